@@ -1,0 +1,185 @@
+"""What adapters share: importing an SDK late, a store in one file, and memories as its rows."""
+
+from __future__ import annotations
+
+import json
+import os
+from abc import abstractmethod
+from collections.abc import Iterable, Mapping, Sequence
+from hashlib import sha256
+from importlib import import_module
+from itertools import count
+from pathlib import Path
+from typing import Any, ClassVar
+
+from harness.adapter import Ack, BaseAdapter, BaseMemory, Hit, Item, Layer, Scope, Space, Unsupported  # isort: skip
+from harness.adapter import applies, delete_and_add, read_item, to_wire
+
+SCOPES = ("forget_scope", "scope_org", "scope_repo", "scope_branch", "scope_user")
+
+
+def sdk(module: str, install: str) -> Any:
+    """The backend's library, imported when a store is opened; RuntimeError names what is missing."""
+    try:
+        return import_module(module)
+    except ModuleNotFoundError as error:
+        raise RuntimeError(f"{error.name} is not installed; install {install}") from error
+
+
+class FileAdapter(BaseAdapter):
+    """For stores of one `file`."""
+
+    file: ClassVar[str]
+
+    def version(self) -> str:
+        return "1"
+
+    def path(self, space: Space) -> Path:
+        return Path(space.root, self.file)
+
+    def storage(self, space: Space) -> list[Layer]:
+        return [Layer("file", self.file, "file")]
+
+
+class FileMemory(BaseMemory):
+    """The state is a text of whole lines. A write is in the file when it returns: appended, or the file replaced."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.touch()
+        content = path.read_bytes()
+        if not content.endswith(b"\n"):  # a kill in mid-write tore the last line; it was never acknowledged
+            os.truncate(path, content.rfind(b"\n") + 1)
+
+    def text(self) -> str:
+        return self.path.read_bytes().decode("utf-8", "surrogatepass")
+
+    def add(self, text: str) -> None:
+        with self.path.open("ab") as file:
+            file.write(text.encode("utf-8", "surrogatepass"))
+
+    def rewrite(self, text: str) -> None:
+        fresh = self.path.with_suffix(".new")
+        fresh.write_bytes(text.encode("utf-8", "surrogatepass"))
+        fresh.replace(self.path)
+
+    def settle(self, seconds: float) -> bool:
+        return True
+
+    def supersede(self, scope: Scope, memory_ids: Sequence[str], item: Item) -> Ack:
+        return delete_and_add(self, scope, memory_ids, item)
+
+    def close(self) -> None:
+        """Nothing is held open."""
+
+
+class RowAdapter(FileAdapter):
+    """What `RowMemory` can do, short of a ranking."""
+
+    file = "memories.jsonl"
+    native: ClassVar[tuple[str, ...]] = ("entries", "get", "update", "forget", "persistent", *SCOPES)
+    emulated: ClassVar[Mapping[str, str]] = {
+        "supersede": "delete and add, not atomic",
+        "source": "echoed: stored with the row as it was given",
+        "created": "echoed: the story time stored with the row",
+    }
+    unsupported: ClassVar[Mapping[str, str]] = {
+        "history": "a rewritten row leaves no earlier text",
+        "snapshot": "the file has no versions",
+        "restore": "the file has no versions",
+        "compact": "a deletion already rewrites the file",
+        "expiry": "nothing reads the date",
+        "multi_process": "rows are kept in memory; the file has no lock",
+        "usage": "no model inside",
+    }
+
+
+class RowMemory(FileMemory):
+    """Rows as JSON lines, in the order of writing; `find` is what a store adds. A blank text is not stored.
+
+    Without `scoped`, every row is seen from everywhere and no scope comes back.
+    """
+
+    scoped: ClassVar[bool] = True
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(path)
+        self.rows: dict[str, Item] = {}
+        if text := self.text():
+            self.load(text)
+
+    @abstractmethod
+    def find(self, query: str, visible: Sequence[str], k: int) -> list[tuple[str, float | None]]:
+        """Ids out of `visible` (in the order of writing) with their scores, best first."""
+
+    def load(self, text: str) -> None:
+        for line in text.split("\n")[:-1]:
+            row = json.loads(line)
+            name = row.pop("id")
+            self.rows[name] = read_item(row)
+
+    def dump(self, ids: Iterable[str]) -> str:
+        return "".join(self.line(name) + "\n" for name in ids)
+
+    def line(self, name: str) -> str:
+        """Without escapes, so that whoever looks into the file finds the text that was remembered."""
+        return json.dumps({"id": name, **to_wire(self.rows[name])}, ensure_ascii=False)
+
+    def changed(self, added: Sequence[str] | None = None) -> None:
+        """After each change of the rows: writes them. `added`: they are new, and nothing else changed."""
+        if added is None:
+            self.rewrite(self.dump(self.rows))
+        else:
+            self.add(self.dump(added))
+
+    def remember(self, items: Sequence[Item]) -> list[Ack]:
+        acks = [Ack((self._insert(item),) if item.text.strip() else ()) for item in items]
+        if added := [name for ack in acks for name in ack.ids]:
+            self.changed(added)
+        return acks
+
+    def _insert(self, item: Item) -> str:
+        """Ids depend on the content only, so that equal runs have equal ids; equal items get different ones."""
+        content = json.dumps(to_wire(item), sort_keys=True)
+        names = (sha256(f"{turn} {content}".encode()).hexdigest()[:16] for turn in count())
+        name = next(name for name in names if name not in self.rows)
+        self.rows[name] = item
+        return name
+
+    def sees(self, name: str, place: Scope) -> bool:
+        return name in self.rows and (not self.scoped or applies(self.rows[name].scope, place))
+
+    def recall(self, query: str, scope: Scope, k: int, at: str) -> list[Hit]:
+        visible = [name for name in self.rows if self.sees(name, scope)]
+        return [self.hit(name, score) for name, score in self.find(query, visible, k)] if visible else []
+
+    def hit(self, name: str, score: float | None = None) -> Hit:
+        item = self.rows[name]
+        scope = item.scope if self.scoped else None
+        return Hit(name, item.text, score, item.source, item.at, scope, confidence=item.confidence)
+
+    def entries(self, scope: Scope) -> list[Hit]:
+        return [self.hit(name) for name, item in self.rows.items() if not self.scoped or item.scope == scope]
+
+    def get(self, scope: Scope, memory_id: str) -> Hit | None:
+        return self.hit(memory_id) if self.sees(memory_id, scope) else None
+
+    def update(self, scope: Scope, memory_id: str, item: Item) -> Ack:
+        if not self.sees(memory_id, scope) or not item.text.strip():
+            return Ack(())
+        self.rows[memory_id] = item
+        self.changed()
+        return Ack((memory_id,))
+
+    def forget(self, scope: Scope, memory_ids: Sequence[str]) -> list[bool]:
+        gone = [self.sees(name, scope) and self.rows.pop(name) is not None for name in memory_ids]
+        if any(gone):
+            self.changed()
+        return gone
+
+    def forget_scope(self, scope: Scope) -> None:
+        if not self.scoped:
+            raise Unsupported("forget_scope")
+        self.rows = {name: item for name, item in self.rows.items() if item.scope != scope}
+        self.changed()

@@ -1,0 +1,49 @@
+"""Keyword search: rows in a file of JSON lines, ranked by bm25s. The baseline that a vector store has to beat."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from adapters._base import RowAdapter, RowMemory, sdk
+from harness.adapter import Memory, Space
+
+
+class Bm25Memory(RowMemory):
+    def __init__(self, path: Path, library: Any) -> None:
+        super().__init__(path)
+        self.library = library
+        self.index: Any = None
+
+    def changed(self, added: Sequence[str] | None = None) -> None:
+        super().changed(added)
+        self.index = None
+
+    def words(self, texts: Iterable[str]) -> list[list[str]]:
+        split: list[list[str]] = self.library.tokenize(list(texts), return_ids=False, show_progress=False)
+        return split
+
+    def find(self, query: str, visible: Sequence[str], k: int) -> list[tuple[str, float | None]]:
+        if self.index is None:
+            texts = self.words(item.text for item in self.rows.values())
+            if not any(texts):
+                return []
+            self.index = self.library.BM25()
+            self.index.index(texts, show_progress=False)
+        asked = self.words([query])[0]
+        scores = dict(zip(self.rows, self.index.get_scores(asked).tolist() if asked else (), strict=bool(asked)))
+        found = sorted((name for name in visible if scores.get(name, 0) > 0), key=lambda name: -scores[name])
+        return [(name, scores[name]) for name in found[:k]]
+
+
+class Bm25(RowAdapter):
+    name = "bm25"
+    native = (*RowAdapter.native, "ranked", "abstains")
+
+    def version(self) -> str:
+        return version("bm25s")
+
+    def open(self, space: Space) -> Memory:
+        return Bm25Memory(self.path(space), sdk("bm25s", "coldwarm"))

@@ -1,0 +1,182 @@
+"""Chroma, embedded: one collection, the scope as metadata, vectors from the harness so that no default model loads."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any, ClassVar
+from uuid import uuid4
+
+from adapters._base import sdk
+from harness.adapter import (
+    Ack,
+    BaseAdapter,
+    BaseMemory,
+    Hit,
+    Item,
+    Layer,
+    Memory,
+    Scope,
+    Source,
+    Space,
+    delete_and_add,
+    embed,
+)
+
+Filter = Mapping[str, Any]
+
+
+def exactly(scope: Scope) -> Filter:
+    """Memories of this scope. "" stands for "not limited": a filter cannot ask for a key that is not there."""
+    return {"$and": [{part: value or ""} for part, value in asdict(scope).items()]}
+
+
+def holding_at(place: Scope) -> Filter:
+    """Memories whose scope applies to this place."""
+    return {"$and": [{part: {"$in": list({"", value or ""})}} for part, value in asdict(place).items()]}
+
+
+def metadata(item: Item) -> dict[str, Any]:
+    """Flat, and always with every key: an update merges, and None removes a key."""
+    scope = {part: value or "" for part, value in asdict(item.scope).items()}
+    return {**scope, **asdict(item.source or Source()), "at": item.at, "kind": item.kind, "confidence": item.confidence}
+
+
+def hit(name: str, text: str, data: Mapping[str, Any], distance: float | None = None) -> Hit:
+    source = Source(*(data.get(part) for part in ("commit", "path", "line", "session")))
+    return Hit(
+        name,
+        text,
+        score=None if distance is None else 1 - distance,
+        source=None if source == Source() else source,
+        created=data["at"],
+        scope=Scope(*(data[part] or None for part in ("repo", "org", "branch", "user"))),
+        confidence=data.get("confidence"),
+    )
+
+
+class ChromaMemory(BaseMemory):
+    def __init__(self, chromadb: Any, space: Space) -> None:
+        self.space = space
+        self.client = chromadb.PersistentClient(
+            path=str(Path(space.root, "chroma")), settings=chromadb.Settings(anonymized_telemetry=False)
+        )
+        self.collection = self.client.get_or_create_collection(
+            "memories", embedding_function=None, configuration={"hnsw": {"space": "cosine"}}
+        )
+
+    def remember(self, items: Sequence[Item]) -> list[Ack]:
+        named = [(str(uuid4()), item) for item in items]
+        kept = [(name, item) for name, item in named if item.text.strip()]
+        most = self.client.get_max_batch_size()
+        for start in range(0, len(kept), most):
+            self._write(kept[start : start + most])
+        return [Ack((name,) if item.text.strip() else ()) for name, item in named]
+
+    def _write(self, rows: Sequence[tuple[str, Item]]) -> None:
+        texts = [item.text for _, item in rows]
+        self.collection.upsert(
+            ids=[name for name, _ in rows],
+            embeddings=embed(self.space, texts),
+            documents=texts,
+            metadatas=[metadata(item) for _, item in rows],
+        )
+
+    def settle(self, seconds: float) -> bool:
+        return True
+
+    def recall(self, query: str, scope: Scope, k: int, at: str) -> list[Hit]:
+        if not query.strip() or k < 1:
+            return []
+        found = self.collection.query(
+            query_embeddings=embed(self.space, [query]),
+            n_results=k,
+            where=holding_at(scope),
+            include=["documents", "metadatas", "distances"],
+        )
+        columns = (found[column][0] for column in ("ids", "documents", "metadatas", "distances"))
+        return [hit(*row) for row in zip(*columns, strict=True)]
+
+    def _read(self, where: Filter, ids: Iterable[str] | None = None) -> dict[str, Hit]:
+        wanted = None if ids is None else list(dict.fromkeys(ids))
+        if wanted == []:  # refused by Chroma
+            return {}
+        found = self.collection.get(ids=wanted, where=where, include=["documents", "metadatas"])
+        rows = zip(found["ids"], found["documents"], found["metadatas"], strict=True)
+        return {name: hit(name, text, data) for name, text, data in rows}
+
+    def entries(self, scope: Scope) -> list[Hit]:
+        return list(self._read(exactly(scope)).values())
+
+    def get(self, scope: Scope, memory_id: str) -> Hit | None:
+        return self._read(holding_at(scope), [memory_id]).get(memory_id)
+
+    def update(self, scope: Scope, memory_id: str, item: Item) -> Ack:
+        if self.get(scope, memory_id) is None or not item.text.strip():
+            return Ack(())
+        self._write([(memory_id, item)])
+        return Ack((memory_id,))
+
+    def supersede(self, scope: Scope, memory_ids: Sequence[str], item: Item) -> Ack:
+        return delete_and_add(self, scope, memory_ids, item)
+
+    def forget(self, scope: Scope, memory_ids: Sequence[str]) -> list[bool]:
+        """Read back: the count that Chroma's delete returns is that of the ids asked for."""
+        there = self._read(holding_at(scope), memory_ids)
+        if there:
+            self.collection.delete(ids=list(there))
+        left = self._read(holding_at(scope), there)
+        return [name in there and name not in left for name in memory_ids]
+
+    def forget_scope(self, scope: Scope) -> None:
+        self.collection.delete(where=exactly(scope))
+
+    def close(self) -> None:
+        self.client.close()
+
+
+class Chroma(BaseAdapter):
+    name = "chroma"
+    native = (
+        "entries", "get", "update", "forget", "forget_scope", "compact",
+        "ranked", "persistent", "scope_org", "scope_repo", "scope_branch", "scope_user",
+    )  # fmt: skip
+    emulated: ClassVar = {
+        "supersede": "delete and add, not atomic",
+        "source": "echoed: stored as flat metadata",
+        "created": "echoed: the story time stored as metadata",
+    }
+    unsupported: ClassVar = {
+        "history": "no earlier versions in the API",
+        "snapshot": "no versions",
+        "restore": "no versions",
+        "abstains": "no threshold: always the k nearest, however far",
+        "expiry": "not in the API",
+        "multi_process": "the embedded client is for one process",
+        "usage": "no model inside; embeddings are the harness's",
+    }
+
+    def version(self) -> str:
+        return version("chromadb")
+
+    def open(self, space: Space) -> Memory:
+        return ChromaMemory(sdk("chromadb", "coldwarm[chroma]"), space)
+
+    def storage(self, space: Space) -> list[Layer]:
+        """The database, and one folder per vector index, named by Chroma."""
+        root = Path(space.root)
+        folders = sorted(path.relative_to(root) for path in root.glob("chroma/*/"))
+        segments = [Layer(f"segment {at}", str(path), "file") for at, path in enumerate(folders, 1)]
+        return [Layer("database", "chroma/chroma.sqlite3", "sqlite"), *segments]
+
+    def compact(self, space: Space) -> None:
+        """`chroma vacuum`, without its script, which need not be on the PATH. It ends with 0 even if it failed."""
+        run = "from chromadb.cli.cli import app; app()"
+        command = [sys.executable, "-c", run, "vacuum", "--path", str(Path(space.root, "chroma")), "--force"]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        if "Vacuum complete" not in done.stdout:
+            raise RuntimeError(f"chroma vacuum: {(done.stderr or done.stdout).strip()}")

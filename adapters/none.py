@@ -1,0 +1,45 @@
+"""Control: a memory that keeps nothing. The floor of every measure but cost."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+from harness.adapter import CAPABILITIES, Ack, BaseAdapter, BaseMemory, Hit, Item, Layer, Memory, Scope, Space
+
+
+class NothingMemory(BaseMemory):
+    def remember(self, items: Sequence[Item]) -> list[Ack]:
+        return [Ack(()) for _ in items]
+
+    def settle(self, seconds: float) -> bool:
+        return True
+
+    def recall(self, query: str, scope: Scope, k: int, at: str) -> list[Hit]:
+        return []
+
+    def entries(self, scope: Scope) -> list[Hit]:
+        return []
+
+    def get(self, scope: Scope, memory_id: str) -> Hit | None:
+        return None
+
+    def close(self) -> None:
+        """Nothing is held open."""
+
+
+class Nothing(BaseAdapter):
+    name = "none"
+    native: ClassVar[tuple[str, ...]] = ("entries", "get", "abstains")
+    unsupported: ClassVar = {
+        word: "stores nothing" for word in CAPABILITIES if word not in ("entries", "get", "abstains")
+    }
+
+    def version(self) -> str:
+        return "1"
+
+    def open(self, space: Space) -> Memory:
+        return NothingMemory()
+
+    def storage(self, space: Space) -> list[Layer]:
+        return []

@@ -1,0 +1,5 @@
+"""`python -m harness` is `coldwarm`."""
+
+from harness.cli import main
+
+main()

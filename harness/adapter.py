@@ -1,0 +1,332 @@
+"""What a memory backend looks like to coldwarm: wire types, protocols and a base for authors.
+
+Standard library only: this file is all that a child process needs besides the adapter itself, so an adapter
+runs in any environment in which its own SDK runs. Every value that crosses the process border is one of the
+frozen dataclasses below or plain JSON.
+"""
+
+from __future__ import annotations
+
+import base64
+import http.client
+import json
+from abc import ABC, abstractmethod
+from array import array
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import asdict, dataclass, field
+from typing import Any, ClassVar, Literal, Protocol, get_args, runtime_checkable
+from urllib.parse import urlsplit
+
+Operation = Literal[
+    "entries", "get", "history", "update", "supersede", "forget", "forget_scope", "snapshot", "restore", "compact"
+]
+Trait = Literal[
+    "ranked", "abstains", "source", "created", "expiry",
+    "scope_org", "scope_repo", "scope_branch", "scope_user", "persistent", "multi_process", "usage",
+]  # fmt: skip
+Capability = Operation | Trait
+CAPABILITIES: tuple[str, ...] = get_args(Operation) + get_args(Trait)
+CLOSED: Mapping[str, Any] = {"extra": "forbid", "strict": True, "allow_inf_nan": False}
+"""How the parent reads the wire types below: no unknown field, no conversion."""
+PLACE: Mapping[str, Any] = {"extra": "forbid"}
+"""Scopes and sources also stand in scenario files, as tables."""
+
+
+class Unsupported(Exception):  # noqa: N818  a refusal that was declared is no error
+    """Raised by an operation that the adapter declares as unsupported. Raised by any other, it is a breach."""
+
+
+@dataclass(frozen=True)
+class Scope:
+    """Where a memory holds. `None` means: not limited in this respect."""
+
+    repo: str | None = None
+    org: str | None = None
+    branch: str | None = None
+    user: str | None = None
+    __pydantic_config__: ClassVar[Mapping[str, Any]] = PLACE
+
+
+@dataclass(frozen=True)
+class Source:
+    """Where a memory comes from: a line of a file at a commit, a session, or both."""
+
+    commit: str | None = None
+    path: str | None = None
+    line: int | None = None
+    session: str | None = None
+    __pydantic_config__: ClassVar[Mapping[str, Any]] = PLACE
+
+
+@dataclass(frozen=True)
+class Item:
+    """One memory to be written. `at` and `expires` are ISO 8601 story times; `kind` is the memory type."""
+
+    text: str
+    scope: Scope
+    at: str
+    kind: str
+    source: Source | None = None
+    confidence: float | None = None
+    expires: str | None = None
+    __pydantic_config__: ClassVar[Mapping[str, Any]] = CLOSED
+
+
+@dataclass(frozen=True)
+class Hit:
+    """One memory that came back; its rank is its position. `created` is what the backend says, else None."""
+
+    memory_id: str
+    text: str
+    score: float | None = None
+    source: Source | None = None
+    created: str | None = None
+    scope: Scope | None = None
+    superseded: bool | None = None
+    confidence: float | None = None
+    __pydantic_config__: ClassVar[Mapping[str, Any]] = CLOSED
+
+
+@dataclass(frozen=True)
+class Ack:
+    """The ids under which one item was stored: none (not stored), one, or several (the backend split it)."""
+
+    ids: tuple[str, ...]
+    __pydantic_config__: ClassVar[Mapping[str, Any]] = CLOSED
+
+
+@dataclass(frozen=True)
+class Usage:
+    """Tokens and calls of models that the backend itself used since it was opened."""
+
+    prompt: int
+    completion: int
+    embedding: int
+    calls: int
+    __pydantic_config__: ClassVar[Mapping[str, Any]] = CLOSED
+
+
+@dataclass(frozen=True)
+class Space:
+    """All that a backend is given: its folder, the gateway for embeddings, its settings."""
+
+    root: str
+    gateway: str
+    key: str
+    dims: int
+    seed: int
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    service: str | None = None
+
+
+@dataclass(frozen=True)
+class Layer:
+    """A place where a backend may keep data; `path` is a file or folder, relative to the space's root."""
+
+    name: str
+    path: str
+    format: Literal["file", "sqlite", "postgres", "remote"]
+    __pydantic_config__: ClassVar[Mapping[str, Any]] = CLOSED
+
+
+@dataclass(frozen=True)
+class Support:
+    """How far a capability goes. `note` says how it is emulated, or why it is not there."""
+
+    level: Literal["native", "emulated", "unsupported"]
+    note: str = ""
+    __pydantic_config__: ClassVar[Mapping[str, Any]] = CLOSED
+
+
+@runtime_checkable
+class Memory(Protocol):
+    """An open store. Synchronous; may raise anything, each exception is logged as the backend's."""
+
+    def remember(self, items: Sequence[Item]) -> list[Ack]:
+        """Store; one Ack per item, in order. Returning acknowledges the write."""
+
+    def settle(self, seconds: float) -> bool:
+        """Wait until recall sees every acknowledged write; False if it did not within `seconds`."""
+
+    def recall(self, query: str, scope: Scope, k: int, at: str) -> list[Hit]:
+        """At most k hits, best first if `ranked` (all of them if not); [] means: nothing known."""
+
+    def entries(self, scope: Scope) -> list[Hit]:
+        """All live memories of exactly this scope, past any page limit."""
+
+    def get(self, scope: Scope, memory_id: str) -> Hit | None: ...
+    def history(self, scope: Scope, memory_id: str) -> list[str]:
+        """Every text that an audit interface still returns for this id."""
+
+    def update(self, scope: Scope, memory_id: str, item: Item) -> Ack: ...
+    def supersede(self, scope: Scope, memory_ids: Sequence[str], item: Item) -> Ack:
+        """Store `item` as the successor of these memories."""
+
+    def forget(self, scope: Scope, memory_ids: Sequence[str]) -> list[bool]:
+        """Delete; one bool per id, in order: whether the backend says that it is gone."""
+
+    def forget_scope(self, scope: Scope) -> None: ...
+    def snapshot(self) -> str:
+        """A mark that stays valid across reopening."""
+
+    def restore(self, mark: str) -> None: ...
+    def usage(self) -> Usage | None: ...
+    def close(self) -> None: ...
+
+
+@runtime_checkable
+class Adapter(Protocol):
+    """The factory that the registry names. Built without arguments; must not import its SDK before `open`."""
+
+    name: str
+
+    @property
+    def support(self) -> Mapping[str, Support]:
+        """Total over CAPABILITIES."""
+
+    def version(self) -> str: ...
+    def open(self, space: Space) -> Memory:
+        """An empty root: a new store. Else the store that a close or a kill left there."""
+
+    def storage(self, space: Space) -> list[Layer]:
+        """Where data may lie; works with no Memory open."""
+
+    def compact(self, space: Space) -> None:
+        """The vendor's documented compaction; works with no Memory open."""
+
+    def serve(self, root: str, gateway: str) -> AbstractContextManager[str] | None: ...
+
+
+class BaseMemory(ABC):
+    """For authors: the optional operations refuse until they are written."""
+
+    @abstractmethod
+    def remember(self, items: Sequence[Item]) -> list[Ack]: ...
+    @abstractmethod
+    def settle(self, seconds: float) -> bool: ...
+    @abstractmethod
+    def recall(self, query: str, scope: Scope, k: int, at: str) -> list[Hit]: ...
+    @abstractmethod
+    def close(self) -> None: ...
+
+    def entries(self, scope: Scope) -> list[Hit]:
+        raise Unsupported("entries")
+
+    def get(self, scope: Scope, memory_id: str) -> Hit | None:
+        raise Unsupported("get")
+
+    def history(self, scope: Scope, memory_id: str) -> list[str]:
+        raise Unsupported("history")
+
+    def update(self, scope: Scope, memory_id: str, item: Item) -> Ack:
+        raise Unsupported("update")
+
+    def supersede(self, scope: Scope, memory_ids: Sequence[str], item: Item) -> Ack:
+        raise Unsupported("supersede")
+
+    def forget(self, scope: Scope, memory_ids: Sequence[str]) -> list[bool]:
+        raise Unsupported("forget")
+
+    def forget_scope(self, scope: Scope) -> None:
+        raise Unsupported("forget_scope")
+
+    def snapshot(self) -> str:
+        raise Unsupported("snapshot")
+
+    def restore(self, mark: str) -> None:
+        raise Unsupported("restore")
+
+    def usage(self) -> Usage | None:
+        return None
+
+
+class BaseAdapter(ABC):
+    """For authors: declare what is there in three short lists; what none of them names is unsupported."""
+
+    name: ClassVar[str]
+    native: ClassVar[tuple[str, ...]] = ()
+    emulated: ClassVar[Mapping[str, str]] = {}
+    unsupported: ClassVar[Mapping[str, str]] = {}
+
+    @property
+    def support(self) -> Mapping[str, Support]:
+        named = [*self.native, *self.emulated, *self.unsupported]
+        wrong = sorted({word for word in named if word not in CAPABILITIES or named.count(word) > 1})
+        if wrong:
+            raise ValueError(f"{self.name} declares unknown or repeated capabilities: {', '.join(wrong)}")
+        return {
+            word: Support("native") if word in self.native
+            else Support("emulated", self.emulated[word]) if word in self.emulated
+            else Support("unsupported", self.unsupported.get(word, "not offered by this adapter"))
+            for word in CAPABILITIES
+        }  # fmt: skip
+
+    @abstractmethod
+    def version(self) -> str: ...
+    @abstractmethod
+    def open(self, space: Space) -> Memory: ...
+    @abstractmethod
+    def storage(self, space: Space) -> list[Layer]: ...
+
+    def compact(self, space: Space) -> None:
+        raise Unsupported("compact")
+
+    def serve(self, root: str, gateway: str) -> AbstractContextManager[str] | None:
+        return None
+
+
+def delete_and_add(memory: Memory, scope: Scope, memory_ids: Sequence[str], item: Item) -> Ack:
+    """`supersede` for a backend without one: two calls, not atomic. Declare it as emulated."""
+    memory.forget(scope, memory_ids)
+    return memory.remember([item])[0]
+
+
+def applies(limit: Scope, place: Scope) -> bool:
+    """Whether what is limited to `limit` holds at `place`: every respect that `limit` names is the same there."""
+    return all(getattr(limit, part) in (None, getattr(place, part)) for part in ("repo", "org", "branch", "user"))
+
+
+def embed(space: Space, texts: Sequence[str]) -> list[list[float]]:
+    """Vectors of `space.dims` floats, one per text, L2-normalised, from the run's one embedder."""
+    if not texts:
+        return []
+    where = urlsplit(space.gateway)
+    body = json.dumps({"model": "local", "input": list(texts), "encoding_format": "base64"}).encode()
+    head = {"authorization": f"Bearer {space.key}", "content-type": "application/json"}
+    link = http.client.HTTPConnection(where.hostname or "", where.port, timeout=600)
+    try:
+        link.request("POST", f"{where.path}/embeddings", body, head)
+        answer = link.getresponse()
+        text = answer.read()
+        if answer.status != 200:
+            raise RuntimeError(f"embeddings endpoint answered {answer.status}: {text[:200]!r}")
+    finally:
+        link.close()
+    return [array("f", base64.b64decode(row["embedding"])).tolist() for row in json.loads(text)["data"]]
+
+
+def to_wire(value: Any) -> Any:
+    """Plain JSON values; absent fields are left out."""
+    if isinstance(value, list | tuple):
+        return [to_wire(part) for part in value]
+    if hasattr(value, "__dataclass_fields__"):
+        return {key: part for key, part in asdict(value).items() if part is not None}
+    return value
+
+
+def _nested(value: Mapping[str, Any]) -> dict[str, Any]:
+    named = dict(value)
+    if named.get("scope") is not None:
+        named["scope"] = Scope(**named["scope"])
+    if named.get("source") is not None:
+        named["source"] = Source(**named["source"])
+    return named
+
+
+def read_item(value: Mapping[str, Any]) -> Item:
+    return Item(**_nested(value))
+
+
+def read_hit(value: Mapping[str, Any]) -> Hit:
+    return Hit(**_nested(value))

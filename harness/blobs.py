@@ -1,0 +1,72 @@
+"""Content-addressed payloads: a blob is renamed into place before any event names it, and checked when it is read."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from pathlib import Path
+from typing import Any, TypeVar
+
+from pydantic import TypeAdapter
+
+from harness.model import Model
+
+T = TypeVar("T")
+INLINE = 4096
+"""Payloads up to this many bytes stay in the event."""
+
+
+class BlobError(Exception):
+    """A blob that is missing, or whose bytes are not those that its name promises."""
+
+
+class Ref(Model):
+    """The name of a blob: sha256 of its bytes."""
+
+    blob: str
+    bytes: int
+
+
+class Blobs:
+    """A folder of blobs, shared by all logs of a run. Safe for concurrent writers."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        self._seen: set[str] = set()
+
+    def put(self, data: bytes) -> Ref:
+        name = hashlib.sha256(data).hexdigest()
+        if name not in self._seen:
+            path = self._path(name)
+            if not path.exists():
+                path.parent.mkdir(parents=True, exist_ok=True)
+                draft = path.with_name(f"{name}.{os.getpid()}.{id(data)}.part")
+                draft.write_bytes(data)
+                draft.replace(path)
+            self._seen.add(name)
+        return Ref(blob=name, bytes=len(data))
+
+    def get(self, ref: Ref) -> bytes:
+        try:
+            data = self._path(ref.blob).read_bytes()
+        except FileNotFoundError:
+            raise BlobError(f"blob {ref.blob} is missing below {self.root}") from None
+        if hashlib.sha256(data).hexdigest() != ref.blob:
+            raise BlobError(f"blob {ref.blob} below {self.root} does not hold the bytes that its name promises")
+        return data
+
+    def text(self, ref: Ref) -> str:
+        return self.get(ref).decode("utf-8", "replace")
+
+    def _path(self, name: str) -> Path:
+        return self.root / name[:2] / name
+
+
+def pack(blobs: Blobs, kind: TypeAdapter[T], value: T) -> T | Ref:
+    """The value itself if its JSON is small, else the blob that holds it."""
+    data = kind.dump_json(value)
+    return value if len(data) <= INLINE else blobs.put(data)
+
+
+def unpack(blobs: Blobs, kind: TypeAdapter[T], value: Any) -> T:
+    return kind.validate_json(blobs.get(value)) if isinstance(value, Ref) else value

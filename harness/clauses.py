@@ -1,0 +1,317 @@
+"""What a text says of the words in it: asserted, denied or only mentioned. Knows language, and no fact.
+
+The rules are few and literal on purpose: a text that they misread is visible in the table of cases, and a text
+that the harness wrote itself never needs them.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cache
+from typing import Literal, NamedTuple
+
+Role = Literal["asserted", "denied", "mentioned"]
+ROLES: tuple[Role, ...] = ("asserted", "denied", "mentioned")
+
+# --- normal form ------------------------------------------------------------------------------------------------------
+
+ANSI = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]")
+CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
+# An apostrophe between letters stays (don't); any other quote goes. After `"key":` a space keeps key and value apart.
+QUOTE = re.compile(r"(?:[\"`]|(?<!\w)'|'(?!\w))([:,])?")
+TYPOGRAPHIC = str.maketrans(
+    {
+        **dict.fromkeys("‘’‚‛ʼ′‹›", "'"),
+        **dict.fromkeys("“”„‟″«»´", '"'),
+        **dict.fromkeys("‐‑−", "-"),
+        **dict.fromkeys("–—―", " - "),
+    }
+)
+
+
+def normalise(text: str) -> str:
+    """NFKC, casefold, one space for each run of white space or control characters, no quotes and backticks.
+
+    Typographic quotes and dashes become plain ones first; invisible format characters and terminal colours go, as
+    no reader sees them. Idempotent.
+    """
+    while (done := _pass(text)) != text:
+        if done.isascii() and text.isascii():
+            return done
+        text = done
+    return text
+
+
+def _pass(text: str) -> str:
+    if not text.isascii():
+        text = unicodedata.normalize("NFKC", text.translate(TYPOGRAPHIC))
+        text = "".join(c for c in text if unicodedata.category(c) != "Cf")
+    if not text.isprintable():
+        text = CONTROL.sub(" ", ANSI.sub("", text))
+    text = text.casefold()
+    if '"' in text or "'" in text or "`" in text:
+        text = QUOTE.sub(lambda found: found[1] + " " if found[1] else "", text)
+    return " ".join(text.split())
+
+
+# --- accepted forms ---------------------------------------------------------------------------------------------------
+
+WORD = r"\w\u0300-\u036f"  # letters of any script, digits, underscore, combining marks
+
+
+class Span(NamedTuple):
+    start: int
+    end: int
+
+    def meets(self, others: Sequence[Span]) -> bool:
+        """Whether it overlaps one of `others`, which are ordered and disjoint (`united`)."""
+        index = bisect_left(others, (self.end,)) - 1
+        return index >= 0 and others[index].end > self.start
+
+
+def united(spans: Iterable[Span]) -> list[Span]:
+    """The same places as ordered, disjoint spans."""
+    union: list[Span] = []
+    for span in sorted(spans):
+        if union and span.start < union[-1].end:
+            union[-1] = Span(union[-1].start, max(union[-1].end, span.end))
+        else:
+            union.append(span)
+    return union
+
+
+@cache
+def _pattern(form: str) -> re.Pattern[str]:
+    """`form` as a whole identifier: no word character or hyphen beside it, nor one behind a joining . / : or @."""
+    return re.compile(rf"(?<![{WORD}-])(?<![{WORD}][./:@]){re.escape(form)}(?![{WORD}-])(?![./:@][{WORD}])")
+
+
+def find(text: str, form: str) -> list[Span]:
+    """Where a form stands as a whole identifier. Both are in normal form; an empty form stands nowhere."""
+    return [Span(*found.span()) for found in _pattern(form).finditer(text)] if form and form in text else []
+
+
+def holds(text: str, forms: Sequence[Sequence[str]]) -> bool:
+    """Whether a text holds one alternative of every part, at identifier boundaries."""
+    text = normalise(text)
+    return all(any(find(text, normalise(form)) for form in part) for part in forms)
+
+
+# --- words that tell ----------------------------------------------------------------------------------------------
+
+
+def _words(pattern: str) -> re.Pattern[str]:
+    return re.compile(rf"(?<![\w-])(?:{pattern})(?![\w-])")
+
+
+LONGEST = 400  # characters; a longer clause is cut, so that hostile text costs linear time
+
+_DATE = (
+    r"(?:the\s+)?(?:(?:start|end|middle|beginning)\s+of\s+)?(?:\d{1,2}(?:st|nd|rd|th)?\s+)?(?:\d{4}\b|q[1-4]\b|"
+    r"last\s+\w+|yesterday|recently|(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)(?:[a-z]{2,6})?\b)"
+)
+# Words that open a clause after a comma, a colon or "and".
+_OPENERS = (
+    r"now|nowadays|currently|today|since\s+then|instead|formerly|previously|originally|we|you|they|it|it's|i|this|that|"
+    r"there|which|who|is|are|was|were|has|have|use|run|deploy|push|call|prefer|switch|go|please|always|never|not|"
+    r"do\s+not|don't|superseding|replacing"
+)
+_CONJUNCTIONS = r"and|but|so|yet|because|since|as|while|whereas|although|though|however|then|unless|until|if|when"
+_SPLITTERS = rf"but|whereas|although|though|however|unless|except|because|before(?!\s+{_DATE})|without|while"
+# "A <these> B": A is of the past.
+_SUCCEEDED = (
+    r"(?:->|=>|→|⇒|➔|⟶)|(?<![\w-])(?:(?:replaced|superseded|succeeded|supplanted)\s+(?:by|with)|renamed(?:\s+(?:to|as))?|"
+    r"(?:moved|changed|switched|migrated|converted|ported)\s+(?:over\s+)?to|switch(?:es)?\s+to|became|gave\s+way\s+to|"
+    r"in\s+favou?r\s+of|(?:is|are)\s+now\s+(?:called|named|known\s+as))(?![\w-])"
+)
+_BECAME = rf"(?:(?:which|that|and|is|are|was|were|has|been|since|now|later)\s+)*(?:{_SUCCEEDED})"
+SUCCEEDED = re.compile(_SUCCEEDED)
+BOUNDARY = re.compile(
+    rf"(?<!\be\.g)(?<!\bi\.e)(?<!\betc)(?<!\bvs)[.!?]+(?=\s|$)|;|"
+    rf"[,:]\s+(?!{_BECAME})(?=(?:{_CONJUNCTIONS}|{_OPENERS})\b)|"
+    rf"\s-+\s+(?!{_BECAME})|"
+    rf"\s(?=(?:{_SPLITTERS})\b)|\s(?=until\s(?!{_DATE}))|"
+    rf"\s(?!{_BECAME})(?:and|then|so)\s+(?=(?:{_OPENERS})\b)|"
+    rf"(?<!\bis)(?<!\bare)(?<!\bhas)(?<!\bhave)\s(?!{_BECAME})(?=(?:now|nowadays|currently)\s)"
+)
+BECAME = re.compile(_BECAME)
+ASIDE = re.compile(r"(?<![\w(])\(([^()]{0,300})\)")
+
+_USABLE = (
+    r"(?:be\s+)?(?:used|in\s+use|valid|true|allowed|permitted|supported|correct|right|current|needed|required|active|"
+    r"recommended|touched)(?![\w-])"
+)
+_USED = rf"(?:{_USABLE}|(?:be\s+)?(?:use|apply|applies|works?|exists?)(?![\w-]))"
+# "not only", "don't forget" deny nothing; "not allowed," denies what stands before.
+NEGATION = _words(
+    r"(?:(?:do|does|did|is|are|was|were|ca|wo|should|must|would|could|has|have|had|need)n'?t|cannot|not|never|neither|"
+    rf"nor|avoid(?:s|ing)?)(?!\s+(?:only|just|merely|forget|hesitate)|\s+{_USABLE}\s*,)"
+)
+_NEAR = r"(?:\s+(?!(?:we|you|they|it|i|and|or)\s)[^\s,:]+){0,2}?\s+"  # up to two words of the same noun phrase
+DENIED_AFTER = re.compile(
+    rf"{_NEAR}(?:(?:is|are|must|should|can|may|will|do|does)(?:\s+not|n'?t)|cannot|can't|won't|never)\s+{_USED}"
+)
+PAST_AFTER = re.compile(
+    rf"{_NEAR}(?:(?:is|are|does)\s+no\s+longer(?![\w-])|no\s+longer\s+{_USED}|"
+    r"(?:is|are|was|were|has\s+been|have\s+been|got)\s+(?:now\s+|since\s+|since\s+been\s+)?(?:deprecated|obsolete|outdated|"
+    r"retired|decommissioned|gone|dead|removed|abandoned|legacy|history|dropped|phased\s+out|shut\s+down|replaced|"
+    r"superseded)(?![\w-]))"
+)
+# "was changed" tells of a change that holds; "is used to deploy" and "the tool used to deploy is" tell of today.
+PAST = _words(
+    r"(?:was|were)(?!\s+(?:\w+ly\s+|then\s+|just\s+)?(?:changed|moved|switched|renamed|set|updated|migrated|decided|agreed|"
+    r"chosen|introduced|added|adopted|made|configured|bumped|raised|lowered|replaced|superseded|fixed|confirmed|enabled)\b)|"
+    r"had\s+been|formerly|previously|originally|historically|back\s+then|in\s+the\s+past|at\s+that\s+time|"
+    r"(?<!is\s)(?<!are\s)(?<!be\s)(?<!been\s)(?<!being\s)used\s+to(?!\s+(?!be\s)(?:\w+\s+){1,2}(?:is|are)\b)"
+)
+# "frozen until May" holds today; "we deployed ... until May" does not.
+UNTIL = _words(rf"(?:until|till|before|up\s+to)\s+{_DATE}")
+PAST_VERB = _words(
+    r"(?:we|i|you|he|she|it|they|everyone)\s+(?:\w+ly\s+)?(?:\w{2,}ed|went|ran|did|had|lived|came|stood)"
+)
+OLD = _words(r"old|former|earlier|prior|previous|legacy|deprecated|obsolete|outdated|retired")
+BY_MEANS = _words(r"with|using|via|by|to|than|in")
+
+# Regions of a clause that tell of what is gone; each has one group.
+CHANGE = _words(
+    r"moved?|moving|switch(?:ed|ing)?|chang(?:ed?|ing)|migrat(?:ed?|ing|ion)|renamed?|upgraded?|bumped|went|transition\w*"
+)
+TRANSPORT = _words(
+    r"(?:deploy|ship|releas|push|cop|sync|merg|promot|send|publish|upload|pull|build|branch|roll|run|tag|cherry-pick)"
+    r"(?:e|s|es|ed|d|y|ies|ied|ing|ment|ments)?"
+)
+FROM_TO = re.compile(r"(?<![\w-])from\s(.{1,120}?)\s(?:to|into|onto)(?![\w-])")
+GONE = (
+    re.compile(
+        r"(?<![\w-])(?:instead\s+of|rather\s+than|in\s+place\s+of|in\s+lieu\s+of|as\s+opposed\s+to)\s+"
+        r"(\S+.*?)(?=[,:]\s|\s(?:we|you|they|it|is|are|use|run)\s|$)"
+    ),
+    re.compile(
+        r"(?<![\w-])(?:no\s+longer|no\s+more(?!\s+than)|stop(?:s|ped)?\s+(?:using|running)|stop(?:ped)?\s+\w+ing|"
+        r"(?:away|off)\s+from|dropped|ditched|abandoned|retired|got\s+rid\s+of)\s"
+        r"(.*?)(?=\sin\s+favou?r\s+of\s|,\s(?!.*\s(?:or|nor|and)\s)|$)"
+    ),
+    re.compile(
+        r"(?<![\w-])(?:replac(?:e|es|ed|ing)|supersed(?:e|es|ed|ing)|swapp?(?:ed|ing)?)\s(?!(?:by|with)\s)"
+        r"(.*?)(?=\s(?:with|by|for)\s|$)"
+    ),
+)
+
+
+# --- clauses --------------------------------------------------------------------------------------------------------
+
+
+class Clauses:
+    """The clauses of a text in normal form, and the role of what stands in them."""
+
+    def __init__(self, text: str) -> None:
+        outer, asides = _lift(text)
+        self._asides = [(start, clause) for at, words in asides for start, clause in _split(words, at)]
+        self._outer = list(_split(outer, 0))
+        self._read: dict[int, _Clause] = {}
+
+    def role(self, span: Span, own: Sequence[Span]) -> Role:
+        """How the words at `span` are meant. Telling words inside `own` (united) are the fact's and tell nothing."""
+        at, words = self._holding(self._asides, span.start) or self._holding(self._outer, span.start) or (0, "")
+        if at not in self._read:
+            self._read[at] = _Clause(words, at)
+        return self._read[at].role(span, own)
+
+    @staticmethod
+    def _holding(clauses: list[tuple[int, str]], place: int) -> tuple[int, str] | None:
+        index = bisect_right(clauses, place, key=lambda clause: clause[0]) - 1
+        return clauses[index] if index >= 0 and place < clauses[index][0] + len(clauses[index][1]) else None
+
+
+def _lift(text: str) -> tuple[str, list[tuple[int, str]]]:
+    """A text without its asides in parentheses, spaces in their place, and the asides with their positions.
+
+    An aside that says what became of the words before it ("A (replaced by B)") stays.
+    """
+    pieces: list[str] = []
+    asides: list[tuple[int, str]] = []
+    done = 0
+    for found in ASIDE.finditer(text):
+        inside = found[1]
+        if stays := BECAME.match(inside) is not None:
+            inside = f" {inside} "
+        else:
+            asides.append((found.start(1), inside))
+        pieces += [text[done : found.start()], inside if stays else " " * len(found[0])]
+        done = found.end()
+    return "".join([*pieces, text[done:]]), asides
+
+
+def _split(text: str, at: int) -> Iterator[tuple[int, str]]:
+    """The clauses of a text that stands at `at`, none longer than LONGEST."""
+    start = 0
+    for end in (*(found.end() for found in BOUNDARY.finditer(text)), len(text)):
+        while start < end:
+            stop = min(end, start + LONGEST)
+            yield at + start, text[start:stop]
+            start = stop
+
+
+class _Clause:
+    """Words that stand at `at` in a text; all spans are positions in that text."""
+
+    def __init__(self, words: str, at: int) -> None:
+        self.words, self.at = words, at
+        self.negations = self._marks(NEGATION)
+        self.past = self._marks(PAST)
+        if PAST_VERB.search(words):
+            self.past += self._marks(UNTIL)
+        self.old = self._marks(OLD)
+        self.succeeded = self._marks(SUCCEEDED)
+        self.gone = [(Span(at + m.start(), at + m.start(1)), self._span(m, 1)) for p in GONE for m in p.finditer(words)]
+        for found in FROM_TO.finditer(words):
+            before = words[: found.start()]
+            if CHANGE.search(before) or not TRANSPORT.search(" ".join(before.split()[-3:])):
+                self.gone.append((Span(at + found.start(), at + found.start(1)), self._span(found, 1)))
+
+    def role(self, span: Span, own: Sequence[Span]) -> Role:
+        if any(self._denies(mark, span) for mark in self.negations if not mark.meets(own)):
+            return "denied"
+        rest = self.words[span.end - self.at :]
+        if self._after(DENIED_AFTER, rest, span, own):
+            return "denied"
+        return "mentioned" if self._of_the_past(span, own) or self._after(PAST_AFTER, rest, span, own) else "asserted"
+
+    def _of_the_past(self, span: Span, own: Sequence[Span]) -> bool:
+        turns = [mark for mark in self.succeeded if not mark.meets(own)]
+        return (
+            any(mark.start >= span.end for mark in turns)
+            or any(area.start <= span.start < area.end for mark, area in self.gone if not mark.meets(own))
+            or any(
+                not any(mark.end <= turn.start and turn.end <= span.start for turn in turns)
+                for mark in self.past
+                if not mark.meets(own)
+            )
+            or any(self._qualifies(mark, span) for mark in self.old if not mark.meets(own))
+        )
+
+    def _denies(self, mark: Span, span: Span) -> bool:
+        return mark.end <= span.start and len(self._between(mark, span)) <= 3
+
+    def _qualifies(self, mark: Span, span: Span) -> bool:
+        """ "the old A", "old deploy tool: A", but not "remove old branches with A"."""
+        between = self._between(mark, span)
+        return mark.end <= span.start and len(between) <= 2 and not any(BY_MEANS.fullmatch(word) for word in between)
+
+    def _between(self, mark: Span, span: Span) -> list[str]:
+        words = self.words[mark.end - self.at : max(0, span.start - self.at)].split()
+        return [word for word in words if any(map(str.isalnum, word))]
+
+    @staticmethod
+    def _after(pattern: re.Pattern[str], rest: str, span: Span, own: Sequence[Span]) -> bool:
+        found = pattern.match(rest)
+        return found is not None and not Span(span.end, span.end + found.end()).meets(own)
+
+    def _marks(self, pattern: re.Pattern[str]) -> list[Span]:
+        return [self._span(found, 0) for found in pattern.finditer(self.words)]
+
+    def _span(self, found: re.Match[str], group: int) -> Span:
+        return Span(self.at + found.start(group), self.at + found.end(group))

@@ -1,0 +1,251 @@
+"""From cells to statements: rows under the primary conditions, paired comparisons, what the run cannot show.
+
+The unit is the scenario. Within a scenario cells (seeds) are averaged; two rows are compared on the scenarios that
+both measured, by a sign-flip test of the mean difference. Holm adjusts within one measure over all its pairs.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import itertools
+import statistics
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+from harness import metrics, stats
+from harness.events import Backend
+from harness.folder import Folder, RunFile
+from harness.log import Log
+from harness.model import CellKey, Interval, Measured, NotMeasured, Trial
+from harness.results import Cell, Comparison, Conditions, Pooled, Results, Row, Run, Story
+from harness.scenario import Job, Probe
+
+COLD = "cold"
+ENOUGH = 10
+"""Scenarios below which a row carries no interval."""
+ALPHA = 0.05
+BETWEEN = (
+    "recall", "jobs_done", "decisions_right", "stale_exposure", "stale_use", "tokens_total", "source_verified",
+    "deleted_from_bytes",
+)  # fmt: skip
+"""Measures on which backends are compared with each other."""
+AGAINST_COLD = ("jobs_done", "decisions_right", "tokens_total")
+"""Measures that the cold arm has too."""
+
+
+def results(folder: Folder) -> Results:
+    """Everything that the logs of a run say. Equal logs give equal results, byte for byte."""
+    file = folder.read()
+    logs, problems = folder.logs()
+    cells = metrics.score(list(logs.values()))
+    cells += [_not_run(trial) for trial in file.trials if trial.id not in logs]
+    cells.sort(key=lambda cell: cell.id)
+    conditions = _conditions(file)
+    rows = _rows(cells, logs.values(), conditions)
+    names = "".join(logs[name].sha256 for name in sorted(logs))
+    return Results(
+        run=Run(
+            id=file.id,
+            version=file.version,
+            commit=file.commit,
+            dirty=file.dirty,
+            command=file.command,
+            conditions=conditions,
+            logs=hashlib.sha256(names.encode()).hexdigest(),
+            unplayed=file.unplayed,
+            problems=tuple(problems),
+        ),
+        definitions=dict(sorted(metrics.DEFINITIONS.items())),
+        stories=tuple(_stories(logs.values())),
+        backends=rows,
+        cells=tuple(cells),
+        comparisons=tuple(_comparisons(cells, rows, conditions)),
+    )
+
+
+def _conditions(file: RunFile) -> Conditions:
+    selection = file.selection
+    return Conditions(
+        k=selection.k,
+        budget=selection.budget,
+        reader=file.trials[0].reader if file.trials else "",
+        embedder=file.embedder,
+        tokens=file.tokens,
+        seeds=selection.seeds,
+        noise=selection.noise,
+        headline_noise=selection.headline_noise,
+    )
+
+
+def _stories(logs: Iterable[Log]) -> Iterator[Story]:
+    by_id = {log.scenario.id: log for log in logs}
+    for name in sorted(by_id):
+        log, scenario = by_id[name], by_id[name].scenario
+        jobs = [step for _, step in scenario.steps() if isinstance(step, Job)]
+        yield Story(
+            id=scenario.id,
+            kind=scenario.kind,
+            version=scenario.version,
+            title=scenario.title,
+            digest=log.opened.digests["scenario"],
+            fixture=scenario.fixture,
+            scope=scenario.scope,
+            facts=len(scenario.facts),
+            sessions=len(scenario.sessions),
+            probes=sum(isinstance(step, Probe) for _, step in scenario.steps()),
+            jobs=len(jobs),
+            decisions=sum(len(job.decisions) for job in jobs),
+        )
+
+
+def _not_run(trial: Trial) -> Cell:
+    """A planned trial without a readable log: shown, never left out."""
+    key = CellKey(
+        trial=trial, arm="warm" if trial.backend else "cold", read_policy="trusting" if trial.backend else None
+    )
+    reason = "no readable log"
+    return Cell(
+        id=key.id,
+        trial=trial.id,
+        backend=trial.backend,
+        scenario=trial.scenario,
+        kind=trial.scenario.partition("/")[0],
+        arm=key.arm,
+        write_policy=trial.write_policy,
+        read_policy=key.read_policy,
+        noise=trial.noise,
+        seed=trial.seed,
+        reader=trial.reader,
+        k=trial.k,
+        pool=0,
+        status="not-run",
+        reason=reason,
+        log="",
+        log_sha256="",
+        measures={name: NotMeasured(status="not-run", reason=reason) for name in metrics.DEFINITIONS},
+    )
+
+
+# --- rows ---------------------------------------------------------------------------------------------------------
+
+
+def headline(cell: Cell, conditions: Conditions) -> bool:
+    """Whether a cell counts for its row: one noise level, append, trusting. Controls with gold play without noise."""
+    if cell.arm == "cold":
+        return True
+    at_noise = cell.noise == conditions.headline_noise or cell.backend in ("oracle", "stale_oracle")
+    return at_noise and (cell.write_policy, cell.read_policy) == (conditions.headline_write, conditions.headline_read)
+
+
+def _rows(cells: Sequence[Cell], logs: Iterable[Log], conditions: Conditions) -> dict[str, Row]:
+    cards: dict[str, Backend] = {
+        log.trial.backend: log.opened.backend for log in logs if log.trial.backend and log.opened.backend
+    }
+    groups: dict[str, list[Cell]] = defaultdict(list)
+    for cell in cells:
+        if headline(cell, conditions):
+            groups[cell.backend or COLD].append(cell)
+    return {
+        name: Row(
+            backend=cards.get(name),
+            control=name == COLD or (name in cards and cards[name].control),
+            measures={measure: pooled(measure, groups[name]) for measure in sorted(metrics.DEFINITIONS)},
+        )
+        for name in sorted(groups)
+    }
+
+
+def pooled(name: str, cells: Sequence[Cell]) -> Pooled:
+    """One measure over scenarios; what was not measured is counted by word and says why."""
+    measured = {cell.id: m for cell in cells if isinstance(m := cell.measures.get(name), Measured)}
+    missed = [m for cell in cells if isinstance(m := cell.measures.get(name), NotMeasured)]
+    words = Counter(m.status for m in missed)
+    values = list(_by_scenario(name, cells).values())
+    counted = [m for m in measured.values() if m.hits is not None and m.of is not None]
+    interval = None
+    if len(values) >= ENOUGH:
+        low, high = stats.bootstrap(values)
+        interval = Interval(low=low, high=high, method="bootstrap-95 over scenarios")
+    return Pooled(
+        value=statistics.fmean(values) if values else None,
+        hits=sum(m.hits or 0 for m in counted) if counted else None,
+        of=sum(m.of or 0 for m in counted) if counted else None,
+        scenarios=len(values),
+        at_least=any(m.known == "at-least" for m in measured.values()),
+        interval=interval,
+        unsupported=words["unsupported"],
+        not_applicable=words["not-applicable"],
+        failed=words["failed"],
+        not_run=words["not-run"],
+        reasons=tuple(dict.fromkeys(m.reason for m in missed)),
+        cells=tuple(cell.id for cell in cells),
+    )
+
+
+def _by_scenario(name: str, cells: Iterable[Cell]) -> dict[str, float]:
+    """Scenario -> the mean of its measured cells."""
+    found: dict[str, list[float]] = defaultdict(list)
+    for cell in cells:
+        if isinstance(measure := cell.measures.get(name), Measured):
+            found[cell.scenario].append(measure.value)
+    return {scenario: statistics.fmean(values) for scenario, values in sorted(found.items())}
+
+
+# --- comparisons --------------------------------------------------------------------------------------------------
+
+
+def _comparisons(cells: Sequence[Cell], rows: Mapping[str, Row], conditions: Conditions) -> Iterator[Comparison]:
+    ranked = [name for name, row in rows.items() if not row.control]
+    counted = [cell for cell in cells if headline(cell, conditions)]
+    for measure in BETWEEN:
+        pairs = list(itertools.combinations(ranked, 2))
+        if measure in AGAINST_COLD and COLD in rows:
+            pairs += [(COLD, name) for name in ranked]
+        yield from _family(measure, pairs, counted)
+
+
+def _family(measure: str, pairs: Sequence[tuple[str, str]], cells: Sequence[Cell]) -> list[Comparison]:
+    """All pairs of one measure, adjusted together. A pair without a common scenario is left out."""
+    values = {
+        name: _by_scenario(measure, [c for c in cells if (c.backend or COLD) == name]) for name in {*sum(pairs, ())}
+    }
+    paired = []
+    for left, right in pairs:
+        common = sorted(values[left].keys() & values[right].keys())
+        if common:
+            paired.append((left, right, [(values[left][each], values[right][each]) for each in common]))
+    raw = [stats.sign_flip([b - a for a, b in rows]) for _, _, rows in paired]
+    return [
+        _comparison(measure, left, right, rows, p, adjusted, len(paired))
+        for (left, right, rows), p, adjusted in zip(paired, raw, stats.holm(raw), strict=True)
+    ]
+
+
+def _comparison(
+    measure: str, left: str, right: str, rows: Sequence[tuple[float, float]], p: float, adjusted: float, family: int
+) -> Comparison:
+    sign = -1 if metrics.DEFINITIONS[measure].better == "lower" else 1
+    difference = statistics.fmean(sign * (b - a) for a, b in rows)
+    shown = adjusted <= ALPHA
+    return Comparison(
+        measure=measure,
+        left=left,
+        right=right,
+        scenarios=len(rows),
+        left_value=statistics.fmean(a for a, _ in rows),
+        right_value=statistics.fmean(b for _, b in rows),
+        left_better=sum(sign * (b - a) < 0 for a, b in rows),
+        right_better=sum(sign * (b - a) > 0 for a, b in rows),
+        p=p,
+        adjusted_p=adjusted,
+        verdict="no-difference-shown" if not shown else "right-better" if difference > 0 else "left-better",
+        detectable=_detectable(len(rows), family),
+    )
+
+
+def _detectable(pairs: int, family: int) -> str:
+    """What this many scenarios could have shown at all, after adjusting for the family."""
+    least = min(1.0, family * stats.smallest_p(pairs))
+    if least > ALPHA:
+        return f"nothing: with {pairs} scenarios the adjusted p cannot fall below {least:.2g}"
+    return f"a difference of one direction in all {pairs} scenarios (adjusted p {least:.2g})"

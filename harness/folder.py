@@ -1,0 +1,123 @@
+"""The folder of a run: `run.json`, `logs/`, `blobs/`, and what is derived from them."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import time
+from pathlib import Path
+
+from pydantic import ValidationError
+
+from harness import paths
+from harness.blobs import Blobs
+from harness.log import Log, LogError, read
+from harness.model import Model, Selection, Trial, digest
+from harness.results import Unplayed
+
+ATTEMPT = re.compile(r"^(?P<trial>.+)\.(?P<number>\d+)\.jsonl$")
+
+
+class FolderError(Exception):
+    """A run folder that cannot be made or read: where, why, what to do."""
+
+
+class RunFile(Model):
+    """`run.json`: what was asked for, by which coldwarm, and what that means in trials. Holds no secrets."""
+
+    id: str
+    version: str
+    commit: str | None
+    dirty: bool | None
+    command: str
+    selection: Selection
+    embedder: str
+    tokens: str
+    trials: tuple[Trial, ...]
+    unplayed: tuple[Unplayed, ...] = ()
+
+
+class Folder:
+    """A run's folder. Logs are `<trial>.<attempt>.jsonl`; an attempt is never overwritten by the next."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        self.blobs = Blobs(root / "blobs")
+        self.work = root / "work"
+
+    @property
+    def file(self) -> Path:
+        return self.root / "run.json"
+
+    @classmethod
+    def create(cls, out: Path) -> Folder:
+        """A new folder below `out`, and `out/latest` pointing to it."""
+        name = f"{time.strftime('%Y%m%d-%H%M%S')}-{digest([os.getpid(), time.time_ns()])[:4]}"
+        try:
+            (out / name / "logs").mkdir(parents=True)
+            link = out / "latest"
+            link.unlink(missing_ok=True)
+            link.symlink_to(name)
+        except OSError as error:
+            raise FolderError(f"{out}: cannot write a run there: {error.strerror}; choose another with --out") from None
+        return cls(out / name)
+
+    @classmethod
+    def open(cls, root: Path) -> Folder:
+        """The folder of an earlier run."""
+        folder = cls(root.resolve())
+        folder.read()
+        return folder
+
+    def read(self) -> RunFile:
+        try:
+            return RunFile.model_validate_json(self.file.read_bytes())
+        except OSError as error:
+            raise FolderError(f"{self.root}: not the folder of a run: run.json: {error.strerror}") from None
+        except ValidationError as error:
+            first = error.errors()[0]
+            where = ".".join(str(part) for part in first["loc"])
+            raise FolderError(f"{self.file}: {where}: {first['msg']}") from None
+
+    def write(self, file: RunFile) -> None:
+        draft = self.file.with_suffix(".part")
+        draft.write_text(file.model_dump_json(indent=2) + "\n", encoding="utf-8")
+        draft.replace(self.file)
+
+    def new_log(self, trial: str) -> Path:
+        """The path of the next attempt at a trial."""
+        numbers = [number for name, number, _ in self._attempts() if name == trial]
+        return self.root / "logs" / f"{trial}.{max(numbers, default=0) + 1}.jsonl"
+
+    def logs(self) -> tuple[dict[str, Log], list[str]]:
+        """Trial id -> its newest closed attempt, else its newest one; and a line for each log that cannot be read."""
+        best: dict[str, Log] = {}
+        problems = []
+        for name, _, path in sorted(self._attempts()):
+            try:
+                log = read(path, self.blobs)
+            except LogError as error:
+                problems.append(str(error))
+                continue
+            if log.closed is not None or name not in best or best[name].closed is None:
+                best[name] = log
+        return best, problems
+
+    def _attempts(self) -> list[tuple[str, int, Path]]:
+        matches = ((ATTEMPT.match(path.name), path) for path in (self.root / "logs").glob("*.jsonl"))
+        return [(match["trial"], int(match["number"]), path) for match, path in matches if match]
+
+
+def commit() -> tuple[str | None, bool | None]:
+    """The checkout's commit and whether it was changed since; None outside of one."""
+    try:
+        head = subprocess.run(
+            ["git", "rev-parse", "HEAD"], cwd=paths.ROOT, capture_output=True, text=True, check=True, timeout=20
+        )
+        status = subprocess.run(
+            ["git", "status", "--porcelain"], cwd=paths.ROOT, capture_output=True, text=True, check=True, timeout=20
+        )
+    except (OSError, subprocess.SubprocessError):
+        return None, None
+    return head.stdout.strip(), bool(status.stdout.strip())

@@ -1,0 +1,210 @@
+"""What memory made the agent do: stale values used, harm and help against the cold run of the same decision.
+
+A decision tells about staleness only if the task is sensitive to it: fed with gold the reader gets it right, fed with
+superseded facts it gets it stale. A memory that decided nothing can neither be clean nor guilty.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Literal, NamedTuple
+
+from harness.metrics.metric import amount, failed, metric, not_applicable, proportion
+from harness.metrics.view import Decided, Key, Record, View
+from harness.model import Measure, NotMeasured
+from harness.scenario import Decision
+
+Trap = Literal["stale", "lure"]
+IDLE = "memory decided nothing: no decision was taken from one of its entries"
+NO_COLD = "the cold arm was not run"
+NO_CONTROLS = "the controls oracle and stale_oracle were not run"
+NO_JOB = "the scenario has no job"
+
+
+def _idle(view: View) -> bool:
+    return all(taken is None or taken.origin != "memory" for _, _, taken in view.decisions)
+
+
+def _offers(decision: Decision, trap: Trap) -> bool:
+    return any(option.verdict == trap for option in decision.options)
+
+
+def _comes_out(control: Record | None, view: View, key: Key, verdict: str) -> bool:
+    taken = control.decided(view.read_policy).get(key) if control else None
+    return taken is not None and taken.verdict == verdict
+
+
+def _sensitive(view: View, trap: Trap) -> list[tuple[Key, Decided | None]] | NotMeasured:
+    """Decisions with such an option that gold gets right and, for stale ones, superseded facts get stale."""
+    if view.oracle is None or (trap == "stale" and view.stale_oracle is None):
+        return not_applicable(NO_CONTROLS)
+    offered = [(key, taken) for key, decision, taken in view.decisions if _offers(decision, trap)]
+    kept = [
+        (key, taken)
+        for key, taken in offered
+        if _comes_out(view.oracle, view, key, "right")
+        and (trap == "lure" or _comes_out(view.stale_oracle, view, key, "stale"))
+    ]
+    if not kept:
+        none = "no decision is sensitive to it: the controls do not come out right and stale"
+        return not_applicable(none if offered else f"no decision has a {trap} option")
+    missing = sum(taken is None for _, taken in kept)
+    if missing:
+        return failed(f"{missing} of {len(kept)} decisions were not reached; {view.record.reason}")
+    return kept
+
+
+def _counted(view: View, trap: Trap, bad: Callable[[Decided], bool], *, by_memory: bool) -> Measure:
+    kept = _sensitive(view, trap)
+    if isinstance(kept, NotMeasured):
+        return kept
+    if by_memory and _idle(view):
+        return not_applicable(IDLE)
+    hits = [taken for _, taken in kept if taken is not None and bad(taken)]
+    return proportion(len(hits), len(kept), [_receipt(view, taken) for taken in hits], none=NO_JOB)
+
+
+def _receipt(view: View, taken: Decided) -> str:
+    """The entry that was chosen, where the decision came from memory; else the line of the job."""
+    asked = view.record.decision_lines.get((taken.job.id, taken.decision.id))
+    return taken.receipt if taken.entry is None or asked is None else f"L{asked}:e{taken.entry}"
+
+
+def used(view: View, trap: Trap, origin: str) -> Measure:
+    def bad(taken: Decided) -> bool:
+        return taken.verdict == trap and taken.origin == origin
+
+    return _counted(view, trap, bad, by_memory=origin == "memory")
+
+
+def missing(view: View) -> Measure:
+    return _counted(view, "stale", lambda taken: taken.verdict == "unresolved", by_memory=False)
+
+
+# --- against the cold run ---------------------------------------------------------------------------------------------
+
+
+class Pair(NamedTuple):
+    """A decision in both arms; a warm one that was not reached has no verdict."""
+
+    key: Key
+    cold: str
+    warm: str | None
+    receipt: str
+
+
+def pairs(view: View) -> list[Pair]:
+    """Every decision that the cold run took, beside how it was taken here."""
+    cold = view.cold.decided(None) if view.cold else {}
+    end = f"L{len(view.log.events)}"
+    return [
+        Pair(key, cold[key].verdict, taken and taken.verdict, _receipt(view, taken) if taken else end)
+        for key, _, taken in view.decisions
+        if key in cold
+    ]
+
+
+def _against_cold(view: View, of: Callable[[Pair], bool], hit: Callable[[Pair], bool], none: str) -> Measure:
+    if view.cold is None:
+        return not_applicable(NO_COLD)
+    eligible = [pair for pair in pairs(view) if of(pair)]
+    hits = [pair for pair in eligible if hit(pair)]
+    return proportion(len(hits), len(eligible), [pair.receipt for pair in hits], none=none)
+
+
+def _blind(view: View) -> NotMeasured | None:
+    """Why this cell could not have shown harm: nothing came from memory, or stale memory changes nothing here."""
+    if view.cold is None:
+        return not_applicable(NO_COLD)
+    if view.stale_oracle is None:
+        return not_applicable("the control stale_oracle was not run")
+    if _idle(view) and not view.record.failed:
+        return not_applicable(IDLE)
+    return None
+
+
+def harm(view: View) -> Measure:
+    blind = _blind(view)
+    if blind is not None:
+        return blind
+    harmed = [
+        pair.key
+        for pair in pairs(view)
+        if pair.cold == "right" and not _comes_out(view.stale_oracle, view, pair.key, "right")
+    ]
+    if not harmed and any(pair.cold == "right" for pair in pairs(view)):
+        return not_applicable("stale memory harms no decision of this scenario: stale_oracle gets right what cold does")
+    return _against_cold(
+        view, lambda pair: pair.cold == "right", lambda pair: pair.warm != "right", "cold gets no decision right"
+    )
+
+
+def help_(view: View) -> Measure:
+    return _against_cold(
+        view, lambda pair: pair.cold != "right", lambda pair: pair.warm == "right", "cold gets every decision right"
+    )
+
+
+def new_harmful_action(view: View) -> Measure:
+    return _blind(view) or _against_cold(
+        view,
+        lambda pair: pair.cold == "unresolved",
+        lambda pair: pair.warm is None or pair.warm in ("stale", "lure"),
+        "cold leaves no decision open",
+    )
+
+
+def net(view: View) -> Measure:
+    if view.cold is None:
+        return not_applicable(NO_COLD)
+    found = pairs(view)
+    if not found:
+        return not_applicable(NO_JOB)
+    if _idle(view) and not view.record.failed:
+        return not_applicable(IDLE)
+    gain = sum((pair.warm == "right") - (pair.cold == "right") for pair in found)
+    return amount(gain / len(found), len(found))
+
+
+_SENSITIVE = "decisions with a stale option that oracle gets right and stale_oracle gets stale under this read policy"
+METRICS = (
+    metric(
+        "stale_use", "lower", "proportion",
+        f"decisions whose check sees a stale value that was taken from memory / {_SENSITIVE}; not applicable if memory "
+        "decided nothing", partial(used, trap="stale", origin="memory"), source="MemStrata", reads=True,
+    ),
+    metric(
+        "stale_from_repo", "neither", "proportion",
+        f"decisions whose check sees a stale value that was taken from the repository / {_SENSITIVE}",
+        partial(used, trap="stale", origin="repo"), reads=True,
+    ),
+    metric(
+        "lure_use", "lower", "proportion",
+        "decisions whose check sees a neighbour's value that was taken from memory / decisions with such an option "
+        "that oracle gets right; not applicable if memory decided nothing",
+        partial(used, trap="lure", origin="memory"), reads=True,
+    ),
+    metric(
+        "missing", "lower", "proportion", f"decisions left unresolved / {_SENSITIVE}", missing, reads=True,
+    ),
+    metric(
+        "harm", "lower", "proportion",
+        "decisions right cold and not right here / decisions right cold; a decision that was not reached is not right; "
+        "not applicable if memory decided nothing, or if stale_oracle harms nothing", harm,
+        source="own, after SWE-ContextBench", reads=True,
+    ),
+    metric(
+        "help", "higher", "proportion", "decisions not right cold and right here / decisions not right cold", help_,
+        reads=True,
+    ),
+    metric(
+        "new_harmful_action", "lower", "proportion",
+        "decisions unresolved cold and stale or lured here, or not reached / decisions unresolved cold",
+        new_harmful_action, reads=True,
+    ),
+    metric(
+        "net", "higher", "difference", "(decisions helped - decisions harmed) / decisions in both arms", net,
+        reads=True,
+    ),
+)  # fmt: skip

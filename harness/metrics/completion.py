@@ -1,0 +1,55 @@
+"""Is the work done? Judged by what the checks see in the work tree, in both arms alike."""
+
+from __future__ import annotations
+
+from harness.metrics.metric import metric, proportion
+from harness.metrics.view import Decided, View
+from harness.model import Measure
+
+NO_JOB = "the scenario has no job"
+
+
+def _right(taken: Decided | None) -> bool:
+    return taken is not None and taken.verdict == "right"
+
+
+def decisions_right(view: View) -> Measure:
+    right = sum(_right(taken) for _, _, taken in view.decisions)
+    wrong = [taken.receipt for _, _, taken in view.decisions if taken is not None and not _right(taken)]
+    return proportion(right, len(view.decisions), wrong, none=NO_JOB)
+
+
+def done(view: View) -> list[str]:
+    """The jobs of which every decision is right."""
+    open_ = {key[0] for key, _, taken in view.decisions if not _right(taken)}
+    return [job.id for _, job in view.scenario.jobs() if job.id not in open_]
+
+
+def jobs_done(view: View) -> Measure:
+    finished, jobs = done(view), view.scenario.jobs()
+    open_ = [f"L{line}" for line, event in view.record.works(view.read_policy) if event.job not in finished]
+    return proportion(len(finished), len(jobs), open_, none=NO_JOB)
+
+
+def checks_failed(view: View) -> Measure:
+    broken = [taken.receipt for _, _, taken in view.decisions if taken is not None and taken.verdict == "failed"]
+    lost = [f"L{len(view.log.events)}" for _, _, taken in view.decisions if taken is None]
+    return proportion(len(broken) + len(lost), len(view.decisions), broken + lost, none=NO_JOB)
+
+
+METRICS = (
+    metric(
+        "decisions_right", "higher", "proportion",
+        "decisions whose check sees the right value / decisions of the story; one not reached is not right",
+        decisions_right, reads=True, cold=True,
+    ),
+    metric(
+        "jobs_done", "higher", "proportion", "jobs of which every decision is right / jobs of the story", jobs_done,
+        reads=True, cold=True,
+    ),
+    metric(
+        "checks_failed", "lower", "proportion",
+        "decisions whose check did not run to its end, or that were not reached / decisions of the story",
+        checks_failed, reads=True, cold=True,
+    ),
+)  # fmt: skip

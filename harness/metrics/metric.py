@@ -1,0 +1,95 @@
+"""What every metric is made of: a definition beside its function, and numbers that never lose their denominator."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from math import fsum, sqrt
+from statistics import NormalDist
+from typing import Literal
+
+from harness.metrics.view import View
+from harness.model import Better, Definition, Interval, Measure, Measured, NotMeasured
+
+RECEIPTS = 20
+"""Receipts kept of one measure; the counts beside them are complete."""
+WILSON = "wilson-95, this cell's cases"
+_Z = NormalDist().inv_cdf(0.975)
+
+
+@dataclass(frozen=True)
+class Metric:
+    """A measure as a function of one cell.
+
+    reads: depends on the read policy, else one value holds for all cells of the trial. cold: means something without
+    a memory. whole: says nothing about a trial that did not reach its end.
+    """
+
+    definition: Definition
+    measure: Callable[[View], Measure]
+    reads: bool = False
+    cold: bool = False
+    whole: bool = False
+
+
+def metric(
+    name: str,
+    better: Better,
+    unit: str,
+    formula: str,
+    measure: Callable[[View], Measure],
+    *,
+    source: str = "own",
+    reads: bool = False,
+    cold: bool = False,
+    whole: bool = False,
+) -> Metric:
+    definition = Definition(name=name, better=better, unit=unit, version=1, formula=formula, source=source)
+    return Metric(definition, measure, reads, cold, whole)
+
+
+def proportion(hits: int, of: int, receipts: Sequence[str] = (), *, none: str) -> Measure:
+    """hits / of with its Wilson interval; `none` is the reason if there is nothing to count."""
+    if not of:
+        return not_applicable(none)
+    return Measured(value=hits / of, hits=hits, of=of, interval=wilson(hits, of), receipts=tuple(receipts[:RECEIPTS]))
+
+
+def mean(values: Sequence[float], receipts: Sequence[str] = (), *, none: str) -> Measure:
+    """The mean of shares between 0 and 1; no interval, as a share is not a count."""
+    if not values:
+        return not_applicable(none)
+    total, of = fsum(values), len(values)
+    return Measured(value=total / of, hits=total, of=of, receipts=tuple(receipts[:RECEIPTS]))
+
+
+def amount(
+    value: float,
+    of: int | None = None,
+    known: Literal["exact", "at-least"] = "exact",
+    receipts: Sequence[str] = (),
+) -> Measured:
+    """A number that is no proportion, over `of` cases."""
+    return Measured(value=value, of=of, known=known, receipts=tuple(receipts[:RECEIPTS]))
+
+
+def not_applicable(reason: str) -> NotMeasured:
+    return NotMeasured(status="not-applicable", reason=reason)
+
+
+def unsupported(reason: str) -> NotMeasured:
+    return NotMeasured(status="unsupported", reason=reason)
+
+
+def failed(reason: str) -> NotMeasured:
+    return NotMeasured(status="failed", reason=reason)
+
+
+def wilson(hits: int, of: int) -> Interval:
+    """Wilson's score interval at 95 %, within 0 and 1."""
+    p, z2 = hits / of, _Z * _Z
+    centre = (p + z2 / (2 * of)) / (1 + z2 / of)
+    half = _Z / (1 + z2 / of) * sqrt(p * (1 - p) / of + z2 / (4 * of * of))
+    low = 0.0 if hits == 0 else max(0.0, centre - half)
+    high = 1.0 if hits == of else min(1.0, centre + half)
+    return Interval(low=low, high=high, method=WILSON)

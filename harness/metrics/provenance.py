@@ -1,0 +1,197 @@
+"""Can a memory show where it comes from, and does the place still say so? Sources are what the backend returns.
+
+Whether it keeps them itself or its adapter does (emulated) stands in the backend's declared support; the numbers are
+the same measure. Each distinct memory that probes brought counts once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+from typing import NamedTuple
+
+from harness.adapter import Item, Source
+from harness.clauses import holds
+from harness.events import Checked, Recalled, Resolved, Wrote
+from harness.metrics.metric import Metric, metric, proportion, unsupported
+from harness.metrics.view import Entry, Record, View, same_moment
+from harness.model import Measure
+
+NOTHING = "no probe brought a memory"
+NONE_EQUAL = "no memory came back as it was written"
+FIELDS = ("commit", "path", "line", "session")
+STATES = ("same", "moved", "renamed", "gone")
+
+
+def _returned(record: Record) -> list[Entry]:
+    """One entry for each distinct memory (id, text, source, date) that probes brought."""
+    first: dict[object, Entry] = {}
+    for line, event in record.of(Recalled):
+        if event.purpose == "probe":
+            for entry in record.entries(line, event):
+                hit = entry.hit
+                first.setdefault((hit.memory_id, hit.text, hit.source, hit.created), entry)
+    return list(first.values())
+
+
+def _unsupported(view: View, capability: str) -> Measure | None:
+    support = view.record.support(capability)
+    return unsupported(support.note or "not kept") if support.level == "unsupported" else None
+
+
+def source_coverage(view: View) -> Measure:
+    refused = _unsupported(view, "source")
+    if refused is not None:
+        return refused
+    returned = _returned(view.record)
+    bare = [entry.receipt for entry in returned if entry.hit.source in (None, Source())]
+    return proportion(len(returned) - len(bare), len(returned), bare, none=NOTHING)
+
+
+def _equals(record: Record) -> Iterator[tuple[Entry, list[Item]]]:
+    """Memories that came back with the very text of written items, and those items."""
+    written: dict[str, list[Item]] = {}
+    for _, event in record.of(Wrote):
+        for each in record.log.items(event):
+            written.setdefault(each.item.text, []).append(each.item)
+    for entry in _returned(record):
+        if entry.hit.text in written:
+            yield entry, written[entry.hit.text]
+
+
+def source_fidelity(view: View) -> Measure:
+    refused = _unsupported(view, "source")
+    if refused is not None:
+        return refused
+    kept, fields, lost = 0, 0, []
+    for entry, items in _equals(view.record):
+        equal, of = max((_fields(entry.hit.source, item.source) for item in items), key=lambda pair: pair[0] - pair[1])
+        kept, fields = kept + equal, fields + of
+        lost += [entry.receipt] * (equal < of)
+    return proportion(kept, fields, lost, none=NONE_EQUAL)
+
+
+def _fields(back: Source | None, written: Source | None) -> tuple[int, int]:
+    """Source fields that came back equal, and fields that were written."""
+    named = [name for name in FIELDS if getattr(written, name, None) is not None]
+    return sum(getattr(back, name, None) == getattr(written, name) for name in named), len(named)
+
+
+def dates_kept(view: View) -> Measure:
+    refused = _unsupported(view, "created")
+    if refused is not None:
+        return refused
+    pairs = [(entry, any(same_moment(entry.hit.created, i.at) for i in items)) for entry, items in _equals(view.record)]
+    lost = [entry.receipt for entry, kept in pairs if not kept]
+    return proportion(len(pairs) - len(lost), len(pairs), lost, none=NONE_EQUAL)
+
+
+# --- in git -----------------------------------------------------------------------------------------------------------
+
+
+class Citation(NamedTuple):
+    """A source cited by an entry that asserts a fact, at the checkout from which it was seen."""
+
+    entry: Entry
+    source: Source
+    head: str
+    checked: Checked | None
+    line: int | None
+    verified: bool
+
+
+def _checks(record: Record) -> dict[tuple[Source, str], tuple[int, Checked]]:
+    return {
+        (checked.source, event.head): (line, checked)
+        for line, event in record.of(Resolved)
+        for checked in event.sources
+    }
+
+
+def _citations(record: Record) -> list[Citation]:
+    """One for each distinct source, set of asserted facts, and checkout; the earliest one."""
+    checks = _checks(record)
+    heads = {session.id: session.commit for session in record.scenario.sessions}
+    found: dict[object, Citation] = {}
+    for line, event in record.of(Recalled):
+        if event.purpose != "probe":
+            continue
+        for entry in record.entries(line, event):
+            source, head = entry.hit.source, heads[event.session]
+            if source is None or not source.commit or not source.path or not entry.raw.asserted:
+                continue
+            at, checked = checks.get((source, head), (None, None))
+            says = checked.says if checked else None
+            verified = says is not None and any(
+                holds(says, record.scenario.by_id[fact].forms) for fact in entry.raw.asserted
+            )
+            citation = Citation(entry, source, head, checked, at, verified)
+            found.setdefault((source, entry.raw.asserted, head), citation)
+    return list(found.values())
+
+
+def source_verified(view: View) -> Measure:
+    refused = _unsupported(view, "source")
+    if refused is not None:
+        return refused
+    sources: dict[object, Citation] = {}
+    for citation in _citations(view.record):
+        sources.setdefault((citation.source, citation.entry.raw.asserted), citation)
+    wrong = [citation.entry.receipt for citation in sources.values() if not citation.verified]
+    none = "no memory that asserts a fact cites a path at a commit"
+    return proportion(len(sources) - len(wrong), len(sources), wrong, none=none)
+
+
+def source_at_head(view: View, state: str) -> Measure:
+    refused = _unsupported(view, "source")
+    if refused is not None:
+        return refused
+    verified = [each for each in _citations(view.record) if each.verified]
+    chosen = [each for each in verified if each.checked is not None and each.checked.state == state]
+    return proportion(len(chosen), len(verified), [f"L{each.line}" for each in chosen], none="no source was verified")
+
+
+def dangling_sources(view: View) -> Measure:
+    refused = _unsupported(view, "source")
+    if refused is not None:
+        return refused
+    checked = {source: (line, each) for (source, _), (line, each) in _checks(view.record).items()}
+    loose = [f"L{line}" for line, each in checked.values() if each.state == "dangling"]
+    return proportion(len(loose), len(checked), loose, none="no memory cites a line of a file at a commit")
+
+
+METRICS: tuple[Metric, ...] = (
+    metric(
+        "source_coverage", "higher", "proportion",
+        "memories returned to probes with a source / memories returned; one that was written without counts as bare",
+        source_coverage,
+    ),
+    metric(
+        "source_fidelity", "higher", "proportion",
+        "source fields (commit, path, line, session) equal to those written / fields written, over memories whose text "
+        "came back as written", source_fidelity,
+    ),
+    metric(
+        "source_verified", "higher", "proportion",
+        "sources whose line at the cited commit holds an accepted form of each part of a fact that the memory asserts "
+        "/ sources with commit and path of memories that assert a fact", source_verified,
+    ),
+    *(
+        metric(
+            f"source_at_head_{state}", better, "proportion",
+            f"verified sources whose line is {state} at the checkout of the probe / verified sources, by checkout",
+            partial(source_at_head, state=state),
+        )
+        for state, better in zip(STATES, ("higher", "neither", "neither", "lower"), strict=True)
+    ),
+    metric(
+        "dangling_sources", "lower", "proportion",
+        "sources that the cited commit does not have / sources with commit, path and line that came back",
+        dangling_sources,
+    ),
+    metric(
+        "dates_kept", "higher", "proportion",
+        "memories dated with the moment at which they were written / memories whose text came back as written",
+        dates_kept,
+    ),
+)  # fmt: skip

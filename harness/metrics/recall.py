@@ -1,0 +1,232 @@
+"""Does the memory bring back what it was told? A gold fact is recalled if an entry asserts it.
+
+Every probe with gold counts, whether or not the backend stored the fact: to store nothing is to recall nothing.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from math import comb
+
+from harness.events import Forgot, Recalled, Wrote
+from harness.metrics.metric import mean, metric, not_applicable, proportion, unsupported
+from harness.metrics.view import Entry, Question, Record, View
+from harness.model import Measure
+from harness.scenario import STRATA, Learn, Stratum
+
+NO_PROBE = "no probe of this sort in the scenario"
+LEAST_POOL = 5
+"""Rank measures need a pool of at least this many times k: with fewer memories, any order looks good."""
+
+
+def _brings(question: Question, entries: Sequence[Entry]) -> bool:
+    """Whether one of these entries asserts a gold fact."""
+    return not question.fault and any(entry.asserted.intersection(question.probe.gold) for entry in entries)
+
+
+def _share(questions: Sequence[Question], right: Callable[[Question], bool]) -> Measure:
+    """How many questions came out right; the receipts are those that did not."""
+    verdicts = [(question, right(question)) for question in questions]
+    missed = [line for question, good in verdicts if not good for line in question.receipt]
+    return proportion(sum(good for _, good in verdicts), len(verdicts), missed, none=NO_PROBE)
+
+
+def recall(view: View, stratum: Stratum | None = None) -> Measure:
+    questions = view.record.questions_in(stratum) if stratum else view.record.known_questions
+    return _share(questions, lambda question: _brings(question, question.window))
+
+
+def recall_upper(view: View) -> Measure:
+    """The other bound of recall: unclear entries count as asserting all that they assert."""
+
+    def right(question: Question) -> bool:
+        gold = set(question.probe.gold)
+        return not question.fault and any(gold & entry.reading.asserted for entry in question.window)
+
+    return _share(view.record.known_questions, right)
+
+
+def unclear_entries(view: View) -> Measure:
+    entries = [entry for question in view.record.questions for entry in question.window]
+    unclear = [entry.receipt for entry in entries if entry.reading.unclear]
+    return proportion(len(unclear), len(entries), unclear, none="no probe brought an entry")
+
+
+def facts_stored(view: View) -> Measure:
+    told = {name for _, step in view.scenario.steps() if isinstance(step, Learn) for name in step.facts}
+    return proportion(len(told & view.record.stored.keys()), len(told), none="the scenario teaches nothing")
+
+
+# --- within the first k -----------------------------------------------------------------------------------------------
+
+
+def _first(view: View, question: Question) -> tuple[Entry, ...]:
+    return question.entries[: view.log.trial.k]
+
+
+def recall_any_at_k(view: View) -> Measure:
+    return _share(view.record.known_questions, lambda question: _brings(question, _first(view, question)))
+
+
+def _parts(view: View, question: Question) -> float:
+    """The share of the gold facts that the first k entries assert."""
+    gold = set(question.probe.gold)
+    found = {fact for entry in _first(view, question) for fact in entry.asserted & gold}
+    return 0.0 if question.fault else len(found) / len(gold)
+
+
+def recall_all_at_k(view: View) -> Measure:
+    questions = [q for q in view.record.known_questions if len(set(q.probe.gold)) <= view.log.trial.k]
+    return _share(questions, lambda question: _parts(view, question) == 1)
+
+
+def recall_avg_at_k(view: View) -> Measure:
+    return mean([_parts(view, question) for question in view.record.known_questions], none=NO_PROBE)
+
+
+def precision_at_k(view: View) -> Measure:
+    return mean([_precision(view, question) for question in view.record.known_questions], none=NO_PROBE)
+
+
+def _precision(view: View, question: Question) -> float:
+    entries = [] if question.fault else _first(view, question)
+    return sum(_brings(question, [entry]) for entry in entries) / len(entries) if entries else 0.0
+
+
+def mrr(view: View) -> Measure:
+    if not view.record.supports("ranked"):
+        return not_applicable(f"unranked: {view.record.support('ranked').note or 'no order'}")
+    questions = view.record.known_questions
+    least = LEAST_POOL * view.log.trial.k
+    most = max((q.event.pool for q in questions if q.event), default=0)
+    eligible = [q for q in questions if (q.event.pool if q.event else most) >= least]
+    none = f"pool of {most} memories is below {least}, {LEAST_POOL} times k" if questions else NO_PROBE
+    return mean([_reciprocal(view, question) for question in eligible], none=none)
+
+
+def _reciprocal(view: View, question: Question) -> float:
+    entries = enumerate(_first(view, question), 1)
+    return next((1 / rank for rank, entry in entries if _brings(question, [entry])), 0.0)
+
+
+def chance_at_k(view: View) -> Measure:
+    """What drawing k of the stored memories blindly would recall; nothing stored: nothing drawn."""
+    return mean(list(_chances(view.record)), none="no probe with gold was reached")
+
+
+def _chances(record: Record) -> Iterator[float]:
+    asked = {q.line: q for q in record.known_questions}
+    carriers: defaultdict[str, set[str]] = defaultdict(set)
+    for line, event in enumerate(record.log.events, 1):
+        if isinstance(event, Wrote) and event.purpose != "noise" and event.ids is not None:
+            _gone(carriers, event.replaces)
+            for written, ids in zip(record.log.items(event), event.ids, strict=False):
+                for fact in record.classifier.read(written.item.text).asserted:
+                    carriers[fact].update(ids)
+        elif isinstance(event, Forgot) and event.said is not None:
+            _gone(carriers, event.ids)
+        elif isinstance(event, Recalled) and line in asked:
+            gold = {name for fact in asked[line].probe.gold for name in carriers[fact]}
+            yield _chance(event.pool, len(gold), event.k)
+
+
+def _gone(carriers: dict[str, set[str]], ids: Sequence[str]) -> None:
+    for names in carriers.values():
+        names.difference_update(ids)
+
+
+def _chance(pool: int, gold: int, k: int) -> float:
+    if not pool or not gold:
+        return 0.0
+    drawn = min(k, pool)
+    return 1 - comb(max(pool - gold, 0), drawn) / comb(pool, drawn)
+
+
+# --- other probes -----------------------------------------------------------------------------------------------------
+
+
+def abstention(view: View) -> Measure:
+    support = view.record.support("abstains")
+    if support.level == "unsupported":
+        return unsupported(support.note or "does not abstain")
+    unanswerable = [question for question in view.record.questions if not question.probe.gold]
+    if not unanswerable:
+        return not_applicable(NO_PROBE)
+    answered = {q.stratum for q in view.record.known_questions if _brings(q, q.window)}
+    eligible = [question for question in unanswerable if question.stratum in answered]
+    if not eligible:
+        return not_applicable("it answered no probe of the same stratum, so that its silence means nothing")
+    return _share(eligible, lambda question: not question.fault and not question.entries)
+
+
+def history_recall(view: View) -> Measure:
+    def right(question: Question) -> bool:
+        gold = set(question.probe.gold)
+        return not question.fault and any(
+            gold & (entry.asserted | entry.reading.mentioned) for entry in question.window
+        )
+
+    return _share([q for q in view.record.questions if q.probe.gold and q.probe.history], right)
+
+
+_RECALL = "probes (not of history) of which an entry within the token budget asserts a gold fact / probes with gold"
+_K = "; in reading order, drawn by seed where the backend gives none; a fault counts 0"
+METRICS = (
+    metric("recall", "higher", "proportion", f"{_RECALL}; unclear entries assert nothing; a fault is a miss", recall),
+    *(
+        metric(f"recall_{s}", "higher", "proportion", f"{_RECALL}; {s} phrasings only", partial(recall, stratum=s))
+        for s in STRATA
+    ),
+    metric(
+        "recall_upper", "higher", "proportion", f"{_RECALL}; unclear entries count as they assert", recall_upper
+    ),
+    metric(
+        "unclear_entries", "lower", "proportion",
+        "entries within the budget that assert rivals without order / such entries of all probes", unclear_entries,
+    ),
+    metric(
+        "facts_stored", "higher", "proportion",
+        "facts of which a write was acknowledged with an id / facts that the story teaches", facts_stored,
+    ),
+    metric(
+        "recall_any_at_k", "higher", "proportion",
+        f"probes of which the first k entries assert a gold fact / probes with gold{_K}", recall_any_at_k,
+        source="LongMemEval",
+    ),
+    metric(
+        "recall_all_at_k", "higher", "proportion",
+        f"probes of which the first k entries assert every gold fact / probes with at most k gold facts{_K}",
+        recall_all_at_k, source="LongMemEval",
+    ),
+    metric(
+        "recall_avg_at_k", "higher", "proportion",
+        f"mean share of the gold facts that the first k entries assert{_K}", recall_avg_at_k, source="LongMemEval",
+    ),
+    metric(
+        "precision_at_k", "higher", "proportion",
+        f"mean share of the first k entries that assert a gold fact; nothing returned counts 0{_K}", precision_at_k,
+        source="standard",
+    ),
+    metric(
+        "mrr", "higher", "proportion",
+        f"mean of 1 / rank of the first entry that asserts a gold fact, 0 if none of the first k does; ranked backends "
+        f"only, probes with a pool of at least {LEAST_POOL} k memories", mrr, source="standard",
+    ),
+    metric(
+        "chance_at_k", "neither", "proportion",
+        "mean of 1 - C(N - g, k) / C(N, k): N memories stored at the time of the probe, g of them written as texts "
+        "that assert a gold fact (all parts, where the backend split one)", chance_at_k,
+    ),
+    metric(
+        "abstention", "higher", "proportion",
+        "probes without an answer for which nothing came back / such probes in strata of which a probe with gold was "
+        "answered", abstention, source="own, after LongMemEval",
+    ),
+    metric(
+        "history_recall", "higher", "proportion",
+        "probes about the past of which an entry within the budget asserts or mentions the gold fact / such probes",
+        history_recall,
+    ),
+)  # fmt: skip

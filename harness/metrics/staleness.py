@@ -1,0 +1,227 @@
+"""After a fact was replaced: is the old one still served as if it held?
+
+An update is a phrasing of a probe (not of history) whose gold fact replaced others. It is eligible if one of those was
+recalled by an earlier probe for it, and the write of the gold fact was acknowledged: only then does the absence of the
+old fact mean something. A memory that never knew the old fact has no eligible update, and is not clean.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Collection
+from dataclasses import dataclass
+from functools import partial
+from typing import Literal, get_args
+
+from harness.events import Recalled, Wrote
+from harness.metrics.metric import Metric, metric, not_applicable, proportion, unsupported
+from harness.metrics.view import Entry, Question, Record, View
+from harness.model import Better, Measure
+
+Outcome = Literal[
+    "current_only", "both_flagged", "both_current_first", "both_stale_first", "stale_only", "neither", "failed"
+]
+OUTCOMES: tuple[Outcome, ...] = get_args(Outcome)
+NONE_ELIGIBLE = "no update is eligible: the old fact was never recalled before, or the new one never stored"
+
+
+@dataclass(frozen=True)
+class Update:
+    """An eligible update. `stale`: entries within the budget that assert an old fact, marked as superseded or not."""
+
+    question: Question
+    outcome: Outcome
+    stale: tuple[Entry, ...]
+
+    @property
+    def unmarked(self) -> tuple[Entry, ...]:
+        return tuple(entry for entry in self.stale if not entry.marked)
+
+
+def updates(record: Record) -> list[Update]:
+    """Every eligible update with its outcome."""
+    before = _before(record)
+    found = []
+    for question in _candidates(record):
+        eligible = [
+            (fact, before[fact]) for fact in question.probe.gold if before[fact] and _eligible(record, question, fact)
+        ]
+        if eligible:
+            current = {fact for fact, _ in eligible}
+            found.append(_update(question, current, {name for _, names in eligible for name in names} - current))
+    return found
+
+
+def _before(record: Record) -> dict[str, tuple[str, ...]]:
+    return {name: record.scenario.predecessors(name) for name in record.scenario.by_id}
+
+
+def _candidates(record: Record) -> list[Question]:
+    before = _before(record)
+    return [q for q in record.known_questions if any(before[fact] for fact in q.probe.gold)]
+
+
+def _eligible(record: Record, question: Question, fact: str) -> bool:
+    """A probe that was not reached is one only if all that it needs had happened before the end."""
+    end = len(record.log.events) + 1 if question.line is None else question.line
+    if record.stored.get(fact, end) >= end:
+        return False
+    old = set(record.scenario.predecessors(fact))
+    return any(
+        earlier.line is not None
+        and earlier.line < end
+        and not earlier.fault
+        and any(entry.asserted & old & set(earlier.probe.gold) for entry in earlier.window)
+        for earlier in record.known_questions
+    )
+
+
+def _update(question: Question, current: Collection[str], old: Collection[str]) -> Update:
+    entries = () if question.fault else question.window
+    stale = tuple(entry for entry in entries if not entry.raw.unclear and entry.raw.asserted.intersection(old))
+    new = [entry for entry in entries if entry.asserted.intersection(current)]
+    return Update(question, _outcome(question, new, stale), stale)
+
+
+def _outcome(question: Question, new: Collection[Entry], stale: Collection[Entry]) -> Outcome:
+    if question.fault:
+        return "failed"
+    if not new:
+        return "stale_only" if stale else "neither"
+    if not stale:
+        return "current_only"
+    unmarked = [entry.position for entry in stale if not entry.marked]
+    if not unmarked:
+        return "both_flagged"
+    first = min(entry.position for entry in new)
+    return "both_current_first" if first < min(unmarked) else "both_stale_first"
+
+
+def update_outcome(view: View, outcome: Outcome) -> Measure:
+    found = updates(view.record)
+    chosen = [update for update in found if update.outcome == outcome]
+    receipts = [line for update in chosen for line in update.question.receipt]
+    return proportion(len(chosen), len(found), receipts, none=NONE_ELIGIBLE)
+
+
+def updates_eligible(view: View) -> Measure:
+    return proportion(
+        len(updates(view.record)), len(_candidates(view.record)), none="the scenario probes no replaced fact"
+    )
+
+
+# --- exposure ---------------------------------------------------------------------------------------------------------
+
+
+def _exposed(view: View, stale: Callable[[Update], Collection[Entry]]) -> Measure:
+    found = updates(view.record)
+    shown = [update for update in found if update.outcome == "failed" or stale(update)]
+    receipts = [
+        receipt
+        for update in shown
+        for receipt in ([entry.receipt for entry in stale(update)] or update.question.receipt)
+    ]
+    return proportion(len(shown), len(found), receipts, none=NONE_ELIGIBLE)
+
+
+def stale_exposure(view: View) -> Measure:
+    return _exposed(view, lambda update: update.stale)
+
+
+def stale_exposure_upper(view: View) -> Measure:
+    """The other bound of exposure: unclear entries count as asserting the old facts that they assert."""
+
+    def stale(update: Update) -> Collection[Entry]:
+        old = {name for fact in update.question.probe.gold for name in view.scenario.predecessors(fact)}
+        old -= set(update.question.probe.gold)
+        return [entry for entry in update.question.window if entry.raw.asserted & old]
+
+    return _exposed(view, stale)
+
+
+def unflagged_stale_exposure(view: View) -> Measure:
+    return _exposed(view, lambda update: update.unmarked)
+
+
+def stale_first(view: View) -> Measure:
+    if not view.record.supports("ranked"):
+        return not_applicable(f"unranked: {view.record.support('ranked').note or 'no order'}")
+    return _exposed(
+        view, lambda update: update.stale if update.outcome in ("both_stale_first", "stale_only") else ()
+    )
+
+
+# --- the curating writer ----------------------------------------------------------------------------------------------
+
+
+def update_omission(view: View) -> Measure:
+    record = view.record
+    if view.log.trial.write_policy != "curated":
+        return not_applicable("an appending writer looks nothing up")
+    if not record.supports("supersede"):
+        return unsupported(record.support("supersede").note or "cannot replace a memory")
+    due, omitted = 0, []
+    before = _before(record)
+    lookups = {event.ref: line for line, event in record.of(Recalled) if event.purpose == "lookup"}
+    for line, event in record.of(Wrote):
+        facts = [written.name.removeprefix("fact:") for written in record.log.items(event)]
+        if event.purpose == "learn" and any(record.stored.get(old, line) < line for f in facts for old in before[f]):
+            due += 1
+            if event.op == "remember":
+                omitted += [f"L{lookups.get(facts[0], line)}"]
+    return proportion(len(omitted), due, omitted, none="no fact was replaced while its predecessor was stored")
+
+
+_OF = " / eligible updates (old fact recalled by an earlier probe for it, new one acknowledged)"
+_MEANING: dict[Outcome, tuple[Better, str]] = {
+    "current_only": ("higher", "updates that bring the current fact and no old one"),
+    "both_flagged": ("neither", "updates that bring both, every old one under the backend's own superseded mark"),
+    "both_current_first": ("neither", "updates that bring both, the current one first (in reading order)"),
+    "both_stale_first": ("lower", "updates that bring both, an unmarked old one first or in one entry with it"),
+    "stale_only": ("lower", "updates that bring an old fact and not the current one"),
+    "neither": ("lower", "updates that bring neither, or only what is unclear"),
+    "failed": ("lower", "updates that were not reached or not answered"),
+}
+_FAULT = "; not answered counts as exposed"
+METRICS: tuple[Metric, ...] = (
+    *(
+        metric(
+            f"update_{outcome}", _MEANING[outcome][0], "proportion", f"{_MEANING[outcome][1]}{_OF}",
+            partial(update_outcome, outcome=outcome), source="memtrust",
+        )
+        for outcome in OUTCOMES
+    ),
+    metric(
+        "updates_eligible", "neither", "proportion", "eligible updates / phrasings of probes for a fact that replaced "
+        "another", updates_eligible,
+    ),
+    metric(
+        "stale_exposure", "lower", "proportion",
+        f"updates of which an entry within the budget asserts an old fact, marked or not{_OF}{_FAULT}", stale_exposure,
+        source="own, after memtrust",
+    ),
+    metric(
+        "stale_exposure_upper", "lower", "proportion",
+        f"as stale_exposure, unclear entries counted as they assert{_OF}{_FAULT}", stale_exposure_upper,
+    ),
+    metric(
+        "unflagged_stale_exposure", "lower", "proportion",
+        f"updates of which an entry asserts an old fact without the backend's superseded field (a date is no mark)"
+        f"{_OF}{_FAULT}", unflagged_stale_exposure, source="memtrust",
+    ),
+    metric(
+        "stale_first", "lower", "proportion",
+        f"updates that bring an unmarked old fact before the current one, or without it; ranked backends only{_OF}"
+        f"{_FAULT}", stale_first,
+    ),
+    metric(
+        "update_omission", "lower", "proportion",
+        "curated writes that added although a predecessor was stored (the look-up did not bring it) / curated writes "
+        "of a fact with a stored predecessor", update_omission, source="HaluMem",
+    ),
+)  # fmt: skip
+
+
+def outcomes(record: Record) -> Counter[Outcome]:
+    """How often each outcome came; what a report shows as one bar."""
+    return Counter(update.outcome for update in updates(record))

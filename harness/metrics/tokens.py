@@ -1,0 +1,247 @@
+"""What it costs: tokens by who pays them. Unknown is not 0; a total with an unknown part is a lower bound."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal
+
+from harness.events import Metered, Recalled, Wrote
+from harness.metrics.completion import done
+from harness.metrics.metric import Metric, amount, failed, metric, not_applicable, proportion, unsupported
+from harness.metrics.view import Record, View
+from harness.model import Measure, Measured
+
+NO_COLD = "the cold arm was not run"
+NO_TEXT = "no text was embedded through the run's endpoint"
+Known = Literal["exact", "at-least"]
+
+
+def _asked(record: Record, purpose: str) -> int:
+    return sum(event.asking + event.tokens for _, event in record.of(Recalled) if event.purpose == purpose)
+
+
+def _written(record: Record, purposes: Sequence[str]) -> int:
+    return sum(event.tokens for _, event in record.of(Wrote) if event.purpose in purposes)
+
+
+def _ingest(view: View) -> int:
+    return _written(view.record, ("learn", "remark")) + _asked(view.record, "lookup")
+
+
+def _recall(view: View) -> int:
+    return _asked(view.record, "decision")
+
+
+def _agent(view: View) -> int:
+    return sum(event.prompt + event.completion for _, event in view.record.works(view.read_policy))
+
+
+def _backend(view: View) -> tuple[int, Known]:
+    """Tokens of models inside the backend; the cold arm has none, and what is not told is at least 0."""
+    if view.arm == "cold":
+        return 0, "exact"
+    told = tokens_backend(view)
+    return (int(told.value), "exact") if isinstance(told, Measured) else (0, "at-least")
+
+
+def tokens_ingest(view: View) -> Measure:
+    return amount(_ingest(view))
+
+
+def tokens_noise(view: View) -> Measure:
+    return amount(_written(view.record, ("noise",)))
+
+
+def tokens_recall(view: View) -> Measure:
+    return amount(_recall(view), len(view.record.decision_lines))
+
+
+def tokens_agent(view: View) -> Measure:
+    return amount(_agent(view), len(view.record.works(view.read_policy)))
+
+
+def tokens_backend(view: View) -> Measure:
+    support = view.record.support("usage")
+    if support.level == "unsupported":
+        return unsupported(support.note or "does not tell what its models used")
+    for _, event in view.record.of(Metered):
+        if event.prompt is not None and event.completion is not None:
+            return amount(event.prompt + event.completion, event.calls)
+    return failed("usage is declared, but the backend did not tell it")
+
+
+def tokens_total(view: View) -> Measure:
+    backend, known = _backend(view)
+    return amount(_ingest(view) + _recall(view) + _agent(view) + backend, len(view.scenario.jobs()), known)
+
+
+def tokens_per_job(view: View) -> Measure:
+    total, finished = tokens_total(view), len(done(view))
+    assert isinstance(total, Measured)
+    return amount(total.value / finished, finished, total.known) if finished else not_applicable("no job was done")
+
+
+def break_even(view: View) -> Measure:
+    if view.cold is None:
+        return not_applicable(NO_COLD)
+    jobs = len(view.scenario.jobs())
+    if not jobs:
+        return not_applicable("the scenario has no job")
+    saved = (_agent(View(view.cold)) - _agent(view) - _recall(view)) / jobs
+    if saved <= 0:
+        return not_applicable("never: a warm job does not cost less than a cold one")
+    backend, known = _backend(view)
+    return amount((_ingest(view) + backend) / saved, jobs, known)
+
+
+# --- embeddings -------------------------------------------------------------------------------------------------------
+
+
+def _embedded(view: View, count: str, phases: Sequence[str] | None = None) -> int:
+    return sum(
+        counts.get(count, 0)
+        for _, event in view.record.of(Metered)
+        for phase, counts in event.embeddings.items()
+        if phases is None or phase in phases
+    )
+
+
+def embedding_tokens(view: View) -> Measure:
+    if not _embedded(view, "texts"):
+        return not_applicable(NO_TEXT)
+    phases = ("ingest", "job")
+    return amount(_embedded(view, "tokens", phases), _embedded(view, "texts", phases))
+
+
+def truncated_share(view: View) -> Measure:
+    return proportion(_embedded(view, "cut_texts"), _embedded(view, "texts"), none=NO_TEXT)
+
+
+# --- reading the repository -------------------------------------------------------------------------------------------
+
+
+def _repeated(view: View) -> int:
+    """Tokens of reads whose content was read in an earlier session."""
+    order: dict[str, list[tuple[str, int]]] = {}
+    for _, event in view.record.works(view.read_policy):
+        order.setdefault(event.session, []).extend((read.digest, read.tokens) for read in event.reads)
+    known: set[str] = set()
+    total = 0
+    for session in view.scenario.sessions:
+        reads = order.get(session.id, [])
+        total += sum(tokens for digest, tokens in reads if digest in known)
+        known.update(digest for digest, _ in reads)
+    return total
+
+
+def repeated_context_reduction(view: View) -> Measure:
+    if view.cold is None:
+        return not_applicable(NO_COLD)
+    cold = _repeated(View(view.cold))
+    if not cold:
+        return not_applicable("the cold arm reads nothing again in a later session")
+    return amount(1 - _repeated(view) / cold, len(view.scenario.jobs()))
+
+
+def duplicate_reads(view: View) -> Measure:
+    known: set[str] = set()
+    total, again = 0, []
+    for line, event in view.record.works(view.read_policy):
+        for read in event.reads:
+            total += 1
+            if read.digest in known:
+                again.append(f"L{line}")
+            known.add(read.digest)
+    return proportion(len(again), total, list(dict.fromkeys(again)), none="nothing was read in the repository")
+
+
+def _detours(view: View) -> list[tuple[int, bool, str]]:
+    """Per job: reads before the first relevant file (distinct paths, all if there is none), was there one, receipt."""
+    relevant = {job.id: set(job.relevant) for _, job in view.scenario.jobs()}
+    found = []
+    for line, event in view.record.works(view.read_policy):
+        paths = list(dict.fromkeys(read.path for read in event.reads))
+        first = next((at for at, path in enumerate(paths) if path in relevant[event.job]), None)
+        found.append((len(paths) if first is None else first, first is not None, f"L{line}"))
+    return found
+
+
+def false_paths(view: View) -> Measure:
+    jobs = _detours(view)
+    if not jobs:
+        return not_applicable("the scenario has no job")
+    return amount(sum(detour for detour, _, _ in jobs) / len(jobs), len(jobs), receipts=[line for d, _, line in jobs if d])
+
+
+def first_relevant(view: View) -> Measure:
+    opened = [(detour + 1, line) for detour, reached, line in _detours(view) if reached]
+    if not opened:
+        return not_applicable("no job opened a relevant file")
+    return amount(sum(reads for reads, _ in opened) / len(opened), len(opened), receipts=[line for _, line in opened])
+
+
+METRICS: tuple[Metric, ...] = (
+    metric(
+        "tokens_ingest", "lower", "tokens",
+        "texts learnt and remarked, and curated look-ups (question and all that came back)", tokens_ingest, whole=True,
+    ),
+    metric(
+        "tokens_noise", "neither", "tokens", "noise written; in no total", tokens_noise, whole=True,
+    ),
+    metric(
+        "tokens_recall", "lower", "tokens",
+        "questions to memory for decisions, and all that came back; of: such questions", tokens_recall, whole=True,
+    ),
+    metric(
+        "tokens_agent", "lower", "tokens",
+        "goals, questions and repository text that the agent reads, and values that it writes; of: jobs", tokens_agent,
+        reads=True, cold=True, whole=True,
+    ),
+    metric(
+        "tokens_backend", "lower", "tokens",
+        "prompt and completion of models inside the backend, as it reports them for the whole trial; of: calls",
+        tokens_backend, whole=True,
+    ),
+    metric(
+        "tokens_total", "lower", "tokens",
+        "tokens_ingest + tokens_recall + tokens_agent + tokens_backend; at least, if the backend does not tell; of: "
+        "jobs", tokens_total, source="own, after the LoCoMo audit", reads=True, cold=True, whole=True,
+    ),
+    metric(
+        "tokens_per_job", "lower", "tokens", "tokens_total / jobs done; of: jobs done", tokens_per_job,
+        reads=True, cold=True, whole=True,
+    ),
+    metric(
+        "break_even", "lower", "jobs",
+        "(tokens_ingest + tokens_backend) / tokens that a job saves against cold (agent cold - agent - recall); of: "
+        "jobs", break_even, reads=True, whole=True,
+    ),
+    metric(
+        "embedding_tokens", "lower", "word pieces",
+        "word pieces that the embedder saw while learning and working (not for probes or deletion); of: texts",
+        embedding_tokens, whole=True,
+    ),
+    metric(
+        "truncated_share", "lower", "proportion", "texts cut by the embedder's limit / texts embedded",
+        truncated_share, whole=True,
+    ),
+    metric(
+        "repeated_context_reduction", "higher", "ratio",
+        "1 - tokens of content read again in a later session, here / cold; below 0 if more is read again than cold",
+        repeated_context_reduction, source="RavByte", reads=True, whole=True,
+    ),
+    metric(
+        "duplicate_reads", "lower", "proportion", "reads of content that was read before, in any session / reads",
+        duplicate_reads, source="RavByte", reads=True, cold=True, whole=True,
+    ),
+    metric(
+        "false_paths", "lower", "files",
+        "files opened before the first relevant one (all, if none was opened), mean over jobs; of: jobs", false_paths,
+        source="RavByte", reads=True, cold=True, whole=True,
+    ),
+    metric(
+        "first_relevant", "lower", "files",
+        "files opened up to the first relevant one, mean over the jobs that opened one; of: those jobs",
+        first_relevant, source="RavByte", reads=True, cold=True, whole=True,
+    ),
+)  # fmt: skip

@@ -1,0 +1,315 @@
+"""One cell as measures see it: its log, indexed once, and the logs that serve it as controls."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from functools import cached_property
+from typing import TypeVar
+
+from harness.adapter import Hit
+from harness.classify import Classifier, Reading, Verdict
+from harness.events import Declared, Event, Fault, Forgot, Recalled, Worked, Wrote
+from harness.log import Log
+from harness.model import Arm, ReadPolicy
+from harness.scenario import STRATA, Decision, Job, Probe, Scenario, Session, Stratum
+from harness.workshop import seen
+
+E = TypeVar("E", bound=Event)
+Key = tuple[str, str]
+"""Job and decision; a decision's id is unique in its job only."""
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One entry of a recall in reading order. `position` indexes the recall's entries, as `Choice.entry` does.
+
+    in_budget: it and all entries before it fit the trial's budget. reading: what the text asserts, denies, mentions;
+    under the backend's own superseded mark its assertions are mentions. marked: it carries that mark. verdict: one
+    word for display.
+    """
+
+    line: int
+    position: int
+    text: str
+    hit: Hit
+    tokens: int
+    in_budget: bool
+    raw: Reading
+    reading: Reading
+    verdict: Verdict
+
+    @property
+    def marked(self) -> bool:
+        return bool(self.hit.superseded)
+
+    @property
+    def asserted(self) -> frozenset[str]:
+        """The facts that it asserts; none if it is unclear, which is counted apart."""
+        return frozenset() if self.reading.unclear else self.reading.asserted
+
+    @property
+    def receipt(self) -> str:
+        return f"L{self.line}:e{self.position}"
+
+
+@dataclass(frozen=True)
+class Question:
+    """One phrasing of a probe and what became of it. `line` is None if the trial did not get there."""
+
+    session: Session
+    probe: Probe
+    stratum: Stratum
+    line: int | None
+    event: Recalled | None
+    entries: tuple[Entry, ...]
+
+    @property
+    def fault(self) -> bool:
+        """Not reached, or not answered: the worst value of every measure."""
+        return self.event is None or self.event.fault is not None
+
+    @property
+    def window(self) -> tuple[Entry, ...]:
+        """The entries within the token budget."""
+        return tuple(entry for entry in self.entries if entry.in_budget)
+
+    @property
+    def receipt(self) -> tuple[str, ...]:
+        return () if self.line is None else (f"L{self.line}",)
+
+
+@dataclass(frozen=True)
+class Decided:
+    """One decision of a job under one read policy, as its check saw it. `origin` is where the reader found it."""
+
+    line: int
+    job: Job
+    decision: Decision
+    verdict: str
+    origin: str
+    entry: int | None
+
+    @property
+    def receipt(self) -> str:
+        return f"L{self.line}"
+
+
+class Record:
+    """A log, indexed. Everything in it is computed once, however many cells and measures ask."""
+
+    def __init__(self, log: Log, classifier: Classifier | None = None) -> None:
+        self.log = log
+        self.classifier = classifier or Classifier(log.scenario, log.opened.canaries)
+        self._lines: defaultdict[type[Event], list[tuple[int, Event]]] = defaultdict(list)
+        for line, event in enumerate(log.events, 1):
+            self._lines[type(event)].append((line, event))
+        self._entries: dict[int, tuple[Entry, ...]] = {}
+        self._decided: dict[ReadPolicy | None, Mapping[Key, Decided]] = {}
+        self._places = {session.id: log.scenario.place(session) for session in log.scenario.sessions}
+
+    @property
+    def scenario(self) -> Scenario:
+        return self.log.scenario
+
+    def of(self, kind: type[E]) -> list[tuple[int, E]]:
+        """The events of a kind, with their line in the log, counted from 1."""
+        return [(line, event) for line, event in self._lines[kind] if isinstance(event, kind)]
+
+    @property
+    def fault(self) -> Fault | None:
+        return self.log.closed.fault if self.log.closed else None
+
+    @property
+    def failed(self) -> bool:
+        return self.log.closed is not None and self.log.closed.status == "failed"
+
+    @property
+    def reason(self) -> str:
+        """Why the trial ended as it did; one line, empty if it is complete."""
+        if self.log.closed is None:
+            return "the log is incomplete"
+        words = (self.fault.message or self.fault.kind).split() if self.fault else []
+        return f"{self.fault.op}: {' '.join(words)}"[:300] if self.fault else ""
+
+    @cached_property
+    def started(self) -> bool:
+        """Whether a probe or a job was reached, so that there is something to measure."""
+        return bool(self._lines[Worked]) or any(event.purpose == "probe" for _, event in self.of(Recalled))
+
+    def support(self, capability: str) -> Declared:
+        """What the adapter declares; the cold arm has no backend and supports nothing."""
+        backend = self.log.opened.backend
+        return backend.support[capability] if backend else Declared(level="unsupported", note="no memory")
+
+    def supports(self, capability: str) -> bool:
+        return self.support(capability).level != "unsupported"
+
+    # --- what came back ---
+
+    def entries(self, line: int, event: Recalled) -> tuple[Entry, ...]:
+        """All entries of a recall in reading order."""
+        known = self._entries.get(line)
+        if known is None:
+            known = self._entries[line] = tuple(self._read(line, event))
+        return known
+
+    def _read(self, line: int, event: Recalled) -> Iterator[Entry]:
+        found, spent = self.log.found(event), 0
+        for position, span in enumerate(found.entries):
+            hit = found.hits[span.hit]
+            text = hit.text[span.start : span.end]
+            raw = self.classifier.read(text)
+            reading = raw.demoted() if hit.superseded else raw
+            spent += span.tokens
+            yield Entry(
+                line=line,
+                position=position,
+                text=text,
+                hit=hit,
+                tokens=span.tokens,
+                in_budget=spent <= self.log.trial.budget,
+                raw=raw,
+                reading=reading,
+                verdict=self.classifier.verdict(reading, event.at, self._places[event.session]),
+            )
+
+    @cached_property
+    def questions(self) -> tuple[Question, ...]:
+        """Every phrasing of every probe of the story, reached or not, in story order."""
+        asked = {(event.ref, event.stratum): (line, event) for line, event in self.of(Recalled) if event.stratum}
+        return tuple(
+            self._question(session, probe, stratum, asked.get((probe.id, stratum)))
+            for session, probe in self.scenario.probes()
+            for stratum, _ in probe.ask.phrasings()
+        )
+
+    def _question(
+        self, session: Session, probe: Probe, stratum: Stratum, asked: tuple[int, Recalled] | None
+    ) -> Question:
+        line, event = asked or (None, None)
+        entries = self.entries(line, event) if line is not None and event is not None else ()
+        return Question(session, probe, stratum, line, event, entries)
+
+    @cached_property
+    def known_questions(self) -> tuple[Question, ...]:
+        """Those with a right answer that is no longer history: the primary ones."""
+        return tuple(q for q in self.questions if q.probe.gold and not q.probe.history)
+
+    def questions_in(self, stratum: Stratum) -> list[Question]:
+        return [question for question in self.known_questions if question.stratum == stratum]
+
+    @cached_property
+    def decision_lines(self) -> Mapping[Key, int]:
+        """Job and decision -> line of the recall that was asked for it."""
+        asked = ((event.ref.partition("/"), line) for line, event in self.of(Recalled) if event.purpose == "decision")
+        return {(job, decision): line for (job, _, decision), line in asked}
+
+    # --- what was stored ---
+
+    @cached_property
+    def stored(self) -> Mapping[str, int]:
+        """Fact -> line of the first write of it that was acknowledged with an id."""
+        lines: dict[str, int] = {}
+        for line, event in self.of(Wrote):
+            if event.purpose != "noise":
+                for written, ids in zip(self.log.items(event), event.ids or (), strict=False):
+                    kind, _, fact = written.name.partition(":")
+                    if kind == "fact" and ids:
+                        lines.setdefault(fact, line)
+        return lines
+
+    @cached_property
+    def pool(self) -> int:
+        """Memories alive at the end, by the ids that were acknowledged."""
+        alive: set[str] = set()
+        for event in self.log.events:
+            if isinstance(event, Wrote) and event.ids is not None:
+                alive.difference_update(event.replaces)
+                alive.update(name for ids in event.ids for name in ids)
+            elif isinstance(event, Forgot) and event.said is not None:
+                alive.difference_update(event.ids)
+        return len(alive)
+
+    # --- what was done ---
+
+    def works(self, policy: ReadPolicy | None) -> list[tuple[int, Worked]]:
+        return [(line, event) for line, event in self.of(Worked) if event.read_policy == policy]
+
+    def decided(self, policy: ReadPolicy | None) -> Mapping[Key, Decided]:
+        """Every decision that was reached, by job and decision."""
+        if policy not in self._decided:
+            self._decided[policy] = dict(self._decisions(policy))
+        return self._decided[policy]
+
+    def _decisions(self, policy: ReadPolicy | None) -> Iterator[tuple[Key, Decided]]:
+        jobs = {job.id: job for _, job in self.scenario.jobs()}
+        for line, event in self.works(policy):
+            choices = {choice.decision: choice for choice in event.choices}
+            decisions = {decision.id: decision for decision in jobs[event.job].decisions}
+            for check in event.checks:
+                choice, decision = choices.get(check.decision), decisions[check.decision]
+                yield (
+                    (event.job, decision.id),
+                    Decided(
+                        line=line,
+                        job=jobs[event.job],
+                        decision=decision,
+                        verdict=seen(decision, check),
+                        origin=choice.origin if choice else "nowhere",
+                        entry=choice.entry if choice else None,
+                    ),
+                )
+
+
+@dataclass(frozen=True)
+class View:
+    """One cell, and the closed complete logs of the same story that measure it: cold, and the two gold controls."""
+
+    record: Record
+    read_policy: ReadPolicy | None = None
+    cold: Record | None = None
+    oracle: Record | None = None
+    stale_oracle: Record | None = None
+
+    @property
+    def log(self) -> Log:
+        return self.record.log
+
+    @property
+    def scenario(self) -> Scenario:
+        return self.record.scenario
+
+    @property
+    def classifier(self) -> Classifier:
+        return self.record.classifier
+
+    @property
+    def arm(self) -> Arm:
+        return "warm" if self.log.trial.backend else "cold"
+
+    @property
+    def decided(self) -> Mapping[Key, Decided]:
+        return self.record.decided(self.read_policy)
+
+    @cached_property
+    def decisions(self) -> list[tuple[Key, Decision, Decided | None]]:
+        """All decisions of the story, and how each was taken; None if the trial did not get there."""
+        return [
+            ((job.id, decision.id), decision, self.decided.get((job.id, decision.id)))
+            for _, job in self.scenario.jobs()
+            for decision in job.decisions
+        ]
+
+
+def same_moment(left: str | None, right: str) -> bool:
+    """Whether two ISO 8601 times are the same moment, however each is written."""
+    try:
+        return left is not None and datetime.fromisoformat(left) == datetime.fromisoformat(right)
+    except (ValueError, TypeError):
+        return False
+
+
+__all__ = ["STRATA", "Decided", "Entry", "Question", "Record", "View", "same_moment"]

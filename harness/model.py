@@ -1,0 +1,151 @@
+"""The nouns of a run: spec, trial, cell, measure. Frozen, closed, and valid once they exist."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Mapping
+from functools import cached_property
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+WritePolicy = Literal["append", "curated"]
+ReadPolicy = Literal["trusting", "newest", "verifying"]
+READ_POLICIES: tuple[ReadPolicy, ...] = ("trusting", "newest", "verifying")
+Arm = Literal["cold", "warm"]
+SECRET = re.compile(r"key|token|secret|password|credential", re.IGNORECASE)
+
+
+class Model(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+
+
+def digest(value: Any) -> str:
+    """sha256 of the canonical JSON of a model or a plain value."""
+    plain = value.model_dump(mode="json", by_alias=True) if isinstance(value, BaseModel) else value
+    return hashlib.sha256(json.dumps(plain, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
+
+
+class Spec(Model):
+    """A backend as asked for: a registered name or `module:Class`, and settings that differ from the defaults."""
+
+    adapter: str
+    settings: Mapping[str, str] = {}
+
+    @property
+    def label(self) -> str:
+        return self.adapter + "".join(f"+{key}={self.shown[key]}" for key in sorted(self.shown))
+
+    @property
+    def shown(self) -> Mapping[str, str]:
+        """The settings with secrets redacted: what may be written down."""
+        return {key: "[redacted]" if SECRET.search(key) else value for key, value in self.settings.items()}
+
+
+DEFAULT_BACKENDS = ("none", "refusal", "random", "full_context", "notes", "bm25", "vector_file", "chroma", "mem0")
+DEFAULT_NOISE = (0, 100)
+DEFAULT_K = 5
+DEFAULT_BUDGET = 800
+"""Tokens of memory text that count for the primary recall: a few long memories, or a dozen short ones."""
+
+
+class Selection(Model):
+    """What was asked for. The cold arm and the controls with gold always come along: they are what others mean."""
+
+    backends: tuple[Spec, ...]
+    scenarios: tuple[str, ...] = ()
+    writes: tuple[WritePolicy, ...] = ("append", "curated")
+    noise: tuple[int, ...] = DEFAULT_NOISE
+    seeds: tuple[int, ...] = (1,)
+    k: int = DEFAULT_K
+    budget: int = DEFAULT_BUDGET
+
+    @property
+    def headline_noise(self) -> int:
+        """The one noise level of the headline table: the highest that was played."""
+        return max(self.noise)
+
+
+class Trial(Model):
+    """What is played, logged and resumed. `backend` is the spec's label; None plays the story cold."""
+
+    backend: str | None = None
+    scenario: str
+    write_policy: WritePolicy | None = None
+    noise: int = Field(ge=0)
+    seed: int
+    reader: str
+    k: int = Field(ge=1)
+    budget: int = Field(ge=1)
+
+    @cached_property
+    def id(self) -> str:
+        """Names the log, the test and the anchor; readable, and unique by its tail."""
+        words = [
+            self.backend or "cold",
+            self.scenario.rpartition("/")[2],
+            self.write_policy or "",
+            f"n{self.noise}",
+            f"s{self.seed}",
+        ]
+        slug = "-".join(re.sub(r"[^a-z0-9]+", "-", word.lower()).strip("-") for word in words if word)
+        return f"{slug}-{digest(self)[:8]}"
+
+
+class CellKey(Model):
+    """What is reported: a trial, the arm and how its memory was read (None: the cold arm reads none)."""
+
+    trial: Trial
+    arm: Arm
+    read_policy: ReadPolicy | None = None
+
+    @property
+    def id(self) -> str:
+        return f"{self.trial.id}-{self.read_policy or self.arm}"
+
+
+# --- measures -----------------------------------------------------------------------------------------------------
+
+Better = Literal["higher", "lower", "neither"]
+
+
+class Definition(Model):
+    """What a measure is; `version` changes when its formula does."""
+
+    name: str
+    better: Better
+    unit: str
+    version: int
+    formula: str
+    source: str
+
+
+class Interval(Model):
+    low: float
+    high: float
+    method: str
+
+
+class Measured(Model):
+    """A number that was measured. A proportion has `hits` of `of`; other units have `value` over `of` cases."""
+
+    status: Literal["measured"] = "measured"
+    value: float
+    hits: float | None = None
+    of: int | None = None
+    interval: Interval | None = None
+    known: Literal["exact", "at-least"] = "exact"
+    receipts: tuple[str, ...] = ()
+
+
+class NotMeasured(Model):
+    """Four different words for no number, never 0 and never green; each says why."""
+
+    status: Literal["unsupported", "not-applicable", "failed", "not-run"]
+    reason: str
+    receipts: tuple[str, ...] = ()
+
+
+Measure = Annotated[Measured | NotMeasured, Field(discriminator="status")]

@@ -1,0 +1,91 @@
+"""The OpenAI-compatible server on 127.0.0.1: the only way from a backend to a model."""
+
+from __future__ import annotations
+
+import socket
+import threading
+import time
+from typing import Any, Self
+
+from harness.models.cache import EmbeddingCache
+from harness.models.meter import Meter
+
+_IDLE = 600  # seconds that a client may keep an idle connection
+
+
+class GatewayError(Exception):
+    """The gateway cannot start; one line that says why and what to do."""
+
+
+class Gateway:
+    """`with Gateway(cache) as gateway:` serves at `gateway.url`, in a thread. Each trial registers a key of its own.
+
+    Entering raises GatewayError; starlette and uvicorn are imported there, so that scoring runs without them.
+    """
+
+    url: str
+
+    def __init__(self, cache: EmbeddingCache) -> None:
+        self._cache = cache
+        self._meters: dict[str, Meter] = {}
+        self._server: Any = None
+        self._thread: threading.Thread | None = None
+
+    def __enter__(self) -> Self:
+        try:
+            import uvicorn
+
+            from harness.models.endpoint import application
+        except ImportError as error:
+            raise GatewayError(
+                f"the gateway needs starlette and uvicorn ({error}): pip install '.[embedder]'"
+            ) from None
+        config = uvicorn.Config(
+            application(self._cache, self._meters),
+            # Named, not "auto": the same server wherever it runs, whatever else is installed.
+            loop="asyncio",
+            http="h11",
+            ws="none",
+            lifespan="off",
+            access_log=False,
+            log_config=None,
+            log_level="critical",
+            proxy_headers=False,
+            server_header=False,
+            date_header=False,
+            timeout_keep_alive=_IDLE,
+            timeout_graceful_shutdown=5,
+        )
+        # With the protocol named, asyncio sets TCP_NODELAY on what this socket accepts; with the default 0 it would
+        # not, and each answer (head and body are two writes) could wait 40 ms for the client's delayed ack.
+        listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+        try:
+            listener.bind(("127.0.0.1", 0))
+            self.url = f"http://127.0.0.1:{listener.getsockname()[1]}/v1"
+            self._server = uvicorn.Server(config)
+            self._thread = threading.Thread(target=self._server.run, args=([listener],), name="gateway", daemon=True)
+            self._thread.start()
+            while not self._server.started and self._thread.is_alive():
+                time.sleep(0.002)
+            if not self._server.started:
+                raise OSError("the server thread ended")
+        except OSError as error:
+            listener.close()
+            raise GatewayError(f"the gateway cannot listen on 127.0.0.1 ({error}): local sockets are needed") from None
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        assert self._thread is not None
+        self._server.should_exit = True
+        self._thread.join()
+
+    def register(self, key: str) -> Meter:
+        """Accept `key` and count what it asks for. Raises ValueError for an empty or known key."""
+        if not key or key in self._meters:
+            raise ValueError("a gateway key must be new and not empty")
+        meter = self._meters[key] = Meter()
+        return meter
+
+    def unregister(self, key: str) -> None:
+        """Refuse `key` from now on; its meter stays readable."""
+        self._meters.pop(key, None)

@@ -1,0 +1,79 @@
+"""What a selection means: which trials are played, in which order, and what each of them is made of."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from harness import noise, registry
+from harness.classify import Classifier
+from harness.engine import canaries
+from harness.events import PROTOCOL, Backend
+from harness.exchange import Part
+from harness.model import Selection, Trial, WritePolicy, digest
+from harness.readers import scripted
+from harness.repo import Repo
+from harness.scenario import Scenario
+
+
+def trials(selection: Selection, scenarios: Sequence[Scenario]) -> list[Trial]:
+    """In the order of play: a scenario's cold arm and bounds first, then backend by backend, so that lines compare."""
+    return [
+        Trial(
+            backend=backend,
+            scenario=scenario.id,
+            write_policy=write,
+            noise=amount,
+            seed=seed,
+            reader=scripted.NAME,
+            k=selection.k,
+            budget=selection.budget,
+        )
+        for scenario in scenarios
+        for seed in selection.seeds
+        for backend, write, amount in _variants(selection)
+    ]
+
+
+def _variants(selection: Selection) -> list[tuple[str | None, WritePolicy | None, int]]:
+    """Every noise level with append; other write policies are contrasts, at the headline's noise only."""
+    found: list[tuple[str | None, WritePolicy | None, int]] = [(None, None, 0)]
+    found += [(name, "append", 0) for name in registry.ORACLES]
+    for spec in selection.backends:
+        if spec.adapter in registry.ORACLES:
+            continue
+        for write in selection.writes:
+            levels = selection.noise if write == "append" else (selection.headline_noise,)
+            found += [(spec.label, write, amount) for amount in sorted(levels, reverse=True)]
+    return found
+
+
+def part(
+    trial: Trial,
+    scenario: Scenario,
+    repo: Repo,
+    classifier: Classifier,
+    backend: Backend | None,
+    entry: registry.Entry | None,
+    embedder: str,
+) -> Part:
+    """A trial with its noise, its canaries, and the digests of everything that its outcome depends on."""
+    memories = noise.generate(scenario, classifier, trial.noise, trial.seed)
+    digests: dict[str, str] = {
+        "protocol": str(PROTOCOL),
+        "scenario": digest(scenario),
+        "fixture": repo.digest,
+        "noise": digest([[each.item.text, each.item.at] for each in memories]),
+    }
+    if backend is not None and entry is not None:
+        digests |= {
+            "adapter": registry.source_digest(entry),
+            "backend": backend.version,
+            "settings": digest(dict(backend.settings)),
+            "embedder": embedder,
+        }
+    return Part(trial, scenario, memories, canaries(scenario, trial.seed), digests)
+
+
+def identity(trial: Trial, digests: Mapping[str, str]) -> str:
+    """Equal for two trials that must have the same outcome: what resume compares."""
+    return digest([trial.model_dump(mode="json"), dict(digests)])

@@ -1,0 +1,68 @@
+"""How a run tells that it goes on: a bar on a terminal, plain lines in CI; one line of numbers for each trial."""
+
+from __future__ import annotations
+
+import time
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+from harness import metrics
+from harness.log import Log
+from harness.model import Measured, Trial
+
+SHOWN = (("recall", "recalled"), ("decisions_right", "decided right"), ("stale_exposure", "shown stale"))
+
+
+class Lines:
+    """One line when a trial ends. On a terminal a bar names what is being played."""
+
+    def __init__(self, console: Console) -> None:
+        self._console = console
+        self._start = time.monotonic()
+        self._playing: list[str] = []
+        self._bar = Progress(
+            BarColumn(30), MofNCompleteColumn(), TimeElapsedColumn(), TextColumn("{task.description}"), console=console
+        )
+        self._task = self._bar.add_task("", total=0)
+
+    def planned(self, trials: int, finished: int) -> None:
+        again = f", {finished} of them finished before" if finished else ""
+        self._console.print(f"{trials} trials{again}", highlight=False)
+        self._bar.update(self._task, total=trials, completed=finished)
+        if self._console.is_terminal:
+            self._bar.start()
+
+    def started(self, trial: Trial) -> None:
+        self._playing.append(trial.id)
+        self._show()
+
+    def finished(self, log: Log) -> None:
+        self._playing.remove(log.trial.id)
+        self._bar.advance(self._task)
+        self._show()
+        self._console.print(f"{time.monotonic() - self._start:6.1f} s  {line(log)}", highlight=False, markup=False)
+
+    def ended(self) -> None:
+        self._bar.stop()
+
+    def _show(self) -> None:
+        self._bar.update(self._task, description=", ".join(self._playing))
+
+
+def line(log: Log) -> str:
+    """What a trial showed, for the console; read by the trusting policy."""
+    trial = log.trial
+    policy = f"{trial.write_policy}, noise {trial.noise}" if trial.backend else "no memory"
+    head = f"{trial.backend or 'cold':<13.13} {trial.scenario.rpartition('/')[2]:<20.20} {policy:<19}"
+    if log.closed is None or log.closed.status != "complete":
+        fault = log.closed.fault if log.closed else None
+        why = f"{fault.kind} in {fault.op}: {fault.message}" if fault else "no closing event"
+        return f"{head} {log.closed.status if log.closed else 'incomplete'}: {' '.join(why.split())[:120]}"
+    cell = metrics.score([log])[0]
+    numbers = []
+    for name, word in SHOWN:
+        measure = cell.measures[name]
+        if isinstance(measure, Measured) and measure.hits is not None:
+            numbers.append(f"{word} {measure.hits:g}/{measure.of}")
+    return f"{head} {'  '.join(numbers)}"

@@ -1,0 +1,73 @@
+"""Names -> adapters, by entry points or `module:Class`. Nothing of an adapter is imported here."""
+
+from __future__ import annotations
+
+import difflib
+import hashlib
+import importlib.util
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib.metadata import entry_points
+from pathlib import Path
+
+from harness.model import Spec
+
+ADAPTERS, CONTROLS = "coldwarm.adapters", "coldwarm.controls"
+ORACLES = ("oracle", "stale_oracle")
+"""The controls that need gold: they live in the harness, and no adapter stands behind their names."""
+
+
+class RegistryError(Exception):
+    """A backend that nobody knows: which, and what was probably meant."""
+
+
+@dataclass(frozen=True)
+class Entry:
+    """Where an adapter is found, and whether it is a control. `reference` is None for a control with gold."""
+
+    name: str
+    reference: str | None
+    control: bool
+
+
+def known() -> Mapping[str, Entry]:
+    """All registered names, the controls with gold included."""
+    found = {name: Entry(name, None, control=True) for name in ORACLES}
+    for group in (ADAPTERS, CONTROLS):
+        for point in entry_points(group=group):
+            found[point.name] = Entry(point.name, point.value, control=group == CONTROLS)
+    return dict(sorted(found.items()))
+
+
+def find(spec: Spec) -> Entry:
+    """The entry that a spec names; `module:Class` needs no registration."""
+    if ":" in spec.adapter:
+        return Entry(spec.adapter, spec.adapter, control=False)
+    entries = known()
+    if spec.adapter not in entries:
+        near = difflib.get_close_matches(spec.adapter, entries, n=3)
+        hint = f"did you mean {' or '.join(near)}?" if near else f"known: {', '.join(entries)}"
+        raise RegistryError(f"backend '{spec.adapter}' is not known; {hint} (module:Class works too)")
+    return entries[spec.adapter]
+
+
+def parse(text: str) -> Spec:
+    """`mem0` or `mem0,store=faiss,...`: a name, then settings that differ from the defaults."""
+    name, *settings = text.split(",")
+    pairs = [setting.partition("=") for setting in settings]
+    if not name or any(not key or not equals for key, equals, _ in pairs):
+        raise RegistryError(f"backend '{text}' is not of the form NAME or NAME,key=value,...")
+    return Spec(adapter=name, settings={key: value for key, _, value in pairs})
+
+
+def source_digest(entry: Entry) -> str:
+    """sha256 of the adapter's own source file, so that a changed adapter is never taken for the one in a log."""
+    if entry.reference is None:
+        return "harness"
+    try:
+        spec = importlib.util.find_spec(entry.reference.partition(":")[0])
+    except (ImportError, ValueError):
+        spec = None
+    if spec is None or spec.origin is None:
+        return "not found"
+    return hashlib.sha256(Path(spec.origin).read_bytes()).hexdigest()

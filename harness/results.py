@@ -1,0 +1,148 @@
+"""What a run says: one model that writes `results.json` and its JSON Schema. Nothing in it is a clock or a path."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Literal
+
+from pydantic import Field
+
+from harness.adapter import Scope
+from harness.events import Backend
+from harness.model import Arm, Definition, Interval, Measure, Model, ReadPolicy, WritePolicy
+from harness.scenario import Kind
+
+Status = Literal["complete", "failed", "unsupported", "incomplete", "not-run"]
+
+
+class Cell(Model):
+    """One reported row: a trial, its arm, how its memory was read, and all measures. `pool`: memories at the end."""
+
+    id: str
+    trial: str
+    backend: str | None
+    scenario: str
+    kind: Kind
+    arm: Arm
+    write_policy: WritePolicy | None
+    read_policy: ReadPolicy | None
+    noise: int
+    seed: int
+    reader: str
+    k: int
+    pool: int
+    status: Status
+    reason: str = ""
+    log: str
+    log_sha256: str
+    measures: Mapping[str, Measure]
+
+
+class Pooled(Model):
+    """A measure over the scenarios of one backend under the primary conditions.
+
+    value: the mean of the scenarios' values; hits, of: counts summed over them. The other counts say how many cells
+    did not measure, by word. `interval` is over scenarios and absent below ten of them.
+    """
+
+    value: float | None
+    hits: float | None = None
+    of: int | None = None
+    scenarios: int = 0
+    at_least: bool = False
+    interval: Interval | None = None
+    unsupported: int = 0
+    not_applicable: int = 0
+    failed: int = 0
+    not_run: int = 0
+    reasons: tuple[str, ...] = ()
+    cells: tuple[str, ...] = ()
+
+
+class Row(Model):
+    """One backend (or the cold arm) under the primary conditions."""
+
+    backend: Backend | None
+    control: bool
+    measures: Mapping[str, Pooled]
+
+
+class Comparison(Model):
+    """Two rows on the same scenarios. `left` and `right` are values; difference is right minus left."""
+
+    measure: str
+    left: str
+    right: str
+    scenarios: int
+    left_value: float
+    right_value: float
+    left_better: int
+    right_better: int
+    p: float
+    adjusted_p: float
+    verdict: Literal["left-better", "right-better", "no-difference-shown"]
+    detectable: str
+
+
+class Conditions(Model):
+    """What was held fixed, and which cells make the headline."""
+
+    k: int
+    budget: int
+    reader: str
+    embedder: str
+    tokens: str
+    seeds: tuple[int, ...]
+    noise: tuple[int, ...]
+    headline_noise: int
+    headline_write: WritePolicy = "append"
+    headline_read: ReadPolicy = "trusting"
+
+
+class Unplayed(Model):
+    """A backend that was asked for and could not run. It fails the run unless it was allowed by name."""
+
+    backend: str
+    reason: str
+    allowed: bool
+
+
+class Story(Model):
+    """A scenario of the run, so that a report needs no look at the suite."""
+
+    id: str
+    kind: Kind
+    version: int
+    title: str
+    digest: str
+    fixture: str
+    scope: Scope
+    facts: int
+    sessions: int
+    probes: int
+    jobs: int
+    decisions: int
+
+
+class Run(Model):
+    """Identity of a run. `logs` digests every log that was scored."""
+
+    id: str
+    version: str
+    commit: str | None
+    dirty: bool | None
+    command: str
+    conditions: Conditions
+    logs: str
+    unplayed: tuple[Unplayed, ...] = ()
+    problems: tuple[str, ...] = ()
+
+
+class Results(Model):
+    schema_: Literal[1] = Field(1, alias="schema")
+    run: Run
+    definitions: Mapping[str, Definition]
+    stories: tuple[Story, ...]
+    backends: Mapping[str, Row]
+    cells: tuple[Cell, ...]
+    comparisons: tuple[Comparison, ...]

@@ -1,0 +1,117 @@
+"""The child's main: JSON lines on a private descriptor <-> one adapter. Standard library only.
+
+`python -m harness.worker FD module:Class`: reads one request a line from FD, answers one line. Ends when the line is
+cut, so that no child outlives its parent. What the adapter prints goes where the parent pointed stdout and stderr.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import importlib
+import json
+import signal
+import socket
+import sys
+import time
+import traceback
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from harness.adapter import Adapter, Memory, Scope, Space, Unsupported, read_item, to_wire
+
+PDEATHSIG = 1
+
+
+def _scope(value: Mapping[str, Any]) -> Scope:
+    return Scope(**value)
+
+
+ARGUMENTS: dict[str, tuple[Callable[[Any], Any], ...]] = {
+    "remember": (lambda items: [read_item(item) for item in items],),
+    "settle": (float,),
+    "recall": (str, _scope, int, str),
+    "entries": (_scope,),
+    "get": (_scope, str),
+    "history": (_scope, str),
+    "update": (_scope, str, read_item),
+    "supersede": (_scope, list, read_item),
+    "forget": (_scope, list),
+    "forget_scope": (_scope,),
+    "snapshot": (),
+    "restore": (str,),
+    "usage": (),
+}
+"""Every operation of an open Memory, and how each of its arguments is read from JSON."""
+
+
+class Worker:
+    """One adapter and at most one open Memory."""
+
+    def __init__(self, adapter: Adapter) -> None:
+        self._adapter = adapter
+        self._memory: Memory | None = None
+
+    def answer(self, op: str, args: list[Any]) -> Any:
+        if op in ARGUMENTS:
+            if self._memory is None:
+                raise RuntimeError(f"{op} before open")
+            read = ARGUMENTS[op]
+            return getattr(self._memory, op)(*(form(value) for form, value in zip(read, args, strict=True)))
+        if op == "describe":
+            support = {name: to_wire(entry) for name, entry in self._adapter.support.items()}
+            return {"name": self._adapter.name, "version": self._adapter.version(), "support": support}
+        if op == "open":
+            self._memory = self._adapter.open(Space(**args[0]))
+            return None
+        if op == "close":
+            memory, self._memory = self._memory, None
+            return memory.close() if memory else None
+        if op == "storage":
+            return self._adapter.storage(Space(**args[0]))
+        if op == "compact":
+            return self._adapter.compact(Space(**args[0]))
+        raise RuntimeError(f"unknown operation {op!r}")
+
+
+def load(name: str) -> Adapter:
+    """The adapter that `module:Class` names."""
+    module, _, attribute = name.partition(":")
+    made: Adapter = getattr(importlib.import_module(module), attribute)()
+    return made
+
+
+def _die_with_parent() -> None:
+    """Linux ends us when the parent is killed, even in the middle of a call that never returns."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(PDEATHSIG, signal.SIGKILL)
+
+
+def _error(error: BaseException) -> dict[str, Any]:
+    kind = "refused" if isinstance(error, Unsupported) else "crashed"
+    lines = traceback.format_exception(error)
+    return {"kind": kind, "message": f"{type(error).__name__}: {error}"[:2000], "trace": "".join(lines)[-8000:]}
+
+
+def main(descriptor: int, name: str) -> None:
+    _die_with_parent()
+    link = socket.socket(fileno=descriptor).makefile("rwb")
+    worker: Worker | None = None
+    for line in link:
+        request = json.loads(line)
+        start = time.perf_counter()
+        try:
+            worker = worker or Worker(load(name))
+            reply = {"ok": to_wire(worker.answer(request["op"], request["args"]))}
+        except BaseException as error:  # an adapter may raise anything, SystemExit included: it is its result
+            reply = {"error": _error(error)}
+        took = round(time.perf_counter() - start, 6)
+        try:
+            data = json.dumps({**reply, "took": took}, allow_nan=False).encode()
+        except (TypeError, ValueError) as error:
+            data = json.dumps({"error": {**_error(error), "kind": "breach"}, "took": took}).encode()
+        link.write(data + b"\n")
+        link.flush()
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]), sys.argv[2])

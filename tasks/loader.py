@@ -1,0 +1,196 @@
+"""TOML files -> scenarios that hold. Whatever is wrong with a file ends in one line: file, key, reason."""
+
+from __future__ import annotations
+
+import os
+import stat
+import tomllib
+from collections.abc import Iterable, Sequence
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+
+from harness.repo import FixtureError, Repo, build
+from harness.scenario import Scenario
+from tasks import proofs
+
+LIMIT = 1_000_000
+"""Bytes of the largest scenario file that is read."""
+_DOTS = 64
+"""Most dots in a line: the parser's memory grows with the square of a dotted key, and no key is that long."""
+_WIDTH = 500  # characters of a message; what is longer quotes a text that is too long to help
+
+
+class ScenarioError(Exception):
+    """A scenario that cannot be played. One line: `file: key: reason`."""
+
+
+class _BrokenError(Exception):
+    """Everything found to be wrong with one file, as `key: reason`; never empty."""
+
+    def __init__(self, found: Sequence[str]) -> None:
+        super().__init__(*found)
+        self.found = found
+
+
+def read(path: Path) -> Scenario:
+    """A scenario as its file says it: its id from folder and file name, its commits still patch numbers."""
+    try:
+        return _read(path)
+    except _BrokenError as problems:
+        raise _error(path, problems.found[0]) from None
+
+
+def resolve(scenario: Scenario, repo: Repo, file: Path) -> Scenario:
+    """The scenario with hashes in place of patch numbers, once everything that needs the fixture is proven."""
+    try:
+        return _resolve(scenario, repo)
+    except _BrokenError as problems:
+        raise _error(file, problems.found[0]) from None
+
+
+def load(paths: Iterable[Path], fixtures: Path, cache: Path) -> list[tuple[Scenario, Repo]]:
+    """The scenarios of these files with their repositories, sorted by id."""
+    loaded: dict[str, tuple[Scenario, Repo]] = {}
+    for path in paths:
+        scenario = read(path)
+        if scenario.id in loaded:
+            raise _error(path, f"id: another file is '{scenario.id}' as well")
+        try:
+            repo = _fixture(scenario, fixtures, cache)
+        except _BrokenError as problems:
+            raise _error(path, problems.found[0]) from None
+        loaded[scenario.id] = resolve(scenario, repo, path), repo
+    return [loaded[name] for name in sorted(loaded)]
+
+
+def find(tasks: Path, names: Sequence[str] = ()) -> list[Path]:
+    """The files of all scenarios, or of those with one of these ids, kinds or file names; a path names itself."""
+    known = sorted(tasks.glob("*/*.toml"))
+    if not names:
+        if not known:
+            raise _error(tasks, "scenarios: none; a scenario is a file <kind>/<name>.toml")
+        return known
+    found: dict[Path, None] = {}
+    for name in names:
+        named = [
+            path
+            for path in known
+            if name in (f"{path.parent.name}/{path.stem}", path.parent.name, path.stem, path.name)
+        ]
+        if not named and name.endswith(".toml") and os.path.lexists(name):
+            named = [Path(name)]
+        if not named:
+            words = sorted(
+                {word for path in known for word in (f"{path.parent.name}/{path.stem}", path.parent.name, path.stem)}
+            )
+            near = get_close_matches(name, words, n=3, cutoff=0.5) or words[:6]
+            raise _error(name, f"scenario: no id, kind or file has this name; there are {', '.join(near) or 'none'}")
+        found.update(dict.fromkeys(named))
+    return list(found)
+
+
+def validate(path: Path, fixtures: Path, cache: Path) -> list[str]:
+    """Every problem of a file, one line each; what rests on something broken is not looked at."""
+    try:
+        scenario = _read(path)
+        _resolve(scenario, _fixture(scenario, fixtures, cache))
+    except _BrokenError as problems:
+        return [str(_error(path, problem)) for problem in problems.found]
+    return []
+
+
+def _error(file: Path | str, problem: str) -> ScenarioError:
+    """One line, whatever the file was named or said."""
+    line = " ".join(f"{file}: {problem}".split())
+    shown = "".join(letter if letter.isprintable() else ascii(letter)[1:-1] for letter in line)
+    return ScenarioError(shown if len(shown) <= _WIDTH else f"{shown[: _WIDTH - 3]}...")
+
+
+def _read(path: Path) -> Scenario:
+    data = _parse(_text(path))
+    if "id" in data:
+        raise _BrokenError(["id: unknown key; folder and file name are the id"])
+    place = path.absolute()
+    try:
+        return Scenario.model_validate({**data, "id": f"{place.parent.name}/{place.stem}"})
+    except ValidationError as error:
+        raise _BrokenError([_flat(one["loc"], one["type"], one["msg"], data) for one in error.errors()]) from None
+
+
+def _text(path: Path) -> str:
+    try:
+        about = path.stat()
+        if not stat.S_ISREG(about.st_mode):
+            raise _BrokenError([f"file: is {'a folder' if stat.S_ISDIR(about.st_mode) else 'no regular file'}"])
+        with path.open("rb") as stream:
+            data = stream.read(LIMIT + 1)
+    except (OSError, ValueError) as error:  # ValueError: a null in the name
+        raise _BrokenError([f"file: cannot be read: {getattr(error, 'strerror', None) or error}"]) from None
+    if len(data) > LIMIT:
+        raise _BrokenError([f"file: is larger than {LIMIT:,} bytes"])
+    if not data.strip():
+        raise _BrokenError(["file: is empty"])
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        raise _BrokenError([f"file: is not UTF-8 text (at line {line})"]) from None
+
+
+def _parse(text: str) -> dict[str, Any]:
+    for at, line in enumerate(text.split("\n"), 1):
+        if line.count(".") > _DOTS:
+            raise _BrokenError([f"toml: has more than {_DOTS} dots in one line (at line {at}); break the line"])
+    try:
+        return tomllib.loads(text)
+    except RecursionError:
+        raise _BrokenError(["toml: is nested too deeply"]) from None
+    except ValueError as error:  # TOMLDecodeError, and a number too long to convert
+        raise _BrokenError([f"toml: {error}"]) from None
+
+
+def _flat(where: tuple[int | str, ...], kind: str, message: str, data: Any) -> str:
+    """`key: reason` of one error, with ids in place of positions where the data has them."""
+    key: list[str] = []
+    node = data
+    for part in where:
+        if isinstance(node, list) and isinstance(part, int) and part < len(node):
+            node = node[part]
+            name = node.get("id") if isinstance(node, dict) else None
+            key.append(name if isinstance(name, str) and name else str(part))
+        elif isinstance(node, dict) and part not in node and part == node.get("do"):
+            continue  # the tag of a union, which is no key of the file
+        else:
+            node = node.get(part) if isinstance(node, dict) else None
+            key.append(str(part))
+    reason = {"missing": "missing", "extra_forbidden": "unknown key", "unexpected_keyword_argument": "unknown key"}.get(
+        kind, message.removeprefix("Value error, ")
+    )
+    return ": ".join(filter(None, [".".join(key), reason]))
+
+
+def _fixture(scenario: Scenario, fixtures: Path, cache: Path) -> Repo:
+    folder = fixtures / scenario.fixture
+    if not folder.is_dir():
+        there = sorted(path.name for path in fixtures.glob("*/"))
+        raise _BrokenError(
+            [f"fixture: unknown '{scenario.fixture}'; there are {', '.join(there) or 'none'} in {fixtures}"]
+        )
+    try:
+        return build(folder, cache)
+    except FixtureError as error:
+        raise _BrokenError([f"fixture: {error}"]) from None
+
+
+def _resolve(scenario: Scenario, repo: Repo) -> Scenario:
+    try:
+        resolved, found = proofs.hashed(scenario, repo)
+        found = found or list(proofs.problems(resolved, repo))
+    except FixtureError as error:  # damaged since it was built
+        raise _BrokenError([f"fixture: {error}"]) from None
+    if found:
+        raise _BrokenError(found)
+    return resolved

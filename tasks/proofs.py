@@ -1,0 +1,195 @@
+"""What a scenario proves against its fixture: commits, cited lines, edits, and that no question tells its answer."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator, Mapping
+from pathlib import PurePosixPath
+
+from harness.classify import holds
+from harness.repo import FixtureError, Repo
+from harness.scenario import CANARY, Edit, Fact, Job, Learn, Probe, Remember, Scenario, Session
+
+Forms = tuple[tuple[str, ...], ...]
+
+
+def hashed(scenario: Scenario, repo: Repo) -> tuple[Scenario, list[str]]:
+    """The scenario with hashes in place of patch numbers, and one problem for each number that the series lacks.
+
+    A scenario with problems is returned as it was.
+    """
+    problems: list[str] = []
+
+    def look(key: str, number: str) -> str:
+        try:
+            return repo.resolve(number)
+        except FixtureError as error:
+            problems.append(f"{key}: {error}")
+            return number
+
+    facts = tuple(_cited(fact, look(f"facts.{fact.id}.source.commit", fact.source.commit))
+                  if fact.source and fact.source.commit is not None else fact for fact in scenario.facts)  # fmt: skip
+    sessions = tuple(session.model_copy(update={"commit": look(f"sessions.{session.id}.commit", session.commit)})
+                     for session in scenario.sessions)  # fmt: skip
+    if problems:
+        return scenario, problems
+    # Validated anew: a copy would carry the old one's cached properties along.
+    same = {name: getattr(scenario, name) for name in Scenario.model_fields if name != "schema_"}
+    return Scenario.model_validate({**same, "schema": scenario.schema_, "facts": facts, "sessions": sessions}), []
+
+
+def _cited(fact: Fact, commit: str) -> Fact:
+    assert fact.source is not None
+    return fact.model_copy(update={"source": dataclasses.replace(fact.source, commit=commit)})
+
+
+def problems(scenario: Scenario, repo: Repo) -> Iterator[str]:
+    """Everything that does not hold of a scenario whose commits are hashes, as `key: reason`."""
+    if (folder := scenario.id.partition("/")[0]) != scenario.kind:
+        yield f"kind: is '{scenario.kind}', but the file lies in the folder '{folder}'"
+    yield from _learning(scenario)
+    yield from _shared(scenario)
+    for fact in scenario.facts:
+        if fact.source is not None:
+            yield from _sourced(scenario, fact, repo)
+        elif not _carries_canary(fact.forms):
+            yield from _told_only(scenario, fact, repo)
+    for session, job in scenario.jobs():
+        yield from _workable(session, job, repo)
+    yield from _leaks(scenario)
+
+
+def _carries_canary(forms: Forms) -> bool:
+    return any(CANARY in form for part in forms for form in part)
+
+
+def _learnt(scenario: Scenario) -> Mapping[str, Session]:
+    """Fact -> the session that first learns it."""
+    first: dict[str, Session] = {}
+    for session, step in scenario.steps():
+        for name in step.facts if isinstance(step, Learn) else ():
+            first.setdefault(name, session)
+    return first
+
+
+def _learning(scenario: Scenario) -> Iterator[str]:
+    for session, step in scenario.steps():
+        for name in step.facts if isinstance(step, Learn) else ():
+            if session.at < scenario.by_id[name].since:
+                yield f"sessions.{session.id}.learn: fact '{name}' holds only since {scenario.by_id[name].since}"
+    told = {
+        name
+        for _, step in scenario.steps()
+        if isinstance(step, Remember)
+        for text in step.texts
+        for name in text.asserts
+    }
+    gold = {name for _, probe in scenario.probes() for name in probe.gold}
+    options = {option.fact for _, job in scenario.jobs() for decision in job.decisions for option in decision.options}
+    for name in scenario.by_id.keys() - _learnt(scenario).keys() - told - gold - options:
+        yield f"facts.{name}: is never learnt, no probe's gold and no option's fact"
+
+
+def _shared(scenario: Scenario) -> Iterator[str]:
+    """Two facts that one text would prove at once, by the same forms."""
+
+    def within(these: list[set[str]], those: list[set[str]]) -> bool:
+        return all(any(part & other for other in those) for part in these)
+
+    folded = {
+        fact.id: [{" ".join(form.casefold().split()) for form in part} for part in fact.forms]
+        for fact in scenario.facts
+    }
+    told_apart = [fact for fact in scenario.facts if not _carries_canary(fact.forms)]  # each canary is unique
+    for at, one in enumerate(told_apart):
+        for other in told_apart[at + 1 :]:
+            if within(folded[one.id], folded[other.id]) and within(folded[other.id], folded[one.id]):
+                yield f"facts.{other.id}.forms: prove fact '{one.id}' as well"
+
+
+def _sourced(scenario: Scenario, fact: Fact, repo: Repo) -> Iterator[str]:
+    source, key = fact.source, f"facts.{fact.id}.source"
+    assert source is not None
+    if source.commit is None or source.path is None or source.line is None:
+        yield f"{key}: needs commit, path and line; a told-only fact has no source"
+        return
+    if source.session is not None and source.session not in {session.id for session in scenario.sessions}:
+        yield f"{key}.session: unknown session '{source.session}'"
+    said = repo.line(source.commit, source.path, source.line)
+    if said is None:
+        yield f"{key}: {source.path}:{source.line} is not there at that commit"
+    elif missing := [part[0] for part in fact.forms if not holds(said, (part,))]:
+        yield f"{key}: {source.path}:{source.line} says '{said.strip()}', no form of '{missing[0]}'"
+    first = _learnt(scenario).get(fact.id)
+    if first is not None and not repo.contains(first.commit, source.commit):
+        yield f"{key}.commit: is later than the commit of session '{first.id}', which learns the fact"
+
+
+def _told_only(scenario: Scenario, fact: Fact, repo: Repo) -> Iterator[str]:
+    told = False
+    for session, step in scenario.steps():
+        if isinstance(step, Learn):
+            told |= fact.id in step.facts
+        elif isinstance(step, Remember):
+            told |= any(fact.id in text.asserts for text in step.texts)
+        elif isinstance(step, Job) and told and (place := _said(fact.forms, repo, session.commit)):
+            yield f"facts.{fact.id}: has no source, but {place} says it at the commit of session '{session.id}'"
+            return
+
+
+def _said(forms: Forms, repo: Repo, commit: str) -> str | None:
+    """The first path:line that carries a fact. A file that does not hold its forms anywhere has no such line."""
+    for path, text in repo.files(commit).items():
+        if holds(text, forms):
+            for at, line in enumerate(text.split("\n"), 1):
+                if holds(line, forms):
+                    return f"{path}:{at}"
+    return None
+
+
+def _workable(session: Session, job: Job, repo: Repo) -> Iterator[str]:
+    files, key = repo.files(session.commit), f"jobs.{job.id}"
+    for path in job.relevant:
+        if path not in files:
+            yield f"{key}.relevant: no text file '{path}' at the commit of session '{session.id}'"
+    for decision in job.decisions:
+        for at, edit in enumerate(decision.edits):
+            if (reason := _editable(edit, files)) is not None:
+                yield f"{key}.{decision.id}.edits.{at}: {reason}"
+
+
+def _editable(edit: Edit, files: Mapping[str, str]) -> str | None:
+    """Why an edit cannot be made in these files."""
+    if edit.old is not None:
+        if edit.path not in files:
+            return f"no text file '{edit.path}' at the commit of the session; leave `old` out to make one"
+        times = files[edit.path].count(edit.old)
+        return None if times == 1 else f"`old` occurs {times} times in '{edit.path}', not once"
+    path = PurePosixPath(edit.path)
+    if (
+        str(path) != edit.path
+        or path.is_absolute()
+        or not edit.path.isprintable()
+        or {".", "..", ".git"} & {*path.parts, edit.path}
+    ):
+        return f"'{edit.path}' is not a plain path inside the work tree"
+    taken = edit.path in files or any(str(folder) in files for folder in path.parents)
+    if taken or any(name.startswith(f"{edit.path}/") for name in files):
+        return f"'{edit.path}' is there at the commit of the session; say which `old` text is replaced"
+    return None
+
+
+def _leaks(scenario: Scenario) -> Iterator[str]:
+    """Questions that hold an accepted form: an echo of the question would then pass for knowledge."""
+    asked: list[tuple[str, str]] = []
+    for _, step in scenario.steps():
+        if isinstance(step, Probe):
+            asked += [(f"probes.{step.id}.ask.{stratum}", text) for stratum, text in step.ask.phrasings()]
+        elif isinstance(step, Job):
+            asked.append((f"jobs.{step.id}.goal", step.goal))
+            asked += [(f"jobs.{step.id}.{decision.id}.question", decision.question) for decision in step.decisions]
+    for key, text in asked:
+        for fact in scenario.facts:
+            for form in {form for part in fact.forms for form in part if CANARY not in form}:
+                if holds(text, ((form,),)):
+                    yield f"{key}: holds '{form}', an accepted form of fact '{fact.id}'"

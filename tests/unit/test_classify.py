@@ -1,0 +1,303 @@
+"""Entries and what they say: a table of hand-written cases, and properties that hold for any text."""
+
+from __future__ import annotations
+
+import tomllib
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pydantic_core import to_json
+
+from harness.adapter import Scope
+from harness.classify import Classifier, Known, Reading, cut, find, holds, normalise
+from harness.scenario import Scenario
+
+TABLE: dict[str, Any] = tomllib.loads(Path(__file__).with_name("classify_cases.toml").read_text(encoding="utf-8"))
+SCENARIO = Scenario.model_validate_json(to_json(TABLE["scenario"]))
+CANARY = "zq7-kitfox-41"
+CLASSIFIER = Classifier(SCENARIO, {"token": CANARY})
+FORMS = sorted({form for fact in SCENARIO.facts for part in fact.forms for form in part} - {"{canary}"} | {CANARY})
+SETS = ("asserted", "denied", "mentioned", "partial")
+HERE, LATER = Scope(repo="storefront"), datetime(2025, 5, 1, tzinfo=UTC)
+TEXTS = [case["text"] for case in TABLE["case"]]
+
+# Words that are no form and tell nothing.
+fillers = st.lists(st.sampled_from(["a", "green", "Lamp", "stands", "near", "the", "tall", "gate"]), min_size=1).map(
+    " ".join
+)
+telling = (
+    "not|never|was|from|to|->|(|)|,|.|;| - |no longer|instead of|until May|replaced by|now|and|but|old|used to|is|we"
+    "|use|\"|'|`|’|\n|\x00|\u202e|é|\x1b[0m|\u0301"
+)
+pieces = st.sampled_from([*FORMS, *telling.split("|")])
+prose = st.lists(pieces | st.text(max_size=4), max_size=14).map(" ".join)
+anything = st.text() | prose | st.sampled_from(TEXTS)
+
+
+def said(reading: Reading) -> dict[str, set[str]]:
+    return {key: set(getattr(reading, key)) for key in SETS}
+
+
+@pytest.mark.parametrize("case", TABLE["case"], ids=lambda case: case["text"][:50] or "empty")
+def test_case(case: dict[str, Any]) -> None:
+    reading = CLASSIFIER.read(case["text"])
+    assert said(reading) == {key: set(case.get(key, ())) for key in SETS}
+    assert (reading.unclear, reading.exact) == (case.get("unclear", False), case.get("exact", False))
+
+
+def test_table_is_large_and_without_repetition() -> None:
+    assert len(TEXTS) >= 60
+    assert len(set(TEXTS)) == len(TEXTS)
+
+
+# --- equality with a harness text ---
+
+
+def test_harness_texts_read_as_annotated() -> None:
+    texts = CLASSIFIER.texts()
+    assert len(texts) == len(SCENARIO.facts) * 6 + 2
+    for fact in SCENARIO.facts:
+        for text in fact.own_texts():
+            reading = CLASSIFIER.read(text.text.replace("{canary}", CANARY))
+            assert reading is texts[normalise(text.text.replace("{canary}", CANARY))]
+            assert reading == Reading(frozenset({fact.id}), mentioned=frozenset(text.mentions), exact=True)
+
+
+@pytest.mark.parametrize("canaries", [{}, {"token": "other"}, {"api": CANARY}])
+def test_another_canary_is_another_text(canaries: dict[str, str]) -> None:
+    text = f"The staging token is {CANARY}."
+    assert CLASSIFIER.read(text).asserted == {"token"}
+    assert "token" not in Classifier(SCENARIO, canaries).read(text).asserted
+
+
+def test_equal_texts_of_two_facts_say_what_both_say() -> None:
+    data = {**TABLE["scenario"], "facts": [dict(fact) for fact in TABLE["scenario"]["facts"]]}
+    data["facts"][6]["plain"] = data["facts"][5]["plain"]
+    classifier = Classifier(Scenario.model_validate_json(to_json(data)))
+    assert classifier.read("The health check asks the api service.").asserted == {"api", "lure"}
+
+
+def test_rules_do_without_equality() -> None:
+    reading = CLASSIFIER.by_rules("Atlas is not ready for us.")
+    assert not reading.exact
+    assert said(reading)["asserted"] == {"atlas"}  # a negation behind the form, of no word of use
+    assert CLASSIFIER.read("Atlas is not ready for us.").denied == {"atlas"}
+
+
+# --- forms ---
+
+
+@pytest.mark.parametrize(
+    "text", ["api", "api.", "(api)", "the api, too", "api's", '"api"', "api - the", "/api", "api/", "=api"]
+)
+def test_whole_identifiers_are_found(text: str) -> None:
+    assert holds(text, (("api",),))
+
+
+@pytest.mark.parametrize(
+    "text", ["api-internal", "api_v2", "myapi", "apis", "api.internal", "api/v2", "v1/api", "a@api", "-api", "api-"]
+)
+def test_parts_of_identifiers_are_not(text: str) -> None:
+    assert not holds(text, (("api",),))
+
+
+def test_every_part_needs_an_alternative() -> None:
+    forms = (("deploy branch", "deploys"), ("main",))
+    assert holds("Deploys go out from `Main`.", forms)
+    assert not holds("Deploys go out.", forms)
+    assert not holds("main", forms)
+
+
+def test_find_gives_every_place_and_none_for_an_empty_form() -> None:
+    assert find("api api-x api", "api") == [(0, 3), (10, 13)]
+    assert find("api", "") == []
+
+
+@pytest.mark.parametrize("form", FORMS)
+@given(before=st.sampled_from(["x", "é", "7", "_", "-", "v.", "a/", "b:", "c@"]), text=fillers)
+def test_a_form_inside_a_longer_identifier_is_never_found(form: str, before: str, text: str) -> None:
+    assert not find(normalise(f"{text} {before}{form} {text}"), form)
+    if before[-1] in "./:@":
+        assert not find(normalise(f"{text} {form}{before[-1]}x {text}"), form)
+    else:
+        assert not find(normalise(f"{text} {form}{before} {text}"), form)
+
+
+# --- standings and verdicts ---
+
+
+@pytest.mark.parametrize(
+    ("text", "verdict"),
+    [
+        ("Run atlas", "current"),
+        ("Run atlas instead of scripts/ship", "current"),
+        ("Run scripts/ship to get it out", "superseded"),
+        ("Run scripts/ship and ask api", "superseded"),
+        ("Ask api-internal", "out-of-scope"),
+        ("Ask api-internal, and api", "out-of-scope"),
+        (f"Token {CANARY}", "retracted"),
+        ("Run atlas. Run scripts/ship.", "unclear"),
+        ("We used to run scripts/ship", "mentioned"),
+        ("Don't run scripts/ship, ever", "mentioned"),
+        ("The deploy branch is protected", "partial"),
+        ("The lamp is green", "other"),
+    ],
+)
+def test_verdict(text: str, verdict: str) -> None:
+    assert CLASSIFIER.verdict(CLASSIFIER.read(text), LATER, HERE) == verdict
+
+
+def test_a_standing_depends_on_time_and_place() -> None:
+    reading = CLASSIFIER.read("Ask api-internal, run scripts/ship to do it")
+    early = datetime(2024, 7, 1, tzinfo=UTC)
+    assert CLASSIFIER.standings(reading, early, HERE) == {"lure": "out-of-scope", "ship": "current"}
+    assert CLASSIFIER.standings(reading, LATER, Scope(repo="billing")) == {"lure": "current", "ship": "out-of-scope"}
+    assert CLASSIFIER.standings(reading, LATER, HERE)["ship"] == "superseded"
+
+
+def test_demoted_asserts_nothing_and_forgets_nothing() -> None:
+    reading = CLASSIFIER.read("Run atlas. Run scripts/ship.").demoted()
+    assert said(reading) == {"asserted": set(), "denied": set(), "mentioned": {"atlas", "ship"}, "partial": set()}
+    assert not reading.unclear
+
+
+# --- properties ---
+
+
+@given(anything)
+def test_normalise_is_idempotent(text: str) -> None:
+    assert normalise(normalise(text)) == normalise(text)
+
+
+@given(anything)
+def test_a_reading_is_disjoint_and_repeatable(text: str) -> None:
+    reading = CLASSIFIER.read(text)
+    assert sum(len(getattr(reading, key)) for key in SETS) == len(set().union(*said(reading).values()))
+    assert Classifier(SCENARIO, {"token": CANARY}).read(text) == reading
+
+
+@given(anything)
+def test_other_if_and_only_if_no_form_occurs(text: str) -> None:
+    reading = CLASSIFIER.by_rules(text)
+    other = CLASSIFIER.verdict(reading, LATER, HERE) == "other"
+    assert other == (not any(find(normalise(text), normalise(form)) for form in FORMS))
+
+
+@given(
+    prose, st.sampled_from([str.upper, str.title, lambda text: text.replace(" ", " \n\t "), lambda text: f"  {text} "])
+)
+def test_case_and_white_space_do_not_matter(text: str, change: Any) -> None:
+    changed = change(text)
+    if changed.casefold().split() == text.casefold().split():  # some letters have no way back
+        assert CLASSIFIER.read(changed) == CLASSIFIER.read(text)
+
+
+@given(
+    st.sampled_from(FORMS),
+    st.sampled_from(["``", '""', "''", "“”", "‘’", "«»"]),
+    st.sampled_from(["", ",", ".", ":"]),
+    fillers,
+)
+def test_quotes_around_a_form_do_not_matter(form: str, quotes: str, mark: str, text: str) -> None:
+    quoted = quotes[0] + form + quotes[1]
+    assert CLASSIFIER.read(f"{text} {quoted}{mark} {text}") == CLASSIFIER.read(f"{text} {form}{mark} {text}")
+
+
+@given(st.sampled_from(TEXTS) | prose, fillers)
+def test_another_sentence_does_not_change_what_is_asserted(text: str, more: str) -> None:
+    assert CLASSIFIER.by_rules(f"{text}. The {more}.").asserted == CLASSIFIER.by_rules(f"{text}.").asserted
+
+
+@pytest.mark.parametrize(
+    "unit",
+    [
+        "atlas ",
+        "never ",
+        "(",
+        "(never atlas) ",
+        "from atlas ",
+        "was, ",
+        "instead of ",
+        "`",
+        "a.b:",
+        "- ",
+        "atlas->",
+        "\x1b[",
+        "1",
+        "[",
+    ],
+)
+def test_long_hostile_texts_are_read_and_cut(unit: str) -> None:
+    text = unit * (60_000 // len(unit))
+    assert CLASSIFIER.read(text).asserted <= {"atlas"}
+    assert all(start < end <= len(text) for start, end in cut(text, Known([unit * 3])))
+
+
+# --- entries ---
+
+
+def entries(text: str, *remembered: str) -> list[str]:
+    return [text[start:end] for start, end in cut(text, Known(remembered))]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("Run atlas.", ["Run atlas."]),
+        ("# Memory\n\n- Run atlas.\n- Ask api.\n", ["Memory", "Run atlas.", "Ask api."]),
+        ("Run atlas. Ask api.", ["Run atlas.", "Ask api."]),
+        ("Run atlas.; Ask api.", ["Run atlas.", "Ask api."]),
+        ("[2025-03-01] Run atlas. (source)", ["Run atlas."]),
+        ("* 2025-03-01 10:00 **Run atlas.** [docs/x.md:12]", ["Run atlas."]),
+        ("Run atlas. We think that it is fast", ["Run atlas.", "We think that it is fast"]),
+        ("- one thing\n  2. another\n\n---\n- [x] a third\r\n", ["one thing", "another", "a third"]),
+        ("(source)\nRun atlas.", ["(source)", "Run atlas."]),
+        ("Ask api. Ask api.", ["Ask api.", "Ask api."]),
+        ("Outrun atlas.", ["Outrun atlas."]),
+        ("Ship", ["Ship"]),
+        ("Shipment", ["Shipment"]),
+        ("Ship it", ["Ship", "it"]),
+        ("Run atlas. Run it twice.", ["Run atlas. Run it twice."]),
+        ("", []),
+        (" \n\t\r\n - \n", []),
+    ],
+)
+def test_cut(text: str, expected: list[str]) -> None:
+    assert entries(text, "Run atlas.", "Run atlas. Run it twice.", "Ask api.", "Ship", "  ") == expected
+
+
+def test_known_grows() -> None:
+    known = Known()
+    assert len(cut("one two", known)) == 1
+    known.add(["one"])
+    assert cut("one two", known) == [(0, 3), (4, 7)]
+
+
+lines = st.text(st.characters(exclude_categories=["Cs", "Cc", "Zl", "Zp"]), min_size=1, max_size=120).map(str.strip)
+remembered = st.lists(lines.filter(lambda line: any(map(str.isalnum, line))), min_size=1, max_size=6)
+
+
+@given(remembered, st.sampled_from(["\n", "\n\n", "\r\n"]))
+def test_a_dump_of_lines_gives_the_lines_back(texts: list[str], joint: str) -> None:
+    apart = [text for text in texts if not any(other != text and other in text for other in texts)]
+    assert entries(joint.join(apart), *apart) == apart
+
+
+@given(anything, remembered)
+def test_entries_are_ordered_disjoint_and_not_blank(text: str, texts: list[str]) -> None:
+    done = 0
+    for start, end in cut(text + texts[0] + text, Known(texts)):
+        assert done <= start < end
+        done = end
+
+
+@given(remembered, anything)
+def test_every_remembered_line_is_covered_once(texts: list[str], other: str) -> None:
+    dump = "\n".join([texts[0], other.replace(texts[0], ""), texts[0]])
+    spans = cut(dump, Known([texts[0]]))
+    for start, end in ((0, len(texts[0])), (len(dump) - len(texts[0]), len(dump))):
+        assert [span for span in spans if span[0] < end and start < span[1]] == [(start, end)]

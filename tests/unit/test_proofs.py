@@ -1,0 +1,120 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from harness.repo import FixtureError, Repo
+
+House = Any  # of conftest.py, which no test can import
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "says"),
+    [
+        ('"stale-deploy-rule"', '"rename"', "kind: is 'rename', but the file lies in the folder 'stale-deploy-rule'"),
+        (
+            'commit = "0003"',
+            'commit = "0099"',
+            "sessions.friday.commit: fixture shop: no patch '0099'; the series goes from 0001 to 0003",
+        ),
+        (
+            'commit = "0002", path',
+            'commit = "HEAD", path',
+            "facts.new-platform.source.commit: fixture shop: no patch 'HEAD'",
+        ),
+        ('commit = "0002", path', 'commit = "0003", path', "facts.new-platform.source: docs/deploy.md:3 is not there"),
+        ('commit = "0001", path', "path", "facts.old-platform.source: needs commit, path and line"),
+        (
+            'path = "docs/deploy.md", line = 3}',
+            'path = "../x", line = 3}',
+            "facts.old-platform.source: ../x:3 is not there",
+        ),
+        (
+            "line = 3}",
+            "line = 1}",
+            "facts.old-platform.source: docs/deploy.md:1 says '# Deploy', no form of 'harborline'",
+        ),
+        ("line = 3}", 'line = 3, session = "never"}', "facts.old-platform.source.session: unknown session 'never'"),
+        ('[["harborline"]]', '[["harbor"]]', "facts.old-platform.source: docs/deploy.md:3 says"),
+        (
+            'commit = "0002"\n\n',
+            'commit = "0001"\n\n',
+            "facts.new-platform.source.commit: is later than the commit of session 'tuesday'",
+        ),
+        (
+            'facts = ["old-platform"]',
+            'facts = ["old-platform", "approver"]',
+            "sessions.monday.learn: fact 'approver' holds only since",
+        ),
+        (', "approver"]', "]", "facts.approver: is never learnt"),
+        (
+            '[["release-council"], ["signs"]]',
+            '[["Kestrel  Way"]]',
+            "facts.approver.forms: prove fact 'new-platform' as well",
+        ),
+        (
+            '[["release-council"], ["signs"]]',
+            '[["deploy"]]',
+            "facts.approver: has no source, but docs/deploy.md:1 says it",
+        ),
+        (
+            '[["release-council"], ["signs"]]',
+            '[["release-council"], ["target"]]',
+            "jobs.ship.target.question: holds 'target', an accepted form of fact 'approver'",
+        ),
+        (
+            "Where do we deploy?",
+            "Is it kestrel way?",
+            "probes.where.ask.plain: holds 'kestrel way', an accepted form of fact 'new-platform'",
+        ),
+        ("Fill in the order.", "Fill in harborline.", "jobs.ship.goal: holds 'harborline'"),
+        ('["ops/order.toml"]', '["ops/orders.toml"]', "jobs.ship.relevant: no text file 'ops/orders.toml'"),
+        (
+            'path = "ops/order.toml", old',
+            'path = "ops/orders.toml", old',
+            "jobs.ship.target.edits.0: no text file 'ops/orders.toml'",
+        ),
+        (
+            "old = 'target = \"\"'",
+            "old = '\"'",
+            "jobs.ship.target.edits.0: `old` occurs 2 times in 'ops/order.toml', not once",
+        ),
+        ("old = 'target = \"\"'", "old = 'absent'", "jobs.ship.target.edits.0: `old` occurs 0 times"),
+        ("ops/new.txt", "docs/deploy.md", "jobs.ship.target.edits.1: 'docs/deploy.md' is there"),
+        ("ops/new.txt", "docs", "jobs.ship.target.edits.1: 'docs' is there"),
+        ("ops/new.txt", "docs/deploy.md/x", "jobs.ship.target.edits.1: 'docs/deploy.md/x' is there"),
+        *[
+            ("ops/new.txt", path, f"jobs.ship.target.edits.1: '{path}' is not a plain path")
+            for path in ("../x", "/etc/x", "a/../x", ".git/config", ".", "a//b", "./a")
+        ],
+    ],
+)
+def test_what_the_fixture_contradicts_is_one_clear_line(house: House, old: str, new: str, says: str) -> None:
+    assert house.fails(house.changed(old, new)).startswith(says)
+
+
+def test_canaries_are_neither_shared_nor_looked_for(house: House) -> None:
+    secrets = "".join(
+        f'[[facts]]\nid = "{name}"\ntype = "user"\nsince = 2024-01-02T10:00:00Z\nforms = [["{{canary}}"]]\n'
+        'identifier = "key={canary}"\nplain = "The key is {canary}."\nparaphrase = "Use {canary}."\n'
+        'rewrites = ["{canary}", "a {canary}", "b {canary}"]\n\n'
+        for name in ("one-key", "two-key")
+    )
+    text = house.story.replace("[[sessions]]", f"{secrets}[[sessions]]", 1).replace(
+        ', "approver"]', ', "approver", "one-key", "two-key"]'
+    )
+    assert house.problems(text) == []
+
+
+def test_an_options_fact_need_not_be_told(house: House) -> None:
+    text = house.changed('{do = "learn", facts = ["old-platform"]}', '{do = "remember", texts = ["Started."]}')
+    assert house.problems(text) == []
+
+
+def test_a_repository_that_fails_later_is_no_traceback(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
+    def vanish(*_: object) -> None:
+        raise FixtureError("fixture shop: git ls-tree failed: gone")
+
+    monkeypatch.setattr(Repo, "files", vanish)
+    assert house.fails(house.story) == "fixture: fixture shop: git ls-tree failed: gone"

@@ -1,0 +1,335 @@
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from harness import repo as module
+from harness.repo import FixtureError, Repo, Trace, build
+
+RULE = "Deploy with harbor from the release branch.\n"
+NOISE = "".join(f"Paragraph {at} of the handbook stays as it is.\n" for at in range(8))
+ONE = {"README.md": "# shop\n\nA shop.\n", "app.py": "def total():\n    return 1\n"}
+TWO = {**ONE, "app.py": "def total():\n    return 2\n"}
+TREES = [
+    {**ONE, "docs/deploy.md": f"# Deploy\n\n{RULE}{NOISE}"},
+    {**ONE, "docs/deploy.md": f"# Deploy\n\nIn short:\n\n{RULE}{NOISE}"},
+    {**ONE, "docs/ship.md": f"# Deploy\n\nIn short:\n\n{RULE}{NOISE}"},
+    {**TWO, "docs/ship.md": f"# Deploy\n\nIn short:\n\n{NOISE}", "old.md": RULE},
+    {**TWO, "docs/ship.md": f"# Deploy\n\nIn short:\n\n{NOISE}"},
+]
+DEPLOY = ("docs/deploy.md", 3)
+Series = Callable[..., Path]
+
+
+@pytest.fixture
+def shop(tmp_path: Path, series: Series) -> Repo:
+    return build(series(tmp_path / "shop", TREES), tmp_path / "cache")
+
+
+@pytest.fixture(scope="module")
+def lasting(tmp_path_factory: pytest.TempPathFactory) -> Repo:
+    """A repository that all examples of a property may share."""
+    folder = tmp_path_factory.mktemp("lasting") / "shop"
+    folder.mkdir()
+    (folder / "0001-a.patch").write_text(
+        f"From {1:040x} Mon Sep 17 00:00:00 2001\nFrom: Ada <ada@example.com>\nDate: Mon, 1 Jan 2024 10:00:00 +0000\n"
+        "Subject: [PATCH] a\n\n---\n\ndiff --git a/-f b/-f\nnew file mode 100644\n--- /dev/null\n+++ b/-f\n"
+        "@@ -0,0 +1 @@\n+text\n-- \n2\n"
+    )
+    return build(folder, folder.parent / "cache")
+
+
+def test_the_hashes_are_the_same_on_every_machine(shop: Repo) -> None:
+    assert shop.commits[-1] == "0f6eab7bc5103ca9caef048c58ffc586437114e3"
+    assert shop.digest.startswith("454e9a9bf924b00b")
+    assert shop.path.name == f"shop-{shop.digest[:16]}"
+
+
+def test_neither_environment_nor_configuration_reaches_a_hash(
+    tmp_path: Path, series: Series, shop: Repo, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    home = tmp_path / "home"
+    hooks = home / "template" / "hooks"
+    hooks.mkdir(parents=True)
+    for hook in ("applypatch-msg", "pre-applypatch", "post-commit"):
+        (hooks / hook).write_text("#!/bin/sh\nexit 1\n")
+        (hooks / hook).chmod(0o755)
+    (home / ".gitconfig").write_text(
+        "[user]\nname = Someone\n[commit]\ngpgSign = true\n[core]\nautocrlf = true\n"
+        f"[init]\ndefaultBranch = trunk\ntemplateDir = {home / 'template'}\n"
+    )
+    for key, value in {
+        "HOME": str(home), "TZ": "Asia/Tokyo", "LC_ALL": "de_DE.UTF-8", "GIT_COMMITTER_NAME": "Someone",
+        "GIT_COMMITTER_DATE": "2001-01-01T00:00:00Z", "GIT_AUTHOR_NAME": "Someone", "GIT_DIR": str(home),
+        "GIT_INDEX_FILE": str(home / "index"),
+    }.items():  # fmt: skip
+        monkeypatch.setenv(key, value)
+    other = build(series(tmp_path / "again" / "shop", TREES), tmp_path / "elsewhere")
+    assert other.commits == shop.commits and other.path != shop.path
+    assert other.files(other.commits[-1]) == TREES[-1]
+
+
+def test_numbers_name_commits(shop: Repo) -> None:
+    assert [shop.resolve(f"000{at}") for at in range(1, 6)] == list(shop.commits)
+    for wrong in ("0006", "1", "", "--all"):
+        with pytest.raises(FixtureError, match="the series goes from 0001 to 0005"):
+            shop.resolve(wrong)
+
+
+def test_contains_follows_the_history(shop: Repo) -> None:
+    first, second, *_ = shop.commits
+    assert shop.contains(second, first) and shop.contains(first, first) and not shop.contains(first, second)
+    with pytest.raises(FixtureError, match="no commit 'HEAD'"):
+        shop.contains("HEAD", first)
+
+
+def test_files_are_those_of_the_commit(shop: Repo) -> None:
+    for commit, tree in zip(shop.commits, TREES, strict=True):
+        assert dict(shop.files(commit)) == tree
+    with pytest.raises(FixtureError, match="no commit"):
+        shop.files("main")
+
+
+def test_files_leave_out_what_is_not_text(tmp_path: Path, series: Series) -> None:
+    folder = series(tmp_path / "mixed", [{"a": "caf\u00e9 \u2028 one line\n", "nul": "a\0b\n"}])
+    patch = folder / "0001-step.patch"
+    link = (
+        "diff --git a/link b/link\nnew file mode 120000\n--- /dev/null\n+++ b/link\n"
+        "@@ -0,0 +1 @@\n+a\n\\ No newline at end of file\n"
+    )
+    latin = b"diff --git a/latin b/latin\nnew file mode 100644\n--- /dev/null\n+++ b/latin\n@@ -0,0 +1 @@\n+caf\xe9\n"
+    patch.write_bytes(patch.read_bytes().replace(b"-- \n", latin + link.encode() + b"-- \n"))
+    repo = build(folder, tmp_path / "cache")
+    assert list(repo.files(repo.commits[0])) == ["a"]
+    assert repo.line(repo.commits[0], "a", 1) == "caf\u00e9 \u2028 one line"
+
+
+def test_carriage_returns_survive_and_are_no_part_of_a_line(tmp_path: Path, series: Series) -> None:
+    repo = build(series(tmp_path / "dos", [{"a.bat": "one\r\ntwo\r\n"}]), tmp_path / "cache")
+    assert repo.files(repo.commits[0])["a.bat"] == "one\r\ntwo\r\n"
+    assert repo.line(repo.commits[0], "a.bat", 2) == "two"
+    assert repo.line(repo.commits[0], "a.bat", 3) is None
+
+
+def test_line_says_what_stands_there(shop: Repo) -> None:
+    assert shop.line(shop.commits[0], *DEPLOY) == RULE.rstrip("\n")
+    assert shop.line(shop.commits[1], *DEPLOY) == "In short:"
+    assert shop.line(shop.commits[2], *DEPLOY) is None
+    assert shop.line(shop.commits[0], "README.md", 3) == "A shop."
+    assert shop.line(shop.commits[0], "README.md", 4) is None
+
+
+@given(
+    commit=st.one_of(
+        st.text(), st.sampled_from(["HEAD", "main", "--all", "0" * 40, "main:-f"]), st.none(), st.integers()
+    ),
+    path=st.one_of(st.text(), st.sampled_from(["../x", "-f", "/etc/passwd", "./-f", "\0", ":(top)-f"]), st.none()),
+    line=st.one_of(st.integers(), st.floats(), st.booleans(), st.none(), st.lists(st.integers())),
+    real=st.booleans(),
+)
+@settings(max_examples=200, deadline=None)
+def test_no_citation_is_too_hostile(lasting: Repo, commit: Any, path: Any, line: Any, real: bool) -> None:
+    commit = lasting.commits[0] if real else commit
+    said = lasting.line(commit, path, line)
+    assert said == ("text" if real and path == "-f" and line == 1 and type(line) is int else None)
+    assert (lasting.trace(commit, path, line, lasting.commits[0]).state == "dangling") == (said is None)
+
+
+def test_trace_tells_where_a_line_went(shop: Repo) -> None:
+    first, second, third, fourth, fifth = shop.commits
+    assert shop.trace(first, *DEPLOY, first) == Trace("same", "docs/deploy.md", 3)
+    assert shop.trace(first, *DEPLOY, second) == Trace("moved", "docs/deploy.md", 5, second)
+    assert shop.trace(first, *DEPLOY, third) == Trace("renamed", "docs/ship.md", 5, second)
+    assert shop.trace(second, "docs/deploy.md", 5, third) == Trace("renamed", "docs/ship.md", 5, third)
+    assert shop.trace(first, *DEPLOY, fourth) == Trace("moved", "old.md", 1, second)
+    assert shop.trace(first, *DEPLOY, fifth) == Trace("gone", by=fifth)
+    assert shop.trace(first, "app.py", 2, fifth) == Trace("gone", by=fourth)
+    assert shop.trace(first, "app.py", 1, fifth) == Trace("same", "app.py", 1)
+    assert shop.trace(first, "docs/ship.md", 1, fifth) == Trace("dangling")
+    with pytest.raises(FixtureError, match="no commit"):
+        shop.trace(first, *DEPLOY, "HEAD")
+
+
+def test_white_space_moves_no_line_and_a_brace_elsewhere_is_another_brace(tmp_path: Path, series: Series) -> None:
+    trees = [{"a.c": "int f() {\n}\n", "b.c": "{\n}\n"}, {"a.c": "\tint f() {\n", "b.c": "{\n}\n"}]
+    repo = build(series(tmp_path / "c", trees), tmp_path / "cache")
+    old, new = repo.commits
+    assert repo.trace(old, "a.c", 1, new).state == "same"
+    assert repo.trace(old, "a.c", 2, new) == Trace("gone", by=new)
+
+
+def test_a_worktree_is_a_checkout_with_its_history_and_is_removed(shop: Repo) -> None:
+    def look(at: int) -> Path:
+        with shop.worktree(shop.commits[at]) as root:
+            (root / "README.md").write_text(f"changed {at}\n")
+            (root / "new.txt").write_text("new\n")
+            (root / "docs").chmod(0o500)
+            log, status = (
+                subprocess.run(
+                    ["git", *words], cwd=root, capture_output=True, text=True, check=True
+                ).stdout.splitlines()
+                for words in (["log", "--format=%H", "main"], ["status", "--porcelain"])
+            )
+            assert log == list(reversed(shop.commits[: at + 1]))
+            assert status == [" M README.md", "?? new.txt"]
+            assert (root / "app.py").read_text() == TREES[at]["app.py"]
+        assert not root.exists()
+        return root
+
+    with ThreadPoolExecutor(8) as pool:
+        assert len(set(pool.map(look, [0, 1, 2, 3, 4] * 4))) == 20
+    assert dict(shop.files(shop.commits[0])) == TREES[0]
+
+
+def test_a_worktree_is_removed_when_its_user_fails(shop: Repo) -> None:
+    with pytest.raises(ZeroDivisionError), shop.worktree(shop.commits[0]) as root:
+        raise ZeroDivisionError
+    assert not root.exists()
+    with pytest.raises(FixtureError, match="no commit"), shop.worktree("main"):
+        pass
+
+
+def test_a_second_build_is_the_first(tmp_path: Path, shop: Repo) -> None:
+    assert build(tmp_path / "shop", tmp_path / "cache") is shop
+
+
+def test_a_changed_patch_is_another_repository(tmp_path: Path, series: Series, shop: Repo) -> None:
+    changed = build(series(tmp_path / "shorter" / "shop", TREES[:2]), tmp_path / "cache")
+    assert changed.path != shop.path and changed.commits == shop.commits[:2]
+
+
+BUILDER = """
+import sys
+from pathlib import Path
+from harness.repo import build
+print(build(Path(sys.argv[1]), Path(sys.argv[2])).commits[-1])
+"""
+
+
+def test_concurrent_processes_build_once(tmp_path: Path, series: Series) -> None:
+    folder, cache = series(tmp_path / "shop", TREES), tmp_path / "cache"
+    running = [
+        subprocess.Popen([sys.executable, "-c", BUILDER, str(folder), str(cache)], stdout=subprocess.PIPE, text=True)
+        for _ in range(3)
+    ]
+    heads = {process.communicate()[0].strip() for process in running}
+    assert heads == {build(folder, cache).commits[-1]}
+    assert [path.name for path in cache.iterdir() if path.is_dir()] == [build(folder, cache).path.name]
+
+
+def _flip(path: Path) -> None:
+    data = bytearray(path.read_bytes())
+    data[len(data) // 2] ^= 0xFF
+    path.chmod(0o600)
+    path.write_bytes(data)
+
+
+@pytest.mark.parametrize("damage", ["flipped pack", "no pack", "no ref", "series cut", "series binary", "other head"])
+def test_a_damaged_cache_is_rebuilt(tmp_path: Path, shop: Repo, monkeypatch: pytest.MonkeyPatch, damage: str) -> None:
+    pack = next((shop.path / "objects" / "pack").glob("*.pack"))
+    heads, record = shop.path / "refs" / "heads" / "main", shop.path / "series"
+    match damage:
+        case "flipped pack":
+            _flip(pack)
+        case "no pack":
+            pack.unlink()
+        case "no ref":
+            heads.unlink(missing_ok=True)
+            (shop.path / "packed-refs").unlink(missing_ok=True)
+        case "series cut":
+            record.write_text(record.read_text()[:41])
+        case "series binary":
+            record.write_bytes(b"\xff\xfe")
+        case _:
+            heads.write_text(f"{shop.commits[0]}\n")
+    monkeypatch.setattr(module, "_opened", {})  # as a new process would see it
+    again = build(tmp_path / "shop", tmp_path / "cache")
+    assert again is not shop and again.commits == shop.commits
+    assert {commit: dict(again.files(commit)) for commit in again.commits} == dict(
+        zip(again.commits, TREES, strict=True)
+    )
+    assert [path.name for path in (tmp_path / "cache").iterdir() if path.is_dir()] == [again.path.name]
+
+
+def test_a_cache_that_vanished_is_built_again(tmp_path: Path, shop: Repo) -> None:
+    shop.path.rename(tmp_path / "gone")
+    again = build(tmp_path / "shop", tmp_path / "cache")
+    assert again.path.is_dir() and again.commits == shop.commits
+
+
+def _swap(path: Path, old: str, new: str) -> None:
+    text = path.read_text()
+    assert old in text
+    path.write_text(text.replace(old, new))
+
+
+def _directory(path: Path) -> None:
+    path.unlink()
+    path.mkdir()
+
+
+def _nothing(path: Path) -> None:
+    for patch in path.parent.iterdir():
+        patch.unlink()
+
+
+BREAK: dict[str, Callable[[Path], object]] = {
+    "does not apply": lambda path: _swap(path, " # Deploy", " # Another"),
+    "empty": lambda path: path.write_text(""),
+    "binary": lambda path: path.write_bytes(os.urandom(200)),
+    "two mails": lambda path: path.write_bytes(path.read_bytes() * 2),
+    "no diff": lambda path: path.write_text(path.read_text().split("diff --git")[0]),
+    "same number": lambda path: path.rename(path.with_name("0001-other.patch")),
+    "name": lambda path: path.rename(path.with_name("two.patch")),
+    "directory": _directory,
+    "climbs": lambda path: _swap(path, "docs/deploy.md", "../deploy.md"),
+    "nothing": _nothing,
+}
+
+
+@pytest.mark.parametrize(
+    ("how", "says"),
+    [
+        ("does not apply", "0002-step.patch does not apply: .*docs/deploy.md"),
+        ("empty", "0002-step.patch is not one mail"),
+        ("binary", "0002-step.patch is not one mail"),
+        ("two mails", "0002-step.patch is not one mail"),
+        ("no diff", "0002-step.patch does not apply"),
+        ("same number", "0001-other.patch and 0001-step.patch have the same number"),
+        ("name", "'two.patch' is not named NNNN-slug.patch"),
+        ("directory", "cannot be read"),
+        ("climbs", "0002-step.patch does not apply"),
+        ("nothing", "no patches in"),
+    ],
+)
+def test_a_broken_series_is_one_clear_line(tmp_path: Path, series: Series, how: str, says: str) -> None:
+    folder = series(tmp_path / "shop", TREES)
+    BREAK[how](folder / "0002-step.patch")
+    with pytest.raises(FixtureError, match=f"^fixture shop: .*{says}") as caught:
+        build(folder, tmp_path / "cache")
+    assert "\n" not in str(caught.value)
+    cache = tmp_path / "cache"
+    assert not cache.exists() or not [path for path in cache.iterdir() if path.is_dir()]
+
+
+def test_a_fixture_or_a_cache_that_is_not_there(tmp_path: Path, series: Series) -> None:
+    with pytest.raises(FixtureError, match="fixture absent: cannot be read: No such file"):
+        build(tmp_path / "absent", tmp_path / "cache")
+    (tmp_path / "file").write_text("")
+    with pytest.raises(FixtureError, match=r"fixture shop: cannot be built in .*name a writable folder"):
+        build(series(tmp_path / "shop", TREES), tmp_path / "file")
+
+
+def test_without_git_there_is_one_clear_line(tmp_path: Path, series: Series, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(FixtureError, match="git was not found on the PATH"):
+        build(series(tmp_path / "shop", TREES), tmp_path / "cache")
