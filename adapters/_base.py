@@ -8,11 +8,12 @@ from abc import abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from hashlib import sha256
 from importlib import import_module
+from importlib.metadata import PackageNotFoundError, version
 from itertools import count
 from pathlib import Path
 from typing import Any, ClassVar
 
-from harness.adapter import Ack, BaseAdapter, BaseMemory, Hit, Item, Layer, Scope, Space, Unsupported  # isort: skip
+from harness.adapter import Ack, BaseAdapter, BaseMemory, Hit, Item, Layer, Scope, Space, Unsupported, Usage  # isort: skip
 from harness.adapter import applies, delete_and_add, read_item, to_wire
 
 SCOPES = ("forget_scope", "scope_org", "scope_repo", "scope_branch", "scope_user")
@@ -24,6 +25,14 @@ def sdk(module: str, install: str) -> Any:
         return import_module(module)
     except ModuleNotFoundError as error:
         raise RuntimeError(f"{error.name} is not installed; install {install}") from error
+
+
+def release(distribution: str, install: str) -> str:
+    """The installed version, without importing anything; RuntimeError if there is none."""
+    try:
+        return version(distribution)
+    except PackageNotFoundError as error:
+        raise RuntimeError(f"{distribution} is not installed; install {install}") from error
 
 
 class FileAdapter(BaseAdapter):
@@ -48,6 +57,7 @@ class FileMemory(BaseMemory):
         self.path = path
         path.parent.mkdir(parents=True, exist_ok=True)
         path.touch()
+        path.with_suffix(".new").unlink(missing_ok=True)  # left by a kill during `rewrite`
         content = path.read_bytes()
         if not content.endswith(b"\n"):  # a kill in mid-write tore the last line; it was never acknowledged
             os.truncate(path, content.rfind(b"\n") + 1)
@@ -70,6 +80,9 @@ class FileMemory(BaseMemory):
     def supersede(self, scope: Scope, memory_ids: Sequence[str], item: Item) -> Ack:
         return delete_and_add(self, scope, memory_ids, item)
 
+    def usage(self) -> Usage:
+        return Usage()
+
     def close(self) -> None:
         """Nothing is held open."""
 
@@ -78,7 +91,7 @@ class RowAdapter(FileAdapter):
     """What `RowMemory` can do, short of a ranking."""
 
     file = "memories.jsonl"
-    native: ClassVar[tuple[str, ...]] = ("entries", "get", "update", "forget", "persistent", *SCOPES)
+    native: ClassVar[tuple[str, ...]] = ("entries", "get", "update", "forget", "persistent", "usage", *SCOPES)
     emulated: ClassVar[Mapping[str, str]] = {
         "supersede": "delete and add, not atomic",
         "source": "echoed: stored with the row as it was given",
@@ -91,7 +104,6 @@ class RowAdapter(FileAdapter):
         "compact": "a deletion already rewrites the file",
         "expiry": "nothing reads the date",
         "multi_process": "rows are kept in memory; the file has no lock",
-        "usage": "no model inside",
     }
 
 

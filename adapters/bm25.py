@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from adapters._base import RowAdapter, RowMemory, sdk
+from adapters._base import RowAdapter, RowMemory, release, sdk
 from harness.adapter import Memory, Space
 
 
@@ -43,7 +42,7 @@ class Bm25(RowAdapter):
     native = (*RowAdapter.native, "ranked", "abstains")
 
     def version(self) -> str:
-        return version("bm25s")
+        return release("bm25s", "coldwarm")
 
     def open(self, space: Space) -> Memory:
         return Bm25Memory(self.path(space), sdk("bm25s", "coldwarm"))

@@ -6,12 +6,11 @@ import subprocess
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any, ClassVar
 from uuid import uuid4
 
-from adapters._base import sdk
+from adapters._base import release, sdk
 from harness.adapter import (
     Ack,
     BaseAdapter,
@@ -23,6 +22,7 @@ from harness.adapter import (
     Scope,
     Source,
     Space,
+    Usage,
     delete_and_add,
     embed,
 )
@@ -135,6 +135,10 @@ class ChromaMemory(BaseMemory):
     def forget_scope(self, scope: Scope) -> None:
         self.collection.delete(where=exactly(scope))
 
+    def usage(self) -> Usage:
+        """No model inside: vectors come from the gateway."""
+        return Usage()
+
     def close(self) -> None:
         self.client.close()
 
@@ -143,7 +147,7 @@ class Chroma(BaseAdapter):
     name = "chroma"
     native = (
         "entries", "get", "update", "forget", "forget_scope", "compact",
-        "ranked", "persistent", "scope_org", "scope_repo", "scope_branch", "scope_user",
+        "ranked", "persistent", "usage", "scope_org", "scope_repo", "scope_branch", "scope_user",
     )  # fmt: skip
     emulated: ClassVar = {
         "supersede": "delete and add, not atomic",
@@ -157,11 +161,10 @@ class Chroma(BaseAdapter):
         "abstains": "no threshold: always the k nearest, however far",
         "expiry": "not in the API",
         "multi_process": "the embedded client is for one process",
-        "usage": "no model inside; embeddings are the harness's",
     }
 
     def version(self) -> str:
-        return version("chromadb")
+        return release("chromadb", "coldwarm[chroma]")
 
     def open(self, space: Space) -> Memory:
         return ChromaMemory(sdk("chromadb", "coldwarm[chroma]"), space)

@@ -11,13 +11,12 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
-from importlib.metadata import version
 from itertools import product
 from pathlib import Path
 from typing import Any, ClassVar
 from urllib.parse import parse_qsl, quote, urlencode
 
-from adapters._base import sdk
+from adapters._base import release, sdk
 from harness.adapter import (
     Ack,
     BaseAdapter,
@@ -29,6 +28,7 @@ from harness.adapter import (
     Scope,
     Source,
     Space,
+    Usage,
     applies,
     delete_and_add,
 )
@@ -100,7 +100,7 @@ class Mem0Memory(BaseMemory):
     def recall(self, query: str, scope: Scope, k: int, at: str) -> list[Hit]:
         if not query.strip() or k < 1:
             return []
-        found = self.memory.search(query, filters=holding_at(scope), top_k=k, threshold=0)
+        found = self.memory.search(query, filters=holding_at(scope), top_k=k)  # and the default threshold of 0.1
         return [hit(row) for row in found["results"]]
 
     def entries(self, scope: Scope) -> list[Hit]:
@@ -139,6 +139,10 @@ class Mem0Memory(BaseMemory):
     def forget_scope(self, scope: Scope) -> None:
         self.memory.delete_all(user_id=user_id(scope))
 
+    def usage(self) -> Usage:
+        """No model inside: nothing is extracted with `infer=False`."""
+        return Usage()
+
     def close(self) -> None:
         self.memory.close()
         self.memory.vector_store.client.close()  # Memory.close() keeps the store's lock
@@ -154,6 +158,8 @@ class Mem0(BaseAdapter):
         "forget",
         "forget_scope",
         "ranked",
+        "abstains",
+        "usage",
         "created",
         "expiry",
         "persistent",
@@ -170,17 +176,13 @@ class Mem0(BaseAdapter):
         "snapshot": "no versions of a store",
         "restore": "no versions of a store",
         "compact": "no documented compaction",
-        "abstains": "opened with threshold 0: cosines of other embedders are not comparable with the default of 0.1",
         "multi_process": "the embedded store is locked by one process",
-        "usage": "no model inside without extraction; embeddings are counted at the gateway",
     }
 
     def version(self) -> str:
-        return version("mem0ai")
+        return release("mem0ai", "coldwarm[mem0]")
 
     def open(self, space: Space) -> Memory:
-        if (store := space.settings.get("store", "qdrant")) != "qdrant":
-            raise RuntimeError(f"mem0: unknown store {store!r}; known: qdrant")
         # All three are read when the library is imported or constructed.
         os.environ.update(MEM0_TELEMETRY="False", MEM0_DIR=str(Path(space.root, "mem0home")))
         os.environ.pop("OPENROUTER_API_KEY", None)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import ClassVar
 
-from harness.adapter import CAPABILITIES, Ack, BaseAdapter, BaseMemory, Hit, Item, Layer, Memory, Scope, Space
+from harness.adapter import CAPABILITIES, Ack, BaseAdapter, BaseMemory, Hit, Item, Layer, Memory, Scope, Space, Usage
 
 
 class NothingMemory(BaseMemory):
@@ -24,16 +24,20 @@ class NothingMemory(BaseMemory):
     def get(self, scope: Scope, memory_id: str) -> Hit | None:
         return None
 
+    def usage(self) -> Usage:
+        return Usage()
+
     def close(self) -> None:
         """Nothing is held open."""
 
 
+OFFERED = ("entries", "get", "abstains", "usage")
+
+
 class Nothing(BaseAdapter):
     name = "none"
-    native: ClassVar[tuple[str, ...]] = ("entries", "get", "abstains")
-    unsupported: ClassVar = {
-        word: "stores nothing" for word in CAPABILITIES if word not in ("entries", "get", "abstains")
-    }
+    native: ClassVar[tuple[str, ...]] = OFFERED
+    unsupported: ClassVar = {word: "stores nothing" for word in CAPABILITIES if word not in OFFERED}
 
     def version(self) -> str:
         return "1"

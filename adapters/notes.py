@@ -48,7 +48,7 @@ class NotesMemory(FileMemory):
 class Notes(FileAdapter):
     name = "notes"
     file = "NOTES.md"
-    native = ("entries", "forget", "persistent")
+    native = ("entries", "forget", "persistent", "usage")
     emulated: ClassVar = {"supersede": "delete the line and append a new one, not atomic"}
     unsupported: ClassVar = {
         **dict.fromkeys(("source", "created"), "written in the line, no field"),

@@ -14,7 +14,7 @@ from abc import ABC, abstractmethod
 from array import array
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal, Protocol, get_args, runtime_checkable
 from urllib.parse import urlsplit
 
@@ -29,6 +29,8 @@ Capability = Operation | Trait
 CAPABILITIES: tuple[str, ...] = get_args(Operation) + get_args(Trait)
 CLOSED: Mapping[str, Any] = {"extra": "forbid", "strict": True, "allow_inf_nan": False}
 """How the parent reads the wire types below: no unknown field, no conversion."""
+BATCH = 1024
+"""Texts in one request for embeddings."""
 PLACE: Mapping[str, Any] = {"extra": "forbid"}
 """Scopes and sources also stand in scenario files, as tables."""
 
@@ -98,12 +100,11 @@ class Ack:
 
 @dataclass(frozen=True)
 class Usage:
-    """Tokens and calls of models that the backend itself used since it was opened."""
+    """Tokens and calls of chat models inside the backend since it was opened. All 0: it has no model inside."""
 
-    prompt: int
-    completion: int
-    embedding: int
-    calls: int
+    prompt: int = 0
+    completion: int = 0
+    calls: int = 0
     __pydantic_config__: ClassVar[Mapping[str, Any]] = CLOSED
 
 
@@ -180,6 +181,8 @@ class Adapter(Protocol):
     """The factory that the registry names. Built without arguments; must not import its SDK before `open`."""
 
     name: str
+    settings: Sequence[str]
+    """The names of the settings that `open` reads; any other is refused before a run begins."""
 
     @property
     def support(self) -> Mapping[str, Support]:
@@ -245,6 +248,7 @@ class BaseAdapter(ABC):
     """For authors: declare what is there in three short lists; what none of them names is unsupported."""
 
     name: ClassVar[str]
+    settings: ClassVar[Sequence[str]] = ()
     native: ClassVar[tuple[str, ...]] = ()
     emulated: ClassVar[Mapping[str, str]] = {}
     unsupported: ClassVar[Mapping[str, str]] = {}
@@ -289,8 +293,10 @@ def applies(limit: Scope, place: Scope) -> bool:
 
 def embed(space: Space, texts: Sequence[str]) -> list[list[float]]:
     """Vectors of `space.dims` floats, one per text, L2-normalised, from the run's one embedder."""
-    if not texts:
-        return []
+    return [vector for at in range(0, len(texts), BATCH) for vector in _embed(space, texts[at : at + BATCH])]
+
+
+def _embed(space: Space, texts: Sequence[str]) -> list[list[float]]:
     where = urlsplit(space.gateway)
     body = json.dumps({"model": "local", "input": list(texts), "encoding_format": "base64"}).encode()
     head = {"authorization": f"Bearer {space.key}", "content-type": "application/json"}
@@ -311,7 +317,7 @@ def to_wire(value: Any) -> Any:
     if isinstance(value, list | tuple):
         return [to_wire(part) for part in value]
     if hasattr(value, "__dataclass_fields__"):
-        return {key: part for key, part in asdict(value).items() if part is not None}
+        return {key: to_wire(part) for key, part in vars(value).items() if part is not None}
     return value
 
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import os
+import threading
 from pathlib import Path
 from typing import Any, TypeVar
 
-from pydantic import TypeAdapter
+from pydantic import Field, TypeAdapter
 
 from harness.model import Model
 
@@ -23,7 +24,7 @@ class BlobError(Exception):
 class Ref(Model):
     """The name of a blob: sha256 of its bytes."""
 
-    blob: str
+    blob: str = Field(pattern=r"^[0-9a-f]{64}$")
     bytes: int
 
 
@@ -40,7 +41,7 @@ class Blobs:
             path = self._path(name)
             if not path.exists():
                 path.parent.mkdir(parents=True, exist_ok=True)
-                draft = path.with_name(f"{name}.{os.getpid()}.{id(data)}.part")
+                draft = path.with_name(f"{name}.{os.getpid()}.{threading.get_ident()}.part")
                 draft.write_bytes(data)
                 draft.replace(path)
             self._seen.add(name)
@@ -51,6 +52,8 @@ class Blobs:
             data = self._path(ref.blob).read_bytes()
         except FileNotFoundError:
             raise BlobError(f"blob {ref.blob} is missing below {self.root}") from None
+        except OSError as error:
+            raise BlobError(f"blob {ref.blob} below {self.root} cannot be read: {error.strerror}") from None
         if hashlib.sha256(data).hexdigest() != ref.blob:
             raise BlobError(f"blob {ref.blob} below {self.root} does not hold the bytes that its name promises")
         return data

@@ -10,7 +10,7 @@ import re
 import unicodedata
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Sequence
-from functools import cache
+from functools import cache, lru_cache
 from typing import Literal, NamedTuple
 
 Role = Literal["asserted", "denied", "mentioned"]
@@ -32,12 +32,21 @@ TYPOGRAPHIC = str.maketrans(
 )
 
 
+SHORT = 1000
+"""Characters of the longest text whose normal form is remembered: forms, entries, lines; not dumps."""
+
+
 def normalise(text: str) -> str:
     """NFKC, casefold, one space for each run of white space or control characters, no quotes and backticks.
 
     Typographic quotes and dashes become plain ones first; invisible format characters and terminal colours go, as
     no reader sees them. Idempotent.
     """
+    return _normalised(text) if len(text) <= SHORT else _normalised.__wrapped__(text)
+
+
+@lru_cache(maxsize=16_384)
+def _normalised(text: str) -> str:
     while (done := _pass(text)) != text:
         if done.isascii() and text.isascii():
             return done
@@ -120,7 +129,9 @@ _OPENERS = (
     r"do\s+not|don't|superseding|replacing"
 )
 _CONJUNCTIONS = r"and|but|so|yet|because|since|as|while|whereas|although|though|however|then|unless|until|if|when"
-_SPLITTERS = rf"but|whereas|although|though|however|unless|except|because|before(?!\s+{_DATE})|without|while"
+_SPLITTERS = (
+    rf"but|whereas|although|though|however|unless|except|because|before(?!\s+{_DATE})|without|while|after\s+which"
+)
 # "A <these> B": A is of the past.
 _SUCCEEDED = (
     r"(?:->|=>|→|⇒|➔|⟶)|(?<![\w-])(?:(?:replaced|superseded|succeeded|supplanted)\s+(?:by|with)|renamed(?:\s+(?:to|as))?|"
@@ -141,7 +152,7 @@ BECAME = re.compile(_BECAME)
 ASIDE = re.compile(r"(?<![\w(])\(([^()]{0,300})\)")
 
 _USABLE = (
-    r"(?:be\s+)?(?:used|in\s+use|valid|true|allowed|permitted|supported|correct|right|current|needed|required|active|"
+    r"(?:be\s+)?(?:used|run|in\s+use|valid|true|allowed|permitted|supported|correct|right|current|needed|required|active|"
     r"recommended|touched)(?![\w-])"
 )
 _USED = rf"(?:{_USABLE}|(?:be\s+)?(?:use|apply|applies|works?|exists?)(?![\w-]))"
@@ -164,7 +175,7 @@ PAST_AFTER = re.compile(
 PAST = _words(
     r"(?:was|were)(?!\s+(?:\w+ly\s+|then\s+|just\s+)?(?:changed|moved|switched|renamed|set|updated|migrated|decided|agreed|"
     r"chosen|introduced|added|adopted|made|configured|bumped|raised|lowered|replaced|superseded|fixed|confirmed|enabled)\b)|"
-    r"had\s+been|formerly|previously|originally|historically|back\s+then|in\s+the\s+past|at\s+that\s+time|"
+    r"had\s+(?:been|\w{2,}ed)|formerly|previously|originally|historically|back\s+then|in\s+the\s+past|at\s+that\s+time|"
     r"(?<!is\s)(?<!are\s)(?<!be\s)(?<!been\s)(?<!being\s)used\s+to(?!\s+(?!be\s)(?:\w+\s+){1,2}(?:is|are)\b)"
 )
 # "frozen until May" holds today; "we deployed ... until May" does not.

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import click
 
 from harness import paths
-from harness.model import DEFAULT_BACKENDS, DEFAULT_BUDGET, DEFAULT_K, DEFAULT_NOISE, Selection
+from harness.model import DEFAULT_BACKENDS, DEFAULT_BUDGET, DEFAULT_K, DEFAULT_NOISE, SECRET, Selection
 
 if TYPE_CHECKING:
     from harness.folder import Folder
@@ -42,8 +42,15 @@ def _check_checkout() -> None:
 
 
 def _stop(message: object, code: int = BAD) -> NoReturn:
-    click.echo(f"coldwarm: {' '.join(str(message).split())}", err=True)
+    _say(message)
     sys.exit(code)
+
+
+def _say(message: object) -> None:
+    """One line; what a backend put into it cannot steer the terminal."""
+    from harness.report.words import visible
+
+    click.echo(f"coldwarm: {visible(' '.join(str(message).split()))}", err=True)
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
@@ -105,19 +112,20 @@ def run(
     try:
         folder = Folder.open(resume) if resume else None
         selection = (
-            folder.read().selection if folder else _selection(backends, scenarios, noise, write, seed, k, budget)
+            _resumed(folder.read().selection, backends)
+            if folder
+            else _selection(backends, scenarios, noise, write, seed, k, budget)
         )
-        for spec in selection.backends:
-            registry.find(spec)
+        cast = runner.cast(selection, allow)
         stories = _stories(tasks, fixtures, selection.scenarios)
         folder = folder or Folder.create(out)
     except (FolderError, registry.RegistryError) as error:
         _stop(error)
     listener = Lines(_console())
-    command = " ".join(["coldwarm", *sys.argv[1:]])
+    command = " ".join(["coldwarm", *map(registry.redacted, sys.argv[1:])])
     played = runner.Run(
-        folder, selection, command, stories, paths.cache_root(), listener,
-        jobs=jobs, allowed=frozenset(allow), only=only, keep=keep,
+        folder, selection, cast, command, stories, paths.cache_root(), listener,
+        jobs=jobs, only=only, keep=keep,
     )  # fmt: skip
     try:
         played.play()
@@ -145,6 +153,18 @@ def _selection(
     return Selection(backends=specs, scenarios=scenarios, noise=noise, writes=write, seeds=seed, k=k, budget=budget)
 
 
+def _resumed(selection: Selection, backends: tuple[str, ...]) -> Selection:
+    """What a run asked for. Its secrets were never written down: whoever goes on with it gives them again."""
+    from harness import registry
+
+    given = {spec.label: spec for spec in map(registry.parse, backends)}
+    specs = tuple(given.get(spec.label, spec) for spec in selection.backends)
+    for spec in specs:
+        if any(SECRET.search(key) and spec.settings[key] == value for key, value in spec.shown.items()):
+            raise registry.RegistryError(f"backend '{spec.label}' had secrets, which are not kept: repeat it with -b")
+    return selection.model_copy(update={"backends": specs})
+
+
 def _stories(tasks: Path, fixtures: Path, names: tuple[str, ...]) -> list[tuple[Scenario, Repo]]:
     from harness.repo import FixtureError
     from tasks import loader
@@ -169,7 +189,7 @@ def _report(folder: Folder) -> int:
     results = _scored(folder)
     written = report.write(folder, results)
     console.show(results, _console())
-    click.echo(f"report: {_shown(written.html)}")
+    click.echo(f"report: {_shown(written.page)}")
     return _verdict(results)
 
 
@@ -187,13 +207,13 @@ def _scored(folder: Folder) -> Results:
 def _verdict(results: Results) -> int:
     """Bad logs are bad input; a trial that did not end, or a backend that never began, could not run."""
     for problem in results.run.problems:
-        click.echo(f"coldwarm: {problem}", err=True)
+        _say(problem)
     missing = [each for each in results.run.unplayed if not each.allowed]
     for each in missing:
-        click.echo(f"coldwarm: {each.backend} could not run: {' '.join(each.reason.split())}", err=True)
+        _say(f"{each.backend} could not run: {each.reason}")
     unended = sorted({cell.trial for cell in results.cells if cell.status in ("failed", "incomplete", "not-run")})
     for trial in unended:
-        click.echo(f"coldwarm: trial {trial} did not get to its end", err=True)
+        _say(f"trial {trial} did not get to its end")
     if results.run.problems:
         return BAD
     return COULD_NOT_RUN if missing or unended else GOOD
@@ -211,7 +231,7 @@ def score(folder: Path) -> None:
 
     opened = _opened(folder)
     results = _scored(opened)
-    click.echo(_shown(report.write_results(opened, results)))
+    click.echo(_shown(report.write(opened, results).results))
     sys.exit(_verdict(results))
 
 

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Generator, Iterator
 
 from harness.adapter import Scope
 from harness.events import Event, Found, Written
-from harness.exchange import Exchange, question
+from harness.exchange import Exchange, Question
 from harness.scenario import Fact, Session
 
 
 def curate(exchange: Exchange, session: Session, fact: Fact, written: Written) -> Iterator[Event]:
     """Writes one fact. What the look-up does not bring is not superseded: an update omission, then it adds."""
     text, scope = written.item.text, written.item.scope
-    found = yield from exchange.recall(question("lookup", fact.id, session, text, scope, exchange.trial.k), session)
+    found = yield from exchange.recall(Question("lookup", fact.id, text, scope), session)
     stale = yield from _contradicted(exchange, fact, found, scope)
     yield from exchange.write(session, "learn", [written], replaces=stale)
 
@@ -22,12 +21,12 @@ def curate(exchange: Exchange, session: Session, fact: Fact, written: Written) -
 def _contradicted(exchange: Exchange, fact: Fact, found: Found, scope: Scope) -> Generator[Event, None, list[str]]:
     """Ids of the memories found that assert a predecessor of the fact.
 
-    A hit of several entries (a whole file) is not replaced: the memory inside it is looked up in the listing.
+    A hit that holds more than the entry (a whole file) is not replaced: the memory inside it is looked up in the
+    listing.
     """
     before = set(exchange.scenario.predecessors(fact.id))
     if not before:
         return []
-    size = Counter(span.hit for span in found.entries)
     ids: list[str] = []
     inside: list[str] = []
     for span in found.entries:
@@ -36,7 +35,7 @@ def _contradicted(exchange: Exchange, fact: Fact, found: Found, scope: Scope) ->
         reading = exchange.tools.classifier.read(text)
         if hit.superseded or fact.id in reading.asserted or not reading.asserted & before:
             continue
-        if size[span.hit] == 1:
+        if hit.text == text:
             ids.append(hit.memory_id)
         else:
             inside.append(text)

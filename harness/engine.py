@@ -6,12 +6,13 @@ The engine knows no adapter's name and computes no score. What it hands to a bac
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from datetime import datetime
 
 from harness import erasure
 from harness.adapter import Item, Source
 from harness.curation import curate
 from harness.events import Backend, Began, Closed, Event, Fault, Found, Metered, Opened, Worked, Written
-from harness.exchange import Exchange, Host, Lost, Part, Tools, question
+from harness.exchange import Exchange, Host, Lost, Part, Question, Tools
 from harness.model import READ_POLICIES, ReadPolicy, Trial, digest
 from harness.models.meter import Meter
 from harness.readers import scripted
@@ -123,7 +124,7 @@ class Warm:
 
     def _due(self, session: Session) -> list[Written]:
         """Noise of the time before this session."""
-        due = [noise for noise in self._noise if noise.item.at <= session.at.isoformat()]
+        due = [noise for noise in self._noise if datetime.fromisoformat(noise.item.at) <= session.at]
         self._noise = self._noise[len(due) :]
         return due
 
@@ -156,14 +157,14 @@ class Warm:
 
     def _probe(self, session: Session, probe: Probe) -> Iterator[Event]:
         for stratum, text in probe.ask.phrasings():
-            asked = question("probe", probe.id, session, text, self._scenario.place(session), self._trial.k)
-            yield from self._exchange.recall(asked.model_copy(update={"stratum": stratum}), session)
+            asked = Question("probe", probe.id, text, self._scenario.place(session), stratum)
+            yield from self._exchange.recall(asked, session)
 
     def _job(self, session: Session, job: Job) -> Iterator[Event]:
         """One recall for each decision; every read policy then reads the same entries."""
         place, recalls = self._scenario.place(session), {}
         for decision in job.decisions:
-            asked = question("decision", f"{job.id}/{decision.id}", session, decision.question, place, self._trial.k)
+            asked = Question("decision", f"{job.id}/{decision.id}", decision.question, place)
             found = yield from self._exchange.recall(asked, session)
             recalls[decision.id] = _entries(found)
         for policy in READ_POLICIES:

@@ -103,7 +103,7 @@ def _listed(exchange: Exchange, facts: Sequence[Fact], stage: Stage) -> Iterator
 
 
 def _scanned(exchange: Exchange, stage: Stage) -> Iterator[Event]:
-    for layer in exchange.host.layers():
+    for layer in exchange.layers():
         found = scan(exchange.host.root, layer, exchange.part.canaries)
         yield Scanned(
             stage=stage,

@@ -6,7 +6,7 @@ import random
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal, Protocol, TypeVar
+from typing import Literal, NamedTuple, Protocol, TypeVar
 
 from harness.adapter import Hit, Layer, Memory, Scope, Source, Usage
 from harness.blobs import Blobs, pack
@@ -35,12 +35,11 @@ from harness.models.meter import Meter
 from harness.process import MemoryFault
 from harness.readers.explore import Explorer
 from harness.repo import Repo
-from harness.scenario import Scenario, Session
+from harness.scenario import Scenario, Session, Stratum
 from harness.workshop import Workshop
 
 T = TypeVar("T")
 Purpose = Literal["learn", "remark", "noise"]
-Asking = Literal["probe", "lookup", "decision"]
 SETTLE_SECONDS = 20.0
 
 
@@ -86,6 +85,16 @@ class Tools:
     host: Mapping[str, str] = field(default_factory=dict)
 
 
+class Question(NamedTuple):
+    """A recall that is still to be asked: why, for which probe, fact or decision, and in which words."""
+
+    purpose: Literal["probe", "lookup", "decision"]
+    ref: str
+    query: str
+    scope: Scope
+    stratum: Stratum | None = None
+
+
 class Lost(Exception):  # noqa: N818  not an error: it ends the story, and the fault is logged
     """The child is gone; the trial ends here."""
 
@@ -118,6 +127,13 @@ class Exchange:
         assert memory is not None
         try:
             memory.close()
+        except MemoryFault as error:
+            raise Lost(error.fault) from None
+
+    def layers(self) -> list[Layer]:
+        """Where the adapter says that data may lie."""
+        try:
+            return self.host.layers()
         except MemoryFault as error:
             raise Lost(error.fault) from None
 
@@ -169,25 +185,31 @@ class Exchange:
             yield Settled(session=session.id, ok=bool(ok), fault=fault, took=took)
             self.go_on()
 
-    def recall(self, event: Recalled, session: Session) -> Generator[Event, None, Found]:
-        """Asks what `event` says, yields it with what came back, then what git says of new sources."""
+    def recall(self, question: Question, session: Session) -> Generator[Event, None, Found]:
+        """Asks, yields the question with what came back, then what git says of new sources."""
         yield from self.settle(session)
-        hits, fault, took = self.ask(
-            lambda memory: memory.recall(event.query, event.scope, event.k, session.at.isoformat())
-        )
-        found, tokens = self._cut(hits or [], event.ref)
-        yield event.model_copy(
-            update={
-                "pool": len(self.alive),
-                "found": pack(self.tools.blobs, FOUND, found),
-                "fault": fault,
-                "asking": self.tools.count(event.query),
-                "tokens": tokens,
-                "took": took,
-            }
+        query, scope, k, at = question.query, question.scope, self.trial.k, session.at.isoformat()
+        hits, fault, took = self.ask(lambda memory: memory.recall(query, scope, k, at))
+        found, tokens = self._cut(hits or [], question.ref)
+        yield Recalled(
+            purpose=question.purpose,
+            ref=question.ref,
+            stratum=question.stratum,
+            session=session.id,
+            at=session.at,
+            query=query,
+            scope=scope,
+            k=k,
+            pool=len(self.alive),
+            found=pack(self.tools.blobs, FOUND, found) if hits else found,
+            fault=fault,
+            asking=self.tools.count(query),
+            tokens=tokens,
+            took=took,
         )
         self.go_on()
-        yield from self._resolve(found.hits, session.commit)
+        if hits:
+            yield from self._resolve(found.hits, session.commit)
         return found
 
     def _cut(self, hits: Sequence[Hit], ref: str) -> tuple[Found, int]:
@@ -271,11 +293,6 @@ class Exchange:
     def counts(self) -> dict[str, dict[str, int]]:
         """Embeddings by phase, as counted at the endpoint."""
         return {phase: dict(vars(count)) for phase, count in self._meter.counts().items()} if self._meter else {}
-
-
-def question(purpose: Asking, ref: str, session: Session, query: str, scope: Scope, k: int) -> Recalled:
-    """A recall that is still to be asked."""
-    return Recalled(purpose=purpose, ref=ref, session=session.id, at=session.at, query=query, scope=scope, k=k, pool=0)
 
 
 def render(text: str, hit: Hit) -> str:

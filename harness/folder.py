@@ -12,7 +12,7 @@ from pydantic import ValidationError
 
 from harness import paths
 from harness.blobs import Blobs
-from harness.log import Log, LogError, read
+from harness.log import Log, LogError, Unbegun, read
 from harness.model import Model, Selection, Trial, digest
 from harness.results import Unplayed
 
@@ -97,6 +97,8 @@ class Folder:
         for name, _, path in sorted(self._attempts()):
             try:
                 log = read(path, self.blobs)
+            except Unbegun:
+                continue
             except LogError as error:
                 problems.append(str(error))
                 continue

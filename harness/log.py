@@ -6,11 +6,13 @@ rewritten. Payloads beyond a few kilobytes are blobs that are in place before th
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import json
 import os
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, Self, TypeVar
 
@@ -42,6 +44,10 @@ class LogError(Exception):
     """A log that cannot be read: which file, which line, why."""
 
 
+class Unbegun(LogError):  # noqa: N818  what a kill leaves before the first event is no damage
+    """A log that was cut off before its first event was whole: nothing happened in that attempt."""
+
+
 class Writer:
     """Appends events; each one is with the operating system before `append` returns."""
 
@@ -50,7 +56,9 @@ class Writer:
         self._file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND, 0o644)
 
     def append(self, event: Event) -> None:
-        os.write(self._file, event.model_dump_json(exclude_none=True).encode() + b"\n")
+        line = event.model_dump_json(exclude_none=True).encode() + b"\n"
+        if os.write(self._file, line) != len(line):
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     def __enter__(self) -> Self:
         return self
@@ -99,15 +107,23 @@ def read(path: Path, blobs: Blobs) -> Log:
         raise LogError(f"{path}: cannot be read: {error.strerror}") from None
     lines = data.split(b"\n")[:-1]
     events = [_event(path, number, line) for number, line in enumerate(lines, 1)]
-    if not events or not isinstance(events[0], Opened):
-        raise LogError(f"{path}: does not begin with an opening event; the trial was cut off before it began")
+    if not events:
+        raise Unbegun(f"{path}: was cut off before the trial began")
+    if not isinstance(events[0], Opened):
+        raise LogError(f"{path}:1: not an opening event")
     opened, last = events[0], events[-1]
     try:
-        scenario = Scenario.model_validate_json(blobs.get(opened.scenario))
+        scenario = _scenario(blobs.get(opened.scenario))
     except (BlobError, ValidationError) as error:
         raise LogError(f"{path}: its scenario cannot be read: {str(error).splitlines()[0]}") from None
     closed = last if isinstance(last, Closed) else None
     return Log(path, hashlib.sha256(data).hexdigest(), opened, tuple(events), closed, scenario, blobs)
+
+
+@lru_cache(maxsize=64)
+def _scenario(data: bytes) -> Scenario:
+    """Hundreds of logs of a run tell the same few stories."""
+    return Scenario.model_validate_json(data)
 
 
 def _event(path: Path, number: int, line: bytes) -> AnyEvent:
@@ -125,7 +141,7 @@ def _current(path: Path, line: bytes) -> bytes:
     """Refuses what a newer coldwarm wrote before its unknown fields can confuse anyone."""
     try:
         schema = json.loads(line)["log_schema"]
-    except (ValueError, TypeError, KeyError):
+    except (ValueError, TypeError, KeyError, RecursionError):
         raise LogError(f"{path}:1: not an opening event") from None
     if schema != SCHEMA:
         raise LogError(

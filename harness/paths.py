@@ -11,6 +11,11 @@ FIXTURES = ROOT / "fixtures" / "repos"
 REPORTS = ROOT / "reports"
 
 
+def adapter_places() -> list[str]:
+    """Where a child looks for adapters first: the checkout, then the folders of COLDWARM_ADAPTER_PATH."""
+    return [str(ROOT), *filter(None, os.environ.get("COLDWARM_ADAPTER_PATH", "").split(os.pathsep))]
+
+
 def cache_root() -> Path:
     """Where what can be rebuilt is kept between runs: COLDWARM_CACHE, else `.cache` in the checkout."""
     return Path(os.environ.get("COLDWARM_CACHE") or ROOT / ".cache").absolute()

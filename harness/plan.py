@@ -17,7 +17,7 @@ from harness.scenario import Scenario
 
 def trials(selection: Selection, scenarios: Sequence[Scenario]) -> list[Trial]:
     """In the order of play: a scenario's cold arm and bounds first, then backend by backend, so that lines compare."""
-    return [
+    found = (
         Trial(
             backend=backend,
             scenario=scenario.id,
@@ -31,7 +31,8 @@ def trials(selection: Selection, scenarios: Sequence[Scenario]) -> list[Trial]:
         for scenario in scenarios
         for seed in selection.seeds
         for backend, write, amount in _variants(selection)
-    ]
+    )
+    return list(dict.fromkeys(found))
 
 
 def _variants(selection: Selection) -> list[tuple[str | None, WritePolicy | None, int]]:

@@ -21,12 +21,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Generic, Self, TypeVar
 
-from pydantic import TypeAdapter, ValidationError
+from pydantic import ConfigDict, TypeAdapter, ValidationError, field_validator
 
 from harness import paths
-from harness.adapter import Ack, Hit, Item, Layer, Scope, Space, Usage, to_wire
+from harness.adapter import CAPABILITIES, Ack, Hit, Item, Layer, Scope, Space, Usage, to_wire
 from harness.events import Declared, Fault, FaultKind
-from harness.model import Model
+from harness.model import SECRET, Model
 
 T = TypeVar("T")
 REPLY_LIMIT = 8 * 2**20
@@ -48,6 +48,9 @@ class Error(Model):
 
 
 class Reply(Model, Generic[T]):
+    """One answer. Nothing is converted: a word is no flag."""
+
+    model_config = ConfigDict(strict=True)
     ok: T | None = None
     error: Error | None = None
     took: float
@@ -59,6 +62,15 @@ class Description(Model):
     name: str
     version: str
     support: Mapping[str, Declared]
+    settings: tuple[str, ...] = ()
+
+    @field_validator("support")
+    @classmethod
+    def _total(cls, support: Mapping[str, Declared]) -> Mapping[str, Declared]:
+        wrong = sorted(set(support) ^ set(CAPABILITIES))
+        if wrong:
+            raise ValueError(f"must name every capability and no other; missing or unknown: {', '.join(wrong)}")
+        return support
 
 
 ANY: TypeAdapter[Reply[Any]] = TypeAdapter(Reply[Any])
@@ -91,6 +103,7 @@ class Child:
 
     def __init__(self, adapter: str, home: Path, deadlines: Deadlines, python: str = sys.executable) -> None:
         self.adapter, self.deadlines, self.took = adapter, deadlines, 0.0
+        self.secrets: tuple[str, ...] = ()
         self._output = home / "output.txt"
         ours, theirs = socket.socketpair()
         with theirs, self._prepared(home).open("ab") as output:
@@ -105,7 +118,8 @@ class Child:
                 start_new_session=True,
             )
         ours.setblocking(False)
-        self._link, self._rest = ours, bytearray()
+        self._link, self._rest, self._poll = ours, bytearray(), select.poll()
+        self._poll.register(ours, select.POLLIN)
 
     def _prepared(self, home: Path) -> Path:
         (home / "tmp").mkdir(parents=True, exist_ok=True)
@@ -125,7 +139,7 @@ class Child:
         except TimeoutError:
             self.kill()
             raise self._fault("timed-out", op, f"no answer within {seconds:g} s; the process was killed") from None
-        except (ConnectionError, EOFError):
+        except (OSError, EOFError):
             raise self._fault("crashed", op, self._last_words()) from None
         if line is None:
             self.kill()
@@ -136,24 +150,22 @@ class Child:
             raise self._invalid(op, line, error) from None
         self.took = answer.took
         if answer.error is not None:
-            fault = Fault(kind=answer.error.kind, op=op, message=answer.error.message)
-            raise MemoryFault(fault, alive=True, trace=answer.error.trace)
+            raise self._fault(answer.error.kind, op, answer.error.message, alive=True, trace=answer.error.trace)
         return answer.ok
 
     def _invalid(self, op: str, line: bytes, error: ValidationError) -> MemoryFault:
         """A wrong value from a sound adapter process is a breach that leaves it alive."""
         first = error.errors()[0]
         where = ".".join(str(part) for part in first["loc"][1:]) or "the answer"
-        return MemoryFault(
-            Fault(kind="breach", op=op, message=f"{where}: {first['msg']}"), alive=True, trace=repr(line[:500])
-        )
+        return self._fault("breach", op, f"{where}: {first['msg']}", alive=True, trace=repr(line[:500]))
 
     def _send(self, data: bytes, deadline: float) -> None:
         view = memoryview(data)
         while view:
-            self._wait(select.POLLOUT, deadline)
-            with contextlib.suppress(BlockingIOError):
+            try:
                 view = view[self._link.send(view) :]
+            except BlockingIOError:
+                self._wait(select.POLLOUT, deadline)
 
     def _line(self, deadline: float) -> bytes | None:
         """The next answer, or None if it is too long."""
@@ -161,23 +173,24 @@ class Child:
             if len(self._rest) > REPLY_LIMIT:
                 return None
             self._wait(select.POLLIN, deadline)
-            with contextlib.suppress(BlockingIOError):
-                data = self._link.recv(2**20)
-                if not data:
-                    raise EOFError
-                self._rest += data
+            data = self._link.recv(2**20)
+            if not data:
+                raise EOFError
+            self._rest += data
         line = bytes(self._rest[:end])
         del self._rest[: end + 1]
         return line
 
     def _wait(self, event: int, deadline: float) -> None:
-        poll = select.poll()
-        poll.register(self._link, event)
-        if not poll.poll(max(0.0, deadline - time.monotonic()) * 1000):
+        self._poll.modify(self._link, event)
+        if not self._poll.poll(max(0.0, deadline - time.monotonic()) * 1000):
             raise TimeoutError
 
-    def _fault(self, kind: FaultKind, op: str, message: str) -> MemoryFault:
-        return MemoryFault(Fault(kind=kind, op=op, message=message), alive=False)
+    def _fault(self, kind: FaultKind, op: str, message: str, *, alive: bool = False, trace: str = "") -> MemoryFault:
+        """Says nothing of a secret, whatever the adapter quotes."""
+        for secret in self.secrets:
+            message, trace = message.replace(secret, "[redacted]"), trace.replace(secret, "[redacted]")
+        return MemoryFault(Fault(kind=kind, op=op, message=message), alive=alive, trace=trace)
 
     def _last_words(self) -> str:
         with contextlib.suppress(subprocess.TimeoutExpired):
@@ -227,7 +240,7 @@ def _environment(home: Path) -> dict[str, str]:
         **kept,
         "HOME": str(home),
         "TMPDIR": str(home / "tmp"),
-        "PYTHONPATH": os.pathsep.join([str(paths.ROOT), *filter(None, [os.environ.get("COLDWARM_ADAPTER_PATH")])]),
+        "PYTHONPATH": os.pathsep.join(paths.adapter_places()),
         "PYTHONHASHSEED": "0",
         "OMP_NUM_THREADS": "1",
         "TOKENIZERS_PARALLELISM": "false",
@@ -342,6 +355,7 @@ def _described(child: Child) -> Description:
 def open_memory(adapter: str, space: Space, home: Path, deadlines: Deadlines = Deadlines()) -> RemoteMemory:
     """A fresh process with the store at `space.root` open."""
     child = Child(adapter, home, deadlines)
+    child.secrets = tuple(value for key, value in space.settings.items() if value and SECRET.search(key))
     try:
         memory = RemoteMemory(child, _described(child))
         child.call(NOTHING, "open", _wired(space), seconds=deadlines.open)

@@ -10,6 +10,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from harness import metrics
 from harness.log import Log
 from harness.model import Measured, Trial
+from harness.report.words import visible
 
 SHOWN = (("recall", "recalled"), ("decisions_right", "decided right"), ("stale_exposure", "shown stale"))
 
@@ -58,7 +59,7 @@ def line(log: Log) -> str:
     if log.closed is None or log.closed.status != "complete":
         fault = log.closed.fault if log.closed else None
         why = f"{fault.kind} in {fault.op}: {fault.message}" if fault else "no closing event"
-        return f"{head} {log.closed.status if log.closed else 'incomplete'}: {' '.join(why.split())[:120]}"
+        return f"{head} {log.closed.status if log.closed else 'incomplete'}: {visible(' '.join(why.split())[:120])}"
     cell = metrics.score([log])[0]
     numbers = []
     for name, word in SHOWN:

@@ -6,10 +6,11 @@ import os
 import platform
 import shutil
 import sqlite3
+import tempfile
 import threading
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
 from typing import Protocol
@@ -35,6 +36,7 @@ from harness.scenario import Scenario
 from harness.workshop import Workshop
 
 VERSION = metadata.version("coldwarm")
+DEADLINES = Deadlines()
 
 
 class Listener(Protocol):
@@ -54,6 +56,43 @@ class Player:
     backend: Backend
 
 
+@dataclass(frozen=True)
+class Cast:
+    """Who can be played, by label, and who was asked for but cannot."""
+
+    players: Mapping[str, Player]
+    unplayed: tuple[Unplayed, ...] = ()
+
+
+def cast(selection: Selection, allowed: Iterable[str] = (), deadlines: Deadlines = DEADLINES) -> Cast:
+    """Asks every adapter what it is, each in a child of its own. The controls with gold always play.
+
+    Raises RegistryError for a backend that nobody knows or a setting that its adapter does not read.
+    """
+    players = {name: Player(*_gold(name)) for name in registry.ORACLES}
+    unplayed = []
+    entries = [(spec, registry.find(spec)) for spec in selection.backends]
+    with tempfile.TemporaryDirectory() as home:
+        for spec, entry in entries:
+            if entry.reference is None:
+                continue
+            try:
+                said = process.describe(entry.reference, Path(home) / str(len(players)), deadlines)
+            except MemoryFault as error:
+                unplayed.append(Unplayed(backend=spec.label, reason=str(error), allowed=spec.label in allowed))
+                continue
+            registry.check_settings(spec, said.settings)
+            backend = Backend(
+                name=said.name, version=said.version, support=said.support, settings=spec.shown, control=entry.control
+            )
+            players[spec.label] = Player(entry, spec, backend)
+    return Cast(players, tuple(unplayed))
+
+
+def _gold(name: str) -> tuple[registry.Entry, Spec, Backend]:
+    return registry.Entry(name, None, control=True), Spec(adapter=name), controls.described(name)
+
+
 @dataclass
 class Stage:
     """One scenario with all that its trials share."""
@@ -66,30 +105,30 @@ class Stage:
 
 @dataclass
 class Run:
-    """Plays a selection into a folder. `allowed`: backends that may be missing without failing the run."""
+    """Plays a selection into a folder. `only`: trial ids begin so; `keep`: stores stay below the folder."""
 
     folder: Folder
     selection: Selection
+    cast: Cast
     command: str
     stories: Sequence[tuple[Scenario, Repo]]
     cache: Path
     listener: Listener
     jobs: int = 1
-    deadlines: Deadlines = field(default_factory=Deadlines)
-    allowed: frozenset[str] = frozenset()
+    deadlines: Deadlines = DEADLINES
     only: tuple[str, ...] = ()
     keep: bool = False
 
     def play(self) -> RunFile:
         """Plays every trial that has no closed log of equal digest yet, and says what was asked for."""
-        players, unplayed = self._players()
+        players = self.cast.players
         embedder = Embedder()
         parts = [
             part
             for part in self._parts(players, embedder.digest)
             if not self.only or part.trial.id.startswith(self.only)
         ]
-        file = self._described(tuple(part.trial for part in parts), embedder, unplayed)
+        file = self._described(tuple(part.trial for part in parts), embedder)
         self.folder.write(file)
         finished = self._finished(parts)
         todo = [part for part in parts if part.trial.id not in finished]
@@ -106,7 +145,7 @@ class Run:
                 shutil.rmtree(self.folder.work, ignore_errors=True)
         return file
 
-    def _described(self, trials: tuple[Trial, ...], embedder: Embedder, unplayed: list[Unplayed]) -> RunFile:
+    def _described(self, trials: tuple[Trial, ...], embedder: Embedder) -> RunFile:
         head, dirty = commit()
         shown = tuple(spec.model_copy(update={"settings": spec.shown}) for spec in self.selection.backends)
         return RunFile(
@@ -119,34 +158,8 @@ class Run:
             embedder=f"{embedder.name} {embedder.digest[:12]}",
             tokens=tokens.ENCODING,
             trials=trials,
-            unplayed=tuple(unplayed),
+            unplayed=self.cast.unplayed,
         )
-
-    # --- who plays, and what -----------------------------------------------------------------------------------
-
-    def _players(self) -> tuple[dict[str, Player], list[Unplayed]]:
-        """Asks every adapter what it is, each in a child of its own. The controls with gold always play."""
-        players: dict[str, Player] = {}
-        unplayed: list[Unplayed] = []
-        for name in registry.ORACLES:
-            players[name] = Player(
-                registry.Entry(name, None, control=True), Spec(adapter=name), controls.described(name)
-            )
-        for spec in self.selection.backends:
-            entry = registry.find(spec)
-            if entry.reference is None:
-                continue
-            try:
-                said = process.describe(entry.reference, self.folder.work / "describe" / spec.label, self.deadlines)
-            except MemoryFault as error:
-                allowed = spec.label in self.allowed
-                unplayed.append(Unplayed(backend=spec.label, reason=str(error), allowed=allowed))
-                continue
-            backend = Backend(
-                name=said.name, version=said.version, support=said.support, settings=spec.shown, control=entry.control
-            )
-            players[spec.label] = Player(entry, spec, backend)
-        return players, unplayed
 
     def _parts(self, players: Mapping[str, Player], embedder: str) -> list[Part]:
         self._stages = {

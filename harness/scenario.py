@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from datetime import datetime
 from functools import cached_property
@@ -21,6 +22,7 @@ Kind = Literal[
     "preference", "cross-repo", "branch-scope", "failed-session", "secret-erasure", "experiment",
 ]  # fmt: skip
 MemoryType = Literal["project", "episodic", "procedural", "user"]
+Outcome = Literal["right", "stale", "lure", "other", "unresolved", "failed"]
 CANARY = "{canary}"
 
 
@@ -166,6 +168,15 @@ class Decision(Model):
     def right(self) -> Option:
         return next(option for option in self.options if option.verdict == "right")
 
+    def seen(self, exit_code: int, value: str | None) -> Outcome:
+        """What a check saw in the work tree, by its exit code and the value that it printed."""
+        if exit_code != 0:
+            return "failed"
+        if value is None:
+            return "unresolved"
+        option = self.option(value)
+        return option.verdict if option else "other"
+
 
 class Job(Model):
     """A repo task: decide, edit, run the commands, check. `relevant` are the files that a good engineer opens."""
@@ -285,6 +296,9 @@ class Scenario(Model):
         for name in self.forgotten:
             if not self.by_id[name].erasable:
                 yield f"forget: fact '{name}' carries no {CANARY}"
+        for session, step in self.steps():
+            if isinstance(step, Remember) and any(CANARY in text.text for text in step.texts):
+                yield f"sessions.{session.id}.remember: {CANARY} belongs to a fact; learn the fact instead"
         for session, job in self.jobs():
             yield from self._job_problems(session, job)
 
@@ -327,5 +341,5 @@ class Scenario(Model):
 
     @staticmethod
     def _repeated(key: str, names: list[str]) -> Iterator[str]:
-        for name in sorted({name for name in names if names.count(name) > 1}):
+        for name in sorted(name for name, count in Counter(names).items() if count > 1):
             yield f"{key}: '{name}' is there twice"

@@ -13,7 +13,7 @@ def sign_flip(differences: Sequence[float]) -> float:
     import numpy as np
     from scipy.stats import permutation_test
 
-    if not any(differences):
+    if len(differences) < 2 or not any(differences):
         return 1.0
     done = permutation_test(
         (np.asarray(differences, float),),

@@ -59,7 +59,8 @@ class Worker:
             return getattr(self._memory, op)(*(form(value) for form, value in zip(read, args, strict=True)))
         if op == "describe":
             support = {name: to_wire(entry) for name, entry in self._adapter.support.items()}
-            return {"name": self._adapter.name, "version": self._adapter.version(), "support": support}
+            said = {"name": self._adapter.name, "version": self._adapter.version()}
+            return {**said, "support": support, "settings": list(self._adapter.settings)}
         if op == "open":
             self._memory = self._adapter.open(Space(**args[0]))
             return None

@@ -14,7 +14,7 @@ from pathlib import Path
 from harness.events import Check
 from harness.model import digest
 from harness.repo import Repo
-from harness.scenario import Decision, Edit, Job
+from harness.scenario import Edit, Job
 
 SECONDS = 60
 OUTPUT_LIMIT = 20_000
@@ -108,13 +108,3 @@ def _diff(tree: Path) -> str:
     subprocess.run(["git", "add", "--intent-to-add", "--all"], cwd=tree, env=env, check=True, capture_output=True)
     shown = subprocess.run(["git", "diff", "--no-color"], cwd=tree, env=env, check=True, capture_output=True)
     return shown.stdout.decode("utf-8", "replace")
-
-
-def seen(decision: Decision, check: Check) -> str:
-    """The verdict of a check: right, stale, lure, other, unresolved or failed."""
-    if check.exit != 0:
-        return "failed"
-    if check.value is None:
-        return "unresolved"
-    option = decision.option(check.value)
-    return option.verdict if option else "other"

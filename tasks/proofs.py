@@ -121,7 +121,7 @@ def _sourced(scenario: Scenario, fact: Fact, repo: Repo) -> Iterator[str]:
     elif missing := [part[0] for part in fact.forms if not holds(said, (part,))]:
         yield f"{key}: {source.path}:{source.line} says '{said.strip()}', no form of '{missing[0]}'"
     first = _learnt(scenario).get(fact.id)
-    if first is not None and not repo.contains(first.commit, source.commit):
+    if first is not None and first.commit != source.commit and repo.contains(source.commit, first.commit):
         yield f"{key}.commit: is later than the commit of session '{first.id}', which learns the fact"
 
 

@@ -1,0 +1,138 @@
+"""What logs say, in numbers. Pure functions: no backend, no repository, no model, no clock."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from harness.classify import Classifier
+from harness.log import Log
+from harness.metrics import acting, completion, deletion, provenance, recall, staleness, tokens
+from harness.metrics.metric import Metric, failed, not_applicable, unsupported
+from harness.metrics.view import Record, View
+from harness.model import READ_POLICIES, CellKey, Definition, Measure
+from harness.results import Cell, Status
+
+METRICS: tuple[Metric, ...] = (
+    *recall.METRICS,
+    *staleness.METRICS,
+    *acting.METRICS,
+    *completion.METRICS,
+    *tokens.METRICS,
+    *provenance.METRICS,
+    *deletion.METRICS,
+)
+DEFINITIONS: Mapping[str, Definition] = {metric.definition.name: metric.definition for metric in METRICS}
+
+
+def score(logs: Sequence[Log]) -> list[Cell]:
+    """The cells of all logs, in their order: one for each read policy of a warm trial, one of a cold trial."""
+    return [cell for views in _views(logs) for cell in _cells(views)]
+
+
+def views(logs: Sequence[Log]) -> list[View]:
+    """What the cells are computed from, in the order of `score`; for who shows the evidence behind them."""
+    return [view for each in _views(logs) for view in each]
+
+
+def _views(logs: Sequence[Log]) -> Iterator[list[View]]:
+    """The cells of each log in turn."""
+    records = _records(logs)
+    controls = [record for record in records if record.log.closed and record.log.closed.status == "complete"]
+    for record in records:
+        cold, oracle, stale_oracle = (_nearest(record, controls, name) for name in (None, "oracle", "stale_oracle"))
+        policies = READ_POLICIES if record.log.trial.backend else (None,)
+        yield [View(record, policy, cold, oracle, stale_oracle) for policy in policies]
+
+
+def _records(logs: Sequence[Log]) -> list[Record]:
+    """One classifier for all logs of the same texts: most of them came back from many backends."""
+    classifiers: dict[tuple[str, str], Classifier] = {}
+    records = []
+    for log in logs:
+        key = log.opened.scenario.blob, str(sorted(log.opened.canaries.items()))
+        if key not in classifiers:
+            classifiers[key] = Classifier(log.scenario, log.opened.canaries)
+        records.append(Record(log, classifiers[key]))
+    return records
+
+
+def _nearest(record: Record, controls: Sequence[Record], name: str | None) -> Record | None:
+    """The log of a control (None: the cold arm) on the same story, seed and reader; the one most like this trial.
+
+    The cold arm draws nothing by seed and hears no noise: any seed of it will do.
+    """
+    trial, story = record.log.trial, record.log.opened.scenario
+    fitting = [
+        other
+        for other in controls
+        if _name(other) == name
+        and other.log.opened.scenario == story
+        and other.log.trial.reader == trial.reader
+        and (name is None or other.log.trial.seed == trial.seed)
+    ]
+
+    def distance(other: Record) -> tuple[bool, bool, bool, bool, bool, int, str]:
+        its = other.log.trial
+        return (
+            its.seed != trial.seed,
+            its.k != trial.k,
+            its.budget != trial.budget,
+            its.write_policy != trial.write_policy,
+            its.noise != trial.noise,
+            its.noise,
+            its.id,
+        )
+
+    return min(fitting, key=distance, default=None)
+
+
+def _name(record: Record) -> str | None:
+    """The name of a control; a row under test has none that could be asked for."""
+    backend = record.log.opened.backend
+    return backend.name if backend and backend.control else "" if backend else None
+
+
+def _cells(views: Sequence[View]) -> Iterator[Cell]:
+    shared = {metric.definition.name: _measure(metric, views[0]) for metric in METRICS if not metric.reads}
+    for view in views:
+        read = {metric.definition.name: _measure(metric, view) for metric in METRICS if metric.reads}
+        yield _cell(view, {name: read.get(name) or shared[name] for name in DEFINITIONS})
+
+
+def _measure(metric: Metric, view: View) -> Measure:
+    record = view.record
+    closed = record.log.closed
+    if closed is None:
+        return failed(record.reason)
+    if closed.status == "unsupported":
+        return unsupported(record.reason)
+    if view.arm == "cold" and not metric.cold:
+        return not_applicable("the cold arm has no memory")
+    if record.failed and (metric.whole or not record.started):
+        return failed(record.reason)
+    return metric.measure(view)
+
+
+def _cell(view: View, measures: Mapping[str, Measure]) -> Cell:
+    record, log, trial = view.record, view.log, view.log.trial
+    status: Status = log.closed.status if log.closed else "incomplete"
+    return Cell(
+        id=CellKey(trial=trial, arm=view.arm, read_policy=view.read_policy).id,
+        trial=trial.id,
+        backend=trial.backend,
+        scenario=trial.scenario,
+        kind=log.scenario.kind,
+        arm=view.arm,
+        write_policy=trial.write_policy,
+        read_policy=view.read_policy,
+        noise=trial.noise,
+        seed=trial.seed,
+        reader=trial.reader,
+        k=trial.k,
+        pool=record.pool,
+        status=status,
+        reason=record.reason,
+        log=log.path.name,
+        log_sha256=log.sha256,
+        measures=measures,
+    )

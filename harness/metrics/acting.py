@@ -99,7 +99,7 @@ def pairs(view: View) -> list[Pair]:
     cold = view.cold.decided(None) if view.cold else {}
     end = f"L{len(view.log.events)}"
     return [
-        Pair(key, cold[key].verdict, taken and taken.verdict, _receipt(view, taken) if taken else end)
+        Pair(key, cold[key].verdict, taken.verdict if taken else None, _receipt(view, taken) if taken else end)
         for key, _, taken in view.decisions
         if key in cold
     ]

@@ -11,25 +11,31 @@ from functools import partial
 from typing import NamedTuple
 
 from harness.adapter import Item, Source
-from harness.clauses import holds
-from harness.events import Checked, Recalled, Resolved, Wrote
+from harness.classify import holds
+from harness.events import Checked, Resolved, Wrote
 from harness.metrics.metric import Metric, metric, proportion, unsupported
-from harness.metrics.view import Entry, Record, View, same_moment
-from harness.model import Measure
+from harness.metrics.view import Entry, Record, View, once, same_moment
+from harness.model import Better, Measure
 
-NOTHING = "no probe brought a memory"
+NOTHING = "no probe brought a memory of the story"
 NONE_EQUAL = "no memory came back as it was written"
 FIELDS = ("commit", "path", "line", "session")
-STATES = ("same", "moved", "renamed", "gone")
+STATES: tuple[tuple[str, Better], ...] = (
+    ("same", "higher"),
+    ("moved", "neither"),
+    ("renamed", "neither"),
+    ("gone", "lower"),
+)
 
 
 def _returned(record: Record) -> list[Entry]:
-    """One entry for each distinct memory (id, text, source, date) that probes brought."""
+    """One entry for each distinct memory (id, text, source, date) that probes brought and that says something of a
+    fact: noise was written without a source."""
     first: dict[object, Entry] = {}
-    for line, event in record.of(Recalled):
-        if event.purpose == "probe":
-            for entry in record.entries(line, event):
-                hit = entry.hit
+    for line, event in record.recalls("probe"):
+        for entry in record.entries(line, event):
+            hit = entry.hit
+            if entry.verdict != "other":
                 first.setdefault((hit.memory_id, hit.text, hit.source, hit.created), entry)
     return list(first.values())
 
@@ -100,6 +106,7 @@ class Citation(NamedTuple):
     verified: bool
 
 
+@once
 def _checks(record: Record) -> dict[tuple[Source, str], tuple[int, Checked]]:
     return {
         (checked.source, event.head): (line, checked)
@@ -108,14 +115,13 @@ def _checks(record: Record) -> dict[tuple[Source, str], tuple[int, Checked]]:
     }
 
 
+@once
 def _citations(record: Record) -> list[Citation]:
     """One for each distinct source, set of asserted facts, and checkout; the earliest one."""
     checks = _checks(record)
     heads = {session.id: session.commit for session in record.scenario.sessions}
     found: dict[object, Citation] = {}
-    for line, event in record.of(Recalled):
-        if event.purpose != "probe":
-            continue
+    for line, event in record.recalls("probe"):
         for entry in record.entries(line, event):
             source, head = entry.hit.source, heads[event.session]
             if source is None or not source.commit or not source.path or not entry.raw.asserted:
@@ -163,7 +169,8 @@ def dangling_sources(view: View) -> Measure:
 METRICS: tuple[Metric, ...] = (
     metric(
         "source_coverage", "higher", "proportion",
-        "memories returned to probes with a source / memories returned; one that was written without counts as bare",
+        "memories returned to probes with a source / memories returned that say something of a fact; noise, which was "
+        "written without a source, is left out",
         source_coverage,
     ),
     metric(
@@ -182,7 +189,7 @@ METRICS: tuple[Metric, ...] = (
             f"verified sources whose line is {state} at the checkout of the probe / verified sources, by checkout",
             partial(source_at_head, state=state),
         )
-        for state, better in zip(STATES, ("higher", "neither", "neither", "lower"), strict=True)
+        for state, better in STATES
     ),
     metric(
         "dangling_sources", "lower", "proportion",

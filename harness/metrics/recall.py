@@ -183,7 +183,7 @@ METRICS = (
         "recall_upper", "higher", "proportion", f"{_RECALL}; unclear entries count as they assert", recall_upper
     ),
     metric(
-        "unclear_entries", "lower", "proportion",
+        "unclear_entries", "neither", "proportion",
         "entries within the budget that assert rivals without order / such entries of all probes", unclear_entries,
     ),
     metric(

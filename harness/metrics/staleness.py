@@ -7,15 +7,14 @@ old fact mean something. A memory that never knew the old fact has no eligible u
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from functools import partial
 from typing import Literal, get_args
 
-from harness.events import Recalled, Wrote
+from harness.events import Wrote
 from harness.metrics.metric import Metric, metric, not_applicable, proportion, unsupported
-from harness.metrics.view import Entry, Question, Record, View
+from harness.metrics.view import Entry, Question, Record, View, once
 from harness.model import Better, Measure
 
 Outcome = Literal[
@@ -38,6 +37,7 @@ class Update:
         return tuple(entry for entry in self.stale if not entry.marked)
 
 
+@once
 def updates(record: Record) -> list[Update]:
     """Every eligible update with its outcome."""
     before = _before(record)
@@ -52,10 +52,12 @@ def updates(record: Record) -> list[Update]:
     return found
 
 
+@once
 def _before(record: Record) -> dict[str, tuple[str, ...]]:
     return {name: record.scenario.predecessors(name) for name in record.scenario.by_id}
 
 
+@once
 def _candidates(record: Record) -> list[Question]:
     before = _before(record)
     return [q for q in record.known_questions if any(before[fact] for fact in q.probe.gold)]
@@ -146,9 +148,7 @@ def unflagged_stale_exposure(view: View) -> Measure:
 def stale_first(view: View) -> Measure:
     if not view.record.supports("ranked"):
         return not_applicable(f"unranked: {view.record.support('ranked').note or 'no order'}")
-    return _exposed(
-        view, lambda update: update.stale if update.outcome in ("both_stale_first", "stale_only") else ()
-    )
+    return _exposed(view, lambda update: update.stale if update.outcome in ("both_stale_first", "stale_only") else ())
 
 
 # --- the curating writer ----------------------------------------------------------------------------------------------
@@ -162,7 +162,7 @@ def update_omission(view: View) -> Measure:
         return unsupported(record.support("supersede").note or "cannot replace a memory")
     due, omitted = 0, []
     before = _before(record)
-    lookups = {event.ref: line for line, event in record.of(Recalled) if event.purpose == "lookup"}
+    lookups = {event.ref: line for line, event in record.recalls("lookup")}
     for line, event in record.of(Wrote):
         facts = [written.name.removeprefix("fact:") for written in record.log.items(event)]
         if event.purpose == "learn" and any(record.stored.get(old, line) < line for f in facts for old in before[f]):
@@ -220,8 +220,3 @@ METRICS: tuple[Metric, ...] = (
         "of a fact with a stored predecessor", update_omission, source="HaluMem",
     ),
 )  # fmt: skip
-
-
-def outcomes(record: Record) -> Counter[Outcome]:
-    """How often each outcome came; what a report shows as one bar."""
-    return Counter(update.outcome for update in updates(record))

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Literal
 
-from harness.events import Metered, Recalled, Wrote
+from harness.events import Metered, Wrote
 from harness.metrics.completion import done
 from harness.metrics.metric import Metric, amount, failed, metric, not_applicable, proportion, unsupported
-from harness.metrics.view import Record, View
+from harness.metrics.view import Asking, Record, View
 from harness.model import Measure, Measured
 
 NO_COLD = "the cold arm was not run"
@@ -16,8 +16,8 @@ NO_TEXT = "no text was embedded through the run's endpoint"
 Known = Literal["exact", "at-least"]
 
 
-def _asked(record: Record, purpose: str) -> int:
-    return sum(event.asking + event.tokens for _, event in record.of(Recalled) if event.purpose == purpose)
+def _asked(record: Record, purpose: Asking) -> int:
+    return sum(event.asking + event.tokens for _, event in record.recalls(purpose))
 
 
 def _written(record: Record, purposes: Sequence[str]) -> int:
@@ -170,7 +170,9 @@ def false_paths(view: View) -> Measure:
     jobs = _detours(view)
     if not jobs:
         return not_applicable("the scenario has no job")
-    return amount(sum(detour for detour, _, _ in jobs) / len(jobs), len(jobs), receipts=[line for d, _, line in jobs if d])
+    return amount(
+        sum(detour for detour, _, _ in jobs) / len(jobs), len(jobs), receipts=[line for d, _, line in jobs if d]
+    )
 
 
 def first_relevant(view: View) -> Measure:

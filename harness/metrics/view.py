@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from functools import cached_property
-from typing import TypeVar
+from functools import cached_property, wraps
+from typing import Literal, TypeVar, cast
 
 from harness.adapter import Hit
 from harness.classify import Classifier, Reading, Verdict
 from harness.events import Declared, Event, Fault, Forgot, Recalled, Worked, Wrote
 from harness.log import Log
 from harness.model import Arm, ReadPolicy
-from harness.scenario import STRATA, Decision, Job, Probe, Scenario, Session, Stratum
-from harness.workshop import seen
+from harness.scenario import Decision, Job, Probe, Scenario, Session, Stratum
 
 E = TypeVar("E", bound=Event)
+T = TypeVar("T")
+Asking = Literal["probe", "lookup", "decision"]
 Key = tuple[str, str]
 """Job and decision; a decision's id is unique in its job only."""
 
@@ -97,15 +98,28 @@ class Decided:
         return f"L{self.line}"
 
 
+def once(compute: Callable[[Record], T]) -> Callable[[Record], T]:
+    """A function of a record that is computed once, however many cells and measures ask."""
+
+    @wraps(compute)
+    def known(record: Record) -> T:
+        if compute not in record.memo:
+            record.memo[compute] = compute(record)
+        return cast("T", record.memo[compute])
+
+    return known
+
+
 class Record:
     """A log, indexed. Everything in it is computed once, however many cells and measures ask."""
 
     def __init__(self, log: Log, classifier: Classifier | None = None) -> None:
         self.log = log
         self.classifier = classifier or Classifier(log.scenario, log.opened.canaries)
-        self._lines: defaultdict[type[Event], list[tuple[int, Event]]] = defaultdict(list)
+        self._lines: defaultdict[type[Event], list[tuple[int, Event]]] = defaultdict(list)  # by kind; read only
         for line, event in enumerate(log.events, 1):
             self._lines[type(event)].append((line, event))
+        self.memo: dict[object, object] = {}
         self._entries: dict[int, tuple[Entry, ...]] = {}
         self._decided: dict[ReadPolicy | None, Mapping[Key, Decided]] = {}
         self._places = {session.id: log.scenario.place(session) for session in log.scenario.sessions}
@@ -116,7 +130,18 @@ class Record:
 
     def of(self, kind: type[E]) -> list[tuple[int, E]]:
         """The events of a kind, with their line in the log, counted from 1."""
-        return [(line, event) for line, event in self._lines[kind] if isinstance(event, kind)]
+        return cast("list[tuple[int, E]]", self._lines[kind])
+
+    @cached_property
+    def _recalls(self) -> Mapping[Asking, list[tuple[int, Recalled]]]:
+        found: dict[Asking, list[tuple[int, Recalled]]] = {"probe": [], "lookup": [], "decision": []}
+        for line, event in self.of(Recalled):
+            found[event.purpose].append((line, event))
+        return found
+
+    def recalls(self, purpose: Asking) -> list[tuple[int, Recalled]]:
+        """The questions that were asked for one purpose, with their lines."""
+        return self._recalls[purpose]
 
     @property
     def fault(self) -> Fault | None:
@@ -137,7 +162,7 @@ class Record:
     @cached_property
     def started(self) -> bool:
         """Whether a probe or a job was reached, so that there is something to measure."""
-        return bool(self._lines[Worked]) or any(event.purpose == "probe" for _, event in self.of(Recalled))
+        return bool(self.of(Worked) or self.recalls("probe"))
 
     def support(self, capability: str) -> Declared:
         """What the adapter declares; the cold arm has no backend and supports nothing."""
@@ -179,7 +204,7 @@ class Record:
     @cached_property
     def questions(self) -> tuple[Question, ...]:
         """Every phrasing of every probe of the story, reached or not, in story order."""
-        asked = {(event.ref, event.stratum): (line, event) for line, event in self.of(Recalled) if event.stratum}
+        asked = {(event.ref, event.stratum): (line, event) for line, event in self.recalls("probe")}
         return tuple(
             self._question(session, probe, stratum, asked.get((probe.id, stratum)))
             for session, probe in self.scenario.probes()
@@ -204,7 +229,7 @@ class Record:
     @cached_property
     def decision_lines(self) -> Mapping[Key, int]:
         """Job and decision -> line of the recall that was asked for it."""
-        asked = ((event.ref.partition("/"), line) for line, event in self.of(Recalled) if event.purpose == "decision")
+        asked = ((event.ref.partition("/"), line) for line, event in self.recalls("decision"))
         return {(job, decision): line for (job, _, decision), line in asked}
 
     # --- what was stored ---
@@ -257,7 +282,7 @@ class Record:
                         line=line,
                         job=jobs[event.job],
                         decision=decision,
-                        verdict=seen(decision, check),
+                        verdict=decision.seen(check.exit, check.value),
                         origin=choice.origin if choice else "nowhere",
                         entry=choice.entry if choice else None,
                     ),
@@ -310,6 +335,3 @@ def same_moment(left: str | None, right: str) -> bool:
         return left is not None and datetime.fromisoformat(left) == datetime.fromisoformat(right)
     except (ValueError, TypeError):
         return False
-
-
-__all__ = ["STRATA", "Decided", "Entry", "Question", "Record", "View", "same_moment"]

@@ -1,0 +1,55 @@
+"""What a run says, written down: `results.json` with its JSON Schema, `summary.md`, `report.html`."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from harness import metrics
+from harness.folder import Folder, FolderError
+from harness.report import html, markdown
+from harness.results import Results
+
+
+@dataclass(frozen=True)
+class Written:
+    """Where each file is."""
+
+    results: Path
+    schema: Path
+    summary: Path
+    page: Path
+
+
+def write(folder: Folder, results: Results) -> Written:
+    """Writes all files beside the logs, each one whole or not at all. Equal logs give equal bytes.
+
+    Raises FolderError, one line, if the folder cannot be written.
+    """
+    root = folder.root
+    written = Written(root / "results.json", root / "results.schema.json", root / "summary.md", root / "report.html")
+    logs, _ = folder.logs()
+    texts = {
+        written.results: _json(results.model_dump(mode="json", by_alias=True)),
+        written.schema: _json(Results.model_json_schema(by_alias=True, mode="serialization")),
+        written.summary: markdown.summary(results),
+        written.page: html.page(results, metrics.views(list(logs.values()))),
+    }
+    for path, text in texts.items():
+        _replace(path, text)
+    return written
+
+
+def _json(value: Any) -> str:
+    return json.dumps(value, indent=1, sort_keys=True) + "\n"
+
+
+def _replace(path: Path, text: str) -> None:
+    draft = path.with_name(f"{path.name}.part")
+    try:
+        draft.write_text(text, encoding="utf-8", newline="\n")
+        draft.replace(path)
+    except OSError as error:
+        raise FolderError(f"{path}: cannot be written: {error.strerror}; free the folder or choose another") from None

@@ -30,16 +30,16 @@ def scan(root: Path, layer: Layer, canaries: Mapping[str, str]) -> Scan:
     if layer.format == "remote":
         found.problem = "remote: its bytes cannot be read from here"
         return found
-    top = root / layer.path
-    if not top.resolve().is_relative_to(root.resolve()):
-        found.problem = f"{layer.path} lies outside the space"
-        return found
     needles = [(fact, form, text.encode(form)) for fact, text in sorted(canaries.items()) for form in ENCODINGS]
-    for path in _files(top, found):
-        name = path.relative_to(root).as_posix()
-        found.files += 1
-        found.bytes += path.stat().st_size
-        found.sightings += _sightings(path, name, needles)
+    top = root / layer.path
+    try:
+        if Path(layer.path).is_absolute() or not top.resolve().is_relative_to(root.resolve()):
+            found.problem = f"{layer.path} lies outside the space"
+            return found
+        for path in _files(top, found):
+            _read(path, path.relative_to(root).as_posix(), needles, found)
+    except (OSError, ValueError) as error:  # an adapter may name anything: a null, an endless path
+        found.problem = f"{layer.path[:200]!a} cannot be read: {getattr(error, 'strerror', None) or error}"
     if not found.files and found.problem is None:
         found.problem = f"{layer.path} holds no file"
     return found
@@ -55,6 +55,17 @@ def _files(top: Path, found: Scan) -> Iterator[Path]:
             yield path
         elif not stat.S_ISDIR(mode):
             found.problem = f"{path.name} is not a regular file and was not followed"
+
+
+def _read(path: Path, name: str, needles: list[tuple[str, str, bytes]], found: Scan) -> None:
+    """One file of a store that may still be at work: what vanishes meanwhile was not there."""
+    try:
+        sightings, size = list(_sightings(path, name, needles)), path.stat().st_size
+    except FileNotFoundError:
+        return
+    found.files += 1
+    found.bytes += size
+    found.sightings += sightings
 
 
 def _sightings(path: Path, name: str, needles: list[tuple[str, str, bytes]]) -> Iterator[Sighting]:

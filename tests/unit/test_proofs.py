@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -118,3 +120,23 @@ def test_a_repository_that_fails_later_is_no_traceback(house: House, monkeypatch
 
     monkeypatch.setattr(Repo, "files", vanish)
     assert house.fails(house.story) == "fixture: fixture shop: git ls-tree failed: gone"
+
+
+@pytest.mark.parametrize(
+    ("start", "says"),
+    [
+        ("0001", []),
+        (
+            "0002",
+            ["facts.approver.source.commit: is later than the commit of session 'tuesday', which learns the fact"],
+        ),
+    ],
+)
+def test_a_fact_may_come_from_another_branch_but_not_from_later(
+    house: House, series: Callable[..., Path], start: str, says: list[str]
+) -> None:
+    own = series(house.fixtures / "shop" / "own", [{}, {"ops/signs.md": "The release-council signs.\n"}])
+    (own / "0001-step.patch").unlink()
+    own.rename(own.with_name(f"release@{start}"))
+    cited = 'source = {commit = "release/0002", path = "ops/signs.md", line = 1}\nforms = [["release-council"]'
+    assert house.problems(house.changed('forms = [["release-council"]', cited)) == says

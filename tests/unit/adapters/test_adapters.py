@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import re
 import signal
 import subprocess
 import sys
 from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import replace
+from importlib.metadata import PackageNotFoundError
 from pathlib import Path
 from typing import Any, get_args
 
@@ -34,6 +36,7 @@ from harness.adapter import (
     Source,
     Space,
     Unsupported,
+    Usage,
     to_wire,
 )
 
@@ -88,7 +91,7 @@ def test_declares_each_capability_and_refuses_what_it_declares_unsupported(adapt
                 with pytest.raises(Unsupported):
                     getattr(memory, name)(*arguments[name])
         assert memory.settle(1) is True
-        assert memory.usage() is None
+        assert memory.usage() == (Usage() if offers(adapter, "usage") else None)
     if not offers(adapter, "compact"):
         with pytest.raises(Unsupported):
             adapter.compact(space)
@@ -300,9 +303,9 @@ def test_no_sdk_is_loaded_before_a_store_is_opened() -> None:
 @pytest.mark.parametrize(
     ("kind", "module", "message"),
     [
-        (Chroma, "chromadb", "chromadb is not installed; install coldwarm[chroma]"),
-        (Mem0, "mem0", "mem0 is not installed; install coldwarm[mem0]"),
-        (Bm25, "bm25s", "bm25s is not installed; install coldwarm"),
+        (Chroma, "chromadb", "is not installed; install coldwarm[chroma]"),
+        (Mem0, "mem0", "is not installed; install coldwarm[mem0]"),
+        (Bm25, "bm25s", "is not installed; install coldwarm"),
     ],
 )
 def test_a_missing_sdk_is_one_clear_line(
@@ -313,4 +316,11 @@ def test_a_missing_sdk_is_one_clear_line(
     monkeypatch.setenv("MEM0_TELEMETRY", "restored afterwards")
     with pytest.raises(RuntimeError) as caught:
         kind().open(space)
-    assert str(caught.value) == message
+    assert str(caught.value) == f"{module} {message}"
+
+    def absent(name: str) -> str:
+        raise PackageNotFoundError(name)
+
+    monkeypatch.setattr("adapters._base.version", absent)
+    with pytest.raises(RuntimeError, match=re.escape(message)):
+        kind().version()

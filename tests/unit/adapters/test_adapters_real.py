@@ -121,8 +121,3 @@ def test_mem0_lets_one_store_be_open_and_frees_it_at_close(space: Space) -> None
         Mem0().open(space)
     memory.close()
     Mem0().open(space).close()
-
-
-def test_mem0_refuses_a_store_that_it_does_not_have(space: Space) -> None:
-    with pytest.raises(RuntimeError, match="unknown store 'faiss'; known: qdrant"):
-        Mem0().open(replace(space, settings={"store": "faiss"}))

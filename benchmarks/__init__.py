@@ -1,0 +1,1 @@
+"""What `make speed` runs: the project's own figures, each beside its goal. Never part of the tests."""

@@ -1,0 +1,8 @@
+"""Every benchmark in turn, each in a process of its own."""
+
+import subprocess
+import sys
+
+for name in ("probes", "share", "scoring", "gateway"):
+    print(f"--- {name}", flush=True)
+    subprocess.run([sys.executable, "-m", f"benchmarks.{name}"], check=True)

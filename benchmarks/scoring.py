@@ -1,0 +1,46 @@
+"""Reading and scoring 100,000 events as a run leaves them: seconds, and the goal of 5.
+
+The events are those of one real trial (`bm25`, noise 100) with its bounds, its log copied until there are enough.
+"""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+import time
+from pathlib import Path
+
+from benchmarks.share import Clock, Quiet
+from harness import metrics, paths, registry, runner
+from harness.folder import Folder
+from harness.log import read
+from harness.model import Selection
+from tasks import loader
+
+EVENTS = 100_000
+
+
+def main() -> None:
+    stories = loader.load(loader.find(paths.TASKS, ["forgotten-runbook"]), paths.FIXTURES, paths.cache_root())
+    chosen = Selection(backends=(registry.parse("bm25"),), writes=("append",), noise=(100,))
+    with tempfile.TemporaryDirectory() as name:
+        folder = Folder.create(Path(name))
+        run = runner.Run(folder, chosen, runner.cast(chosen), "scoring", stories, paths.cache_root(), Quiet(Clock()))
+        run.play()
+        real = next((folder.root / "logs").glob("bm25*"))
+        bounds = [path for path in (folder.root / "logs").iterdir() if path != real]
+        lines = len(real.read_bytes().splitlines())
+        copies = [real, *(shutil.copy(real, real.with_name(f"copy{i}.jsonl")) for i in range(1, EVENTS // lines + 1))]
+        start = time.perf_counter()
+        logs = [read(Path(path), folder.blobs) for path in (*copies, *bounds)]
+        loaded = time.perf_counter()
+        cells = metrics.score(logs)
+        scored = time.perf_counter()
+    print(
+        f"{sum(len(log.events) for log in logs)} events in {len(logs)} logs: read {loaded - start:.2f} s, "
+        f"score {len(cells)} cells {scored - loaded:.2f} s, together {scored - start:.2f} s (goal 5)"
+    )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,80 @@
+"""The harness's own share of a Chroma trial: all that is not the adapter, embedding, starting children, or checks."""
+
+from __future__ import annotations
+
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+from harness import paths, process, registry, runner, workshop
+from harness.folder import Folder
+from harness.log import Log
+from harness.model import Selection, Trial
+from tasks import loader
+
+GOAL = 0.10
+
+
+class Clock:
+    """Adds up the seconds of calls that are not the harness's own work."""
+
+    def __init__(self) -> None:
+        self.seconds = 0.0
+
+    def around(self, call: Any) -> Any:
+        def timed(*args: Any, **kwargs: Any) -> Any:
+            start = time.perf_counter()
+            try:
+                return call(*args, **kwargs)
+            finally:
+                self.seconds += time.perf_counter() - start
+
+        return timed
+
+
+class Quiet:
+    """A listener that keeps the logs and times the trials; the last trial of the plan is the one that is measured."""
+
+    def __init__(self, others: Clock) -> None:
+        self.others = others
+        self.took: dict[str, float] = {}
+        self.logs: dict[str, Log] = {}
+
+    def planned(self, trials: int, finished: int) -> None: ...
+
+    def started(self, trial: Trial) -> None:
+        self.others.seconds = 0.0
+        self.took[trial.id] = -time.perf_counter()
+
+    def finished(self, log: Log) -> None:
+        self.took[log.trial.id] += time.perf_counter()
+        self.logs[log.trial.id] = log
+
+
+def main() -> None:
+    stories = loader.load(loader.find(paths.TASKS, ["forgotten-runbook"]), paths.FIXTURES, paths.cache_root())
+    chosen = Selection(backends=(registry.parse("chroma"),), writes=("append",), noise=(100,))
+    others = Clock()
+    process.open_memory = others.around(process.open_memory)  # type: ignore[assignment]
+    process.storage = others.around(process.storage)  # type: ignore[assignment]
+    process.Child.exit = others.around(process.Child.exit)  # type: ignore[method-assign]
+    workshop._work = others.around(workshop._work)  # type: ignore[assignment]  # checks run as subprocesses
+    quiet = Quiet(others)
+    with tempfile.TemporaryDirectory() as name:
+        folder = Folder.create(Path(name))
+        run = runner.Run(folder, chosen, runner.cast(chosen), "share", stories, paths.cache_root(), quiet)
+        run.play()
+    trial = next(name for name in quiet.took if name.startswith("chroma"))
+    adapter = sum(event.took or 0 for event in quiet.logs[trial].events)
+    whole = quiet.took[trial]
+    own = whole - adapter - others.seconds
+    print(
+        f"chroma trial at noise 100: {whole:.2f} s; in the adapter (embedding included) {adapter:.2f} s, "
+        f"starting and ending children and checks {others.seconds:.2f} s, the harness {own:.2f} s "
+        f"= {own / whole:.1%} (goal {GOAL:.0%})"
+    )
+
+
+if __name__ == "__main__":
+    main()

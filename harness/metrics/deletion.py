@@ -1,0 +1,290 @@
+"""Is deleted gone? Route by route of the interface, after reopening, and layer by layer in the stored bytes.
+
+A target counts on a route or layer only if a look before the deletion found it there. A look that is missing or
+failed after that shows nothing, so the target counts as not gone.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property, partial
+from typing import NamedTuple, get_args
+
+from harness.events import Forgot, Listed, Route, Scanned, Sought, Stage
+from harness.log import Log
+from harness.metrics.metric import Metric, failed, metric, not_applicable, proportion, unsupported
+from harness.metrics.view import Record, View
+from harness.model import Measure, NotMeasured
+
+ROUTES: tuple[Route, ...] = get_args(Route)
+NO_CONTROL = "no target was found there before the deletion"
+
+
+class Look(NamedTuple):
+    line: int
+    found: bool | None
+
+
+class Looks:
+    """What a log says of its deletions, by target (fact id)."""
+
+    def __init__(self, record: Record) -> None:
+        self._record = record
+
+    @cached_property
+    def targets(self) -> Mapping[str, tuple[int, Forgot]]:
+        """Facts that the backend was asked to delete, with the line of the request."""
+        return {event.fact: (line, event) for line, event in self._record.of(Forgot)}
+
+    @cached_property
+    def _sought(self) -> Mapping[tuple[Stage, Route, str], Look]:
+        return {
+            (event.stage, event.route, event.fact): Look(line, event.found) for line, event in self._record.of(Sought)
+        }
+
+    def controlled(self, route: Route) -> list[str]:
+        """Targets that this route found before."""
+        return [fact for fact in self.targets if (look := self._sought.get(("before", route, fact))) and look.found]
+
+    def at(self, stage: Stage, route: Route, fact: str) -> Look | None:
+        return self._sought.get((stage, route, fact))
+
+    def gone(self, stage: Stage, route: Route, fact: str) -> bool:
+        look = self.at(stage, route, fact)
+        return look is not None and look.found is False
+
+    def receipt(self, stage: Stage, route: Route, fact: str) -> str:
+        """The look that still found it; else the request to delete it."""
+        look = self.at(stage, route, fact)
+        return f"L{look.line if look else self.targets[fact][0]}"
+
+    def reached(self, stage: Stage) -> bool:
+        return any(seen == stage for seen, _, _ in self._sought)
+
+
+def _refused(view: View, *capabilities: str) -> NotMeasured | None:
+    """Why nothing can be said of deletion in this cell."""
+    if not view.scenario.forgotten:
+        return not_applicable("the scenario deletes nothing")
+    for capability in ("forget", *capabilities):
+        support = view.record.support(capability)
+        if support.level == "unsupported":
+            return unsupported(f"{capability}: {support.note or 'not offered'}")
+    if not view.record.of(Forgot):
+        return failed(f"nothing was deleted; {view.record.reason}" if view.record.failed else "nothing was deleted")
+    return None
+
+
+def _lost(view: View, looks: Looks, stage: Stage) -> NotMeasured | None:
+    if looks.reached(stage):
+        return None
+    return failed(f"the trial did not get to the look {stage}; {view.record.reason}".removesuffix("; "))
+
+
+def deleted_from(view: View, route: Route) -> Measure:
+    refused = _refused(view, *(() if route in ("search", "forbidden") else (route,)))
+    if refused is not None:
+        return refused
+    looks = Looks(view.record)
+    lost = _lost(view, looks, "after")
+    if lost is not None:
+        return lost
+    facts = looks.controlled(route)
+    left = [looks.receipt("after", route, fact) for fact in facts if not looks.gone("after", route, fact)]
+    return proportion(len(facts) - len(left), len(facts), left, none=NO_CONTROL)
+
+
+def deleted_after_reopening(view: View) -> Measure:
+    """Gone by every route that found it before, in a fresh process on the same store."""
+    refused = _refused(view, "persistent")
+    if refused is not None:
+        return refused
+    looks = Looks(view.record)
+    lost = _lost(view, looks, "reopened")
+    if lost is not None:
+        return lost
+    routes = {fact: [route for route in ROUTES if fact in looks.controlled(route)] for fact in looks.targets}
+    facts = [fact for fact, known in routes.items() if known]
+    left = [
+        [looks.receipt("reopened", route, fact) for route in routes[fact] if not looks.gone("reopened", route, fact)]
+        for fact in facts
+    ]
+    return proportion(
+        sum(not each for each in left), len(facts), [line for each in left for line in each], none=NO_CONTROL
+    )
+
+
+def deletion_acknowledged(view: View) -> Measure:
+    """Of the deletions that the backend called done, those that search and listing confirm."""
+    refused = _refused(view)
+    if refused is not None:
+        return refused
+    looks = Looks(view.record)
+    lost = _lost(view, looks, "after")
+    if lost is not None:
+        return lost
+    said = [fact for fact, (_, event) in looks.targets.items() if event.said and all(event.said)]
+    routes: tuple[Route, ...] = ("search", "entries")
+    known = {fact: [route for route in routes if fact in looks.controlled(route)] for fact in said}
+    facts = [fact for fact in said if known[fact]]
+    left = [
+        [looks.receipt("after", route, fact) for route in known[fact] if not looks.gone("after", route, fact)]
+        for fact in facts
+    ]
+    none = "the backend called no deletion done of which search or listing had found the target"
+    return proportion(sum(not each for each in left), len(facts), [line for each in left for line in each], none=none)
+
+
+# --- bystanders -------------------------------------------------------------------------------------------------------
+
+
+def over_deletion(view: View) -> Measure:
+    refused = _refused(view, "entries")
+    if refused is not None:
+        return refused
+    canaries = [view.log.opened.canaries[fact] for fact in Looks(view.record).targets]
+    bystanders, lost = 0, []
+    listings = list(_listings(view.record))
+    if not listings:
+        return failed("nothing was listed before the deletion")
+    for line, before, after in listings:
+        if after is None or before.fault or after.fault:
+            return failed(f"L{line}: the listing before or after the deletion is missing")
+        left = Counter(hit.text for hit in view.log.hits(after))
+        for position, hit in enumerate(view.log.hits(before)):
+            if any(canary in hit.text for canary in canaries):
+                continue
+            bystanders += 1
+            if left[hit.text]:
+                left[hit.text] -= 1
+            else:
+                lost.append(f"L{line}:e{position}")
+    return proportion(len(lost), bystanders, lost, none="nothing else was stored beside the targets")
+
+
+def _listings(record: Record) -> Iterator[tuple[int, Listed, Listed | None]]:
+    """Each listing before a deletion with its line, and the next one of the same scope after it."""
+    listed = [(line, event) for line, event in record.of(Listed) if event.stage in ("before", "after")]
+    for at, (line, event) in enumerate(listed):
+        if event.stage == "before":
+            yield line, event, next((e for _, e in listed[at:] if e.stage == "after" and e.scope == event.scope), None)
+
+
+# --- bytes ------------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class LayerVerdict:
+    """One declared layer: of the targets seen in its bytes before (`of`), those still seen after.
+
+    moved: targets seen after that were not seen before. problem: why the layer cannot be computed, else None.
+    line: of the last look at it.
+    """
+
+    layer: str
+    format: str
+    before: tuple[str, ...]
+    after: tuple[str, ...]
+    of: int
+    problem: str | None
+    line: int
+
+    @property
+    def moved(self) -> tuple[str, ...]:
+        return tuple(fact for fact in self.after if fact not in self.before)
+
+
+def layers(log: Log) -> list[LayerVerdict]:
+    """The verdict on every declared layer, in the order of declaration; of a log without deletion, none."""
+    return _layers(Record(log))
+
+
+def _layers(record: Record) -> list[LayerVerdict]:
+    targets = Looks(record).targets
+    scans: dict[str, dict[Stage, list[tuple[int, Scanned]]]] = {}
+    for line, event in record.of(Scanned):
+        scans.setdefault(event.layer.name, {}).setdefault(event.stage, []).append((line, event))
+    return [_verdict(name, stages, targets) for name, stages in scans.items() if targets]
+
+
+def _verdict(name: str, stages: Mapping[Stage, list[tuple[int, Scanned]]], targets: Collection[str]) -> LayerVerdict:
+    before, after = stages.get("before", []), stages.get("after", [])
+    line, last = (after or before)[-1]
+    problems = [event.problem for _, event in (*before, *after) if event.problem]
+    seen = _seen(before, targets)
+    if not after:
+        problems.append("not looked at after the deletion")
+    if not problems and not seen:
+        problems.append("no target was seen in it before the deletion")
+    return LayerVerdict(
+        layer=name,
+        format=last.layer.format,
+        before=seen,
+        after=_seen(after, targets),
+        of=len(seen),
+        problem=problems[0] if problems else None,
+        line=line,
+    )
+
+
+def _seen(scans: list[tuple[int, Scanned]], targets: Collection[str]) -> tuple[str, ...]:
+    facts = {sighting.fact for _, event in scans for sighting in event.sightings}
+    return tuple(fact for fact in targets if fact in facts)
+
+
+def deleted_from_bytes(view: View) -> Measure:
+    """A target is gone if no layer shows it after; it counts if a layer that can be computed showed it before."""
+    refused = _refused(view, "persistent")
+    if refused is not None:
+        return refused
+    verdicts = _layers(view.record)
+    if not any(event.stage == "after" for _, event in view.record.of(Scanned)):
+        lost = _lost(view, Looks(view.record), "reopened")
+        return lost or not_applicable("the backend declares no layer")
+    facts = {fact for each in verdicts if each.problem is None for fact in each.before}
+    facts |= {fact for each in verdicts for fact in each.after}
+    left = {fact: f"L{each.line}" for each in verdicts for fact in each.after}
+    unseen = ", ".join(f"{each.layer}: {each.problem}" for each in verdicts if each.problem)
+    receipts = list(dict.fromkeys(left.values()))
+    return proportion(len(facts - left.keys()), len(facts), receipts, none=f"no layer can be computed ({unseen})")
+
+
+_WHERE: dict[Route, str] = {
+    "search": "the story's own question",
+    "forbidden": "a search for the deleted string itself",
+    "entries": "the listing of all memories",
+    "get": "its id",
+    "history": "the audit history of its id",
+}
+METRICS: tuple[Metric, ...] = (
+    *(
+        metric(
+            f"deleted_from_{route}", "higher", "proportion",
+            f"targets that {where} does not bring after the deletion / targets that it brought before",
+            partial(deleted_from, route=route), source="ForgetEval" if route == "forbidden" else "own",
+        )
+        for route, where in _WHERE.items()
+    ),
+    metric(
+        "deleted_after_reopening", "higher", "proportion",
+        "targets that no route brings in a fresh process on the same store / targets that a route brought before",
+        deleted_after_reopening,
+    ),
+    metric(
+        "deleted_from_bytes", "higher", "proportion",
+        "targets that no layer's bytes show after closing / targets that they showed before; layers that cannot be "
+        "read or did not show a target are named by layer", deleted_from_bytes,
+    ),
+    metric(
+        "deletion_acknowledged", "higher", "proportion",
+        "deletions called done that search and listing confirm / deletions called done of which one had found the "
+        "target before", deletion_acknowledged,
+    ),
+    metric(
+        "over_deletion", "lower", "proportion",
+        "other memories of the targets' scopes that were listed before and not after / such memories listed before",
+        over_deletion,
+    ),
+)  # fmt: skip

@@ -1,0 +1,90 @@
+"""The table on the terminal: one screen, 80 columns, readable without colour."""
+
+from __future__ import annotations
+
+import textwrap
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from harness.report import tables, words
+from harness.report.tables import COLUMNS, Figure, Line
+from harness.results import Results
+
+NAME = 16
+REASON = 150
+REASONS = 8
+"""Reasons shown on the terminal; the page has all of them."""
+
+
+def console() -> Console:
+    """A console on standard output that interprets nothing in what it prints; obeys NO_COLOR."""
+    return Console(markup=False, highlight=False, emoji=False)
+
+
+def show(results: Results, out: Console) -> None:
+    """Prints what a run says. Everything is `Text`, so no backend's words are taken for markup."""
+    out.print(_table(results))
+    for line in _below(results):
+        for part in textwrap.wrap(line, out.width, subsequent_indent="  " if line else "") or [""]:
+            out.print(Text(part), soft_wrap=True)
+
+
+def _table(results: Results) -> Table:
+    stories = words.plural(len(results.stories), "scenario")
+    table = Table(
+        title=Text(f"coldwarm {results.run.version}: {stories}, hits of cases", style="bold"),
+        title_justify="left",
+        box=None,
+        padding=(0, 1, 0, 0),
+        pad_edge=False,
+    )
+    table.add_column(Text("backend"), min_width=12, max_width=NAME, overflow="fold")
+    cold = tables.cold_right(results)
+    for column in COLUMNS:
+        first, second = column.short
+        beneath = f"\n(cold {cold})" if column.measure == "decisions_right" and cold else ""
+        table.add_column(Text(f"{first}\n{second}{beneath}".rstrip()), justify="right", overflow="fold")
+    before = "ranked"
+    for line in tables.lines(results):
+        if line.group == "control" and before == "ranked":
+            table.add_row(Text("controls,\nnever ranked", style="dim"))
+        before = line.group
+        table.add_row(Text(line.name, style="bold" if line.group == "ranked" else "dim"), *_cells(line))
+    return table
+
+
+def _cells(line: Line) -> list[Text]:
+    return [_cell(each, "" if line.group == "ranked" else "dim") for each in line.figures]
+
+
+def _cell(figure: Figure, style: str) -> Text:
+    text = Text(figure.text, style=style if figure.measured else "italic dim")
+    if figure.measured and figure.note:
+        text.append("\n" + figure.note.replace(", ", "\n"), style="dim")
+    return text
+
+
+def _below(results: Results) -> list[str]:
+    missing = tables.missing(results, tuple(column.measure for column in COLUMNS))
+    heads = {column.measure: column.head.lower() for column in COLUMNS}
+    told = [
+        f"- {each.word}: {', '.join(heads.get(name, name) for name in each.measures)} of {', '.join(each.backends)}: "
+        f"{words.visible(each.reason, REASON)}"
+        for each in missing
+    ]
+    more = (
+        [f"- and {words.plural(len(told) - REASONS, 'more reason')}, all in the report"] if len(told) > REASONS else []
+    )
+    return [
+        "",
+        *words.findings(results),
+        "",
+        *([*["Not measured"], *told[:REASONS], *more, ""] if told else []),
+        *filter(None, [tables.chance(results)]),
+        words.conditions(results),
+        "",
+        "This run cannot say",
+        *(f"- {line}" for line in tables.cannot_say(results)),
+    ]

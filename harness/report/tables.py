@@ -1,0 +1,218 @@
+"""The tables that console, summary and page share: rows in one order, figures with the words that belong to them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Literal
+
+from harness.compare import COLD, ENOUGH, headline, pooled
+from harness.model import NotMeasured
+from harness.report import words
+from harness.results import Cell, Pooled, Results
+
+Group = Literal["ranked", "control", "cold"]
+GROUPS: tuple[Group, ...] = ("ranked", "control", "cold")
+CLEAN_IF_ZERO = ("stale_use", "stale_exposure", "stale_first", "harm", "new_harmful_action", "lure_use")
+"""Measures of which 0 looks like a merit, and is none for a memory that brings nothing."""
+
+
+@dataclass(frozen=True)
+class Column:
+    measure: str
+    head: str
+    short: tuple[str, str]
+
+
+COLUMNS = (
+    Column("recall", "Recalled", ("recalled", "")),
+    Column("stale_use", "Acted on stale", ("acted", "on stale")),
+    Column("decisions_right", "Decisions right", ("decisions", "right")),
+    Column("tokens_per_job", "Tokens per job done", ("tokens per", "job done")),
+    Column("source_verified", "Source proven", ("source", "proven")),
+    Column("deleted_from_bytes", "Gone after delete", ("gone after", "delete")),
+)
+"""The findings: one column a question, no grade over them."""
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A number as it is shown, what stands beside it, and whether there is a number at all."""
+
+    text: str
+    note: str = ""
+    measured: bool = True
+    why: str = ""
+
+
+@dataclass(frozen=True)
+class Line:
+    """One row: a backend, a control, or the cold arm."""
+
+    name: str
+    version: str
+    group: Group
+    figures: tuple[Figure, ...]
+
+
+def figure(name: str, pooled: Pooled | None, recall: Pooled | None = None) -> Figure:
+    """`recall` of the same row: a clean zero is no merit where nothing was recalled."""
+    if pooled is None:
+        return Figure(words.NOT_MEASURED["not-run"], measured=False, why="not a measure of this version")
+    note = words.beside(pooled)
+    if name in CLEAN_IF_ZERO and pooled.value == 0 and recall is not None and not recall.value:
+        note = f"{words.NO_MERIT}, {note}" if note else words.NO_MERIT
+    why = "; ".join(words.visible(reason, 200) for reason in pooled.reasons)
+    return Figure(words.value(pooled), note, pooled.value is not None, why)
+
+
+def group(results: Results, name: str) -> Group:
+    return "cold" if name == COLD else "control" if results.backends[name].control else "ranked"
+
+
+def names(results: Results) -> list[str]:
+    """The rows in the order of every table: backends by name, controls by name, cold. Never by a measure."""
+    return sorted(results.backends, key=lambda name: (GROUPS.index(group(results, name)), name))
+
+
+def lines(results: Results) -> list[Line]:
+    """The findings table. A backend that was asked for and could not run keeps its row."""
+    found = [_line(results, name) for name in names(results)]
+    absent = [
+        Line(words.visible(each.backend, 60), "", "ranked", (Figure("not run", measured=False, why=each.reason),) * 6)
+        for each in results.run.unplayed
+        if each.backend not in results.backends
+    ]
+    return sorted(found + absent, key=lambda line: (GROUPS.index(line.group), line.name))
+
+
+def _line(results: Results, name: str) -> Line:
+    row = results.backends[name]
+    recall = row.measures.get("recall")
+    figures = tuple(figure(column.measure, row.measures.get(column.measure), recall) for column in COLUMNS)
+    version = words.visible(row.backend.version, 40) if row.backend and not row.control else ""
+    return Line(words.visible(name, 60), version, group(results, name), figures)
+
+
+def cold_right(results: Results) -> str:
+    """How many decisions the cold arm got right, to stand beside the warm counts; empty if it was not played."""
+    row = results.backends.get(COLD)
+    known = row.measures.get("decisions_right") if row else None
+    return words.value(known) if known else ""
+
+
+def says(results: Results) -> list[str]:
+    """The answer in sentences: what happened, then what the comparisons show."""
+    ranked = [name for name in names(results) if group(results, name) == "ranked"]
+    return [*words.observed(results, ranked, COLD), *words.findings(results)]
+
+
+def chance(results: Results) -> str:
+    """Chance and pool, without which recall says little; per backend, as its own store has its own size."""
+    told: dict[str, list[str]] = {}
+    for name in names(results):
+        at_random = results.backends[name].measures.get("chance_at_k")
+        pools = [cell.pool for cell in pool_cells(results, name)]
+        if group(results, name) == "ranked" and at_random and at_random.value is not None and pools:
+            size = f"{min(pools)} to {max(pools)}" if min(pools) < max(pools) else f"{pools[0]}"
+            told.setdefault(f"{words.share(at_random.value)} of {size} memories", []).append(words.visible(name, 60))
+    if not told:
+        return ""
+    said = "; ".join(f"{words.listed(held)} {what}" for what, held in told.items())
+    return f"Chance of a recall at k {results.run.conditions.k} by drawing blindly: {said}."
+
+
+def pool_cells(results: Results, name: str) -> list[Cell]:
+    """The cells that a row pools, in their order."""
+    pooled = next(iter(results.backends[name].measures.values()), None)
+    chosen = set(pooled.cells) if pooled else set()
+    return [cell for cell in results.cells if cell.id in chosen]
+
+
+@dataclass(frozen=True)
+class Missing:
+    """What was not measured under one word for one reason."""
+
+    word: str
+    reason: str
+    measures: tuple[str, ...]
+    backends: tuple[str, ...]
+    cells: int
+
+
+def missing(results: Results, chosen: tuple[str, ...] | None = None) -> list[Missing]:
+    """Everything that has no number under the primary conditions, grouped by word, reason and backends."""
+    reasons: dict[tuple[str, str], dict[str, list[Cell]]] = {}
+    for cell in results.cells:
+        if headline(cell, results.run.conditions):
+            for name, measure in sorted(cell.measures.items()):
+                if isinstance(measure, NotMeasured) and (chosen is None or name in chosen):
+                    key = words.NOT_MEASURED[measure.status], measure.reason
+                    reasons.setdefault(key, {}).setdefault(name, []).append(cell)
+    merged: dict[tuple[str, str, tuple[str, ...]], list[tuple[str, int]]] = {}
+    for (word, reason), by_measure in reasons.items():
+        for name, cells in by_measure.items():
+            backends = tuple(sorted({words.visible(cell.backend or COLD, 60) for cell in cells}))
+            merged.setdefault((word, reason, backends), []).append((name, len(cells)))
+    order = list(words.NOT_MEASURED.values())
+    found = [
+        Missing(word, words.visible(reason, 300), tuple(name for name, _ in held), backends, sum(n for _, n in held))
+        for (word, reason, backends), held in merged.items()
+    ]
+    absent = [
+        Missing("not run", words.visible(each.reason, 300), ("all",), (words.visible(each.backend, 60),), 0)
+        for each in results.run.unplayed
+    ]
+    return sorted(absent + found, key=lambda each: (order.index(each.word), each.reason, each.backends))
+
+
+@dataclass(frozen=True)
+class Contrast:
+    """One way to write and read at one noise level, for one backend."""
+
+    name: str
+    write: str
+    read: str
+    noise: int
+    primary: bool
+    cells: tuple[Cell, ...]
+    figures: tuple[Figure, ...]
+
+
+CONTRASTED = ("recall", "stale_use", "decisions_right", "harm", "tokens_per_job")
+
+
+def contrasts(results: Results) -> Iterator[Contrast]:
+    """How each backend fares under each write and read policy and noise level; controls are not contrasted."""
+    grouped: dict[tuple[str, str, str, int], list[Cell]] = {}
+    for cell in results.cells:
+        if cell.backend and cell.write_policy and cell.read_policy and group_of(results, cell) == "ranked":
+            grouped.setdefault((cell.backend, cell.write_policy, cell.read_policy, cell.noise), []).append(cell)
+    for (name, write, read, noise), cells in sorted(grouped.items()):
+        measured = {measure: pooled(measure, cells) for measure in CONTRASTED if measure in results.definitions}
+        yield Contrast(
+            name=words.visible(name, 60),
+            write=write,
+            read=read,
+            noise=noise,
+            primary=headline(cells[0], results.run.conditions),
+            cells=tuple(cells),
+            figures=tuple(figure(each, measured.get(each), measured.get("recall")) for each in CONTRASTED),
+        )
+
+
+def group_of(results: Results, cell: Cell) -> Group:
+    name = cell.backend or COLD
+    return group(results, name) if name in results.backends else "ranked"
+
+
+def cannot_say(results: Results) -> list[str]:
+    """What a reader must not take from this run."""
+    said = [words.CANNOT_SAY]
+    scenarios = len(results.stories)
+    if scenarios < ENOUGH:
+        said.append(
+            f"How sure a number is: with {words.plural(scenarios, 'scenario')}, fewer than {ENOUGH}, no interval is "
+            "given and no difference can be shown."
+        )
+    return said + [line[0].upper() + line[1:] for line in words.power(results)]

@@ -1,0 +1,63 @@
+"""The program as users start it: a process of its own, with a cache that all tests share."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+import pytest
+
+from harness import paths
+
+Cli = Callable[..., "subprocess.CompletedProcess[str]"]
+SMALL = ("-s", "forgotten-runbook", "-n", "0", "--write", "append")
+"""One scenario without noise: a few seconds."""
+
+
+def environment(cache: Path, more: Mapping[str, str] | None = None) -> dict[str, str]:
+    return {**os.environ, "COLDWARM_CACHE": str(cache), "COLUMNS": "200", "NO_COLOR": "1", **(more or {})}
+
+
+@pytest.fixture(scope="session")
+def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Embeddings of the checkout, where there are any: each text is embedded once for all tests of a worker."""
+    folder = tmp_path_factory.mktemp("cache")
+    known = paths.ROOT / ".cache" / "embeddings.sqlite"
+    if known.exists():
+        shutil.copy(known, folder)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def cli(cache: Path) -> Cli:
+    """Runs `python -m harness` to its end."""
+
+    def run(*words: str | Path, env: Mapping[str, str] | None = None) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [sys.executable, "-m", "harness", *map(str, words)],
+            cwd=paths.ROOT, env=environment(cache, env), capture_output=True, text=True, timeout=110, check=False,
+        )  # fmt: skip
+
+    return run
+
+
+def only(out: Path) -> Path:
+    """The one run below a folder."""
+    (found,) = (path for path in out.iterdir() if not path.is_symlink())
+    return found
+
+
+def one_line(done: subprocess.CompletedProcess[str], code: int) -> str:
+    """The error that a command ended with: one line, no traceback."""
+    assert done.returncode == code, done.stderr
+    (line,) = done.stderr.splitlines()
+    assert line.startswith("coldwarm: ") and "Traceback" not in done.stdout
+    return line
+
+
+def bytes_of(folder: Path, pattern: str = "logs/*.jsonl") -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in sorted(folder.glob(pattern))}

@@ -1,0 +1,213 @@
+"""`run`, `score` and `report` from end to end: what they write, what they say, how they exit."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+from pathlib import Path
+
+import pytest
+
+from harness.folder import Folder
+from harness.log import Log, canonical
+from tests.e2e.conftest import SMALL, Cli, bytes_of, one_line, only
+
+SECRET = "hunter2-and-more"
+
+
+@pytest.fixture(scope="module")
+def played(cli: Cli, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
+    """The folder of a small finished run, and what it printed. Not to be written to."""
+    out = tmp_path_factory.mktemp("out")
+    done = cli("run", "-b", "none", "-b", "bm25", *SMALL, "--out", out)
+    assert (done.returncode, done.stderr) == (0, "")
+    return only(out), done.stdout
+
+
+@pytest.fixture
+def copy(played: tuple[Path, str], tmp_path: Path) -> Path:
+    """A copy of that run, to be harmed."""
+    return Path(shutil.copytree(played[0], tmp_path / "run"))
+
+
+def logs(folder: Path) -> dict[str, Log]:
+    found, problems = Folder(folder).logs()
+    assert not problems
+    return found
+
+
+def events(folder: Path) -> dict[str, object]:
+    return {name: canonical(log.events) for name, log in logs(folder).items()}
+
+
+# --- what is written -------------------------------------------------------------------------------------------------
+
+
+def test_a_run_prints_its_table_and_leaves_a_whole_folder(played: tuple[Path, str]) -> None:
+    folder, said = played
+    assert said.startswith("5 trials\n") and f"report: {folder / 'report.html'}" in said
+    for name in ("bm25", "none", "oracle", "stale_oracle", "cold"):
+        assert re.search(rf"^{name}\s", said, re.MULTILINE)
+    names = {path.name for path in folder.iterdir()}
+    assert names >= {"run.json", "logs", "blobs", "results.json", "summary.md", "report.html"}
+    assert "work" not in names and not list(folder.rglob("*.part"))
+    assert folder.parent.joinpath("latest").resolve() == folder
+    assert {log.closed.status for log in logs(folder).values() if log.closed} == {"complete"} and len(logs(folder)) == 5
+
+
+def test_the_controls_with_gold_bound_every_row(played: tuple[Path, str]) -> None:
+    cells = json.loads((played[0] / "results.json").read_text())["cells"]
+    trusting = {cell["backend"]: cell["measures"] for cell in cells if cell["read_policy"] == "trusting"}
+    assert trusting["oracle"]["decisions_right"]["hits"] == trusting["oracle"]["decisions_right"]["of"] == 5
+    assert trusting["stale_oracle"]["decisions_right"]["hits"] == 0
+
+
+@pytest.mark.parametrize("command", ["score", "report"])
+def test_what_is_derived_comes_out_with_equal_bytes(cli: Cli, copy: Path, command: str) -> None:
+    derived = ("results.json", "summary.md", "report.html", "results.schema.json")
+    before = {name: (copy / name).read_bytes() for name in derived}
+    kept = derived if command == "report" else ("results.json",)
+    for name in kept:
+        (copy / name).unlink()
+    for _ in range(2):
+        done = cli(command, copy)
+        assert (done.returncode, done.stderr) == (0, "")
+        assert {name: (copy / name).read_bytes() for name in derived} == before
+
+
+def test_trials_side_by_side_give_equal_events(cli: Cli, played: tuple[Path, str], tmp_path: Path) -> None:
+    done = cli("run", "-b", "none", "-b", "bm25", *SMALL, "--jobs", "2", "--out", tmp_path)
+    assert done.returncode == 0
+    assert events(only(tmp_path)) == events(played[0])
+
+
+# --- faults ----------------------------------------------------------------------------------------------------------
+
+
+def test_a_faulty_backend_among_good_ones_is_a_receipt_and_not_the_end(cli: Cli, tmp_path: Path) -> None:
+    faults = ("Crashes", "Raises", "FailsToClose", "FailsToTellStorage", "LiesAboutStorage")
+    named = [word for name in faults for word in ("-b", f"tests.faulty:{name}")]
+    done = cli("run", *named, "-b", "none", *SMALL, "--out", tmp_path)
+    assert done.returncode == 3 and "Traceback" not in done.stderr + done.stdout
+    found = {str(log.trial.backend): log for log in logs(only(tmp_path)).values()}
+    status = {name.rpartition(":")[2]: log.closed and log.closed.status for name, log in found.items()}
+    assert status == {
+        "None": "complete", "oracle": "complete", "stale_oracle": "complete", "none": "complete",
+        "Raises": "complete", "LiesAboutStorage": "complete",
+        "Crashes": "failed", "FailsToClose": "failed", "FailsToTellStorage": "failed",
+    }  # fmt: skip
+    receipt = found["tests.faulty:Crashes"].closed
+    assert receipt is not None and receipt.fault is not None
+    assert (receipt.fault.kind, receipt.fault.op) == ("crashed", "recall") and "signal 11" in receipt.fault.message
+    unended = [line for line in done.stderr.splitlines() if "did not get to its end" in line]
+    assert len(unended) == len(done.stderr.splitlines()) == 3
+    assert all(re.search(rf"^tests.faulty:{name[:4]}", done.stdout, re.MULTILINE) for name in faults)
+
+
+def test_a_backend_that_cannot_begin_fails_the_run_unless_it_may_be_missing(cli: Cli, tmp_path: Path) -> None:
+    asked = ("run", "-b", "tests.faulty:FailsToDescribe", "-b", "none", *SMALL)
+    line = one_line(cli(*asked, "--out", tmp_path / "a"), 3)
+    assert "tests.faulty:FailsToDescribe could not run: crashed in describe: RuntimeError: no version" in line
+    assert "\x1b" not in line
+    allowed = cli(*asked, "--allow", "tests.faulty:FailsToDescribe", "--out", tmp_path / "b")
+    assert (allowed.returncode, allowed.stderr) == (0, "")
+    assert len(logs(only(tmp_path / "a"))) == len(logs(only(tmp_path / "b"))) == 4
+
+
+def test_no_secret_is_written_anywhere(cli: Cli, tmp_path: Path) -> None:
+    """Not in the command, not in a label, not in what the backend itself quotes when it fails."""
+    backend = f"tests.faulty:FailsToOpen,api_key={SECRET},store=faiss"
+    done = cli("run", "-b", backend, *SMALL, "--out", tmp_path)
+    assert done.returncode == 3 and SECRET not in done.stdout + done.stderr
+    for path in tmp_path.rglob("*"):
+        if path.is_file() and not path.is_symlink():
+            assert SECRET.encode() not in path.read_bytes(), path
+    folder = only(tmp_path)
+    (failed,) = (log for log in logs(folder).values() if log.trial.backend and "faulty" in log.trial.backend)
+    assert failed.closed is not None and failed.closed.fault is not None
+    assert "[redacted]" in failed.closed.fault.message and "faiss" in failed.closed.fault.message
+    assert "repeat it with -b" in one_line(cli("run", "--resume", folder), 2)
+    again = cli("run", "--resume", folder, "-b", backend)
+    assert again.returncode == 3 and "5 trials" not in again.stdout and "4 of them finished before" in again.stdout
+
+
+# --- resume ----------------------------------------------------------------------------------------------------------
+
+
+def test_a_finished_run_is_not_played_again(cli: Cli, copy: Path) -> None:
+    before = bytes_of(copy)
+    done = cli("run", "--resume", copy)
+    assert done.returncode == 0 and "5 trials, 5 of them finished before" in done.stdout
+    assert bytes_of(copy) == before
+
+
+def test_an_edited_adapter_is_played_again_and_nothing_else(cli: Cli, tmp_path: Path) -> None:
+    home = tmp_path / "own"
+    home.mkdir()
+    file, env = home / "own_store.py", {"COLDWARM_ADAPTER_PATH": str(home)}
+    file.write_text("from tests.faulty import Sound as Own\n")
+    done = cli("run", "-b", "own_store:Own", "-b", "none", *SMALL, "--out", tmp_path / "out", env=env)
+    assert (done.returncode, done.stderr) == (0, "")
+    folder = only(tmp_path / "out")
+    before = bytes_of(folder)
+    file.write_text("from tests.faulty import Sound as Own  # changed\n")
+    again = cli("run", "--resume", folder, env=env)
+    assert again.returncode == 0 and "5 trials, 4 of them finished before" in again.stdout
+    after = bytes_of(folder)
+    assert {name: after[name] for name in before} == before
+    assert [name for name in after if name not in before] == [
+        name.replace(".1.jsonl", ".2.jsonl") for name in before if name.startswith("own-store")
+    ]
+    (log,) = (log for log in logs(folder).values() if log.trial.backend == "own_store:Own")
+    assert log.path.name.endswith(".2.jsonl")
+
+
+# --- damage ----------------------------------------------------------------------------------------------------------
+
+
+def test_a_log_that_was_cut_is_incomplete_and_a_resume_mends_it(cli: Cli, copy: Path) -> None:
+    (path,) = copy.glob("logs/bm25-*")
+    whole = path.read_bytes()
+    path.write_bytes(whole[: len(whole) // 2])
+    line = one_line(cli("score", copy), 3)
+    assert "bm25-forgotten-runbook" in line and "did not get to its end" in line
+    mended = cli("run", "--resume", copy)
+    assert (mended.returncode, mended.stderr) == (0, "") and "4 of them finished before" in mended.stdout
+    assert path.read_bytes() == whole[: len(whole) // 2]
+
+
+def test_a_log_without_a_first_event_is_a_trial_that_never_began(cli: Cli, copy: Path) -> None:
+    (path,) = copy.glob("logs/none-*")
+    path.write_bytes(path.read_bytes()[:20])
+    assert "none-forgotten-runbook" in one_line(cli("report", copy), 3)
+    mended = cli("run", "--resume", copy)
+    assert (mended.returncode, mended.stderr) == (0, "")
+
+
+@pytest.mark.parametrize(
+    ("damage", "words"),
+    [
+        (lambda line: line.replace(b'"log_schema":1', b'"log_schema":2'), "update coldwarm"),
+        (lambda line: b"\x00\xff" + line, ":1: not an opening event"),
+        (lambda line: line.replace(b'"protocol":1', b'"protocol":1,"gold":[]'), "not an event of schema"),
+    ],
+)
+def test_a_log_that_cannot_be_read_is_one_line_and_bad_input(cli: Cli, copy: Path, damage: object, words: str) -> None:
+    assert callable(damage)
+    (path,) = copy.glob("logs/none-*")
+    first, rest = path.read_bytes().split(b"\n", 1)
+    path.write_bytes(damage(first) + b"\n" + rest)
+    done = cli("score", copy)
+    assert done.returncode == 2 and "Traceback" not in done.stderr
+    assert words in done.stderr.splitlines()[0]
+
+
+@pytest.mark.parametrize("damage", [Path.unlink, lambda path: path.write_bytes(b"?")], ids=["missing", "flipped"])
+def test_a_blob_that_is_missing_or_flipped_is_one_line_and_bad_input(cli: Cli, copy: Path, damage: object) -> None:
+    assert callable(damage)
+    for path in copy.glob("blobs/*/*"):
+        damage(path)
+    done = cli("score", copy)
+    assert done.returncode == 2 and "Traceback" not in done.stderr
+    assert all(line.startswith("coldwarm: ") for line in done.stderr.splitlines())
