@@ -16,8 +16,8 @@ from harness import metrics, stats
 from harness.events import Backend
 from harness.folder import Folder, RunFile
 from harness.log import Log
-from harness.model import CellKey, Interval, Measured, NotMeasured, Trial
-from harness.results import Cell, Comparison, Conditions, Pooled, Results, Row, Run, Story
+from harness.model import CellKey, Interval, Measured, NotMeasured, ReadPolicy, Trial, WritePolicy
+from harness.results import Cell, Comparison, Conditions, Contrast, Pooled, Results, Row, Run, Story
 from harness.scenario import Job, Probe
 
 COLD = "cold"
@@ -29,6 +29,10 @@ BETWEEN = (
     "deleted_from_bytes",
 )  # fmt: skip
 """Measures on which backends are compared with each other."""
+CONTRASTED = ("recall", "stale_use", "decisions_right", "harm", "help", "tokens_total", "tokens_per_job")
+"""Measures that are shown for every policy."""
+GOLD = ("oracle", "stale_oracle")
+"""Controls that play once a scenario, without noise and by one policy."""
 AGAINST_COLD = ("jobs_done", "decisions_right", "tokens_total")
 """Measures that the cold arm has too."""
 
@@ -58,6 +62,7 @@ def results(folder: Folder) -> Results:
         definitions=dict(sorted(metrics.DEFINITIONS.items())),
         stories=tuple(_stories(logs.values())),
         backends=rows,
+        contrasts=tuple(_contrasts(cells, conditions)),
         cells=tuple(cells),
         comparisons=tuple(_comparisons(cells, rows, conditions)),
     )
@@ -133,7 +138,7 @@ def headline(cell: Cell, conditions: Conditions) -> bool:
     """Whether a cell counts for its row: one noise level, append, trusting. Controls with gold play without noise."""
     if cell.arm == "cold":
         return True
-    at_noise = cell.noise == conditions.headline_noise or cell.backend in ("oracle", "stale_oracle")
+    at_noise = cell.noise == conditions.headline_noise or cell.backend in GOLD
     return at_noise and (cell.write_policy, cell.read_policy) == (conditions.headline_write, conditions.headline_read)
 
 
@@ -153,6 +158,23 @@ def _rows(cells: Sequence[Cell], logs: Iterable[Log], conditions: Conditions) ->
         )
         for name in sorted(groups)
     }
+
+
+def _contrasts(cells: Sequence[Cell], conditions: Conditions) -> Iterator[Contrast]:
+    """How each backend fares under every policy and noise level that was played."""
+    groups: dict[tuple[str, WritePolicy, ReadPolicy, int], list[Cell]] = defaultdict(list)
+    for cell in cells:
+        if cell.backend and cell.write_policy and cell.read_policy and cell.backend not in GOLD:
+            groups[cell.backend, cell.write_policy, cell.read_policy, cell.noise].append(cell)
+    for (backend, write, read, noise), chosen in sorted(groups.items()):
+        yield Contrast(
+            backend=backend,
+            write_policy=write,
+            read_policy=read,
+            noise=noise,
+            primary=headline(chosen[0], conditions),
+            measures={name: pooled(name, chosen) for name in CONTRASTED},
+        )
 
 
 def pooled(name: str, cells: Sequence[Cell]) -> Pooled:

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from harness.adapter import CAPABILITIES, Ack, BaseMemory, Hit, Item, Scope
+from harness.adapter import CAPABILITIES, Ack, BaseMemory, Hit, Item, Scope, Usage
 from harness.classify import Classifier
 from harness.events import Backend, Declared
 from harness.scenario import Scenario
 
-KEPT = ("ranked", "abstains", "source", "created", "scope_org", "scope_repo", "scope_branch", "scope_user")
+KEPT = ("ranked", "abstains", "usage", "source", "created", "scope_org", "scope_repo", "scope_branch", "scope_user")
 
 
 class GoldMemory(BaseMemory):
@@ -42,6 +42,9 @@ class GoldMemory(BaseMemory):
     def recall(self, query: str, scope: Scope, k: int, at: str) -> list[Hit]:
         facts = self._wanted.get((query, at), ())
         return [self._told[fact] for fact in facts if fact in self._told][:k]
+
+    def usage(self) -> Usage:
+        return Usage()
 
     def close(self) -> None:
         self._told.clear()

@@ -131,7 +131,7 @@ class Exchange:
             raise Lost(error.fault) from None
 
     def layers(self) -> list[Layer]:
-        """Where the adapter says that data may lie."""
+        """Where the adapter says that data may lie now: a store may have made new files since it was last asked."""
         try:
             return self.host.layers()
         except MemoryFault as error:

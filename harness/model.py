@@ -91,7 +91,7 @@ class Trial(Model):
             f"s{self.seed}",
         ]
         slug = "-".join(re.sub(r"[^a-z0-9]+", "-", word.lower()).strip("-") for word in words if word)
-        return f"{slug}-{digest(self)[:8]}"
+        return f"{slug[:150]}-{digest(self)[:8]}"
 
 
 class CellKey(Model):

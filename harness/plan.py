@@ -54,7 +54,7 @@ def part(
     repo: Repo,
     classifier: Classifier,
     backend: Backend | None,
-    entry: registry.Entry | None,
+    source: str,
     embedder: str,
 ) -> Part:
     """A trial with its noise, its canaries, and the digests of everything that its outcome depends on."""
@@ -65,9 +65,9 @@ def part(
         "fixture": repo.digest,
         "noise": digest([[each.item.text, each.item.at] for each in memories]),
     }
-    if backend is not None and entry is not None:
+    if backend is not None:
         digests |= {
-            "adapter": registry.source_digest(entry),
+            "adapter": source,
             "backend": backend.version,
             "settings": digest(dict(backend.settings)),
             "embedder": embedder,

@@ -57,12 +57,13 @@ class Reply(Model, Generic[T]):
 
 
 class Description(Model):
-    """What an adapter says of itself."""
+    """What an adapter says of itself; `source` is the digest of its code."""
 
     name: str
     version: str
     support: Mapping[str, Declared]
     settings: tuple[str, ...] = ()
+    source: str
 
     @field_validator("support")
     @classmethod

@@ -3,16 +3,10 @@
 from __future__ import annotations
 
 import difflib
-import hashlib
-import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from importlib.machinery import PathFinder
 from importlib.metadata import entry_points
-from itertools import accumulate
-from pathlib import Path
 
-from harness import paths
 from harness.model import SECRET, Spec
 
 ADAPTERS, CONTROLS = "coldwarm.adapters", "coldwarm.controls"
@@ -75,16 +69,3 @@ def check_settings(spec: Spec, known: Sequence[str]) -> None:
     """A setting that the adapter does not read would only change its label."""
     for name in sorted(set(spec.settings) - set(known)):
         raise RegistryError(f"backend '{spec.adapter}' has no setting '{name}'; known: {', '.join(known) or 'none'}")
-
-
-def source_digest(entry: Entry) -> str:
-    """sha256 of the adapter's own source file, so that a changed adapter is never taken for the one in a log."""
-    if entry.reference is None:
-        return "harness"
-    spec, places = None, [*paths.adapter_places(), *sys.path]
-    for name in accumulate(entry.reference.partition(":")[0].split("."), "{}.{}".format):
-        spec = PathFinder.find_spec(name, places)
-        places = list(spec.submodule_search_locations or ()) if spec else []
-    if spec is None or spec.origin is None:
-        return "not found"
-    return hashlib.sha256(Path(spec.origin).read_bytes()).hexdigest()

@@ -67,6 +67,17 @@ class Row(Model):
     measures: Mapping[str, Pooled]
 
 
+class Contrast(Model):
+    """A backend under one write policy, read policy and noise level; `primary` marks the conditions of its row."""
+
+    backend: str
+    write_policy: WritePolicy
+    read_policy: ReadPolicy
+    noise: int
+    primary: bool
+    measures: Mapping[str, Pooled]
+
+
 class Comparison(Model):
     """Two rows on the same scenarios. `left` and `right` are values; difference is right minus left."""
 
@@ -144,5 +155,6 @@ class Results(Model):
     definitions: Mapping[str, Definition]
     stories: tuple[Story, ...]
     backends: Mapping[str, Row]
+    contrasts: tuple[Contrast, ...]
     cells: tuple[Cell, ...]
     comparisons: tuple[Comparison, ...]

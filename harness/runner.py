@@ -49,11 +49,12 @@ class Listener(Protocol):
 
 @dataclass(frozen=True)
 class Player:
-    """A backend that can be played: its entry, its spec with secrets, what it says of itself."""
+    """A backend that can be played: its entry, its spec with secrets, what it says of itself, its code's digest."""
 
     entry: registry.Entry
     spec: Spec
     backend: Backend
+    source: str = "harness"
 
 
 @dataclass(frozen=True)
@@ -85,7 +86,7 @@ def cast(selection: Selection, allowed: Iterable[str] = (), deadlines: Deadlines
             backend = Backend(
                 name=said.name, version=said.version, support=said.support, settings=spec.shown, control=entry.control
             )
-            players[spec.label] = Player(entry, spec, backend)
+            players[spec.label] = Player(entry, spec, backend, said.source)
     return Cast(players, tuple(unplayed))
 
 
@@ -170,8 +171,8 @@ class Run:
             player = players.get(trial.backend) if trial.backend else None
             if trial.backend is None or player is not None:
                 stage = self._stages[trial.scenario]
-                backend, entry = (player.backend, player.entry) if player else (None, None)
-                parts.append(plan.part(trial, stage.scenario, stage.repo, stage.classifier, backend, entry, embedder))
+                backend, source = (player.backend, player.source) if player else (None, "")
+                parts.append(plan.part(trial, stage.scenario, stage.repo, stage.classifier, backend, source, embedder))
         return parts
 
     def _finished(self, parts: Iterable[Part]) -> set[str]:

@@ -7,6 +7,7 @@ cut, so that no child outlives its parent. What the adapter prints goes where th
 from __future__ import annotations
 
 import ctypes
+import hashlib
 import importlib
 import json
 import signal
@@ -15,6 +16,7 @@ import sys
 import time
 import traceback
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Any
 
 from harness.adapter import Adapter, Memory, Scope, Space, Unsupported, read_item, to_wire
@@ -60,7 +62,7 @@ class Worker:
         if op == "describe":
             support = {name: to_wire(entry) for name, entry in self._adapter.support.items()}
             said = {"name": self._adapter.name, "version": self._adapter.version()}
-            return {**said, "support": support, "settings": list(self._adapter.settings)}
+            return {**said, "support": support, "settings": list(self._adapter.settings), "source": self._source()}
         if op == "open":
             self._memory = self._adapter.open(Space(**args[0]))
             return None
@@ -72,6 +74,12 @@ class Worker:
         if op == "compact":
             return self._adapter.compact(Space(**args[0]))
         raise RuntimeError(f"unknown operation {op!r}")
+
+    def _source(self) -> str:
+        """sha256 of the adapter's own modules: a changed adapter is never taken for the one in a log."""
+        top = type(self._adapter).__module__.partition(".")[0]
+        files = sorted({m.__file__ for n, m in sys.modules.items() if n.partition(".")[0] == top and m.__file__})
+        return hashlib.sha256(b"".join(Path(file).read_bytes() for file in files)).hexdigest()
 
 
 def load(name: str) -> Adapter:

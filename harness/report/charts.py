@@ -177,7 +177,7 @@ def _bars(axes: Axes, results: Results, rows: Sequence[tuple[str, Pooled, list[P
 
 
 def _label(results: Results, name: str) -> str:
-    shown = words.visible(name, 24)
+    shown = words.visible(name if len(name) <= 24 else f"{name[:23]}\u2026")
     return f"{shown} (control)" if tables.group(results, name) == "control" else shown
 
 

@@ -14,18 +14,15 @@ from harness.results import Results
 
 NAME = 16
 REASON = 150
+SHORT = {"unsupported": "unsupp."}
+"""So that seven questions fit in 80 columns; the word stands in full below the table."""
 REASONS = 8
 """Reasons shown on the terminal; the page has all of them."""
 
 
-def console() -> Console:
-    """A console on standard output that interprets nothing in what it prints; obeys NO_COLOR."""
-    return Console(markup=False, highlight=False, emoji=False)
-
-
 def show(results: Results, out: Console) -> None:
     """Prints what a run says. Everything is `Text`, so no backend's words are taken for markup."""
-    out.print(_table(results))
+    out.print(_table(results), soft_wrap=False)
     for line in _below(results):
         for part in textwrap.wrap(line, out.width, subsequent_indent="  " if line else "") or [""]:
             out.print(Text(part), soft_wrap=True)
@@ -44,7 +41,7 @@ def _table(results: Results) -> Table:
     cold = tables.cold_right(results)
     for column in COLUMNS:
         first, second = column.short
-        beneath = f"\n(cold {cold})" if column.measure == "decisions_right" and cold else ""
+        beneath = f"\n(cold {cold})" if column.measure == "decisions_right" and not column.write and cold else ""
         table.add_column(Text(f"{first}\n{second}{beneath}".rstrip()), justify="right", overflow="fold")
     before = "ranked"
     for line in tables.lines(results):
@@ -60,15 +57,15 @@ def _cells(line: Line) -> list[Text]:
 
 
 def _cell(figure: Figure, style: str) -> Text:
-    text = Text(figure.text, style=style if figure.measured else "italic dim")
+    text = Text(SHORT.get(figure.text, figure.text), style=style if figure.measured else "italic dim")
     if figure.measured and figure.note:
         text.append("\n" + figure.note.replace(", ", "\n"), style="dim")
     return text
 
 
 def _below(results: Results) -> list[str]:
-    missing = tables.missing(results, tuple(column.measure for column in COLUMNS))
-    heads = {column.measure: column.head.lower() for column in COLUMNS}
+    missing = tables.missing(results, tuple(dict.fromkeys(column.measure for column in COLUMNS)))
+    heads = {column.measure: column.head.lower() for column in COLUMNS if not column.write}
     told = [
         f"- {each.word}: {', '.join(heads.get(name, name) for name in each.measures)} of {', '.join(each.backends)}: "
         f"{words.visible(each.reason, REASON)}"

@@ -149,7 +149,7 @@ def page(results: Results, views: Sequence[View]) -> str:
         charts=charts.charts(results),
         sections=list(_sections(results)),
         layers=list(_layers(results, views)),
-        contrasted=tables.CONTRASTED,
+        contrasted=list(results.contrasts[0].measures) if results.contrasts else [],
         contrasts=list(tables.contrasts(results)),
         pools=pools,
         receipts=found,
@@ -265,4 +265,6 @@ def _supports(results: Results) -> Iterator[tuple[str, list[tuple[str, list[str]
                 if (declared := backend.support.get(capability)) is not None:
                     note = f" ({words.visible(declared.note, 200)})" if declared.note else ""
                     told[declared.level].append(f"{capability}{note}")
-            yield words.visible(name, 60), [(level, held) for level, held in told.items() if held]
+            settings = ", ".join(f"{key}={value}" for key, value in sorted(backend.settings.items()))
+            title = words.visible(f"{name}: {settings}" if settings else name, 200)
+            yield title, [(level, held) for level, held in told.items() if held]

@@ -38,7 +38,9 @@ def _head(results: Results) -> list[str]:
 def _table(results: Results) -> list[str]:
     cold = tables.cold_right(results)
     heads = [
-        f"{column.head} (cold {cold})" if column.measure == "decisions_right" and cold else column.head
+        f"{column.head} (cold {cold})"
+        if column.measure == "decisions_right" and not column.write and cold
+        else column.head
         for column in COLUMNS
     ]
     rows, before = [], "ranked"
@@ -65,7 +67,7 @@ def _figure(figure: Figure) -> str:
 
 
 def _rest(results: Results) -> list[str]:
-    missing = tables.missing(results, tuple(column.measure for column in COLUMNS))
+    missing = tables.missing(results, tuple(dict.fromkeys(column.measure for column in COLUMNS)))
     return [
         "Every number is hits of cases; the report links each to its cells and receipts.",
         "",

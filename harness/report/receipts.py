@@ -36,7 +36,8 @@ KINDS: Mapping[str, str] = {
 """Measures of which every receipt is a bad case, and what such a case is called."""
 _REF = re.compile(r"L(?P<line>\d+)(?::e(?P<entry>\d+))?")
 _COMMIT, _PATH = re.compile(r"[0-9a-f]{7,64}"), re.compile(r"\w[\w./-]*")
-KEPT = "Stores are removed after a trial: keep them with --keep, and look in the space that it names."
+KEPT = "A store is removed after its trial, so play it again and keep it; grep then counts lines that hold the canary."
+STORE = "reports/out/latest/work/{trial}/store/{path}"
 
 
 @dataclass(frozen=True)
@@ -340,7 +341,8 @@ class _Telling:
                 path, canary = visible(sighting.path, 200), self.view.log.opened.canaries.get(sighting.fact, "")
                 seen_at = f"{sighting.count} times as {sighting.form}, first at byte {sighting.offset:,} of {path}"
                 facts.append((f"still there: {sighting.fact}", f"{canary}, {seen_at}"))
-                commands.append(f"grep -ac {shlex.quote(canary)} {shlex.quote(path)}")
+                place = STORE.format(trial=self.view.log.trial.id, path=path)
+                commands.append(f"grep -ac {shlex.quote(canary)} {shlex.quote(place)}")
         return visible(event.layer.name, 100), facts, [], [], commands
 
     @property

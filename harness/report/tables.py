@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
-from harness.compare import COLD, ENOUGH, headline, pooled
-from harness.model import NotMeasured
+from harness.compare import COLD, ENOUGH, headline
+from harness.model import NotMeasured, WritePolicy
 from harness.report import words
-from harness.results import Cell, Pooled, Results
+from harness.results import Cell, Pooled, Results, Row
 
 Group = Literal["ranked", "control", "cold"]
 GROUPS: tuple[Group, ...] = ("ranked", "control", "cold")
@@ -19,16 +19,20 @@ CLEAN_IF_ZERO = ("stale_use", "stale_exposure", "stale_first", "harm", "new_harm
 
 @dataclass(frozen=True)
 class Column:
+    """A question of the findings table. `write`: under this write policy instead of the primary one."""
+
     measure: str
     head: str
     short: tuple[str, str]
+    write: WritePolicy | None = None
 
 
 COLUMNS = (
     Column("recall", "Recalled", ("recalled", "")),
     Column("stale_use", "Acted on stale", ("acted", "on stale")),
-    Column("decisions_right", "Decisions right", ("decisions", "right")),
-    Column("tokens_per_job", "Tokens per job done", ("tokens per", "job done")),
+    Column("decisions_right", "Decided right", ("decided", "right")),
+    Column("decisions_right", "Decided right, curated", ("right,", "curated"), "curated"),
+    Column("tokens_total", "Tokens a story", ("tokens", "a story")),
     Column("source_verified", "Source proven", ("source", "proven")),
     Column("deleted_from_bytes", "Gone after delete", ("gone after", "delete")),
 )
@@ -43,12 +47,14 @@ class Figure:
     note: str = ""
     measured: bool = True
     why: str = ""
+    cells: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
 class Line:
-    """One row: a backend, a control, or the cold arm."""
+    """One row: a backend, a control, or the cold arm. `name` is `key` made harmless."""
 
+    key: str
     name: str
     version: str
     group: Group
@@ -63,7 +69,7 @@ def figure(name: str, pooled: Pooled | None, recall: Pooled | None = None) -> Fi
     if name in CLEAN_IF_ZERO and pooled.value == 0 and recall is not None and not recall.value:
         note = f"{words.NO_MERIT}, {note}" if note else words.NO_MERIT
     why = "; ".join(words.visible(reason, 200) for reason in pooled.reasons)
-    return Figure(words.value(pooled), note, pooled.value is not None, why)
+    return Figure(words.value(pooled), note, pooled.value is not None, why, pooled.cells)
 
 
 def group(results: Results, name: str) -> Group:
@@ -79,7 +85,13 @@ def lines(results: Results) -> list[Line]:
     """The findings table. A backend that was asked for and could not run keeps its row."""
     found = [_line(results, name) for name in names(results)]
     absent = [
-        Line(words.visible(each.backend, 60), "", "ranked", (Figure("not run", measured=False, why=each.reason),) * 6)
+        Line(
+            each.backend,
+            words.visible(each.backend, 60),
+            "",
+            "ranked",
+            (Figure("not run", measured=False, why=each.reason),) * len(COLUMNS),
+        )
         for each in results.run.unplayed
         if each.backend not in results.backends
     ]
@@ -89,9 +101,25 @@ def lines(results: Results) -> list[Line]:
 def _line(results: Results, name: str) -> Line:
     row = results.backends[name]
     recall = row.measures.get("recall")
-    figures = tuple(figure(column.measure, row.measures.get(column.measure), recall) for column in COLUMNS)
+    figures = tuple(
+        figure(column.measure, _pooled(results, name, row, column), recall)
+        if column.write is None or row.backend
+        else Figure(words.NOT_MEASURED["not-applicable"], measured=False, why="the cold arm writes nothing")
+        for column in COLUMNS
+    )
     version = words.visible(row.backend.version, 40) if row.backend and not row.control else ""
-    return Line(words.visible(name, 60), version, group(results, name), figures)
+    return Line(name, words.visible(name, 60), version, group(results, name), figures)
+
+
+def _pooled(results: Results, name: str, row: Row, column: Column) -> Pooled | None:
+    if column.write is None:
+        return row.measures.get(column.measure)
+    conditions = results.run.conditions
+    wanted = (name, column.write, conditions.headline_read, conditions.headline_noise)
+    for each in results.contrasts:
+        if (each.backend, each.write_policy, each.read_policy, each.noise) == wanted:
+            return each.measures[column.measure]
+    return None
 
 
 def cold_right(results: Results) -> str:
@@ -167,7 +195,7 @@ def missing(results: Results, chosen: tuple[str, ...] | None = None) -> list[Mis
 
 
 @dataclass(frozen=True)
-class Contrast:
+class Contrasted:
     """One way to write and read at one noise level, for one backend."""
 
     name: str
@@ -175,29 +203,24 @@ class Contrast:
     read: str
     noise: int
     primary: bool
-    cells: tuple[Cell, ...]
+    cells: tuple[str, ...]
     figures: tuple[Figure, ...]
 
 
-CONTRASTED = ("recall", "stale_use", "decisions_right", "harm", "tokens_per_job")
-
-
-def contrasts(results: Results) -> Iterator[Contrast]:
+def contrasts(results: Results) -> Iterator[Contrasted]:
     """How each backend fares under each write and read policy and noise level; controls are not contrasted."""
-    grouped: dict[tuple[str, str, str, int], list[Cell]] = {}
-    for cell in results.cells:
-        if cell.backend and cell.write_policy and cell.read_policy and group_of(results, cell) == "ranked":
-            grouped.setdefault((cell.backend, cell.write_policy, cell.read_policy, cell.noise), []).append(cell)
-    for (name, write, read, noise), cells in sorted(grouped.items()):
-        measured = {measure: pooled(measure, cells) for measure in CONTRASTED if measure in results.definitions}
-        yield Contrast(
-            name=words.visible(name, 60),
-            write=write,
-            read=read,
-            noise=noise,
-            primary=headline(cells[0], results.run.conditions),
-            cells=tuple(cells),
-            figures=tuple(figure(each, measured.get(each), measured.get("recall")) for each in CONTRASTED),
+    for each in results.contrasts:
+        if each.backend in results.backends and group(results, each.backend) != "ranked":
+            continue
+        measures = each.measures
+        yield Contrasted(
+            name=words.visible(each.backend, 60),
+            write=each.write_policy,
+            read=each.read_policy,
+            noise=each.noise,
+            primary=each.primary,
+            cells=next(iter(measures.values())).cells,
+            figures=tuple(figure(name, pooled, measures.get("recall")) for name, pooled in measures.items()),
         )
 
 

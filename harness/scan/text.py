@@ -38,7 +38,7 @@ def scan(root: Path, layer: Layer, canaries: Mapping[str, str]) -> Scan:
             return found
         for path in _files(top, found):
             _read(path, path.relative_to(root).as_posix(), needles, found)
-    except (OSError, ValueError) as error:  # an adapter may name anything: a null, an endless path
+    except (OSError, ValueError, RuntimeError) as error:  # an adapter may name anything: a null, a loop of links
         found.problem = f"{layer.path[:200]!a} cannot be read: {getattr(error, 'strerror', None) or error}"
     if not found.files and found.problem is None:
         found.problem = f"{layer.path} holds no file"

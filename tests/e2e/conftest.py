@@ -1,4 +1,4 @@
-"""The program as users start it: a process of its own, with a cache that all tests share."""
+"""The program as users start it, with a cache that all tests share."""
 
 from __future__ import annotations
 
@@ -10,8 +10,10 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
 from harness import paths
+from harness.cli import commands
 
 Cli = Callable[..., "subprocess.CompletedProcess[str]"]
 SMALL = ("-s", "forgotten-runbook", "-n", "0", "--write", "append")
@@ -34,7 +36,22 @@ def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def cli(cache: Path) -> Cli:
-    """Runs `python -m harness` to its end."""
+    """Runs a command in this process, which saves the imports."""
+
+    def run(*words: str | Path, env: Mapping[str, str] | None = None) -> subprocess.CompletedProcess[str]:
+        with pytest.MonkeyPatch.context() as patched:
+            patched.setattr(sys, "argv", ["coldwarm", *map(str, words)])
+            done = CliRunner(env=environment(cache, env)).invoke(commands, list(map(str, words)))
+        if done.exception is not None and not isinstance(done.exception, SystemExit):
+            raise done.exception
+        return subprocess.CompletedProcess(words, done.exit_code, done.stdout, done.stderr)
+
+    return run
+
+
+@pytest.fixture(scope="session")
+def program(cache: Path) -> Cli:
+    """Runs `python -m harness` to its end, in a process of its own."""
 
     def run(*words: str | Path, env: Mapping[str, str] | None = None) -> subprocess.CompletedProcess[str]:
         return subprocess.run(

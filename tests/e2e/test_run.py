@@ -17,10 +17,10 @@ SECRET = "hunter2-and-more"
 
 
 @pytest.fixture(scope="module")
-def played(cli: Cli, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
+def played(program: Cli, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
     """The folder of a small finished run, and what it printed. Not to be written to."""
     out = tmp_path_factory.mktemp("out")
-    done = cli("run", "-b", "none", "-b", "bm25", *SMALL, "--out", out)
+    done = program("run", "-b", "none", "-b", "bm25", *SMALL, "--out", out)
     assert (done.returncode, done.stderr) == (0, "")
     return only(out), done.stdout
 
@@ -85,10 +85,10 @@ def test_trials_side_by_side_give_equal_events(cli: Cli, played: tuple[Path, str
 # --- faults ----------------------------------------------------------------------------------------------------------
 
 
-def test_a_faulty_backend_among_good_ones_is_a_receipt_and_not_the_end(cli: Cli, tmp_path: Path) -> None:
+def test_a_faulty_backend_among_good_ones_is_a_receipt_and_not_the_end(program: Cli, tmp_path: Path) -> None:
     faults = ("Crashes", "Raises", "FailsToClose", "FailsToTellStorage", "LiesAboutStorage")
     named = [word for name in faults for word in ("-b", f"tests.faulty:{name}")]
-    done = cli("run", *named, "-b", "none", *SMALL, "--out", tmp_path)
+    done = program("run", *named, "-b", "none", *SMALL, "--jobs", "2", "--out", tmp_path)
     assert done.returncode == 3 and "Traceback" not in done.stderr + done.stdout
     found = {str(log.trial.backend): log for log in logs(only(tmp_path)).values()}
     status = {name.rpartition(":")[2]: log.closed and log.closed.status for name, log in found.items()}
@@ -102,7 +102,7 @@ def test_a_faulty_backend_among_good_ones_is_a_receipt_and_not_the_end(cli: Cli,
     assert (receipt.fault.kind, receipt.fault.op) == ("crashed", "recall") and "signal 11" in receipt.fault.message
     unended = [line for line in done.stderr.splitlines() if "did not get to its end" in line]
     assert len(unended) == len(done.stderr.splitlines()) == 3
-    assert all(re.search(rf"^tests.faulty:{name[:4]}", done.stdout, re.MULTILINE) for name in faults)
+    assert "failed: crashed in recall: the process was ended by signal 11" in done.stdout
 
 
 def test_a_backend_that_cannot_begin_fails_the_run_unless_it_may_be_missing(cli: Cli, tmp_path: Path) -> None:
@@ -142,16 +142,17 @@ def test_a_finished_run_is_not_played_again(cli: Cli, copy: Path) -> None:
     assert bytes_of(copy) == before
 
 
+@pytest.mark.slow
 def test_an_edited_adapter_is_played_again_and_nothing_else(cli: Cli, tmp_path: Path) -> None:
     home = tmp_path / "own"
     home.mkdir()
     file, env = home / "own_store.py", {"COLDWARM_ADAPTER_PATH": str(home)}
-    file.write_text("from tests.faulty import Sound as Own\n")
+    file.write_text("from tests.faulty import Sound\nclass Own(Sound): ...\n")
     done = cli("run", "-b", "own_store:Own", "-b", "none", *SMALL, "--out", tmp_path / "out", env=env)
     assert (done.returncode, done.stderr) == (0, "")
     folder = only(tmp_path / "out")
     before = bytes_of(folder)
-    file.write_text("from tests.faulty import Sound as Own  # changed\n")
+    file.write_text("from tests.faulty import Sound\nclass Own(Sound): ...  # changed\n")
     again = cli("run", "--resume", folder, env=env)
     assert again.returncode == 0 and "5 trials, 4 of them finished before" in again.stdout
     after = bytes_of(folder)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import os
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -54,7 +53,7 @@ def test_many_writers_of_equal_bytes_do_not_disturb_each_other(tmp_path: Path, d
             list(pool.map(put, range(8)))
         assert not failed, turn
         assert Blobs(tmp_path / "shared").get(Blobs(tmp_path / "other").put(data)) == data
-        assert not [path for path in tmp_path.rglob("*.part")]
+        assert not list(tmp_path.rglob("*.part"))
         for path in (tmp_path / "shared").rglob("*"):
             if path.is_file():
                 path.unlink()
@@ -105,7 +104,7 @@ def test_small_payloads_stay_in_the_event(tmp_path: Path) -> None:
     kind = TypeAdapter(list[str])
     small, large = ["x" * (INLINE - 4)], ["x" * (INLINE - 3)]
     blobs = Blobs(tmp_path)
-    assert pack(blobs, kind, small) is small and not os.listdir(tmp_path)
+    assert pack(blobs, kind, small) is small and not list(tmp_path.iterdir())
     ref = pack(blobs, kind, large)
     assert isinstance(ref, Ref)
     assert (unpack(blobs, kind, small), unpack(blobs, kind, ref)) == (small, large)

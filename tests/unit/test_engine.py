@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from harness import erasure, paths
-from harness.adapter import Hit, Item, Scope, to_wire
+from harness.adapter import Hit, Item, Layer, Scope, to_wire
 from harness.controls import KEPT
 from harness.events import (
     Began,
@@ -36,7 +36,6 @@ from harness.exchange import Exchange
 from harness.log import Log, canonical
 from harness.model import READ_POLICIES
 from harness.scenario import Fact, Forget, Job, Learn, Probe, Remember, Session
-from harness.workshop import seen
 from tasks import loader
 from tests.fakes import FakeHost, FakeMemory
 from tests.played import Stage, kinds
@@ -337,6 +336,23 @@ def test_bytes_are_looked_at_when_the_owner_is_gone_and_a_fresh_process_looks_ag
     assert ops.count("open") == ops.count("close") == len(where.opened) == 2
 
 
+class FakeGrowing(FakeHost):
+    """A fake that moves what is deleted to a file that was not there before, as a store with segments may."""
+
+    def layers(self) -> list[Layer]:
+        known = super().layers()
+        if not self.asked("forget"):
+            return known
+        (self.root / "segment").write_text(str(self.asked("remember")))
+        return [*known, Layer("segment", "segment", "file")]
+
+
+def test_a_layer_that_appears_with_the_deletion_is_looked_at(small: Stage, tmp_path: Path) -> None:
+    log = small.play(tmp_path, FakeGrowing(tmp_path / "store"))
+    after = {event.layer.name: len(event.sightings) for event in log.of(Scanned) if event.stage == "after"}
+    assert after == {"file": 0, "segment": 1}
+
+
 @pytest.mark.parametrize("lacks", [["forget"], ["persistent"], ["entries"], ["get", "history"]])
 def test_nothing_is_asked_that_was_not_declared(small: Stage, tmp_path: Path, lacks: list[str]) -> None:
     where = host(tmp_path, lacks=lacks)
@@ -491,7 +507,8 @@ def verdicts(log: Log) -> dict[tuple[str, str, str], tuple[str, str]]:
     jobs = {job.id: job for _, job in log.scenario.jobs()}
     return {
         (event.job, decision.id, event.read_policy or "cold"): (
-            seen(decision, check), next(choice.origin for choice in event.choices if choice.decision == decision.id)
+            decision.seen(check.exit, check.value),
+            next(choice.origin for choice in event.choices if choice.decision == decision.id),
         )
         for event in log.of(Worked)
         for decision, check in zip(jobs[event.job].decisions, event.checks, strict=True)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from harness import paths, plan, registry
+from harness import paths, plan, process, registry
 from harness.classify import Classifier
 from harness.controls import described
 from harness.exchange import Part
@@ -73,13 +73,14 @@ def story(tmp_path_factory: pytest.TempPathFactory) -> tuple[Scenario, Repo]:
     return loader.load(loader.find(paths.TASKS), paths.FIXTURES, tmp_path_factory.mktemp("cache"))[0]
 
 
-def part(story: tuple[Scenario, Repo], version: str = "1", embedder: str = "e", **changes: object) -> Part:
+def part(
+    story: tuple[Scenario, Repo], version: str = "1", embedder: str = "e", source: str = "s", **changes: object
+) -> Part:
     scenario, repo = story
     backend = described("none").model_copy(update={"version": version})
     base = {"backend": "none", "scenario": scenario.id, "write_policy": "append", "noise": 3, "seed": 1}
     trial = Trial.model_validate({**base, "reader": "scripted", "k": 5, "budget": 800, **changes})
-    entry = registry.find(Spec(adapter="none"))
-    return plan.part(trial, scenario, repo, Classifier(scenario), backend, entry, embedder)
+    return plan.part(trial, scenario, repo, Classifier(scenario), backend, source, embedder)
 
 
 def identity(made: Part) -> str:
@@ -95,6 +96,7 @@ def test_equal_plans_are_the_same_trial_and_any_change_is_another(story: tuple[S
     others = [
         part(story, version="2"),
         part(story, embedder="f"),
+        part(story, source="t"),
         part(story, k=6),
         part(story, budget=801),
         part(story, seed=2),
@@ -108,18 +110,26 @@ def test_the_digests_name_everything_that_an_outcome_depends_on(story: tuple[Sce
     scenario, repo = story
     wanted = {"protocol", "scenario", "fixture", "noise", "adapter", "backend", "settings", "embedder"}
     assert set(part(story).digests) == wanted
-    cold = plan.part(part(story).trial, scenario, repo, Classifier(scenario), None, None, "e")
+    cold = plan.part(part(story).trial, scenario, repo, Classifier(scenario), None, "", "e")
     assert set(cold.digests) == {"protocol", "scenario", "fixture", "noise"}
 
 
 def test_an_edited_adapter_is_another_backend(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Also where it lies outside of the checkout: the folder that its child process looks in."""
-    monkeypatch.setenv("COLDWARM_ADAPTER_PATH", str(tmp_path))
-    entry = registry.find(Spec(adapter="own_adapter:Thing"))
-    (tmp_path / "own_adapter.py").write_text("class Thing: ...\n")
-    before = registry.source_digest(entry)
-    (tmp_path / "own_adapter.py").write_text("class Thing: 1\n")
-    after = registry.source_digest(entry)
-    assert len(before) == len(after) == 64 and before != after
-    assert registry.source_digest(registry.find(Spec(adapter="no.such:Thing"))) == "not found"
-    assert registry.source_digest(registry.find(Spec(adapter="own_adapter.inner:Thing"))) == "not found"
+    """Also where it lies outside of the checkout, and where only a module beside it was edited."""
+    monkeypatch.setenv("COLDWARM_ADAPTER_PATH", str(tmp_path / "own"))
+    package = tmp_path / "own" / "own_store"
+    package.mkdir(parents=True)
+    (package / "__init__.py").touch()
+    (package / "helper.py").write_text("SIZE = 1\n")
+    (package / "main.py").write_text(
+        "from own_store import helper\nfrom tests.faulty import Sound\nclass Own(Sound): ...\n"
+    )
+
+    def source() -> str:
+        return process.describe("own_store.main:Own", tmp_path / "home").source
+
+    seen = [source(), source()]
+    for name, text in (("main.py", "# edited\n"), ("helper.py", "SIZE = 2\n")):
+        (package / name).write_text((package / name).read_text() + text)
+        seen.append(source())
+    assert seen[0] == seen[1] and len(set(seen)) == 3 and len(seen[0]) == 64

@@ -201,8 +201,9 @@ def test_bytes_that_stayed_come_with_canary_and_command(folder: Folder, results:
     found = [r for r in collected(folder, results).shown if r.title.endswith("stored bytes")]
     assert {r.backend for r in found} == {"store"}
     assert [label for label, _ in found[0].facts] == ["layer", "still there: pin", "still there: key"]
-    assert "grep -ac cw-pin-41b7 file" in found[0].commands
-    assert f"coldwarm run --trial {found[0].cell.removesuffix('-trusting')} --keep" in found[0].commands
+    trial = found[0].cell.removesuffix("-trusting")
+    assert f"coldwarm run --trial {trial} --keep" in found[0].commands
+    assert f"grep -ac cw-pin-41b7 reports/out/latest/work/{trial}/store/file" in found[0].commands
 
 
 def test_one_receipt_for_one_place_however_many_cells_cite_it(folder: Folder, results: Results) -> None:

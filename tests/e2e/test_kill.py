@@ -1,0 +1,98 @@
+"""A run that is killed in the middle: what is finished stays as it is, and a resume plays the rest."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+from harness import paths
+from harness.folder import Folder
+from harness.log import Log, canonical
+from tests.e2e.conftest import SMALL, Cli, bytes_of, environment, one_line, only
+
+ASKED = ("run", "-b", "tests.faulty:SlowRecall", "-b", "none", *SMALL)
+
+
+def _logs(folder: Path) -> dict[str, Log]:
+    return {str(log.trial.backend): log for log in Folder(folder).logs()[0].values()}
+
+
+def _until_slow(out: Path, process: subprocess.Popen[bytes]) -> Path:
+    """Waits until the slow trial is under way; the path of its log."""
+    until = time.monotonic() + 60
+    while time.monotonic() < until and process.poll() is None:
+        for path in out.glob("2*/logs/*slowrecall*.jsonl"):
+            if path.read_bytes().count(b'"recalled"') >= 3:
+                return path
+        time.sleep(0.02)
+    raise AssertionError("the run ended before it could be killed")
+
+
+def _children(pid: int) -> list[int]:
+    return [int(word) for word in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()] + [
+        int(word)
+        for task in Path(f"/proc/{pid}/task").iterdir()
+        for word in (task / "children").read_text().split()
+    ]  # fmt: skip
+
+
+def test_a_killed_run_loses_the_open_trial_and_nothing_else(cli: Cli, cache: Path, tmp_path: Path) -> None:
+    process = subprocess.Popen(
+        [sys.executable, "-m", "harness", *ASKED, "--out", str(tmp_path)],
+        cwd=paths.ROOT, env=environment(cache), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+    )  # fmt: skip
+    open_ = _until_slow(tmp_path, process)
+    children = _children(process.pid)
+    process.send_signal(signal.SIGKILL)
+    process.wait(10)
+    assert children and all(_gone(pid) for pid in children)
+
+    folder = only(tmp_path)
+    found = _logs(folder)
+    assert {name for name, log in found.items() if log.closed} == {"None", "oracle", "stale_oracle"}
+    assert found["tests.faulty:SlowRecall"].path == open_ and "none" not in found
+    before, torn = bytes_of(folder), open_.read_bytes()
+    said = cli("score", folder)
+    assert said.returncode == 3 and len(said.stderr.splitlines()) == 2
+    assert all("did not get to its end" in line for line in said.stderr.splitlines())
+
+    resumed = cli("run", "--resume", folder)
+    assert (resumed.returncode, resumed.stderr) == (0, "")
+    assert "5 trials, 3 of them finished before" in resumed.stdout
+    after = bytes_of(folder)
+    assert {name: after[name] for name in before} == before and open_.read_bytes() == torn
+    assert len(after) == len(before) + 2 and open_.name.replace(".1.jsonl", ".2.jsonl") in after
+    whole = _logs(folder)["tests.faulty:SlowRecall"]
+    assert whole.closed is not None and whole.closed.status == "complete"
+    lost = found["tests.faulty:SlowRecall"].events
+    assert canonical(whole.events)[: len(lost)] == canonical(lost)
+
+
+def test_an_interrupt_says_how_to_go_on(cli: Cli, cache: Path, tmp_path: Path) -> None:
+    process = subprocess.Popen(
+        [sys.executable, "-m", "harness", *ASKED, "--out", str(tmp_path)],
+        cwd=paths.ROOT, env=environment(cache), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    _until_slow(tmp_path, process)
+    process.send_signal(signal.SIGINT)
+    stdout, stderr = process.communicate(timeout=60)
+    line = one_line(subprocess.CompletedProcess((), process.returncode, stdout, stderr), 3)
+    assert f"coldwarm run --resume {only(tmp_path)}" in line
+    assert not any(log.closed for name, log in _logs(only(tmp_path)).items() if "Slow" in name)
+
+
+def _gone(pid: int, seconds: float = 10) -> bool:
+    until = time.monotonic() + seconds
+    while time.monotonic() < until:
+        try:
+            os.kill(pid, 0)
+            if Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] in "ZX":
+                return True
+        except OSError:
+            return True
+        time.sleep(0.02)
+    return False

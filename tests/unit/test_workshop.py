@@ -1,0 +1,140 @@
+"""Jobs are done for real: edits, commands and checks in a work tree, once for equal work."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from harness import workshop
+from harness.repo import Repo, build
+from harness.scenario import Job
+from harness.workshop import Workshop
+from tests.unit.conftest import House
+
+
+@pytest.fixture(scope="module")
+def repo(lasting: House) -> Repo:
+    return build(lasting.fixtures / "shop", lasting.cache)
+
+
+def job(check: Sequence[str] = ("cat", "ops/new.txt"), **more: Any) -> Job:
+    return Job.model_validate(
+        {
+            "do": "job", "id": "ship", "goal": "Ship it", "relevant": ["ops/order.toml"],
+            "decisions": [
+                {
+                    "id": "target",
+                    "question": "Which target?",
+                    "edits": [
+                        {"path": "ops/order.toml", "old": 'target = ""', "new": 'target = "{value}"'},
+                        {"path": "ops/new.txt", "new": "{value}"},
+                    ],
+                    "check": list(check),
+                    "options": [
+                        {"value": "kestrelway", "verdict": "right", "fact": "new"},
+                        {"value": "harborline", "verdict": "stale", "fact": "old"},
+                    ],
+                }
+            ],
+            **more,
+        }
+    )  # fmt: skip
+
+
+def done(repo: Repo, work: Job, value: str | None = "kestrelway") -> workshop.Work:
+    return Workshop().do(repo, repo.resolve("0003"), work, {"target": value})
+
+
+def verdict(repo: Repo, work: Job, value: str | None = "kestrelway") -> str:
+    (check,) = done(repo, work, value).checks
+    return work.decisions[0].seen(check.exit, check.value)
+
+
+def test_a_decided_value_is_edited_in_checked_and_shown_as_a_diff(repo: Repo) -> None:
+    made = done(repo, job(run=[["cat", "ops/order.toml"]]))
+    assert [check.value for check in made.checks] == ["kestrelway"]
+    assert [(check.decision, check.value) for check in made.ran] == [("run", 'target = "kestrelway"')]
+    assert '-target = ""\n+target = "kestrelway"\n' in made.diff and "+++ b/ops/new.txt" in made.diff
+    assert "/tmp" not in made.diff + str(made)
+
+
+@pytest.mark.parametrize(("value", "said"), [("kestrelway", "right"), ("harborline", "stale"), ("elsewhere", "other")])
+def test_the_verdict_is_what_the_check_saw(repo: Repo, value: str, said: str) -> None:
+    assert verdict(repo, job(), value) == said
+
+
+def test_what_is_not_decided_is_not_edited(repo: Repo) -> None:
+    made = done(repo, job(["cat", "ops/order.toml"]), None)
+    assert made.diff == "" and made.checks[0].value == 'target = ""'
+    assert verdict(repo, job(["true"]), None) == "unresolved"
+
+
+@pytest.mark.parametrize(
+    ("check", "exit_", "said"),
+    [
+        (["false"], 1, "failed"),
+        (["no-such-command-here"], 127, "failed"),
+        (["sh", "-c", "echo kestrelway; exit 3"], 3, "failed"),
+        (["sh", "-c", "kill -9 $$"], -9, "failed"),
+        (["true"], 0, "unresolved"),
+        (["printf", r" \n \n"], 0, "unresolved"),
+        (["printf", r"noise\nkestrelway\n\n"], 0, "right"),
+        (["printf", r"\377\376"], 0, "other"),
+        (["sh", "-c", "echo kestrelway >&2"], 0, "unresolved"),
+        (["sh", "-c", "cat; echo kestrelway"], 0, "right"),
+    ],
+)
+def test_a_check_that_goes_wrong_is_failed_and_never_right(repo: Repo, check: list[str], exit_: int, said: str) -> None:
+    made = done(repo, job(check))
+    assert made.checks[0].exit == exit_ and verdict(repo, job(check)) == said
+    if exit_:
+        assert made.checks[0].value is None
+
+
+def test_a_check_that_hangs_is_ended(repo: Repo, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(workshop, "SECONDS", 0.3)
+    (check,) = done(repo, job(["sleep", "60"])).checks
+    assert (check.exit, check.value) == (124, None) and "no end within 0.3 s" in check.output
+
+
+def test_a_check_sees_nothing_of_our_environment(repo: Repo, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "leaked-from-the-parent")
+    (check,) = done(repo, job(["env"])).checks
+    assert "leaked" not in check.output and "HOME=." in check.output.splitlines()
+
+
+def test_very_long_output_is_cut(repo: Repo) -> None:
+    (check,) = done(repo, job(["sh", "-c", "yes | head -c 300000"])).checks
+    assert len(check.output) == workshop.OUTPUT_LIMIT
+
+
+def test_equal_work_is_done_once_also_at_the_same_time(repo: Repo, tmp_path: Path) -> None:
+    count = tmp_path / "count"
+    work, shop, start = job(["sh", "-c", f"sleep 0.1; echo x >> {count}"]), Workshop(), threading.Barrier(6)
+
+    def do(value: str) -> workshop.Work:
+        start.wait()
+        return shop.do(repo, repo.resolve("0003"), work, {"target": value})
+
+    with ThreadPoolExecutor(6) as pool:
+        made = list(pool.map(do, ["kestrelway"] * 5 + ["harborline"]))
+    assert count.read_text() == "x\n" * 2
+    assert made[0] is made[4] and made[0] != made[5]
+
+
+def test_a_failure_of_the_workshop_reaches_everyone_who_waits(repo: Repo) -> None:
+    shop = Workshop()
+    for _ in range(2):
+        with pytest.raises(Exception, match="0" * 40):
+            shop.do(repo, "0" * 40, job(), {"target": "kestrelway"})
+
+
+def test_the_work_tree_is_gone_afterwards(repo: Repo) -> None:
+    (check,) = done(repo, job(["sh", "-c", "pwd -P | tr / :"])).checks
+    assert check.value is not None and not os.path.lexists(check.value.replace(":", "/"))
