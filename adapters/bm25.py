@@ -39,6 +39,7 @@ class Bm25Memory(RowMemory):
 
 class Bm25(RowAdapter):
     name = "bm25"
+    imports = ("bm25s",)
     native = (*RowAdapter.native, "ranked", "abstains")
 
     def version(self) -> str:

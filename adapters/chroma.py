@@ -145,6 +145,7 @@ class ChromaMemory(BaseMemory):
 
 class Chroma(BaseAdapter):
     name = "chroma"
+    imports = ("chromadb",)
     native = (
         "entries", "get", "update", "forget", "forget_scope", "compact",
         "ranked", "persistent", "usage", "scope_org", "scope_repo", "scope_branch", "scope_user",

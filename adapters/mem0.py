@@ -150,6 +150,7 @@ class Mem0Memory(BaseMemory):
 
 class Mem0(BaseAdapter):
     name = "mem0"
+    imports = ("qdrant_client", "openai")
     native = (
         "entries",
         "get",

@@ -184,6 +184,9 @@ class Adapter(Protocol):
     settings: Sequence[str]
     """The names of the settings that `open` reads; any other is refused before a run begins."""
 
+    imports: Sequence[str]
+    """Modules that `open` imports and that may be imported once for many opens, whatever HOME and TMPDIR are."""
+
     @property
     def support(self) -> Mapping[str, Support]:
         """Total over CAPABILITIES."""
@@ -249,6 +252,7 @@ class BaseAdapter(ABC):
 
     name: ClassVar[str]
     settings: ClassVar[Sequence[str]] = ()
+    imports: ClassVar[Sequence[str]] = ()
     native: ClassVar[tuple[str, ...]] = ()
     emulated: ClassVar[Mapping[str, str]] = {}
     unsupported: ClassVar[Mapping[str, str]] = {}

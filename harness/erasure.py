@@ -37,6 +37,8 @@ def aftermath(exchange: Exchange, session: Session) -> Iterator[Event]:
     if not (exchange.supports("forget") and exchange.supports("persistent")):
         return
     facts = [exchange.scenario.by_id[name] for name in exchange.scenario.forgotten]
+    exchange.note_usage()
+    exchange.go_on()
     exchange.close()
     yield from _scanned(exchange, "after")
     exchange.open()

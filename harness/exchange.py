@@ -113,6 +113,7 @@ class Exchange:
         self.memory: Handle | None = None
         self._known = Known()
         self._dirty = False
+        self._usage: Usage | None = None
         self._lost: Fault | None = None
         self._resolved: set[tuple[Source, str]] = set()
 
@@ -284,11 +285,19 @@ class Exchange:
             self.alive.update(names)
 
     def usage(self) -> Usage | None:
-        """What models inside the backend used, where the adapter can tell."""
-        if not self.supports("usage"):
-            return None
-        usage, _, _ = self.ask(lambda memory: memory.usage())
-        return usage
+        """What models inside the backend used over all opens, where the adapter can tell; None: it did not."""
+        self.note_usage()
+        return self._usage
+
+    def note_usage(self) -> None:
+        """An adapter counts from its opening on, so it is asked before it closes."""
+        if self.supports("usage"):
+            usage, _, _ = self.ask(lambda memory: memory.usage())
+            if usage is not None:
+                before = self._usage or Usage()
+                self._usage = Usage(
+                    before.prompt + usage.prompt, before.completion + usage.completion, before.calls + usage.calls
+                )
 
     def counts(self) -> dict[str, dict[str, int]]:
         """Embeddings by phase, as counted at the endpoint."""

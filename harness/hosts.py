@@ -10,6 +10,7 @@ from harness import process
 from harness.adapter import Layer, Space
 from harness.controls import GoldMemory
 from harness.events import Backend
+from harness.launch import Launcher, spawn
 from harness.process import Deadlines, RemoteMemory
 
 
@@ -22,14 +23,15 @@ class ChildHost:
     root: Path
     space: Space
     deadlines: Deadlines
+    launch: Launcher = spawn
     opened: int = field(default=0, init=False)
 
     def open(self) -> RemoteMemory:
         self.root.mkdir(parents=True, exist_ok=True)
-        return process.open_memory(self.adapter, self.space, self._home(), self.deadlines)
+        return process.open_memory(self.adapter, self.space, self._home(), self.deadlines, self.launch)
 
     def layers(self) -> list[Layer]:
-        return process.storage(self.adapter, self.space, self._home(), self.deadlines)
+        return process.storage(self.adapter, self.space, self._home(), self.deadlines, self.launch)
 
     def _home(self) -> Path:
         self.opened += 1

@@ -14,7 +14,6 @@ import select
 import signal
 import socket
 import subprocess
-import sys
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -23,9 +22,9 @@ from typing import Any, Generic, Self, TypeVar
 
 from pydantic import ConfigDict, TypeAdapter, ValidationError, field_validator
 
-from harness import paths
 from harness.adapter import CAPABILITIES, Ack, Hit, Item, Layer, Scope, Space, Usage, to_wire
 from harness.events import Declared, Fault, FaultKind
+from harness.launch import Launcher, spawn
 from harness.model import SECRET, Model
 
 T = TypeVar("T")
@@ -48,9 +47,10 @@ class Error(Model):
 
 
 class Reply(Model, Generic[T]):
-    """One answer. Nothing is converted: a word is no flag."""
+    """One answer, with the number of its request. Nothing is converted: a word is no flag."""
 
     model_config = ConfigDict(strict=True)
+    n: int
     ok: T | None = None
     error: Error | None = None
     took: float
@@ -102,22 +102,14 @@ class Deadlines:
 class Child:
     """One adapter in a process group of its own, with its own HOME and TMPDIR. Not for use by two threads at once."""
 
-    def __init__(self, adapter: str, home: Path, deadlines: Deadlines, python: str = sys.executable) -> None:
+    def __init__(self, adapter: str, home: Path, deadlines: Deadlines, launch: Launcher = spawn) -> None:
         self.adapter, self.deadlines, self.took = adapter, deadlines, 0.0
         self.secrets: tuple[str, ...] = ()
+        self._asked = 0
         self._output = home / "output.txt"
         ours, theirs = socket.socketpair()
         with theirs, self._prepared(home).open("ab") as output:
-            self._process = subprocess.Popen(
-                [python, "-m", "harness.worker", str(theirs.fileno()), adapter],
-                stdin=subprocess.DEVNULL,
-                stdout=output,
-                stderr=output,
-                pass_fds=(theirs.fileno(),),
-                env=_environment(home),
-                cwd=home,
-                start_new_session=True,
-            )
+            self._process = launch(adapter, theirs.fileno(), home, output.fileno())
         ours.setblocking(False)
         self._link, self._rest, self._poll = ours, bytearray(), select.poll()
         self._poll.register(ours, select.POLLIN)
@@ -133,7 +125,8 @@ class Child:
     def call(self, reply: TypeAdapter[Reply[T]], op: str, *args: Any, seconds: float) -> T | None:
         """Asks and waits. Raises MemoryFault; what does not fit `reply` is a breach."""
         deadline = time.monotonic() + seconds
-        request = json.dumps({"op": op, "args": [to_wire(arg) for arg in args]}).encode() + b"\n"
+        self._asked += 1
+        request = json.dumps({"n": self._asked, "op": op, "args": [to_wire(arg) for arg in args]}).encode() + b"\n"
         try:
             self._send(request, deadline)
             line = self._line(deadline)
@@ -145,6 +138,9 @@ class Child:
         if line is None:
             self.kill()
             raise self._fault("breach", op, f"answered with more than {REPLY_LIMIT} bytes; the process was killed")
+        if not line.startswith(b'{"n": %d,' % self._asked):
+            self.kill()
+            raise self._fault("breach", op, f"something else spoke on its channel: {line[:80]!r}; it was killed")
         try:
             answer = reply.validate_json(line)
         except ValidationError as error:
@@ -232,22 +228,6 @@ class Child:
 
     def __exit__(self, *_: object) -> None:
         self.exit()
-
-
-def _environment(home: Path) -> dict[str, str]:
-    """The same for every backend: no key, no proxy, no telemetry, one thread for each library that asks."""
-    kept = {name: os.environ[name] for name in ("PATH", "LANG", "LD_LIBRARY_PATH", "SYSTEMROOT") if name in os.environ}
-    return {
-        **kept,
-        "HOME": str(home),
-        "TMPDIR": str(home / "tmp"),
-        "PYTHONPATH": os.pathsep.join(paths.adapter_places()),
-        "PYTHONHASHSEED": "0",
-        "OMP_NUM_THREADS": "1",
-        "TOKENIZERS_PARALLELISM": "false",
-        "ANONYMIZED_TELEMETRY": "False",
-        "DO_NOT_TRACK": "1",
-    }
 
 
 class RemoteMemory:
@@ -340,9 +320,9 @@ class RemoteMemory:
         self._child.kill()
 
 
-def describe(adapter: str, home: Path, deadlines: Deadlines = Deadlines()) -> Description:
+def describe(adapter: str, home: Path, deadlines: Deadlines = Deadlines(), launch: Launcher = spawn) -> Description:
     """What an adapter says of itself, asked in a child of its own; its SDK is not imported."""
-    with Child(adapter, home, deadlines) as child:
+    with Child(adapter, home, deadlines, launch) as child:
         return _described(child)
 
 
@@ -353,9 +333,11 @@ def _described(child: Child) -> Description:
     return described
 
 
-def open_memory(adapter: str, space: Space, home: Path, deadlines: Deadlines = Deadlines()) -> RemoteMemory:
+def open_memory(
+    adapter: str, space: Space, home: Path, deadlines: Deadlines = Deadlines(), launch: Launcher = spawn
+) -> RemoteMemory:
     """A fresh process with the store at `space.root` open."""
-    child = Child(adapter, home, deadlines)
+    child = Child(adapter, home, deadlines, launch)
     child.secrets = tuple(value for key, value in space.settings.items() if value and SECRET.search(key))
     try:
         memory = RemoteMemory(child, _described(child))
@@ -366,9 +348,11 @@ def open_memory(adapter: str, space: Space, home: Path, deadlines: Deadlines = D
     return memory
 
 
-def storage(adapter: str, space: Space, home: Path, deadlines: Deadlines = Deadlines()) -> list[Layer]:
+def storage(
+    adapter: str, space: Space, home: Path, deadlines: Deadlines = Deadlines(), launch: Launcher = spawn
+) -> list[Layer]:
     """Where the adapter says that data may lie; asked without opening the store."""
-    with Child(adapter, home, deadlines) as child:
+    with Child(adapter, home, deadlines, launch) as child:
         return child.call(LAYERS, "storage", _wired(space), seconds=deadlines.call) or []
 
 

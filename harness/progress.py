@@ -55,7 +55,9 @@ def line(log: Log) -> str:
     """What a trial showed, for the console; read by the trusting policy."""
     trial = log.trial
     policy = f"{trial.write_policy}, noise {trial.noise}" if trial.backend else "no memory"
-    head = f"{trial.backend or 'cold':<13.13} {trial.scenario.rpartition('/')[2]:<20.20} {policy:<19}"
+    head = (
+        f"{(trial.backend or 'cold').rpartition(':')[2]:<13.13} {trial.scenario.rpartition('/')[2]:<20.20} {policy:<19}"
+    )
     if log.closed is None or log.closed.status != "complete":
         fault = log.closed.fault if log.closed else None
         why = f"{fault.kind} in {fault.op}: {fault.message}" if fault else "no closing event"

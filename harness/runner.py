@@ -22,8 +22,9 @@ from harness.events import Backend, Closed
 from harness.exchange import Host, Part, Tools
 from harness.folder import Folder, RunFile, commit
 from harness.hosts import ChildHost, GoldHost
+from harness.launch import Nursery
 from harness.log import Log, Writer, read
-from harness.model import Selection, Spec, Trial
+from harness.model import Selection, Spec, Trial, digest
 from harness.models import tokens
 from harness.models.cache import EmbeddingCache
 from harness.models.embedder import Embedder
@@ -72,9 +73,11 @@ def cast(selection: Selection, allowed: Iterable[str] = (), deadlines: Deadlines
     """
     players = {name: Player(*_gold(name)) for name in registry.ORACLES}
     unplayed = []
-    entries = [(spec, registry.find(spec)) for spec in selection.backends]
+    entries = {spec.label: (spec, registry.find(spec)) for spec in selection.backends}
+    if len(entries) < len({digest(spec) for spec in selection.backends}):
+        raise registry.RegistryError("two backends differ in a secret only, so that no row could tell them apart")
     with tempfile.TemporaryDirectory() as home:
-        for spec, entry in entries:
+        for spec, entry in entries.values():
             if entry.reference is None:
                 continue
             try:
@@ -136,10 +139,10 @@ class Run:
         self.listener.planned(len(parts), len(finished))
         cache = EmbeddingCache(self.cache / "embeddings.sqlite", embedder)
         try:
-            with Gateway(cache) as gateway:
+            with Gateway(cache) as gateway, Nursery(self.folder.work / "nursery") as nursery:
                 if any(part.trial.backend and players[part.trial.backend].entry.reference for part in todo):
                     cache.warm(_texts(todo))
-                self._all(todo, players, gateway)
+                self._all(todo, players, gateway, nursery)
         finally:
             cache.close()
             if not self.keep:
@@ -183,7 +186,7 @@ class Run:
 
     # --- playing -----------------------------------------------------------------------------------------------
 
-    def _all(self, parts: Sequence[Part], players: Mapping[str, Player], gateway: Gateway) -> None:
+    def _all(self, parts: Sequence[Part], players: Mapping[str, Player], gateway: Gateway, nursery: Nursery) -> None:
         """Side by side in `jobs` slots, in the order of the plan; the listener hears of each end as it comes."""
         workshop, stop = Workshop(), threading.Event()
         with ThreadPoolExecutor(self.jobs, thread_name_prefix="trial") as pool:
@@ -195,7 +198,7 @@ class Run:
                         part = waiting.pop(0)
                         self.listener.started(part.trial)
                         player = players[part.trial.backend] if part.trial.backend else None
-                        open_[pool.submit(self._one, part, player, gateway, workshop, stop)] = part.trial
+                        open_[pool.submit(self._one, part, player, gateway, nursery, workshop, stop)] = part.trial
                     done, _ = wait(open_, return_when=FIRST_COMPLETED)
                     for future in done:
                         del open_[future]
@@ -205,7 +208,13 @@ class Run:
                 raise
 
     def _one(
-        self, part: Part, player: Player | None, gateway: Gateway, workshop: Workshop, stop: threading.Event
+        self,
+        part: Part,
+        player: Player | None,
+        gateway: Gateway,
+        nursery: Nursery,
+        workshop: Workshop,
+        stop: threading.Event,
     ) -> Path:
         """Plays one trial into a log of its own; its store is removed afterwards."""
         path, space = self.folder.new_log(part.trial.id), self.folder.work / part.trial.id
@@ -223,7 +232,7 @@ class Run:
         meter = gateway.register(part.trial.id)
         try:
             with Writer(path) as log:
-                for event in engine.play(part, self._home(part, player, gateway.url, space), tools, meter):
+                for event in engine.play(part, self._home(part, player, gateway.url, nursery, space), tools, meter):
                     log.append(event)
                     if stop.is_set() and not isinstance(event, Closed):
                         break
@@ -233,7 +242,7 @@ class Run:
                 shutil.rmtree(space, ignore_errors=True)
         return path
 
-    def _home(self, part: Part, player: Player | None, url: str, folder: Path) -> Host | None:
+    def _home(self, part: Part, player: Player | None, url: str, nursery: Nursery, folder: Path) -> Host | None:
         if player is None:
             return None
         name, reference = player.entry.name, player.entry.reference
@@ -243,7 +252,7 @@ class Run:
             return GoldHost(player.backend, lambda: controls.GoldMemory(gold, classifier))
         root = folder / "store"
         space = Space(str(root), url, part.trial.id, Embedder.dims, part.trial.seed, dict(player.spec.settings))
-        return ChildHost(reference, player.backend, root, space, self.deadlines)
+        return ChildHost(reference, player.backend, root, space, self.deadlines, nursery.launch)
 
 
 def _texts(parts: Iterable[Part]) -> list[str]:

@@ -15,6 +15,7 @@ from harness.model import Model
 
 Slug = Annotated[str, StringConstraints(pattern=r"^[a-z0-9]+(-[a-z0-9]+)*$", max_length=60)]
 Line = Annotated[str, StringConstraints(min_length=1, max_length=1000, pattern=r"^[^\r\n]+$")]
+Command = Annotated[tuple[Annotated[str, StringConstraints(pattern=r"^[^\x00]*$")], ...], Field(min_length=1)]
 Stratum = Literal["identifier", "plain", "paraphrase"]
 STRATA: tuple[Stratum, ...] = ("identifier", "plain", "paraphrase")
 Kind = Literal[
@@ -158,7 +159,7 @@ class Decision(Model):
     id: Slug
     question: Line
     edits: tuple[Edit, ...] = Field(min_length=1)
-    check: tuple[str, ...] = Field(min_length=1)
+    check: Command
     options: tuple[Option, ...] = Field(min_length=2)
 
     def option(self, value: str | None) -> Option | None:
@@ -186,7 +187,7 @@ class Job(Model):
     goal: Line
     relevant: tuple[str, ...] = Field(min_length=1)
     decisions: tuple[Decision, ...] = Field(min_length=1, max_length=4)
-    run: tuple[tuple[str, ...], ...] = ()
+    run: tuple[Command, ...] = ()
 
 
 Step = Annotated[Learn | Remember | Forget | Probe | Job, Field(discriminator="do")]

@@ -2,6 +2,7 @@
 
 `python -m harness.worker FD module:Class`: reads one request a line from FD, answers one line. Ends when the line is
 cut, so that no child outlives its parent. What the adapter prints goes where the parent pointed stdout and stderr.
+With `--fork` it imports the adapter's SDK once and forks such a worker for each request (see harness/launch.py).
 """
 
 from __future__ import annotations
@@ -10,9 +11,11 @@ import ctypes
 import hashlib
 import importlib
 import json
+import os
 import signal
 import socket
 import sys
+import tempfile
 import time
 import traceback
 from collections.abc import Callable, Mapping
@@ -49,8 +52,8 @@ ARGUMENTS: dict[str, tuple[Callable[[Any], Any], ...]] = {
 class Worker:
     """One adapter and at most one open Memory."""
 
-    def __init__(self, adapter: Adapter) -> None:
-        self._adapter = adapter
+    def __init__(self, name: str) -> None:
+        self._adapter, self._module = load(name), name.partition(":")[0]
         self._memory: Memory | None = None
 
     def answer(self, op: str, args: list[Any]) -> Any:
@@ -77,8 +80,8 @@ class Worker:
 
     def _source(self) -> str:
         """sha256 of the adapter's own modules: a changed adapter is never taken for the one in a log."""
-        top = type(self._adapter).__module__.partition(".")[0]
-        files = sorted({m.__file__ for n, m in sys.modules.items() if n.partition(".")[0] == top and m.__file__})
+        tops = {name.partition(".")[0] for name in (type(self._adapter).__module__, self._module)}
+        files = sorted({m.__file__ for n, m in sys.modules.items() if n.partition(".")[0] in tops and m.__file__})
         return hashlib.sha256(b"".join(Path(file).read_bytes() for file in files)).hexdigest()
 
 
@@ -109,18 +112,66 @@ def main(descriptor: int, name: str) -> None:
         request = json.loads(line)
         start = time.perf_counter()
         try:
-            worker = worker or Worker(load(name))
+            worker = worker or Worker(name)
             reply = {"ok": to_wire(worker.answer(request["op"], request["args"]))}
         except BaseException as error:  # an adapter may raise anything, SystemExit included: it is its result
             reply = {"error": _error(error)}
-        took = round(time.perf_counter() - start, 6)
+        head = {"n": request["n"], "took": round(time.perf_counter() - start, 6)}
         try:
-            data = json.dumps({**reply, "took": took}, allow_nan=False).encode()
+            data = json.dumps({**head, **reply}, allow_nan=False).encode()
         except (TypeError, ValueError) as error:
-            data = json.dumps({"error": {**_error(error), "kind": "breach"}, "took": took}).encode()
+            data = json.dumps({**head, "error": {**_error(error), "kind": "breach"}}).encode()
         link.write(data + b"\n")
         link.flush()
 
 
+def nurse(descriptor: int, name: str) -> None:
+    """Imports what the adapter names, then forks a worker for each request; refuses once there is a second thread."""
+    _die_with_parent()
+    link = socket.socket(fileno=descriptor)
+    for module in load(name).imports:
+        importlib.import_module(module)
+    link.sendall(json.dumps({"ready": int(_alone())}).encode())
+    while True:
+        data, descriptors, _, _ = socket.recv_fds(link, 65536, 2)
+        if not data:
+            return None
+        request = json.loads(data)
+        answer: dict[str, int] | None
+        if "ended" in request:
+            _, status = os.waitpid(request["ended"], 0)
+            answer = {"code": os.waitstatus_to_exitcode(status)}
+        elif _alone():
+            if os.fork() == 0:
+                _born(request["env"], request["cwd"], descriptors[1])
+                link.sendall(json.dumps({"pid": os.getpid()}).encode())  # by the child: its group exists from here on
+                link.close()
+                sys.argv[1:] = [str(descriptors[0]), name]
+                return main(descriptors[0], name)
+            answer = None
+        else:
+            answer = {}
+        for each in descriptors:
+            os.close(each)
+        if answer is not None:
+            link.sendall(json.dumps(answer).encode())
+
+
+def _alone() -> bool:
+    return len(list(Path("/proc/self/task").iterdir())) == 1
+
+
+def _born(env: Mapping[str, str], cwd: str, output: int) -> None:
+    """A forked child becomes what a spawned one would be: its own session, home, output."""
+    os.setsid()
+    os.dup2(output, 1)
+    os.dup2(output, 2)
+    os.close(output)
+    os.chdir(cwd)
+    os.environ.update(env)
+    tempfile.tempdir = None  # an import may have asked for the parent's
+
+
 if __name__ == "__main__":
-    main(int(sys.argv[1]), sys.argv[2])
+    run = nurse if sys.argv[1] == "--fork" else main
+    run(int(sys.argv[-2]), sys.argv[-1])

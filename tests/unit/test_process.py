@@ -12,12 +12,14 @@ import time
 import venv
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 
 import pytest
 
 from harness import paths, process
 from harness.adapter import Hit, Item, Layer, Scope, Source, Space
+from harness.launch import Launcher, Nursery, spawn
 from harness.process import Child, Deadlines, MemoryFault, RemoteMemory
 from tests.faulty import ANSWERS
 
@@ -33,11 +35,23 @@ def space(tmp_path: Path) -> Space:
     return Space(str(tmp_path / "store"), "http://127.0.0.1:1/v1", "key", 384, 1)
 
 
+LAUNCH: list[Launcher] = [spawn]
+
+
+@pytest.fixture(autouse=True, params=["spawned", "forked"])
+def launched(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[None]:
+    """Every promise holds for both ways in which a child comes to be."""
+    with Nursery(tmp_path / "nursery") as nursery:
+        LAUNCH.append(nursery.launch if request.param == "forked" else spawn)
+        yield
+        LAUNCH.pop()
+
+
 @contextmanager
 def opened(name: str, space: Space, deadlines: Deadlines = PATIENT, **settings: str) -> Iterator[RemoteMemory]:
     reference = name if ":" in name else f"tests.faulty:{name}"
     space = Space(space.root, space.gateway, space.key, space.dims, space.seed, settings)
-    memory = process.open_memory(reference, space, Path(space.root).parent / "home", deadlines)
+    memory = process.open_memory(reference, space, Path(space.root).parent / "home", deadlines, LAUNCH[-1])
     try:
         yield memory
     finally:
@@ -270,7 +284,11 @@ def test_the_child_dies_when_its_parent_is_killed(space: Space) -> None:
         from harness.adapter import Scope, Space
         from harness.process import Deadlines, open_memory
         space = Space({space.root!r}, "", "", 0, 0)
-        memory = open_memory("tests.faulty:HangsInC", space, Path({space.root!r}).parent / "home", Deadlines())
+        from harness.launch import Nursery, spawn
+        launch = {"spawn" if LAUNCH[-1] is spawn else "Nursery(Path(space.root).parent).launch"}
+        memory = open_memory(
+            "tests.faulty:HangsInC", space, Path({space.root!r}).parent / "home", Deadlines(), launch
+        )
         print(memory._child.pid, flush=True)
         memory.recall("", Scope(), 1, "")
     """
@@ -361,7 +379,7 @@ def test_adapters_run_in_a_bare_environment(tmp_path: Path, space: Space) -> Non
     python = str(tmp_path / "bare" / "bin" / "python")
     missing = subprocess.run([python, "-c", "import pydantic"], capture_output=True, cwd=tmp_path, check=False)
     assert missing.returncode != 0
-    with Child("adapters.notes:Notes", tmp_path / "home", PATIENT, python=python) as child:
+    with Child("adapters.notes:Notes", tmp_path / "home", PATIENT, partial(spawn, python=python)) as child:
         description = child.call(process.DESCRIPTION, "describe", seconds=30)
         assert description is not None and description.name == "notes"
         child.call(process.NOTHING, "open", {**vars(space), "settings": {}, "service": None}, seconds=30)

@@ -1,0 +1,133 @@
+"""What a suite proves about itself before anybody believes a run of it: one row a scenario, one line a breach."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+
+from harness.model import READ_POLICIES
+from harness.selftest import playing, pooling, wording, working
+from harness.selftest.proof import Breach, Count, Told
+from harness.workshop import Workshop
+from tasks import loader
+
+__all__ = ["ENOUGH", "MISLED", "SOLVED", "Breach", "Count", "Report", "Row", "judge", "prove", "row"]
+
+SOLVED = 0.75
+"""The largest share of decisions that one read policy may solve from the full pool."""
+MISLED = 0.25
+"""The smallest share of decisions of which the newest entry must be wrong."""
+ENOUGH = 10
+"""Scenarios below which shares are printed, not judged: a few stories are no suite."""
+
+
+@dataclass(frozen=True)
+class Row:
+    """What was proven of one scenario."""
+
+    scenario: str
+    checks: Count
+    oracle: Count
+    stale: Count
+    none: Count
+    refusal: Count
+    texts: Count
+    names: Count
+    noise: Count
+    cold: Count
+    open_: pooling.Pool
+    """The full pool of a store that heeds no scopes."""
+    scoped: pooling.Pool
+    """The full pool of a store that keeps apart what holds elsewhere."""
+
+
+@dataclass(frozen=True)
+class Report:
+    """All rows, what must be mended, and what is worth knowing."""
+
+    rows: tuple[Row, ...]
+    breaches: tuple[Breach, ...]
+    notes: tuple[Breach, ...]
+    chance: pooling.Chance | None
+
+
+def prove(files: Sequence[Path], fixtures: Path, cache: Path, workers: int | None = None) -> Report:
+    """Proves the scenarios of these files, side by side."""
+    workshop, breaches, told = Workshop(), [], []
+    for file in files:
+        if problems := loader.validate(file, fixtures, cache):
+            breaches += [_broken(file, line) for line in problems]
+        else:
+            ((scenario, repo),) = loader.load([file], fixtures, cache)
+            told.append(Told(file, scenario, repo))
+    with ThreadPoolExecutor(workers or os.cpu_count() or 1, thread_name_prefix="proof") as pool:
+        rows = list(pool.map(lambda each: row(each, workshop), told))
+    drawn = next((found for each in told if (found := pooling.chance(each)) is not None), None)
+    for each in told:
+        breaches += each.breaches
+    breaches += judge(rows, drawn)
+    return Report(tuple(rows), tuple(breaches), tuple(note for each in told for note in each.notes), drawn)
+
+
+def _broken(file: Path, line: str) -> Breach:
+    key, _, reason = line.removeprefix(f"{file}: ").partition(": ")
+    return Breach(file, key, reason)
+
+
+def row(told: Told, workshop: Workshop) -> Row:
+    """All proofs of one scenario; what does not hold is added to its breaches."""
+    paper = playing.Paper()
+    cold = playing.play(told, None, workshop)
+    right = [end.outcome == "right" for end in cold.ends.get(None, {}).values()]
+    return Row(
+        told.scenario.id,
+        checks=working.checks(told, workshop),
+        oracle=playing.oracle(told, workshop),
+        stale=playing.stale_oracle(told, workshop),
+        none=playing.nothing(told, workshop, cold),
+        refusal=playing.nothing(told, workshop, cold, "refusal"),
+        texts=wording.texts(told),
+        names=wording.names(told),
+        noise=wording.quiet(told),
+        cold=Count(sum(right), len(right)),
+        open_=pooling.pool(told, paper, scoped=False),
+        scoped=pooling.pool(told, paper, scoped=True),
+    )
+
+
+def judge(rows: Sequence[Row], drawn: pooling.Chance | None) -> Iterator[Breach]:
+    """What must hold of the suite as a whole."""
+    if drawn is not None and not drawn.fair:
+        yield Breach(
+            "suite", "random", f"an answer was drawn {drawn.drawn} times; {drawn.k} of {drawn.n} by chance are "
+            f"{drawn.expected:.0%}",
+        )  # fmt: skip
+    if len(rows) < ENOUGH:
+        return
+    for name, pools in (("full pool", [each.open_ for each in rows]), ("scoped pool", [each.scoped for each in rows])):
+        for policy in READ_POLICIES:
+            solved = total(pool.solved[policy] for pool in pools)
+            if share(solved) > SOLVED:
+                yield Breach("suite", policy, f"solves {share(solved):.0%} of the decisions from the {name}; "
+                             f"at most {SOLVED:.0%} may be")  # fmt: skip
+        wrong = total(pool.newest_wrong for pool in pools)
+        if share(wrong) < MISLED:
+            yield Breach("suite", "newest", f"the newest entry of the {name} is wrong in {share(wrong):.0%} of the "
+                         f"decisions; at least {MISLED:.0%} are needed")  # fmt: skip
+    for key, what in (("head_misleads", "the source at HEAD misleads"), ("only_memory", "only memory knows")):
+        if not any(getattr(each.open_, key).hits for each in rows):
+            yield Breach("suite", key, f"there is no decision in which {what}")
+
+
+def total(counts: Iterable[Count]) -> Count:
+    """Cases of several counts, put together."""
+    pairs = list(counts)
+    return Count(sum(each.hits for each in pairs), sum(each.of for each in pairs))
+
+
+def share(count: Count) -> float:
+    """0 where there are no cases."""
+    return count.hits / count.of if count.of else 0.0

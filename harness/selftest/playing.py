@@ -1,0 +1,164 @@
+"""Stories as the controls play them: the bounds bound, knowing nothing changes nothing, no policy solves it all."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
+
+from harness import controls, engine, plan
+from harness.blobs import Blobs, unpack
+from harness.classify import Classifier
+from harness.events import FOUND, Check, Event, Recalled, Worked
+from harness.exchange import Host, Tools
+from harness.hosts import GoldHost
+from harness.model import DEFAULT_BUDGET, DEFAULT_K, READ_POLICIES, ReadPolicy, Trial
+from harness.models import tokens
+from harness.readers import scripted
+from harness.registry import ORACLES
+from harness.repo import Repo
+from harness.scenario import Decision, Job, Outcome, Session
+from harness.selftest.local import LocalHost
+from harness.selftest.proof import SEED, Count, Told
+from harness.workshop import Work, Workshop
+
+TAKEN_AT_WORD: tuple[ReadPolicy, ...] = ("trusting", "newest")
+"""The policies that look nothing up: with them, a bound must bound."""
+
+
+class Paper(Workshop):
+    """Believes every decision: each check prints the value that was chosen. Sound where the checks are proven."""
+
+    def do(self, repo: Repo, commit: str, job: Job, values: Mapping[str, str | None]) -> Work:
+        seen = (
+            Check(decision=each.id, command=each.check, exit=0, value=values.get(each.id), output="")
+            for each in job.decisions
+        )
+        return Work("", (), tuple(seen))
+
+
+class Taken(NamedTuple):
+    """How one decision ended: what was chosen, where it came from, and what the check saw of it."""
+
+    value: str | None
+    origin: str
+    outcome: Outcome
+
+
+Ends = Mapping[tuple[str, str], Taken]
+"""(job, decision) -> how it ended."""
+
+
+@dataclass(frozen=True)
+class Play:
+    """One trial as it was played: what was decided under each read policy (None: cold), and every recall."""
+
+    ends: Mapping[ReadPolicy | None, Ends]
+    recalled: Sequence[Recalled]
+    heard: frozenset[str]
+    """Every fact that some hit asserted."""
+
+
+def play(told: Told, backend: str | None, workshop: Workshop, k: int = DEFAULT_K, seed: int = SEED) -> Play:
+    """Plays a story without noise, by appending: a control with gold, an adapter in this process, or cold (None)."""
+    with tempfile.TemporaryDirectory(prefix="coldwarm-") as folder:
+        host = _host(told, backend, Path(folder) / "store", seed)
+        trial = Trial(
+            backend=backend, scenario=told.scenario.id, write_policy="append" if backend else None, noise=0, seed=seed,
+            reader=scripted.NAME, k=k, budget=DEFAULT_BUDGET,
+        )  # fmt: skip
+        part = plan.part(trial, told.scenario, told.repo, told.classifier, host.backend if host else None, "", "")
+        blobs = Blobs(Path(folder) / "blobs")
+        classifier = Classifier(told.scenario, part.canaries)
+        tools = Tools(told.repo, told.explorer, classifier, workshop, blobs, tokens.count)
+        return _seen(told, list(engine.play(part, host, tools)), blobs, classifier)
+
+
+def _host(told: Told, backend: str | None, root: Path, seed: int) -> Host | None:
+    if backend is None:
+        return None
+    if backend in ORACLES:
+        gold, classifier = controls.wanted(backend, told.scenario), told.classifier
+        return GoldHost(controls.described(backend), lambda: controls.GoldMemory(gold, classifier))
+    return LocalHost(backend, root, seed)
+
+
+def _seen(told: Told, events: Sequence[Event], blobs: Blobs, classifier: Classifier) -> Play:
+    jobs = {job.id: job for _, job in told.scenario.jobs()}
+    ends: dict[ReadPolicy | None, dict[tuple[str, str], Taken]] = {}
+    for event in events:
+        if isinstance(event, Worked):
+            checks = {check.decision: check for check in event.checks}
+            decisions = {decision.id: decision for decision in jobs[event.job].decisions}
+            for choice in event.choices:
+                check = checks[choice.decision]
+                outcome = decisions[choice.decision].seen(check.exit, check.value)
+                taken = Taken(choice.value, choice.origin, outcome)
+                ends.setdefault(event.read_policy, {})[event.job, choice.decision] = taken
+    recalled = [event for event in events if isinstance(event, Recalled)]
+    hits = (hit for event in recalled for hit in unpack(blobs, FOUND, event.found).hits)
+    return Play(ends, recalled, frozenset(name for hit in hits for name in classifier.read(hit.text).asserted))
+
+
+def decisions(told: Told) -> Iterator[tuple[Session, Job, Decision]]:
+    for session, job in told.scenario.jobs():
+        for decision in job.decisions:
+            yield session, job, decision
+
+
+# --- the bounds ------------------------------------------------------------------------------------------------------
+
+
+def oracle(told: Told, workshop: Workshop) -> Count:
+    """Decisions that are right with only the gold in memory. A verifying reader may be misled: that is noted."""
+    return _bound(told, play(told, "oracle", workshop), "oracle", "right", list(decisions(told)))
+
+
+def stale_oracle(told: Told, workshop: Workshop) -> Count:
+    """Decisions with a stale option that are stale with only superseded facts in memory."""
+    able = [each for each in decisions(told) if any(option.verdict == "stale" for option in each[2].options)]
+    return _bound(told, play(told, "stale_oracle", workshop), "stale_oracle", "stale", able)
+
+
+def _bound(
+    told: Told, played: Play, name: str, wanted: Outcome, cases: Sequence[tuple[Session, Job, Decision]]
+) -> Count:
+    good = 0
+    for _, job, decision in cases:
+        seen = {policy: played.ends[policy][job.id, decision.id] for policy in READ_POLICIES}
+        key = f"jobs.{job.id}.{decision.id}"
+        wrong = [policy for policy in TAKEN_AT_WORD if seen[policy].outcome != wanted]
+        if wrong:
+            end = seen[wrong[0]]
+            told.breach(key, f"{name}, {' and '.join(wrong)}: {_ended(end)}, not {wanted}")
+        elif seen["verifying"].outcome != wanted:
+            told.note(key, f"{name}, verifying: {_ended(seen['verifying'])}")
+        good += not wrong
+    return Count(good, len(cases))
+
+
+def _ended(taken: Taken) -> str:
+    return f"{taken.outcome} from {taken.origin}"
+
+
+def nothing(told: Told, workshop: Workshop, cold: Play, backend: str = "none") -> Count:
+    """Decisions that a memory without knowledge leaves as the cold arm takes them, under every read policy."""
+    played, cases, good = play(told, backend, workshop), list(decisions(told)), 0
+    for _, job, decision in cases:
+        before, after = (
+            cold.ends[None][job.id, decision.id],
+            {policy: played.ends[policy][job.id, decision.id] for policy in READ_POLICIES},
+        )
+        other = [policy for policy in READ_POLICIES if after[policy] != before]
+        if other:
+            end = after[other[0]]
+            told.breach(
+                f"jobs.{job.id}.{decision.id}",
+                f"{backend}, {other[0]}: {_ended(end)}, but cold {_ended(before)}",
+            )
+        good += not other
+    for name in sorted(played.heard):
+        told.breach(f"facts.{name}", f"{backend} asserts it")
+    return Count(good, len(cases))

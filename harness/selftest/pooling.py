@@ -1,0 +1,114 @@
+"""What the whole pool is worth: no read policy may solve the stories from it, and it must mislead often enough."""
+
+from __future__ import annotations
+
+import math
+import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from harness.adapter import Item, Space
+from harness.model import DEFAULT_K, READ_POLICIES, ReadPolicy
+from harness.scenario import Decision, Session
+from harness.selftest.local import adapter
+from harness.selftest.playing import decisions, play
+from harness.selftest.proof import Count, Told
+from harness.workshop import Workshop
+
+ALL = 10_000
+"""More hits than any story has memories: the full pool."""
+ORDERS = (1, 2, 3)
+"""Seeds of the order in which a trusting reader meets the pool."""
+DRAWS = 200
+
+
+@dataclass(frozen=True)
+class Pool:
+    """What everything that the story wrote so far is worth to each reader, and where it or the repository misleads."""
+
+    solved: Mapping[ReadPolicy, Count]
+    """Decisions that end right, by read policy, in several drawn orders."""
+    newest_wrong: Count
+    """Decisions of which the newest entry that asserts an option asserts a wrong one."""
+    head_misleads: Count
+    """Decisions of which a stale option's cited line still stands at HEAD."""
+    only_memory: Count
+    """Decisions of which no line at HEAD is cited for the right option."""
+    large: Count
+    """Probes at which more memories are stored than are asked for."""
+
+
+def pool(told: Told, workshop: Workshop, scoped: bool) -> Pool:
+    """Reads the whole pool with each policy; `scoped`: what holds elsewhere is kept apart, as a good store would."""
+    backend = "random" if scoped else "full_context"
+    plays = [play(told, backend, workshop, ALL, seed) for seed in ORDERS]
+    cases = list(decisions(told))
+    ends = {policy: [each.ends[policy] for each in plays] for policy in READ_POLICIES}
+    solved = {
+        policy: Count(sum(end.outcome == "right" for one in drawn for end in one.values()), len(cases) * len(ORDERS))
+        for policy, drawn in ends.items()
+    }
+    newest = plays[0].ends["newest"].values()
+    probes = [event for event in plays[0].recalled if event.purpose == "probe"]
+    return Pool(
+        solved,
+        Count(sum(end.origin == "memory" and end.outcome in ("stale", "lure") for end in newest), len(cases)),
+        Count(sum(_misleads(told, session, decision) for session, _, decision in cases), len(cases)),
+        Count(sum(not _stands(told, session, decision.right.fact) for session, _, decision in cases), len(cases)),
+        Count(sum(event.pool > DEFAULT_K for event in probes), len(probes)),
+    )
+
+
+def _misleads(told: Told, session: Session, decision: Decision) -> bool:
+    return any(option.verdict == "stale" and _stands(told, session, option.fact) for option in decision.options)
+
+
+def _stands(told: Told, session: Session, name: str) -> bool:
+    """Whether the cited line of a fact is still in the repository at a session's commit."""
+    source = told.scenario.by_id[name].source
+    if source is None or source.commit is None or source.path is None or source.line is None:
+        return False
+    state = told.repo.trace(source.commit, source.path, source.line, session.commit).state
+    return state in ("same", "moved", "renamed")
+
+
+# --- chance ----------------------------------------------------------------------------------------------------------
+
+
+class Chance(NamedTuple):
+    """How often drawn memories held an answer, and how often k of N do by the hypergeometric law."""
+
+    drawn: Count
+    expected: float
+    k: int
+    n: int
+
+    @property
+    def fair(self) -> bool:
+        """Within three standard errors."""
+        error = math.sqrt(self.expected * (1 - self.expected) / self.drawn.of)
+        return abs(self.drawn.hits / self.drawn.of - self.expected) <= 3 * error
+
+
+def chance(told: Told, backend: str = "random", k: int = DEFAULT_K) -> Chance | None:
+    """Draws for the story's first question that has an answer among at least 2k memories; None: it has none."""
+    items = [Item(fact.plain.text, told.scenario.home(fact), fact.since.isoformat(), fact.type)
+             for fact in told.scenario.facts]  # fmt: skip
+    made = adapter(backend)
+    with tempfile.TemporaryDirectory(prefix="coldwarm-") as root:
+        made.open(Space(root, "", "", 0, 0)).remember(items)
+        for session, probe in told.scenario.probes():
+            place, at, query = told.scenario.place(session), session.at.isoformat(), probe.ask.phrasings()[0][1]
+
+            def recalled(seed: int, k: int) -> list[bool]:
+                hits = made.open(Space(root, "", "", 0, seed)).recall(query, place, k, at)  # noqa: B023  called here
+                gold = set(probe.gold)  # noqa: B023
+                return [bool(gold & told.classifier.read(hit.text).asserted) for hit in hits]
+
+            whole = recalled(0, ALL)
+            n, g = len(whole), sum(whole)
+            if g and n >= 2 * k:
+                hits = sum(any(recalled(seed, k)) for seed in range(1, DRAWS + 1))
+                return Chance(Count(hits, DRAWS), 1 - math.comb(n - g, k) / math.comb(n, k), k, n)
+    return None

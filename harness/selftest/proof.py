@@ -1,0 +1,69 @@
+"""What the proofs of the suite share: a story with its tools, and the ways to say what was found."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import NamedTuple
+
+from harness.classify import Classifier
+from harness.engine import canaries
+from harness.readers.explore import Explorer
+from harness.repo import Repo
+from harness.scenario import Scenario
+
+SEED = 1
+"""Of canaries and drawn orders. A proof says the same each time."""
+
+
+class Count(NamedTuple):
+    """Cases for which something held, of all cases."""
+
+    hits: int
+    of: int
+
+    def __str__(self) -> str:
+        return f"{self.hits}/{self.of}"
+
+
+@dataclass(frozen=True)
+class Breach:
+    """Something that a suite must not do: which file, which key of it, and why."""
+
+    file: Path | str
+    key: str
+    reason: str
+
+    def __str__(self) -> str:
+        return f"{self.file}: {self.key}: {self.reason}"
+
+
+@dataclass
+class Told:
+    """One resolved scenario with what its proofs share, and what they found."""
+
+    file: Path
+    scenario: Scenario
+    repo: Repo
+    breaches: list[Breach] = field(default_factory=list)
+    notes: list[Breach] = field(default_factory=list)
+    """What a reader of the table should know, and no author must change."""
+
+    @cached_property
+    def canaries(self) -> dict[str, str]:
+        return canaries(self.scenario, SEED)
+
+    @cached_property
+    def classifier(self) -> Classifier:
+        return Classifier(self.scenario, self.canaries)
+
+    @cached_property
+    def explorer(self) -> Explorer:
+        return Explorer(self.repo)
+
+    def breach(self, key: str, reason: str) -> None:
+        self.breaches.append(Breach(self.file, key, reason))
+
+    def note(self, key: str, reason: str) -> None:
+        self.notes.append(Breach(self.file, key, reason))

@@ -1,0 +1,101 @@
+"""The selftest on the terminal: one row a scenario in 100 columns, then what holds of the suite, then what does not."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterator
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from harness.model import DEFAULT_K, READ_POLICIES
+from harness.report.words import visible
+from harness.selftest import ENOUGH, MISLED, SOLVED, Count, Report, Row, share, total
+from harness.selftest.pooling import Pool
+
+HEADS = (
+    "checks", "oracle", "stale\noracle", "none,\nrefusal", "texts\nread", "silent", "pool\n> k", "cold",
+    "trust-\ning", "new-\nest", "veri-\nfying", "misled\nn h m",
+)  # fmt: skip
+
+
+def show(report: Report, out: Console) -> None:
+    """Prints what was proven. Everything is `Text`, so no text of a scenario is taken for markup."""
+    out.print(_table(report), soft_wrap=False)
+    for line in ["", *_suite(report), *(["", "worth knowing"] if report.notes else []), *map(str, report.notes)]:
+        for part in textwrap.wrap(visible(line), max(out.width, 80), subsequent_indent="  ") or [""]:
+            out.print(Text(part), soft_wrap=True)
+
+
+def _table(report: Report) -> Table:
+    table = Table(box=None, padding=(0, 1, 0, 0), pad_edge=False)
+    table.add_column("scenario", no_wrap=True)
+    for head in HEADS:
+        table.add_column(head, justify="right", no_wrap=True)
+    kind = ""
+    for row in report.rows:
+        own, _, name = row.scenario.partition("/")
+        if own != kind:
+            kind = own
+            table.add_row(Text(visible(kind), style="bold"))
+        table.add_row(Text(f"  {visible(name, 26)}"), *_cells(row))
+    return table
+
+
+def _cells(row: Row) -> Iterator[Text]:
+    silent = total([row.names, row.noise])
+    for count in (row.checks, row.oracle, row.stale, total([row.none, row.refusal]), row.texts, silent):
+        yield _proven(count)
+    yield Text(str(row.open_.large))
+    yield Text(str(row.cold))
+    for policy in READ_POLICIES:
+        yield Text(f"{share(row.open_.solved[policy]):.0%}")
+    misled = (row.open_.newest_wrong, row.open_.head_misleads, row.open_.only_memory)
+    yield Text(" ".join(str(count.hits) for count in misled))
+
+
+def _proven(count: Count) -> Text:
+    """A count alone is good; with what is missing beside it, it is not."""
+    return Text(str(count.of)) if count.hits == count.of else Text(str(count), style="bold red")
+
+
+EXPLAINED = """checks: nothing before the job, the right value after it, the wrong value for each single wrong option;
+silent: noise texts and file names that tell nothing; trusting, newest, verifying: what they solve from the full pool;
+misled: decisions in which the newest entry is wrong (n), the source at HEAD misleads (h), only memory knows (m)"""
+
+
+def _suite(report: Report) -> list[str]:
+    rows = report.rows
+    judged = "" if len(rows) >= ENOUGH else f" (not judged below {ENOUGH} scenarios)"
+    pools = {
+        "scopes unheeded": [row.open_ for row in rows],
+        "scopes heeded": [row.scoped for row in rows],
+    }
+    lines = [" ".join(EXPLAINED.split()), ""]
+    for name, each in pools.items():
+        wrong = total(pool.newest_wrong for pool in each)
+        lines.append(f"full pool, {name}: {_solved(each)}; at most {SOLVED:.0%} may be{judged}")
+        lines.append(f"  newest entry wrong: {_shared(wrong)}; at least {MISLED:.0%} must be{judged}")
+    head, told, large = (
+        total(getattr(row.open_, key) for row in rows) for key in ("head_misleads", "only_memory", "large")
+    )
+    cold = total(row.cold for row in rows)
+    lines.append(f"HEAD misleads: {_shared(head)}; only memory knows: {_shared(told)}; cold is right: {_shared(cold)}")
+    lines.append(f"more than k = {DEFAULT_K} memories stored: {_shared(large)} of the questions of probes")
+    if report.chance is not None:
+        drawn, expected, k, n = report.chance
+        lines.append(
+            f"random: an answer in {drawn} draws of {k} out of {n}; expected by chance {expected * drawn.of:.0f}"
+        )
+    lines.append(f"refusal: {total(row.refusal for row in rows)} decisions end as without a memory")
+    return lines
+
+
+def _solved(pools: list[Pool]) -> str:
+    shares = (f"{policy} solves {share(total(p.solved[policy] for p in pools)):.0%}" for policy in READ_POLICIES)
+    return ", ".join(shares)
+
+
+def _shared(count: Count) -> str:
+    return f"{count} ({share(count):.0%})"

@@ -1,0 +1,93 @@
+"""Words that tell what they are meant to tell: by the rules alone, and nowhere else."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import PurePosixPath
+
+from harness import noise
+from harness.adapter import applies
+from harness.classify import Reading, find, normalise
+from harness.scenario import CANARY, Remember, Text
+from harness.selftest.proof import Count, Told
+
+NOISE, SEEDS = 300, (1, 2, 3)
+
+
+def texts(told: Told) -> Count:
+    """How many authored texts the rules read as annotated, as if the harness had not written them."""
+    found = [_read(told, key, text) for key, text in _authored(told)]
+    return Count(sum(found), len(found))
+
+
+def _authored(told: Told) -> Iterator[tuple[str, Text]]:
+    """Every text with its key; canaries stand where a trial has them."""
+    for fact in told.scenario.facts:
+        names = ("identifier", "plain", "paraphrase", *(f"rewrites.{at}" for at in range(len(fact.rewrites))))
+        for name, text in zip(names, fact.own_texts(), strict=True):
+            filled = text.text.replace(CANARY, told.canaries.get(fact.id, CANARY))
+            yield f"facts.{fact.id}.{name}", text.model_copy(update={"text": filled})
+    for session, step in told.scenario.steps():
+        for at, text in enumerate(step.texts if isinstance(step, Remember) else ()):
+            yield f"sessions.{session.id}.remember.{at}", text
+
+
+def _read(told: Told, key: str, text: Text) -> bool:
+    meant, seen = Reading.annotated([text]), told.classifier.by_rules(text.text)
+    wrong = [
+        f"{word} {', '.join(sorted(said)) or 'nothing'}, annotated {', '.join(sorted(wanted)) or 'nothing'}"
+        for word, said, wanted in (
+            ("asserts", seen.asserted, meant.asserted),
+            ("denies", seen.denied, meant.denied),
+            ("mentions", seen.mentioned, meant.mentioned),
+        )
+        if said != wanted
+    ]
+    if seen.unclear:
+        wrong.append("is unclear")
+    if wrong:
+        told.breach(key, f"by the rules '{text.text}' {'; '.join(wrong)}")
+    return not wrong
+
+
+def names(told: Told) -> Count:
+    """How many facts no name of a tracked file gives away: the name would tell whoever lists the files.
+
+    A fact whose cited line is in the repository may name a file; one that was only told may not.
+    """
+    commits = dict.fromkeys(session.commit for session, _ in told.scenario.jobs())
+    paths = sorted({path for commit in commits for path in told.repo.files(commit)})
+    words = {path: _words(path) for path in paths}
+    secret = [fact for fact in told.scenario.facts if fact.source is None and not fact.erasable]
+    good = 0
+    for fact in secret:
+        forms = [[normalise(form) for form in part] for part in fact.forms]
+        telling = next(
+            (p for p in paths if all(any(find(w, form) for w in words[p] for form in part) for part in forms)), None
+        )
+        if telling is not None:
+            told.breach(f"facts.{fact.id}.forms", f"the name of the tracked file '{telling}' tells a told-only fact")
+        good += telling is None
+    return Count(good, len(secret))
+
+
+def _words(path: str) -> list[str]:
+    """A path in normal form, whole and in its parts, with and without their suffixes."""
+    place = PurePosixPath(normalise(path))
+    return [str(place), str(place.with_suffix("")), *place.parts, *(PurePosixPath(part).stem for part in place.parts)]
+
+
+def quiet(told: Told) -> Count:
+    """How many noise texts, of those that hold where the story plays, say nothing of its facts."""
+    said = heard = 0
+    places = {told.scenario.place(session) for session in told.scenario.sessions}
+    for seed in SEEDS:
+        for each in noise.generate(told.scenario, told.classifier, NOISE, seed):
+            if not any(applies(each.item.scope, place) for place in places):
+                continue
+            said += 1
+            reading = told.classifier.by_rules(each.item.text)
+            if reading.asserted or reading.denied or reading.mentioned or reading.partial:
+                heard += 1
+                told.breach("noise", f"seed {seed}: '{each.item.text}' speaks of a fact")
+    return Count(said - heard, said)
