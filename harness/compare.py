@@ -55,6 +55,7 @@ def results(folder: Folder) -> Results:
             dirty=file.dirty,
             command=file.command,
             conditions=conditions,
+            suite=file.suite,
             logs=hashlib.sha256(names.encode()).hexdigest(),
             unplayed=file.unplayed,
             problems=tuple(problems),

@@ -14,7 +14,7 @@ from harness import paths
 from harness.blobs import Blobs
 from harness.log import Log, LogError, Unbegun, read
 from harness.model import Model, Selection, Trial, digest
-from harness.results import Unplayed
+from harness.results import Suite, Unplayed
 
 ATTEMPT = re.compile(r"^(?P<trial>.+)\.(?P<number>\d+)\.jsonl$")
 
@@ -24,7 +24,10 @@ class FolderError(Exception):
 
 
 class RunFile(Model):
-    """`run.json`: what was asked for, by which coldwarm, and what that means in trials. Holds no secrets."""
+    """`run.json`: what was asked for, by which coldwarm, and what that means in trials. Holds no secrets.
+
+    suite: None in a run of a version that named none.
+    """
 
     id: str
     version: str
@@ -32,6 +35,7 @@ class RunFile(Model):
     dirty: bool | None
     command: str
     selection: Selection
+    suite: Suite | None = None
     embedder: str
     tokens: str
     trials: tuple[Trial, ...]

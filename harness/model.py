@@ -15,6 +15,7 @@ WritePolicy = Literal["append", "curated"]
 ReadPolicy = Literal["trusting", "newest", "verifying"]
 READ_POLICIES: tuple[ReadPolicy, ...] = ("trusting", "newest", "verifying")
 Arm = Literal["cold", "warm"]
+Split = Literal["all", "dev", "held"]
 SECRET = re.compile(r"key|token|secret|password|credential", re.IGNORECASE)
 
 
@@ -56,6 +57,7 @@ class Selection(Model):
 
     backends: tuple[Spec, ...]
     scenarios: tuple[str, ...] = ()
+    split: Split = "all"
     writes: tuple[WritePolicy, ...] = ("append", "curated")
     noise: tuple[int, ...] = DEFAULT_NOISE
     seeds: tuple[int, ...] = (1,)

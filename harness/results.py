@@ -9,7 +9,7 @@ from pydantic import Field
 
 from harness.adapter import Scope
 from harness.events import Backend
-from harness.model import Arm, Definition, Interval, Measure, Model, ReadPolicy, WritePolicy
+from harness.model import Arm, Definition, Interval, Measure, Model, ReadPolicy, Split, WritePolicy
 from harness.scenario import Kind
 
 Status = Literal["complete", "failed", "unsupported", "incomplete", "not-run"]
@@ -135,6 +135,18 @@ class Story(Model):
     decisions: int
 
 
+class Suite(Model):
+    """Which scenarios were asked for. digest: over the digests of the scenarios played, their commits included.
+
+    version: of the suite that comes with coldwarm, else `private`. held: those played that are of the held split.
+    """
+
+    version: str
+    digest: str
+    split: Split
+    held: tuple[str, ...] = ()
+
+
 class Run(Model):
     """Identity of a run. `logs` digests every log that was scored."""
 
@@ -144,6 +156,7 @@ class Run(Model):
     dirty: bool | None
     command: str
     conditions: Conditions
+    suite: Suite | None = None
     logs: str
     unplayed: tuple[Unplayed, ...] = ()
     problems: tuple[str, ...] = ()

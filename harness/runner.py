@@ -32,7 +32,7 @@ from harness.models.gateway import Gateway
 from harness.process import Deadlines, MemoryFault
 from harness.readers.explore import Explorer
 from harness.repo import Repo
-from harness.results import Unplayed
+from harness.results import Suite, Unplayed
 from harness.scenario import Scenario
 from harness.workshop import Workshop
 
@@ -109,7 +109,7 @@ class Stage:
 
 @dataclass
 class Run:
-    """Plays a selection into a folder. `only`: trial ids begin so; `keep`: stores stay below the folder."""
+    """Plays a selection into a folder. `only`: trial ids begin so; `keep`: stores stay below the folder; `suite`: who the stories are."""
 
     folder: Folder
     selection: Selection
@@ -122,6 +122,7 @@ class Run:
     deadlines: Deadlines = DEADLINES
     only: tuple[str, ...] = ()
     keep: bool = False
+    suite: Suite | None = None
 
     def play(self) -> RunFile:
         """Plays every trial that has no closed log of equal digest yet, and says what was asked for."""
@@ -159,6 +160,7 @@ class Run:
             dirty=dirty,
             command=self.command,
             selection=self.selection.model_copy(update={"backends": shown}),
+            suite=self.suite,
             embedder=f"{embedder.name} {embedder.digest[:12]}",
             tokens=tokens.ENCODING,
             trials=trials,

@@ -1,0 +1,55 @@
+"""A new scenario that holds from its first line on: two facts that were only told, one question, one job."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import get_args
+
+from harness import series
+from harness.repo import FixtureError, build
+from harness.scenario import Kind
+from tasks.loader import ScenarioError
+
+NAME = re.compile(r"([a-z-]+)/([a-z0-9]+(?:-[a-z0-9]+)*)")
+TEMPLATE = Path(__file__).with_name("skeleton.toml")
+
+
+def write(name: str, tasks: Path, fixtures: Path, fixture: str, cache: Path) -> Path:
+    """Writes `<tasks>/<kind>/<name>.toml` on the newest commit of a fixture's main, and says where.
+
+    Raises ScenarioError, one line, for a name that is none, a fixture that is not there, or a file that is.
+    """
+    kinds = get_args(Kind)
+    match = NAME.fullmatch(name)
+    if match is None or match[1] not in kinds:
+        raise ScenarioError(f"{name}: scenario: must be KIND/NAME, of lower-case words; kinds are {', '.join(kinds)}")
+    file = tasks / match[1] / f"{match[2]}.toml"
+    if file.exists():
+        raise ScenarioError(f"{file}: file: is there already; choose another name")
+    if not (fixtures / fixture).is_dir():
+        there = ", ".join(sorted(path.name for path in fixtures.glob("*/"))) or "none"
+        raise ScenarioError(f"{file}: fixture: unknown '{fixture}'; there are {there} in {fixtures}")
+    try:
+        repo = build(fixtures / fixture, cache)
+        number = series.read(fixtures / fixture)[0].numbers[-1]
+    except FixtureError as error:
+        raise ScenarioError(f"{file}: fixture: {error}") from None
+    known = repo.files(repo.resolve(number))
+    text = TEMPLATE.read_text("utf-8")
+    for word, value in {
+        "KIND": match[1],
+        "TITLE": match[2].replace("-", " ").capitalize(),
+        "FIXTURE": fixture,
+        "COMMIT": number,
+        "RELEVANT": "README.md" if "README.md" in known else min(known),
+    }.items():
+        text = text.replace(f'"<{word}>"', json.dumps(value))
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        with file.open("x", encoding="utf-8") as stream:
+            stream.write(text)
+    except OSError as error:
+        raise ScenarioError(f"{file}: file: cannot be written: {error.strerror}") from None
+    return file

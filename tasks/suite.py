@@ -1,0 +1,58 @@
+"""What the suite is: its version, the digest of its content, and which scenarios are held back."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from harness import paths
+from harness.model import Split, digest
+from harness.results import Suite
+from harness.scenario import Scenario
+
+SUITE_VERSION = "1"
+"""Of the scenarios beside this file; raised with any change that changes their digest."""
+PRIVATE = "private"
+"""The version of every other folder of scenarios."""
+HELD = 3
+"""One in so many scenarios of a kind is held, and at least one."""
+
+
+def name(file: Path) -> str:
+    """The id of a scenario file: its folder, which is its kind, and its name."""
+    return f"{file.absolute().parent.name}/{file.stem}"
+
+
+def held(ids: Iterable[str]) -> frozenset[str]:
+    """The held ones of a suite: of each kind the third whose ids have the smallest digests, and at least one.
+
+    Decided by ids alone, so that neither an edit nor a scenario of another kind moves one to the other split.
+    """
+    kinds: dict[str, set[str]] = {}
+    for each in ids:
+        kinds.setdefault(each.partition("/")[0], set()).add(each)
+    return frozenset(
+        each for own in kinds.values() for each in sorted(own, key=_place)[: max(1, len(own) // HELD)]
+    )  # fmt: skip
+
+
+def _place(each: str) -> str:
+    return hashlib.sha256(each.encode()).hexdigest()
+
+
+def of_split(files: Sequence[Path], suite: Iterable[Path], split: Split) -> list[Path]:
+    """Those of some files that are in a split of the whole suite, of which they may be a part."""
+    back = held(name(file) for file in (*suite, *files))
+    return [file for file in files if split == "all" or (name(file) in back) == (split == "held")]
+
+
+def identity(scenarios: Sequence[Scenario], tasks: Path, suite: Iterable[Path], split: Split) -> Suite:
+    """Which scenarios a run plays: equal digests, equal content of each, its commits included."""
+    ids = [scenario.id for scenario in scenarios]
+    return Suite(
+        version=SUITE_VERSION if tasks.resolve() == paths.TASKS.resolve() else PRIVATE,
+        digest=digest({scenario.id: digest(scenario) for scenario in scenarios}),
+        split=split,
+        held=tuple(sorted(held([*map(name, suite), *ids]).intersection(ids))),
+    )
