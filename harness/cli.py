@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import click
 
 from harness import paths
-from harness.model import DEFAULT_BACKENDS, DEFAULT_BUDGET, DEFAULT_K, DEFAULT_NOISE, SECRET, Selection
+from harness.model import DEFAULT_BACKENDS, DEFAULT_BUDGET, DEFAULT_K, DEFAULT_NOISE, SECRET, Selection, Split
 
 if TYPE_CHECKING:
     from harness.folder import Folder
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 GOOD, FAILED, BAD, COULD_NOT_RUN = 0, 1, 2, 3
 FOLDER = click.Path(path_type=Path)
+SPLIT = click.Choice(["all", "dev", "held"])
 
 
 def main() -> None:
@@ -74,6 +75,7 @@ def _out(command: Callable[..., Any]) -> Callable[..., Any]:
 @commands.command()
 @click.option("--backend", "-b", "backends", multiple=True, help="NAME, NAME,key=value or module:Class; repeatable.")
 @click.option("--scenario", "-s", "scenarios", multiple=True, help="Id, kind or file name; repeatable. Default: all.")
+@click.option("--split", type=SPLIT, default="all", show_default=True, help="Of each kind, a part is held back.")
 @click.option("--noise", "-n", type=click.IntRange(0, 100_000), multiple=True, default=DEFAULT_NOISE, show_default=True)
 @click.option("--write", type=click.Choice(["append", "curated"]), multiple=True, default=("append", "curated"))
 @click.option("--seed", type=int, multiple=True, default=(1,), show_default=True)
@@ -89,6 +91,7 @@ def _out(command: Callable[..., Any]) -> Callable[..., Any]:
 def run(
     backends: tuple[str, ...],
     scenarios: tuple[str, ...],
+    split: Any,
     noise: tuple[int, ...],
     write: tuple[Any, ...],
     seed: tuple[int, ...],
@@ -108,16 +111,17 @@ def run(
     from harness.folder import Folder, FolderError
     from harness.models.embedder import EmbedderError
     from harness.progress import Lines
+    from tasks import suite
 
     try:
         folder = Folder.open(resume) if resume else None
         selection = (
             _resumed(folder.read().selection, backends)
             if folder
-            else _selection(backends, scenarios, noise, write, seed, k, budget)
+            else _selection(backends, scenarios, split, noise, write, seed, k, budget)
         )
         cast = runner.cast(selection, allow)
-        stories = _stories(tasks, fixtures, selection.scenarios)
+        stories = _stories(tasks, fixtures, selection.scenarios, selection.split)
         folder = folder or Folder.create(out)
     except (FolderError, registry.RegistryError) as error:
         _stop(error)
@@ -126,6 +130,7 @@ def run(
     played = runner.Run(
         folder, selection, cast, command, stories, paths.cache_root(), listener,
         jobs=jobs, only=only, keep=keep,
+        suite=suite.identity([story for story, _ in stories], tasks, selection.split),
     )  # fmt: skip
     try:
         played.play()
@@ -141,6 +146,7 @@ def run(
 def _selection(
     backends: tuple[str, ...],
     scenarios: tuple[str, ...],
+    split: Split,
     noise: tuple[int, ...],
     write: tuple[Any, ...],
     seed: tuple[int, ...],
@@ -150,7 +156,9 @@ def _selection(
     from harness import registry
 
     specs = tuple(registry.parse(text) for text in backends or DEFAULT_BACKENDS)
-    return Selection(backends=specs, scenarios=scenarios, noise=noise, writes=write, seeds=seed, k=k, budget=budget)
+    return Selection(
+        backends=specs, scenarios=scenarios, split=split, noise=noise, writes=write, seeds=seed, k=k, budget=budget
+    )
 
 
 def _resumed(selection: Selection, backends: tuple[str, ...]) -> Selection:
@@ -165,12 +173,13 @@ def _resumed(selection: Selection, backends: tuple[str, ...]) -> Selection:
     return selection.model_copy(update={"backends": specs})
 
 
-def _stories(tasks: Path, fixtures: Path, names: tuple[str, ...]) -> list[tuple[Scenario, Repo]]:
+def _stories(tasks: Path, fixtures: Path, names: tuple[str, ...], split: Split) -> list[tuple[Scenario, Repo]]:
     from harness.repo import FixtureError
-    from tasks import loader
+    from tasks import loader, suite
 
     try:
-        return loader.load(loader.find(tasks, names), fixtures, paths.cache_root())
+        files = suite.of_split(loader.find(tasks, names), tasks, split)
+        return loader.load(files, fixtures, paths.cache_root())
     except (loader.ScenarioError, FixtureError) as error:
         _stop(error)
 
@@ -252,25 +261,104 @@ def _opened(folder: Path) -> Folder:
 
 
 @commands.command(name="list")
+@click.option("--split", type=SPLIT, default="all", show_default=True, help="Of each kind, a part is held back.")
 @_suite
-def list_(tasks: Path, fixtures: Path) -> None:
-    """Show the scenarios and the backends."""
-    from rich.table import Table
+def list_(split: Any, tasks: Path, fixtures: Path) -> None:
+    """Show the scenarios, what they hold, and the backends."""
+    from harness import listing, registry
+    from tasks import suite
 
-    from harness import registry
-    from harness.scenario import Job, Probe
-
-    table = Table("scenario", "facts", "sessions", "probes", "jobs", "decisions", box=None, pad_edge=False)
-    for scenario, _ in _stories(tasks, fixtures, ()):
-        jobs = [step for _, step in scenario.steps() if isinstance(step, Job)]
-        probes = sum(isinstance(step, Probe) for _, step in scenario.steps())
-        decisions = sum(len(job.decisions) for job in jobs)
-        counts = (len(scenario.facts), len(scenario.sessions), probes, len(jobs), decisions)
-        table.add_row(scenario.id, *map(str, counts))
-    _console().print(table)
+    stories = [story for story, _ in _stories(tasks, fixtures, (), split)]
+    listing.show(stories, suite.identity(stories, tasks, split), _console())
     for word, control in (("backends", False), ("controls", True)):
         names = [name for name, entry in registry.known().items() if entry.control is control]
         click.echo(f"{word}: {', '.join(names)}")
+
+
+@commands.group()
+def new() -> None:
+    """Write what a suite of your own begins with."""
+
+
+@new.command(name="scenario")
+@click.argument("name")
+@click.option("--fixture", required=True, help="The repository in which the story plays.")
+@_suite
+def new_scenario(name: str, fixture: str, tasks: Path, fixtures: Path) -> None:
+    """Write a scenario that holds, as KIND/NAME, to be changed from there."""
+    from tasks import skeleton
+    from tasks.loader import ScenarioError
+
+    try:
+        file = skeleton.write(name, tasks, fixtures, fixture, paths.cache_root())
+    except ScenarioError as error:
+        _stop(error)
+    click.echo(f"{_shown(file)}: written; tasks/README.md explains it")
+
+
+@commands.group()
+def selftest() -> None:
+    """Prove that the measuring itself can be trusted."""
+
+
+@selftest.command(name="suite")
+@_suite
+def selftest_suite(tasks: Path, fixtures: Path) -> None:
+    """Prove of every scenario that no control wins it and its checks cannot be fooled (a minute or two)."""
+    from harness import selftest
+    from harness.selftest import table
+    from tasks import loader
+
+    try:
+        files = loader.find(tasks)
+    except loader.ScenarioError as error:
+        _stop(error)
+    proven = selftest.prove(files, fixtures, paths.cache_root())
+    table.show(proven, _console())
+    for breach in proven.breaches:
+        _say(breach)
+    click.echo(f"{len(files)} scenarios, {len(proven.breaches)} breaches")
+    sys.exit(FAILED if proven.breaches else GOOD)
+
+
+@commands.group()
+def export() -> None:
+    """Write the suite, or what a run measured, as tables for other tools."""
+
+
+@export.command(name="suite")
+@click.argument("directory", metavar="DIR", type=FOLDER)
+@_suite
+def export_suite(directory: Path, tasks: Path, fixtures: Path) -> None:
+    """Write facts, probes and jobs into DIR, as a data set for Hugging Face `datasets` and pandas."""
+    from harness import export
+    from tasks import suite
+
+    stories = [story for story, _ in _stories(tasks, fixtures, (), "all")]
+    try:
+        export.suite(directory, stories, suite.identity(stories, tasks, "all"))
+    except export.ExportError as error:
+        _stop(error)
+    click.echo(_shown(directory / "README.md"))
+
+
+@export.command(name="results")
+@click.argument("folder", metavar="RUN", type=FOLDER)
+@click.argument("directory", metavar="DIR", type=FOLDER)
+def export_results(folder: Path, directory: Path) -> None:
+    """Write cells and measures of the run in folder RUN into DIR, as Parquet."""
+    from harness import export
+    from harness.blobs import BlobError
+    from harness.folder import FolderError
+
+    try:
+        results = export.results(directory, _opened(folder))
+    except export.MissingExtraError as error:
+        _stop(error, COULD_NOT_RUN)
+    except (export.ExportError, FolderError, BlobError) as error:
+        _stop(error)
+    click.echo(_shown(directory / "cells.parquet"))
+    sys.exit(_verdict(results))
 
 
 @commands.command()

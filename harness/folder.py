@@ -49,6 +49,7 @@ class Folder:
         self.root = root
         self.blobs = Blobs(root / "blobs")
         self.work = root / "work"
+        self._known: dict[Path, tuple[int, Log]] = {}
 
     @property
     def file(self) -> Path:
@@ -100,7 +101,7 @@ class Folder:
         problems = []
         for name, _, path in sorted(self._attempts()):
             try:
-                log = read(path, self.blobs)
+                log = self._read(path)
             except Unbegun:
                 continue
             except LogError as error:
@@ -109,6 +110,13 @@ class Folder:
             if log.closed is not None or name not in best or best[name].closed is None:
                 best[name] = log
         return best, problems
+
+    def _read(self, path: Path) -> Log:
+        """A log only grows: one of the same length is the one that was read before."""
+        size = path.stat().st_size
+        if path not in self._known or self._known[path][0] != size:
+            self._known[path] = size, read(path, self.blobs)
+        return self._known[path][1]
 
     def _attempts(self) -> list[tuple[str, int, Path]]:
         matches = ((ATTEMPT.match(path.name), path) for path in (self.root / "logs").glob("*.jsonl"))

@@ -109,7 +109,10 @@ class Stage:
 
 @dataclass
 class Run:
-    """Plays a selection into a folder. `only`: trial ids begin so; `keep`: stores stay below the folder; `suite`: who the stories are."""
+    """Plays a selection into a folder. `only`: trial ids begin so; `keep`: stores stay below the folder.
+
+    suite: which stories these are, for the run file.
+    """
 
     folder: Folder
     selection: Selection
@@ -141,8 +144,6 @@ class Run:
         cache = EmbeddingCache(self.cache / "embeddings.sqlite", embedder)
         try:
             with Gateway(cache) as gateway, Nursery(self.folder.work / "nursery") as nursery:
-                if any(part.trial.backend and players[part.trial.backend].entry.reference for part in todo):
-                    cache.warm(_texts(todo))
                 self._all(todo, players, gateway, nursery)
         finally:
             cache.close()
@@ -231,6 +232,8 @@ class Run:
             count=tokens.count,
             host=_host(),
         )
+        if player is not None and player.entry.reference is not None:
+            gateway.warm(list(engine.texts(part)))  # before any clock of the trial starts
         meter = gateway.register(part.trial.id)
         try:
             with Writer(path) as log:
@@ -255,16 +258,6 @@ class Run:
         root = folder / "store"
         space = Space(str(root), url, part.trial.id, Embedder.dims, part.trial.seed, dict(player.spec.settings))
         return ChildHost(reference, player.backend, root, space, self.deadlines, nursery.launch)
-
-
-def _texts(parts: Iterable[Part]) -> list[str]:
-    """Every text that the plan knows will be embedded: what is written and what is asked."""
-    found: dict[str, None] = {}
-    for part in parts:
-        if part.trial.backend is None:
-            continue
-        found |= dict.fromkeys(engine.texts(part))
-    return list(found)
 
 
 def _host() -> dict[str, str]:

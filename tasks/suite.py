@@ -10,6 +10,7 @@ from harness import paths
 from harness.model import Split, digest
 from harness.results import Suite
 from harness.scenario import Scenario
+from tasks.loader import ScenarioError
 
 SUITE_VERSION = "1"
 """Of the scenarios beside this file; raised with any change that changes their digest."""
@@ -41,18 +42,28 @@ def _place(each: str) -> str:
     return hashlib.sha256(each.encode()).hexdigest()
 
 
-def of_split(files: Sequence[Path], suite: Iterable[Path], split: Split) -> list[Path]:
-    """Those of some files that are in a split of the whole suite, of which they may be a part."""
-    back = held(name(file) for file in (*suite, *files))
-    return [file for file in files if split == "all" or (name(file) in back) == (split == "held")]
+def of_split(files: Sequence[Path], tasks: Path, split: Split) -> list[Path]:
+    """Those of some files that are in a split of the suite in a folder; a file from elsewhere counts as part of it.
+
+    Raises ScenarioError, one line, where none is left.
+    """
+    back = held(name(file) for file in (*_suite(tasks), *files))
+    chosen = [file for file in files if split == "all" or (name(file) in back) == (split == "held")]
+    if not chosen:
+        raise ScenarioError(f"{tasks}: split: no scenario of the split '{split}' is among those asked for")
+    return chosen
 
 
-def identity(scenarios: Sequence[Scenario], tasks: Path, suite: Iterable[Path], split: Split) -> Suite:
+def _suite(tasks: Path) -> list[Path]:
+    return sorted(tasks.glob("*/*.toml"))
+
+
+def identity(scenarios: Sequence[Scenario], tasks: Path, split: Split) -> Suite:
     """Which scenarios a run plays: equal digests, equal content of each, its commits included."""
     ids = [scenario.id for scenario in scenarios]
     return Suite(
         version=SUITE_VERSION if tasks.resolve() == paths.TASKS.resolve() else PRIVATE,
         digest=digest({scenario.id: digest(scenario) for scenario in scenarios}),
         split=split,
-        held=tuple(sorted(held([*map(name, suite), *ids]).intersection(ids))),
+        held=tuple(sorted(held([*map(name, _suite(tasks)), *ids]).intersection(ids))),
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 
 from harness.classify import Classifier
@@ -37,9 +38,13 @@ def views(logs: Sequence[Log]) -> list[View]:
 def _views(logs: Sequence[Log]) -> Iterator[list[View]]:
     """The cells of each log in turn."""
     records = _records(logs)
-    controls = [record for record in records if record.log.closed and record.log.closed.status == "complete"]
+    controls: dict[str, list[Record]] = defaultdict(list)
     for record in records:
-        cold, oracle, stale_oracle = (_nearest(record, controls, name) for name in (None, "oracle", "stale_oracle"))
+        if record.log.closed and record.log.closed.status == "complete" and _name(record) != "":
+            controls[record.log.opened.scenario.blob].append(record)
+    for record in records:
+        beside = controls[record.log.opened.scenario.blob]
+        cold, oracle, stale_oracle = (_nearest(record, beside, name) for name in (None, "oracle", "stale_oracle"))
         policies = READ_POLICIES if record.log.trial.backend else (None,)
         yield [View(record, policy, cold, oracle, stale_oracle) for policy in policies]
 
@@ -57,16 +62,15 @@ def _records(logs: Sequence[Log]) -> list[Record]:
 
 
 def _nearest(record: Record, controls: Sequence[Record], name: str | None) -> Record | None:
-    """The log of a control (None: the cold arm) on the same story, seed and reader; the one most like this trial.
+    """The log of a control (None: the cold arm) of this story, seed and reader; the one most like this trial.
 
     The cold arm draws nothing by seed and hears no noise: any seed of it will do.
     """
-    trial, story = record.log.trial, record.log.opened.scenario
+    trial = record.log.trial
     fitting = [
         other
         for other in controls
         if _name(other) == name
-        and other.log.opened.scenario == story
         and other.log.trial.reader == trial.reader
         and (name is None or other.log.trial.seed == trial.seed)
     ]

@@ -13,7 +13,8 @@ from harness.model import Better, Definition, Interval, Measure, Measured, NotMe
 
 RECEIPTS = 20
 """Receipts kept of one measure; the counts beside them are complete."""
-WILSON = "wilson-95, this cell's cases"
+WILSON = "wilson-95"
+"""Over one cell's own cases, which are not independent: a floor of the uncertainty."""
 _Z = NormalDist().inv_cdf(0.975)
 
 
@@ -92,4 +93,4 @@ def wilson(hits: int, of: int) -> Interval:
     half = _Z / (1 + z2 / of) * sqrt(p * (1 - p) / of + z2 / (4 * of * of))
     low = 0.0 if hits == 0 else max(0.0, centre - half)
     high = 1.0 if hits == of else min(1.0, centre + half)
-    return Interval(low=low, high=high, method=WILSON)
+    return Interval(low=round(low, 6), high=round(high, 6), method=WILSON)

@@ -35,7 +35,7 @@ def _returned(record: Record) -> list[Entry]:
     for line, event in record.recalls("probe"):
         for entry in record.entries(line, event):
             hit = entry.hit
-            if entry.verdict != "other":
+            if entry.says_something:
                 first.setdefault((hit.memory_id, hit.text, hit.source, hit.created), entry)
     return list(first.values())
 

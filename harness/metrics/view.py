@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property, wraps
-from typing import Literal, TypeVar, cast
+from typing import Literal, NamedTuple, TypeVar, cast
 
 from harness.adapter import Hit
 from harness.classify import Classifier, Reading, Verdict
@@ -23,13 +23,11 @@ Key = tuple[str, str]
 """Job and decision; a decision's id is unique in its job only."""
 
 
-@dataclass(frozen=True)
-class Entry:
+class Entry(NamedTuple):
     """One entry of a recall in reading order. `position` indexes the recall's entries, as `Choice.entry` does.
 
     in_budget: it and all entries before it fit the trial's budget. reading: what the text asserts, denies, mentions;
-    under the backend's own superseded mark its assertions are mentions. marked: it carries that mark. verdict: one
-    word for display.
+    under the backend's own superseded mark its assertions are mentions. marked: it carries that mark.
     """
 
     line: int
@@ -40,7 +38,12 @@ class Entry:
     in_budget: bool
     raw: Reading
     reading: Reading
-    verdict: Verdict
+
+    @property
+    def says_something(self) -> bool:
+        """Whether it speaks of a fact of the story at all."""
+        reading = self.reading
+        return bool(reading.asserted or reading.denied or reading.mentioned or reading.partial or reading.unclear)
 
     @property
     def marked(self) -> bool:
@@ -198,8 +201,13 @@ class Record:
                 in_budget=spent <= self.log.trial.budget,
                 raw=raw,
                 reading=reading,
-                verdict=self.classifier.verdict(reading, event.at, self._places[event.session]),
             )
+
+    def verdict(self, entry: Entry) -> Verdict:
+        """One word for display: how the entry stands where and when it was read."""
+        event = self.log.events[entry.line - 1]
+        assert isinstance(event, Recalled)
+        return self.classifier.verdict(entry.reading, event.at, self._places[event.session])
 
     @cached_property
     def questions(self) -> tuple[Question, ...]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import socket
 import threading
 import time
+from collections.abc import Sequence
 from typing import Any, Self
 
 from harness.models.cache import EmbeddingCache
@@ -85,6 +86,10 @@ class Gateway:
             raise ValueError("a gateway key must be new and not empty")
         meter = self._meters[key] = Meter()
         return meter
+
+    def warm(self, texts: Sequence[str]) -> None:
+        """Embeds these texts now, so that no later request waits for the model."""
+        self._cache.warm(texts)
 
     def unregister(self, key: str) -> None:
         """Refuse `key` from now on; its meter stays readable."""

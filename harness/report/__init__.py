@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -32,7 +33,7 @@ def write(folder: Folder, results: Results) -> Written:
     written = Written(root / "results.json", root / "results.schema.json", root / "summary.md", root / "report.html")
     logs, _ = folder.logs()
     texts = {
-        written.results: _json(results.model_dump(mode="json", by_alias=True)),
+        written.results: _json(_dumped(results)),
         written.schema: _json(Results.model_json_schema(by_alias=True, mode="serialization")),
         written.summary: markdown.summary(results),
         written.page: html.page(results, metrics.views(list(logs.values()))),
@@ -42,8 +43,28 @@ def write(folder: Folder, results: Results) -> Written:
     return written
 
 
+def _dumped(results: Results) -> dict[str, Any]:
+    """As JSON values; of a measure only what it has, as most of a run's bytes would be its nulls."""
+    value: dict[str, Any] = results.model_dump(mode="json", by_alias=True)
+    for cell in value["cells"]:
+        cell["measures"] = {
+            name: {key: part for key, part in measure.items() if part is not None and part != []}
+            for name, measure in cell["measures"].items()
+        }
+    return value
+
+
 def _json(value: Any) -> str:
-    return json.dumps(value, indent=1, sort_keys=True) + "\n"
+    """One line for each cell, comparison and so on: a run has thousands of them."""
+    parts = [f"{json.dumps(key)}:{_lines(part)}" for key, part in sorted(value.items())]
+    return "{\n" + ",\n".join(parts) + "\n}\n"
+
+
+def _lines(value: Any) -> str:
+    compact = partial(json.dumps, sort_keys=True, separators=(",", ":"))
+    if isinstance(value, list) and value:
+        return "[\n" + ",\n".join(map(compact, value)) + "\n]"
+    return str(compact(value))
 
 
 def _replace(path: Path, text: str) -> None:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 import textwrap
 
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from harness.compare import ENOUGH
 from harness.report import tables, words
 from harness.report.tables import COLUMNS, Figure, Line
 from harness.results import Results
@@ -16,6 +18,7 @@ NAME = 16
 REASON = 150
 SHORT = {"unsupported": "unsupp."}
 """So that seven questions fit in 80 columns; the word stands in full below the table."""
+INTERVALS = "Below a figure: scenarios that are not in it. The intervals (95 %, over scenarios) stand in the report."
 REASONS = 8
 """Reasons shown on the terminal; the page has all of them."""
 
@@ -57,9 +60,10 @@ def _cells(line: Line) -> list[Text]:
 
 
 def _cell(figure: Figure, style: str) -> Text:
-    text = Text(SHORT.get(figure.text, figure.text), style=style if figure.measured else "italic dim")
-    if figure.measured and figure.note:
-        text.append("\n" + figure.note.replace(", ", "\n"), style="dim")
+    shown = SHORT.get(figure.text, figure.text if figure.measured else figure.text.partition(" + ")[0])
+    text = Text(shown, style=style if figure.measured else "italic dim")
+    if figure.measured and figure.short:
+        text.append("\n" + re.sub(r" cells?", "", figure.short).replace(", ", "\n"), style="dim")
     return text
 
 
@@ -80,6 +84,7 @@ def _below(results: Results) -> list[str]:
         "",
         *([*["Not measured"], *told[:REASONS], *more, ""] if told else []),
         *filter(None, [tables.chance(results)]),
+        *([INTERVALS] if len(results.stories) >= ENOUGH else []),
         words.conditions(results),
         "",
         "This run cannot say",

@@ -245,7 +245,7 @@ class _Telling:
             yield Shown(
                 rank=each.position + 1,
                 text=visible(each.text, TEXT),
-                verdict=each.verdict,
+                verdict=self.record.verdict(each),
                 facts=", ".join(sorted(each.reading.asserted)),
                 source=_source(source),
                 git=_said(git.get(source)) if source else "",

@@ -41,13 +41,14 @@ COLUMNS = (
 
 @dataclass(frozen=True)
 class Figure:
-    """A number as it is shown, what stands beside it, and whether there is a number at all."""
+    """A number as it is shown, what stands beside it (`short`: without the interval), and whether there is one."""
 
     text: str
     note: str = ""
     measured: bool = True
     why: str = ""
     cells: tuple[str, ...] = ()
+    short: str = ""
 
 
 @dataclass(frozen=True)
@@ -69,7 +70,7 @@ def figure(name: str, pooled: Pooled | None, recall: Pooled | None = None) -> Fi
     if name in CLEAN_IF_ZERO and pooled.value == 0 and recall is not None and not recall.value:
         note = f"{words.NO_MERIT}, {note}" if note else words.NO_MERIT
     why = "; ".join(words.visible(reason, 200) for reason in pooled.reasons)
-    return Figure(words.value(pooled), note, pooled.value is not None, why, pooled.cells)
+    return Figure(words.value(pooled), note, pooled.value is not None, why, pooled.cells, words.left_out(pooled))
 
 
 def group(results: Results, name: str) -> Group:

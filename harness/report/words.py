@@ -99,11 +99,15 @@ def value(pooled: Pooled) -> str:
 
 def beside(pooled: Pooled) -> str:
     """What must stand next to a measured number: its interval, and the cells that are not in it."""
+    parts = [interval(pooled.interval)] if pooled.value is not None and pooled.interval else []
+    return ", ".join([*parts, *filter(None, [left_out(pooled)])])
+
+
+def left_out(pooled: Pooled) -> str:
+    """The cells that a measured number does not hold, by word."""
     if pooled.value is None:
         return ""
-    parts = [interval(pooled.interval)] if pooled.interval else []
-    parts += [f"{plural(n, 'cell')} {word}" for word, n in missed(pooled)]
-    return ", ".join(parts)
+    return ", ".join(f"{plural(n, 'cell')} {word}" for word, n in missed(pooled))
 
 
 def measure_name(name: str) -> str:

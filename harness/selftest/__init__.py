@@ -81,7 +81,7 @@ def row(told: Told, workshop: Workshop) -> Row:
     """All proofs of one scenario; what does not hold is added to its breaches."""
     paper = playing.Paper()
     cold = playing.play(told, None, workshop)
-    right = [end.outcome == "right" for end in cold.ends.get(None, {}).values()]
+    right = [end.outcome == "right" for end in cold.ends[None].values()]
     return Row(
         told.scenario.id,
         checks=working.checks(told, workshop),

@@ -87,7 +87,7 @@ def _host(told: Told, backend: str | None, root: Path, seed: int) -> Host | None
 
 def _seen(told: Told, events: Sequence[Event], blobs: Blobs, classifier: Classifier) -> Play:
     jobs = {job.id: job for _, job in told.scenario.jobs()}
-    ends: dict[ReadPolicy | None, dict[tuple[str, str], Taken]] = {}
+    ends: dict[ReadPolicy | None, dict[tuple[str, str], Taken]] = {policy: {} for policy in (None, *READ_POLICIES)}
     for event in events:
         if isinstance(event, Worked):
             checks = {check.decision: check for check in event.checks}
@@ -96,7 +96,7 @@ def _seen(told: Told, events: Sequence[Event], blobs: Blobs, classifier: Classif
                 check = checks[choice.decision]
                 outcome = decisions[choice.decision].seen(check.exit, check.value)
                 taken = Taken(choice.value, choice.origin, outcome)
-                ends.setdefault(event.read_policy, {})[event.job, choice.decision] = taken
+                ends[event.read_policy][event.job, choice.decision] = taken
     recalled = [event for event in events if isinstance(event, Recalled)]
     hits = (hit for event in recalled for hit in unpack(blobs, FOUND, event.found).hits)
     return Play(ends, recalled, frozenset(name for hit in hits for name in classifier.read(hit.text).asserted))

@@ -36,7 +36,9 @@ class Pool:
     only_memory: Count
     """Decisions of which no line at HEAD is cited for the right option."""
     large: Count
-    """Probes at which more memories are stored than are asked for."""
+    """Questions of probes for which more memories are stored than are asked for."""
+    small: tuple[str, ...]
+    """The probes for which there are not."""
 
 
 def pool(told: Told, workshop: Workshop, scoped: bool) -> Pool:
@@ -57,6 +59,7 @@ def pool(told: Told, workshop: Workshop, scoped: bool) -> Pool:
         Count(sum(_misleads(told, session, decision) for session, _, decision in cases), len(cases)),
         Count(sum(not _stands(told, session, decision.right.fact) for session, _, decision in cases), len(cases)),
         Count(sum(event.pool > DEFAULT_K for event in probes), len(probes)),
+        tuple(dict.fromkeys(event.ref for event in probes if event.pool <= DEFAULT_K)),
     )
 
 

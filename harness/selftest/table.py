@@ -15,8 +15,7 @@ from harness.selftest import ENOUGH, MISLED, SOLVED, Count, Report, Row, share, 
 from harness.selftest.pooling import Pool
 
 HEADS = (
-    "checks", "oracle", "stale\noracle", "none,\nrefusal", "texts\nread", "silent", "pool\n> k", "cold",
-    "trust-\ning", "new-\nest", "veri-\nfying", "misled\nn h m",
+    "checks", "oracle", "stale", "none", "texts", "silent", "pool>k", "cold", "trust", "new", "verify", "misled",
 )  # fmt: skip
 
 
@@ -39,7 +38,7 @@ def _table(report: Report) -> Table:
         if own != kind:
             kind = own
             table.add_row(Text(visible(kind), style="bold"))
-        table.add_row(Text(f"  {visible(name, 26)}"), *_cells(row))
+        table.add_row(Text(visible(name)), *_cells(row))
     return table
 
 
@@ -61,8 +60,11 @@ def _proven(count: Count) -> Text:
 
 
 EXPLAINED = """checks: nothing before the job, the right value after it, the wrong value for each single wrong option;
-silent: noise texts and file names that tell nothing; trusting, newest, verifying: what they solve from the full pool;
-misled: decisions in which the newest entry is wrong (n), the source at HEAD misleads (h), only memory knows (m)"""
+oracle: decisions right with only the gold; stale: decisions stale with only the superseded; none: decisions that an
+empty memory and a constant refusal leave as they are; texts: authored texts that the rules read as annotated;
+silent: noise texts and file names that tell nothing; pool>k: questions for which more is stored than is asked for;
+cold: decisions right without a memory; trust, new, verify: decisions that these readers solve from the full pool;
+misled: decisions in which the newest entry is wrong, the source at HEAD misleads, only memory knows"""
 
 
 def _suite(report: Report) -> list[str]:
@@ -82,7 +84,10 @@ def _suite(report: Report) -> list[str]:
     )
     cold = total(row.cold for row in rows)
     lines.append(f"HEAD misleads: {_shared(head)}; only memory knows: {_shared(told)}; cold is right: {_shared(cold)}")
-    lines.append(f"more than k = {DEFAULT_K} memories stored: {_shared(large)} of the questions of probes")
+    lines.append(f"more than k = {DEFAULT_K} memories stored: for {_shared(large)} of the questions of probes")
+    small = [f"{row.scenario.partition('/')[2]} {', '.join(row.open_.small)}" for row in rows if row.open_.small]
+    if small:
+        lines.append(f"  not for: {'; '.join(small)}")
     if report.chance is not None:
         drawn, expected, k, n = report.chance
         lines.append(

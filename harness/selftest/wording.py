@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from pathlib import PurePosixPath
+import re
+from collections.abc import Iterator, Sequence
 
 from harness import noise
 from harness.adapter import applies
@@ -51,30 +51,35 @@ def _read(told: Told, key: str, text: Text) -> bool:
 
 
 def names(told: Told) -> Count:
-    """How many facts no name of a tracked file gives away: the name would tell whoever lists the files.
+    """How many told-only facts no name of a tracked file gives away to whoever lists the files.
 
-    A fact whose cited line is in the repository may name a file; one that was only told may not.
+    A fact that the repository tells may be about a file; that one names it is noted.
     """
     commits = dict.fromkeys(session.commit for session, _ in told.scenario.jobs())
-    paths = sorted({path for commit in commits for path in told.repo.files(commit)})
-    words = {path: _words(path) for path in paths}
-    secret = [fact for fact in told.scenario.facts if fact.source is None and not fact.erasable]
-    good = 0
-    for fact in secret:
+    words = {path: _words(path) for commit in commits for path in told.repo.files(commit)}
+    found: list[bool] = []
+    for fact in told.scenario.facts:
+        if fact.erasable:
+            continue
         forms = [[normalise(form) for form in part] for part in fact.forms]
-        telling = next(
-            (p for p in paths if all(any(find(w, form) for w in words[p] for form in part) for part in forms)), None
-        )
-        if telling is not None:
-            told.breach(f"facts.{fact.id}.forms", f"the name of the tracked file '{telling}' tells a told-only fact")
-        good += telling is None
-    return Count(good, len(secret))
+        path = next((path for path in sorted(words) if _tells(words[path], forms)), None)
+        if fact.source is None:
+            found.append(path is None)
+            if path is not None:
+                told.breach(f"facts.{fact.id}.forms", f"the name of the tracked file '{path}' tells a told-only fact")
+        elif path is not None:
+            told.note(f"facts.{fact.id}.forms", f"the name of the tracked file '{path}' tells this fact")
+    return Count(sum(found), len(found))
+
+
+def _tells(words: Sequence[str], forms: Sequence[Sequence[str]]) -> bool:
+    return all(any(find(word, form) for word in words for form in part) for part in forms)
 
 
 def _words(path: str) -> list[str]:
-    """A path in normal form, whole and in its parts, with and without their suffixes."""
-    place = PurePosixPath(normalise(path))
-    return [str(place), str(place.with_suffix("")), *place.parts, *(PurePosixPath(part).stem for part in place.parts)]
+    """A path in normal form: whole, by folder and name, and by what stands between dots."""
+    plain = normalise(path)
+    return [plain, *plain.split("/"), *re.split(r"[/.]", plain)]
 
 
 def quiet(told: Told) -> Count:

@@ -60,7 +60,7 @@ def test_the_budget_is_a_prefix_and_not_a_choice_of_small_entries(tmp_path: Path
 def test_entries_carry_the_verdict_of_their_time_and_place(tmp_path: Path) -> None:
     record = Record(learnt(tmp_path).probe("tool-after", NEW, OLD, LURE, BOTH, NOISE, hit(OLD, superseded=True)).log())
     (line, event) = record.recalls("probe")[0]
-    assert [entry.verdict for entry in record.entries(line, event)] == [
+    assert [record.verdict(entry) for entry in record.entries(line, event)] == [
         "current", "superseded", "out-of-scope", "unclear", "other", "mentioned",
     ]  # fmt: skip
 

@@ -1,0 +1,257 @@
+"""Each proof of the suite holds for a sound story, and fails for one that is broken in just this respect."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from rich.console import Console
+
+from harness import selftest
+from harness.adapter import Item, Scope
+from harness.events import Written
+from harness.selftest import Count, Row, judge, playing, pooling, table, wording, working
+from harness.selftest.proof import Told
+from harness.workshop import Workshop
+from tasks import loader
+
+House = Any  # of conftest.py, which no test can import
+
+
+def told(house: House, old: str = "", new: str = "") -> Told:
+    """The story with one text in place of another, loaded."""
+    file = house.write(house.changed(old, new) if old else house.story)
+    ((scenario, repo),) = loader.load([file], house.fixtures, house.cache)
+    return Told(file, scenario, repo)
+
+
+def said(story: Told) -> str:
+    """What was found to be wrong, without the file."""
+    return "\n".join(str(breach).removeprefix(f"{story.file}: ") for breach in story.breaches)
+
+
+@pytest.fixture(scope="module")
+def sound(lasting: House) -> tuple[Told, Row]:
+    story = told(lasting)
+    return story, selftest.row(story, Workshop())
+
+
+def test_a_sound_story_breaches_nothing(sound: tuple[Told, Row]) -> None:
+    story, row = sound
+    assert said(story) == ""
+    for count in (row.checks, row.oracle, row.stale, row.none, row.refusal):
+        assert count == (1, 1)
+    assert row.texts == (18, 18) and row.names == (1, 1)
+    assert row.noise.hits == row.noise.of > 500
+    assert row.cold == (0, 1) and row.open_.only_memory == (1, 1) and row.open_.head_misleads == (0, 1)
+    assert row.open_.solved["newest"] == (3, 3)
+
+
+# --- (a) checks ------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("check", "breaches"),
+    [
+        ('["echo", "kestrelway"]', ["prints 'kestrelway' before the job, not nothing",
+                                    "prints 'kestrelway' after the one wrong option 'harborline', not harborline"]),
+        ('["true"]', ["prints nothing (exit 0) after all right options, not kestrelway",
+                      "prints nothing (exit 0) after the one wrong option 'harborline', not harborline"]),
+        ('["grep", "-o", "kestrel.*", "ops/new.txt"]',
+         ["prints nothing (exit 1) after the one wrong option 'harborline', not harborline"]),
+    ],
+)  # fmt: skip
+def test_a_check_that_can_be_fooled_is_named(house: House, check: str, breaches: list[str]) -> None:
+    story = told(house, '["cat", "ops/new.txt"]', check)
+    assert working.checks(story, Workshop()) == (0, 1)
+    assert said(story).splitlines() == [f"jobs.ship.target.check: {each}" for each in breaches]
+
+
+def test_a_command_of_the_job_must_succeed_after_the_right_options(house: House) -> None:
+    story = told(house, 'relevant = ["ops/order.toml"]', 'relevant = ["ops/order.toml"]\nrun = [["false"]]')
+    working.checks(story, Workshop())
+    assert said(story) == "jobs.ship.run: 'false' exits 1 after all right options"
+
+
+# --- (b), (c), (d): the bounds ---------------------------------------------------------------------------------------
+
+
+def test_an_oracle_that_was_never_told_the_gold_is_not_right(house: House) -> None:
+    story = told(house, 'facts = ["new-platform", "approver"]', 'facts = ["approver"]')
+    assert playing.oracle(story, Workshop()) == (0, 1)
+    assert said(story) == "jobs.ship.target: oracle, trusting and newest: failed from nowhere, not right"
+
+
+def test_a_stale_option_that_nobody_ever_told_is_named(house: House) -> None:
+    story = told(house, '{do = "learn", facts = ["old-platform"]}', '{do = "remember", texts = ["Hello."]}')
+    assert playing.stale_oracle(story, Workshop()) == (0, 1)
+    assert said(story) == "jobs.ship.target: stale_oracle, trusting and newest: failed from nowhere, not stale"
+
+
+def test_only_a_memory_that_knows_changes_a_decision(house: House) -> None:
+    story, paper = told(house), playing.Paper()
+    cold = playing.play(story, None, paper)
+    assert playing.nothing(story, paper, cold, "none") == playing.nothing(story, paper, cold, "refusal") == (1, 1)
+    assert said(story) == ""
+    assert playing.nothing(story, paper, cold, "full_context") == (0, 1)
+    first, *facts = said(story).splitlines()
+    assert first.startswith("jobs.ship.target: full_context, ")
+    assert first.endswith("from memory, but cold unresolved from nowhere")
+    assert facts == [f"facts.{name}: full_context asserts it" for name in ("approver", "new-platform", "old-platform")]
+
+
+# --- (e), (f): words -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("path", ["ops/release-council-signs.md", "release-council/signs.md", "signs.release-council"])
+def test_a_file_name_that_tells_a_told_only_fact_is_named(house: House, series: Any, path: str) -> None:
+    tree = {"ops/order.toml": 'target = ""\n', path: "-\n"}
+    platforms = [f"# Deploy\n\nThe platform is {name}.\n" for name in ("harborline", "kestrelway")]
+    series(house.fixtures / "shop", [{**tree, "docs/deploy.md": text} for text in (*platforms, "# Deploy\n")])
+    story = told(house)
+    hidden = path == "ops/release-council-signs.md"  # one identifier, in which neither form stands alone
+    assert wording.names(story) == (int(hidden), 1)
+    assert story.notes == []
+    told_by = f"facts.approver.forms: the name of the tracked file '{path}' tells a told-only fact"
+    assert said(story) == ("" if hidden else told_by)
+
+
+def test_a_fact_that_the_repository_tells_may_name_a_file(house: House) -> None:
+    story = told(house, '[["harborline"]]', '[["harborline", "deploy.md"]]')
+    assert wording.names(story) == (1, 1) and said(story) == ""
+    (note,) = story.notes
+    assert note.key == "facts.old-platform.forms" and "'docs/deploy.md'" in note.reason
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "says"),
+    [
+        ('"use harborline"', '"never use harborline"', "rewrites.1: by the rules 'never use harborline' asserts"),
+        ('"to harborline"', '"to the platform"', "rewrites.2: by the rules 'to the platform' asserts nothing,"),
+        ('"platform = harborline"', '"no longer harborline"', "identifier: by the rules 'no longer harborline'"),
+        ('"use harborline"', '"harborline, kestrelway"', "asserts new-platform, old-platform, annotated old-platform;"),
+        ('mentions = ["old-platform"]', 'denies = ["old-platform"]', "denies nothing, annotated old-platform;"),
+    ],
+)  # fmt: skip
+def test_a_text_that_the_rules_read_otherwise_is_named(house: House, old: str, new: str, says: str) -> None:
+    story = told(house, old, new)
+    assert wording.texts(story) == (17, 18)
+    assert says in said(story) and said(story).startswith("facts.")
+
+
+def test_a_remark_is_read_by_the_rules_too(house: House) -> None:
+    story = told(
+        house, 'do = "probe"', 'do = "remember"\ntexts = ["On to kestrelway."]\n\n[[sessions.steps]]\ndo = "probe"'
+    )
+    assert wording.texts(story) == (18, 19)
+    assert said(story).startswith("sessions.tuesday.remember.0: by the rules 'On to kestrelway.' asserts new-platform")
+
+
+@pytest.mark.parametrize(("scope", "heard"), [(Scope("shop"), 3), (Scope(), 3), (Scope("shop-admin"), 0)])
+def test_noise_that_speaks_of_a_fact_is_named_where_the_story_plays(
+    house: House, monkeypatch: pytest.MonkeyPatch, scope: Scope, heard: int
+) -> None:
+    item = Item("Someone deployed to harborline", scope, "2024-01-01T00:00:00+00:00", "episodic")
+    monkeypatch.setattr(wording.noise, "generate", lambda *_: [Written(name="noise:0", item=item)])
+    story = told(house)
+    assert wording.quiet(story) == (0, heard)
+    assert said(story).count("noise: seed ") == heard
+
+
+# --- (g) loader ------------------------------------------------------------------------------------------------------
+
+
+def test_what_the_loader_refuses_is_a_breach_and_the_rest_is_proven(house: House) -> None:
+    good, bad = house.write(house.story), house.file.with_name("bad.toml")
+    bad.write_text(house.changed("line = 3}", "line = 1}"))
+    report = selftest.prove([bad, good], house.fixtures, house.cache, workers=2)
+    assert [row.scenario for row in report.rows] == ["stale-deploy-rule/move"]
+    (breach,) = report.breaches
+    assert (breach.file, breach.key) == (bad, "facts.old-platform.source") and "docs/deploy.md:1" in breach.reason
+
+
+# --- (h), (i): the pool ----------------------------------------------------------------------------------------------
+
+
+def test_the_pool_is_read_by_scope_or_not(house: House) -> None:
+    """The platform of a neighbour is the newest entry: only a store that keeps scopes apart is not misled."""
+    story = told(
+        house,
+        'id = "friday"',
+        'id = "thursday"\nat = 2024-01-04T12:00:00Z\nby = "ada"\ncommit = "0002"\nscope = {repo = "shop-admin"}\n'
+        'steps = [{do = "remember", texts = [{text = "We stay on harborline", asserts = ["old-platform"]}]}]\n\n'
+        '[[sessions]]\nid = "friday"',
+    )
+    paper = playing.Paper()
+    unheeded, heeded = (pooling.pool(story, paper, scoped) for scoped in (False, True))
+    assert unheeded.newest_wrong == (1, 1) and unheeded.solved["newest"] == (0, 3)
+    assert heeded.newest_wrong == (0, 1) and heeded.solved["newest"] == (3, 3)
+
+
+def test_a_probe_with_fewer_memories_than_k_is_said(sound: tuple[Told, Row]) -> None:
+    _, row = sound
+    assert row.open_.large == (0, 1) and row.open_.small == ("where",)
+
+
+def test_head_misleads_where_the_old_line_still_stands(house: House) -> None:
+    story = told(house, 'commit = "0003"', 'commit = "0001"')
+    found = pooling.pool(story, playing.Paper(), scoped=False)
+    assert found.head_misleads == (1, 1) and found.only_memory == (1, 1)
+
+
+def rows(row: Row, n: int, **pool: Any) -> list[Row]:
+    return [replace(row, open_=replace(row.open_, **pool), scoped=replace(row.scoped, **pool))] * n
+
+
+def test_a_suite_that_one_policy_solves_or_nothing_misleads_is_no_suite(sound: tuple[Told, Row]) -> None:
+    _, row = sound
+    fair = {"solved": {"trusting": Count(2, 4), "newest": Count(3, 4), "verifying": Count(0, 4)},
+            "newest_wrong": Count(1, 4), "head_misleads": Count(1, 4), "only_memory": Count(1, 4)}  # fmt: skip
+    assert list(judge(rows(row, 10, **fair), None)) == []
+
+    def wrong(**pool: Any) -> list[str]:
+        return [breach.key for breach in judge(rows(row, 10, **{**fair, **pool}), None)]
+
+    assert wrong(solved={**fair["solved"], "newest": Count(4, 4)}) == ["newest"] * 2  # type: ignore[dict-item]
+    assert wrong(newest_wrong=Count(0, 4)) == ["newest"] * 2
+    assert wrong(head_misleads=Count(0, 4)) == ["head_misleads"]
+    assert wrong(only_memory=Count(0, 4)) == ["only_memory"]
+    assert list(judge(rows(row, 9, **{**fair, "newest_wrong": Count(0, 4)}), None)) == []
+
+
+# --- (j) chance ------------------------------------------------------------------------------------------------------
+
+
+def test_drawn_memories_hold_an_answer_as_often_as_chance(house: House) -> None:
+    story = told(house)
+    drawn = pooling.chance(story, k=1)
+    assert drawn is not None and (drawn.k, drawn.n, drawn.drawn.of) == (1, 3, 200)
+    assert drawn.expected == pytest.approx(1 / 3) and drawn.fair
+    assert list(judge([], drawn)) == []
+    assert pooling.chance(story, k=2) is None
+
+
+def test_what_is_not_drawn_by_chance_is_named(house: House) -> None:
+    drawn = pooling.chance(told(house), "full_context", k=1)
+    assert drawn is not None and drawn.drawn == (200, 200) and not drawn.fair
+    assert [breach.key for breach in judge([], drawn)] == ["random"]
+
+
+# --- the table -------------------------------------------------------------------------------------------------------
+
+
+def test_the_table_has_a_row_a_scenario_in_100_columns_and_shows_what_is_missing(
+    sound: tuple[Told, Row], tmp_path: Path
+) -> None:
+    _, row = sound
+    broken = replace(row, scenario="stale-deploy-rule/broken", checks=Count(0, 1))
+    with (tmp_path / "out").open("w+") as file:
+        table.show(selftest.Report((row, broken), (), (), None), Console(file=file, width=100, highlight=False))
+        file.seek(0)
+        lines = [line.rstrip("\n") for line in file]
+    assert max(map(len, lines)) <= 100
+    (good,), (bad,) = ([line.split() for line in lines if line.startswith(name)] for name in ("move", "broken"))
+    assert good[1:5] == ["1", "1", "1", "2"] and bad[1] == "0/1"
+    assert "not judged below 10 scenarios" in " ".join(lines)
