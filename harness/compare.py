@@ -31,6 +31,8 @@ BETWEEN = (
 """Measures on which backends are compared with each other."""
 CONTRASTED = ("recall", "stale_use", "decisions_right", "harm", "help", "tokens_total", "tokens_per_job")
 """Measures that are shown for every policy."""
+DUMP = "full_context"
+"""The one control that is compared: knowing everything is what a backend is bought to do better than."""
 GOLD = ("oracle", "stale_oracle")
 """Controls that play once a scenario, without noise and by one policy."""
 AGAINST_COLD = ("jobs_done", "decisions_right", "tokens_total")
@@ -218,7 +220,7 @@ def _by_scenario(name: str, cells: Iterable[Cell]) -> dict[str, float]:
 
 
 def _comparisons(cells: Sequence[Cell], rows: Mapping[str, Row], conditions: Conditions) -> Iterator[Comparison]:
-    ranked = [name for name, row in rows.items() if not row.control]
+    ranked = [name for name, row in rows.items() if not row.control or name == DUMP]
     counted = [cell for cell in cells if headline(cell, conditions)]
     for measure in BETWEEN:
         pairs = list(itertools.combinations(ranked, 2))

@@ -151,6 +151,7 @@ def page(results: Results, views: Sequence[View]) -> str:
         layers=list(_layers(results, views)),
         contrasted=list(results.contrasts[0].measures) if results.contrasts else [],
         contrasts=list(tables.contrasts(results)),
+        comparisons=list(tables.comparisons(results)),
         pools=pools,
         receipts=found,
         bound=receipts.BOUND,

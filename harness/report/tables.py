@@ -225,6 +225,43 @@ def contrasts(results: Results) -> Iterator[Contrasted]:
         )
 
 
+@dataclass(frozen=True)
+class Compared:
+    """One pair on one measure, in words and figures that are ready to stand in a table."""
+
+    measure: str
+    left: str
+    right: str
+    left_value: str
+    right_value: str
+    left_better: int
+    right_better: int
+    scenarios: int
+    p: str
+    adjusted_p: str
+    verdict: str
+
+
+def comparisons(results: Results) -> Iterator[Compared]:
+    """Every pair that was compared, shown or not, in the order of the measures."""
+    for each in results.comparisons:
+        left, right = words.visible(each.left, 60), words.visible(each.right, 60)
+        verdicts = {"left-better": f"{left} better", "right-better": f"{right} better"}
+        yield Compared(
+            measure=each.measure,
+            left=left,
+            right=right,
+            left_value=words.number(each.left_value),
+            right_value=words.number(each.right_value),
+            left_better=each.left_better,
+            right_better=each.right_better,
+            scenarios=each.scenarios,
+            p=f"{each.p:.2g}",
+            adjusted_p=f"{each.adjusted_p:.2g}",
+            verdict=verdicts.get(each.verdict, "no difference shown"),
+        )
+
+
 def group_of(results: Results, cell: Cell) -> Group:
     name = cell.backend or COLD
     return group(results, name) if name in results.backends else "ranked"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from collections.abc import Mapping, Sequence
 from typing import Literal
@@ -62,7 +63,7 @@ def number(value: float) -> str:
 def share(value: float) -> str:
     """A proportion of 0 to 1 as .83, its ends as 0 and 1."""
     text = f"{value:.2f}"
-    return {"0.00": "0", "1.00": "1", "-0.00": "0"}.get(text, text.replace("0.", ".", 1))
+    return {"0.00": "0", "1.00": "1", "-0.00": "0"}.get(text, re.sub(r"^(-?)0\.", r"\1.", text))
 
 
 def count(hits: float, of: int) -> str:
@@ -71,7 +72,9 @@ def count(hits: float, of: int) -> str:
 
 
 def interval(value: Interval) -> str:
-    return f"{share(value.low)} to {share(value.high)}"
+    """Both ends, as shares if they can be, else as numbers."""
+    show = share if max(abs(value.low), abs(value.high)) <= 1 else number
+    return f"{show(value.low)} to {show(value.high)}"
 
 
 def plural(n: int, noun: str) -> str:
@@ -142,26 +145,38 @@ def _side(results: Results, comparison: Comparison, name: str, mean: float) -> s
 
 
 def findings(results: Results) -> list[str]:
-    """Each shown difference in a sentence, and per measure one for all pairs without; in the order of the measures.
-    Where no measure shows any, one sentence says so for all."""
+    """One sentence a measure for the differences that were shown, and one for all that was not. The counts stand in
+    the findings, each pair in the table of comparisons."""
     if results.comparisons and all(each.verdict == "no-difference-shown" for each in results.comparisons):
         rows = sorted({_name(name) for each in results.comparisons for name in (each.left, each.right)})
         things = list(dict.fromkeys(measure_name(each.measure) for each in results.comparisons))
         return [f"No difference shown between {listed(rows)}, in any of: {listed(things)}."]
-    said = []
-    for measure in dict.fromkeys(comparison.measure for comparison in results.comparisons):
-        family = [comparison for comparison in results.comparisons if comparison.measure == measure]
-        said += [sentence(each, results) for each in family if each.verdict != "no-difference-shown"]
-        rest = [each for each in family if each.verdict == "no-difference-shown"]
-        if len(rest) == 1:
-            said.append(sentence(rest[0], results))
-        elif rest:
-            names = sorted({_name(name) for each in rest for name in (each.left, each.right)})
-            said.append(
-                f"No difference shown in {measure_name(measure)} in {plural(len(rest), 'comparison')} "
-                f"between {listed(names)}."
-            )
-    return said
+    families: dict[str, list[Comparison]] = {}
+    for comparison in results.comparisons:
+        families.setdefault(comparison.measure, []).append(comparison)
+    said = [line for measure, family in families.items() if (line := _shown(results, measure, family))]
+    open_ = {name: [c for c in family if c.verdict == "no-difference-shown"] for name, family in families.items()}
+    rest = [
+        f"{measure_name(name)} ({len(open_[name])} of {len(families[name])} pairs)" for name in open_ if open_[name]
+    ]
+    return [*said, f"No difference shown in {listed(rest)}."] if rest else said
+
+
+def _shown(results: Results, measure: str, family: Sequence[Comparison]) -> str:
+    """The shown differences of one measure: who has more than whom, and the largest adjusted p of each group."""
+    than: dict[str, list[tuple[str, float]]] = {}
+    word = "more"
+    for each in family:
+        if each.verdict != "no-difference-shown":
+            word, left_first = _FIRST[each.verdict, results.definitions[measure].better]
+            first, second = (each.left, each.right) if left_first else (each.right, each.left)
+            than.setdefault(second, []).append((first, each.adjusted_p))
+    groups = [
+        f"{listed(sorted(_name(name) for name, _ in firsts))} than {_name(second)} "
+        f"(adjusted p {'at most ' if len(firsts) > 1 else ''}{max(p for _, p in firsts):.2g})"
+        for second, firsts in sorted(than.items())
+    ]
+    return f"{word.capitalize()} {measure_name(measure)}: {'; '.join(groups)}." if groups else ""
 
 
 def observed(results: Results, ranked: Sequence[str], cold: str) -> list[str]:

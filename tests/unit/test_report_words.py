@@ -95,3 +95,18 @@ def test_no_control_or_bidi_character_survives(text: str, limit: int, lines: boo
 
 def test_hidden_characters_become_visible() -> None:
     assert words.visible("a\x1b[31m\u202eb\ud800") == "a\u27e8U+001B\u27e9[31m\u27e8U+202E\u27e9b\u27e8U+D800\u27e9"
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "shown"),
+    [
+        (0.0, 1.0, "0 to 1"),
+        (0.041, 0.5, ".04 to .50"),
+        (-0.3, 0.02, "-.30 to .02"),
+        (550.74, 6301.17, "551 to 6,301"),
+        (100.0, 1000.0, "100 to 1,000"),
+        (10.04, 40.0, "10.0 to 40"),
+    ],
+)
+def test_an_interval_keeps_every_digit_before_the_point(low: float, high: float, shown: str) -> None:
+    assert words.interval(Interval(low=low, high=high, method="any")) == shown
