@@ -85,11 +85,14 @@ def small(lasting: House) -> Stage:
     return Stage.of(scenario, repo)
 
 
+REAL = ("stale-deploy-rule", "secret-erasure/partner-ticket", "branch-scope/two-trains", "preference/kiri-sails-away")
+
+
 @pytest.fixture(scope="module")
 def real(tmp_path_factory: pytest.TempPathFactory) -> list[Stage]:
-    """The two scenarios of the suite."""
+    """Some real stories: an old rule in a forgotten page, one that was only told, secrets that must go, branches."""
     cache = tmp_path_factory.mktemp("cache")
-    loaded = loader.load(loader.find(paths.TASKS), paths.FIXTURES, cache)
+    loaded = loader.load(loader.find(paths.TASKS, REAL), paths.FIXTURES, cache)
     return [Stage.of(scenario, repo) for scenario, repo in loaded]
 
 
@@ -403,7 +406,7 @@ def test_leaving_out_the_control_looks_changes_no_later_hit(
     without_controls(monkeypatch)
     for stage, log in zip(stages, with_controls, strict=True):
         bare = stage.play(tmp_path, host(tmp_path))
-        assert len(bare.events) < len(log.events)
+        assert len(bare.events) < len(log.events) or not stage.scenario.forgotten
         assert canonical(bare.events) == later(bare) == later(log)
     # and the comparison can fail: a store that learns from being asked shows it
     assert later(small.play(tmp_path, host(tmp_path, memory=FakeTurning))) != later(used)
@@ -436,8 +439,9 @@ def test_gold_never_reaches_an_adapter(real: list[Stage], tmp_path: Path, policy
         secret = [fact.id for fact in story.facts]
         secret += [step.id for step in steps if isinstance(step, Probe | Job)]
         whole = "\n".join(sent)
-        for name in secret:
-            assert not re.search(rf"(?<![\w-]){re.escape(name)}(?![\w-])", whole), name
+        for name in secret:  # an id of one word may be a word of a text as well
+            assert name not in sent
+            assert "-" not in name or not re.search(rf"(?<![\w-]){re.escape(name)}(?![\w-])", whole), name
         assert not {"right", "stale", "lure", "gold", "asserts", "mentions", "denies", "forms", "supersedes"} & set(
             sent
         )
