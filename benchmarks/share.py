@@ -58,7 +58,7 @@ def main() -> None:
     others = Clock()
     process.open_memory = others.around(process.open_memory)  # type: ignore[assignment]
     process.storage = others.around(process.storage)  # type: ignore[assignment]
-    process.Child.exit = others.around(process.Child.exit)  # type: ignore[method-assign]
+    process.RemoteMemory.close = others.around(process.RemoteMemory.close)  # type: ignore[method-assign]
     workshop._work = others.around(workshop._work)  # type: ignore[assignment]  # checks run as subprocesses
     quiet = Quiet(others)
     with tempfile.TemporaryDirectory() as name:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -25,6 +26,7 @@ SPLIT = click.Choice(["all", "dev", "held"])
 
 def main() -> None:
     """Every error a user can cause is one line on standard error."""
+    gc.set_threshold(100_000, 50, 50)  # a run's events are many and hold no cycles: collecting them took a third
     _check_checkout()
     commands()
 
