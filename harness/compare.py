@@ -16,6 +16,7 @@ from harness import metrics, stats
 from harness.events import Backend
 from harness.folder import Folder, RunFile
 from harness.log import Log
+from harness.metrics.metric import wilson
 from harness.model import CellKey, Interval, Measured, NotMeasured, ReadPolicy, Trial, WritePolicy
 from harness.results import Cell, Comparison, Conditions, Contrast, Pooled, Results, Row, Run, Story
 from harness.scenario import Job, Probe
@@ -187,17 +188,13 @@ def pooled(name: str, cells: Sequence[Cell]) -> Pooled:
     words = Counter(m.status for m in missed)
     values = list(_by_scenario(name, cells).values())
     counted = [m for m in measured.values() if m.hits is not None and m.of is not None]
-    interval = None
-    if len(values) >= ENOUGH:
-        low, high = stats.bootstrap(values)
-        interval = Interval(low=low, high=high, method="bootstrap-95 over scenarios")
     return Pooled(
         value=statistics.fmean(values) if values else None,
         hits=sum(m.hits or 0 for m in counted) if counted else None,
         of=sum(m.of or 0 for m in counted) if counted else None,
         scenarios=len(values),
         at_least=any(m.known == "at-least" for m in measured.values()),
-        interval=interval,
+        interval=_interval(values, share=bool(counted)) if len(values) >= ENOUGH else None,
         unsupported=words["unsupported"],
         not_applicable=words["not-applicable"],
         failed=words["failed"],
@@ -205,6 +202,15 @@ def pooled(name: str, cells: Sequence[Cell]) -> Pooled:
         reasons=tuple(dict.fromkeys(m.reason for m in missed)),
         cells=tuple(cell.id for cell in cells),
     )
+
+
+def _interval(values: Sequence[float], *, share: bool) -> Interval:
+    """Resampled over scenarios; where all of them agree on none or all, resampling would claim to be certain."""
+    if share and set(values) in ({0.0}, {1.0}):
+        bound = wilson(round(sum(values)), len(values))
+        return bound.model_copy(update={"method": "wilson-95 over scenarios"})
+    low, high = stats.bootstrap(values)
+    return Interval(low=low, high=high, method="bootstrap-95 over scenarios")
 
 
 def _by_scenario(name: str, cells: Iterable[Cell]) -> dict[str, float]:

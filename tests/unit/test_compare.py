@@ -1,0 +1,50 @@
+"""Rows: counts add up over scenarios, values average over them, and no interval claims to be certain."""
+
+from __future__ import annotations
+
+import pytest
+
+from harness import compare
+from harness.metrics.metric import wilson
+from harness.model import Measure, Measured, NotMeasured
+from harness.results import Cell
+
+
+def cell(number: int, measure: Measure) -> Cell:
+    scenario = f"rename/story-{number:02}"
+    return Cell(
+        id=f"c{number}", trial=f"t{number}", backend="x", scenario=scenario, kind="rename", arm="warm",
+        write_policy="append", read_policy="trusting", noise=0, seed=1, reader="scripted", k=5, pool=9,
+        status="complete", log="l", log_sha256="0", measures={"recall": measure},
+    )  # fmt: skip
+
+
+def share(hits: int, of: int) -> Measured:
+    return Measured(value=hits / of, hits=hits, of=of)
+
+
+def test_values_average_over_scenarios_and_counts_add_up() -> None:
+    row = compare.pooled("recall", [cell(1, share(1, 2)), cell(2, share(3, 3))])
+    assert (row.value, row.hits, row.of, row.scenarios, row.interval) == (0.75, 4, 5, 2, None)
+
+
+def test_what_was_not_measured_is_counted_by_word_and_is_no_zero() -> None:
+    missing = NotMeasured(status="not-applicable", reason="nothing to measure")
+    row = compare.pooled("recall", [cell(1, share(1, 1)), cell(2, missing)])
+    assert (row.value, row.not_applicable, row.failed, row.reasons) == (1.0, 1, 0, ("nothing to measure",))
+    assert compare.pooled("recall", [cell(1, missing)]).value is None
+
+
+@pytest.mark.parametrize("hits", [0, 3])
+def test_unanimous_scenarios_still_leave_room(hits: int) -> None:
+    row = compare.pooled("recall", [cell(i, share(hits, 3)) for i in range(20)])
+    bound = wilson(20 if hits else 0, 20)
+    assert row.interval is not None and (row.interval.low, row.interval.high) == (bound.low, bound.high)
+    assert row.interval.high - row.interval.low > 0.1
+
+
+def test_ten_scenarios_have_an_interval_around_their_mean() -> None:
+    row = compare.pooled("recall", [cell(i, share(i % 3, 3)) for i in range(10)])
+    assert row.interval is not None and row.value is not None
+    assert row.interval.low < row.value < row.interval.high
+    assert compare.pooled("recall", [cell(i, share(i % 3, 3)) for i in range(9)]).interval is None
