@@ -1,0 +1,46 @@
+"""What every story of the suite has, and that a changed suite is a new version."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import get_args
+
+import pytest
+
+from harness import paths
+from harness.scenario import Kind, Scenario
+from tasks import loader, suite
+
+STORIES = [loader.read(path) for path in loader.find(paths.TASKS)]
+CONTENT = {"1": "7babb22dd61a8ab5a7694e88ad5d2e2862580977a0c13c2e65eeca669a79698c"}
+"""Version -> digest of the scenarios as they are played. A changed story raises SUITE_VERSION and adds a line."""
+
+
+def test_every_kind_has_stories() -> None:
+    kinds = Counter(story.kind for story in STORIES)
+    assert set(kinds) == set(get_args(Kind)) and min(kinds.values()) >= 2 and len(STORIES) >= 30
+
+
+@pytest.mark.parametrize("story", STORIES, ids=lambda story: story.id)
+def test_a_story_is_large_enough_to_tell_something(story: Scenario) -> None:
+    assert 10 <= len(story.facts) <= 40
+    assert 5 <= len(story.sessions) <= 12
+    probes = [probe for _, probe in story.probes()]
+    assert len(probes) >= 8 and any(not probe.gold for probe in probes) and any(probe.history for probe in probes)
+    assert all({"plain", "paraphrase"} <= {stratum for stratum, _ in probe.ask.phrasings()} for probe in probes)
+    assert sum(probe.ask.identifier is not None for probe in probes) >= len(probes) / 2
+    assert {fact.source is None for fact in story.facts} == {True, False}
+    assert any(len(story.predecessors(fact.id)) >= 1 for fact in story.facts)
+
+
+@pytest.mark.parametrize("story", STORIES, ids=lambda story: story.id)
+def test_two_jobs_in_different_sessions_share_files(story: Scenario) -> None:
+    (first, one), (second, other), *_ = story.jobs()
+    assert first.id != second.id and set(one.relevant) & set(other.relevant)
+    verdicts = {option.verdict for _, job in story.jobs() for each in job.decisions for option in each.options}
+    assert verdicts == {"right", "stale", "lure"}
+
+
+def test_a_changed_suite_is_a_new_version() -> None:
+    loaded = [scenario for scenario, _ in loader.load(loader.find(paths.TASKS), paths.FIXTURES, paths.cache_root())]
+    assert suite.identity(loaded, paths.TASKS, "all").digest == CONTENT[suite.SUITE_VERSION]
