@@ -1,5 +1,5 @@
 # make bench   sets up .venv from the lock, plays the suite, prints the table, says where the report is
-# make test    the tests, without the slow ones;   make test-all   every test
+# make test    the tests, without the slow ones;   make test-all   every test;  make selftest  proves the suite
 # make lint    ruff, mypy, import rules;            make speed      the project's own benchmarks
 # make lock    resolves the dependencies anew;      make clean      removes everything that can be made again
 
@@ -8,7 +8,7 @@ BIN := .venv/bin
 BENCH ?= --jobs 2
 TESTS ?= -m "not slow"
 
-.PHONY: bench test test-all lint speed lock clean
+.PHONY: bench test test-all selftest lint speed lock clean
 .DEFAULT_GOAL := bench
 
 .venv/.ready: requirements.lock installer.lock pyproject.toml
@@ -21,6 +21,7 @@ TESTS ?= -m "not slow"
 	@touch $@
 
 bench: .venv/.ready
+	@echo "playing the suite (some five minutes on 2 cores; half a minute: make bench BENCH='-s stale-deploy-rule -j 2')"
 	@$(BIN)/coldwarm run $(BENCH)
 
 test: .venv/.ready
@@ -29,6 +30,10 @@ test: .venv/.ready
 
 test-all: .venv/.ready
 	@$(BIN)/python -m pytest -q -n 2
+
+selftest: .venv/.ready
+	@echo "proving every scenario of the suite (one to two minutes)"
+	@$(BIN)/coldwarm selftest suite
 
 lint: .venv/.ready
 	@$(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/mypy && $(BIN)/lint-imports
