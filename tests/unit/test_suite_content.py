@@ -27,8 +27,8 @@ def test_a_story_is_large_enough_to_tell_something(story: Scenario) -> None:
     assert 5 <= len(story.sessions) <= 12
     probes = [probe for _, probe in story.probes()]
     assert len(probes) >= 8 and any(not probe.gold for probe in probes) and any(probe.history for probe in probes)
-    assert all({"plain", "paraphrase"} <= {stratum for stratum, _ in probe.ask.phrasings()} for probe in probes)
-    assert sum(probe.ask.identifier is not None for probe in probes) >= len(probes) / 2
+    asked = [len(probe.ask.phrasings()) for probe in probes]
+    assert min(asked) >= 2 and asked.count(3) >= 0.8 * len(asked)
     assert {fact.source is None for fact in story.facts} == {True, False}
     assert any(len(story.predecessors(fact.id)) >= 1 for fact in story.facts)
 
