@@ -86,8 +86,10 @@ def find(tasks: Path, names: Sequence[str] = ()) -> list[Path]:
             words = sorted(
                 {word for path in known for word in (f"{path.parent.name}/{path.stem}", path.parent.name, path.stem)}
             )
-            near = get_close_matches(name, words, n=3, cutoff=0.5) or words[:6]
-            raise _error(name, f"scenario: no id, kind or file has this name; there are {', '.join(near) or 'none'}")
+            near = get_close_matches(name, words, n=3)
+            kinds = sorted({path.parent.name for path in known})
+            hint = f"did you mean {' or '.join(near)}?" if near else f"there are the kinds {', '.join(kinds) or 'none'}"
+            raise _error(name, f"scenario: no id, kind or file has this name; {hint}")
         found.update(dict.fromkeys(named))
     return list(found)
 

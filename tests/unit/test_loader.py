@@ -175,7 +175,7 @@ def test_find_knows_ids_kinds_and_file_names(house: House, tmp_path: Path, monke
     for name in ("stale-deploy-rule/move", "stale-deploy-rule", "move", "move.toml", str(house.file)):
         assert find(tasks, [name]) == [house.file]
     assert find(tasks, ["move", "rename", "stale-deploy-rule"]) == [house.file, other]
-    with pytest.raises(ScenarioError, match=r"^stale-deploy-rul/mvoe: scenario: .* there are .*stale-deploy-rule/move"):
+    with pytest.raises(ScenarioError, match=r"^stale-deploy-rul/mvoe: scenario: .* did you mean stale-deploy-rule/mov"):
         find(tasks, ["move", "stale-deploy-rul/mvoe"])
     with pytest.raises(ScenarioError, match=r"^: scenario: "):
         find(tasks, [""])
