@@ -25,7 +25,6 @@ Trait = Literal[
     "ranked", "abstains", "source", "created", "expiry",
     "scope_org", "scope_repo", "scope_branch", "scope_user", "persistent", "multi_process", "usage",
 ]  # fmt: skip
-Capability = Operation | Trait
 CAPABILITIES: tuple[str, ...] = get_args(Operation) + get_args(Trait)
 CLOSED: Mapping[str, Any] = {"extra": "forbid", "strict": True, "allow_inf_nan": False}
 """How the parent reads the wire types below: no unknown field, no conversion."""
@@ -325,18 +324,8 @@ def to_wire(value: Any) -> Any:
     return value
 
 
-def _nested(value: Mapping[str, Any]) -> dict[str, Any]:
-    named = dict(value)
-    if named.get("scope") is not None:
-        named["scope"] = Scope(**named["scope"])
-    if named.get("source") is not None:
-        named["source"] = Source(**named["source"])
-    return named
-
-
 def read_item(value: Mapping[str, Any]) -> Item:
-    return Item(**_nested(value))
-
-
-def read_hit(value: Mapping[str, Any]) -> Hit:
-    return Hit(**_nested(value))
+    """An Item as `to_wire` wrote it."""
+    source = value.get("source")
+    nested = {"scope": Scope(**value["scope"]), "source": None if source is None else Source(**source)}
+    return Item(**{**value, **nested})

@@ -74,7 +74,6 @@ class Description(Model):
         return support
 
 
-ANY: TypeAdapter[Reply[Any]] = TypeAdapter(Reply[Any])
 DESCRIPTION: TypeAdapter[Reply[Description]] = TypeAdapter(Reply[Description])
 LAYERS: TypeAdapter[Reply[list[Layer]]] = TypeAdapter(Reply[list[Layer]])
 NOTHING: TypeAdapter[Reply[None]] = TypeAdapter(Reply[None])

@@ -127,7 +127,9 @@ def _verify(desk: Desk, decision: Decision, entry: Entry, outcome: Outcome) -> S
     says = desk.repo.line(source.commit, source.path, source.line)
     trace = desk.repo.trace(source.commit, source.path, source.line, desk.commit)
     outcome.reads.append(_read(desk, decision, source.path, says or "", source.line))
-    return {"gone": "contradicted", "dangling": "unverifiable"}.get(trace.state, "verified")  # type: ignore[return-value]
+    if trace.state == "gone":
+        return "contradicted"
+    return "unverifiable" if trace.state == "dangling" else "verified"
 
 
 def _from_repo(desk: Desk, job: Job, decision: Decision, opened: set[str], outcome: Outcome) -> Choice:
