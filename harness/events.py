@@ -245,13 +245,19 @@ class Listed(Event):
 
 
 class Sighting(Model):
-    """A canary's bytes in a file of the storage: how often, and the offset of the first."""
+    """What was looked for, seen in a file of the storage: how often, and the offset of the first.
+
+    fact: whose canary or vector it is. form: in which encoding. place: where inside of the file, if its format tells
+    (a table's rows, a free page, the write-ahead log). nearness: the cosine of a vector that is not the very same.
+    """
 
     fact: str
     path: str
     form: str
     count: int
     offset: int
+    place: str = ""
+    nearness: float | None = None
 
 
 class Scanned(Event):

@@ -33,6 +33,9 @@ class ChildHost:
     def layers(self) -> list[Layer]:
         return process.storage(self.adapter, self.space, self._home(), self.deadlines, self.launch)
 
+    def compact(self) -> None:
+        process.compact(self.adapter, self.space, self._home(), self.deadlines, self.launch)
+
     def _home(self) -> Path:
         self.opened += 1
         return self.root.parent / f"home-{self.opened}"

@@ -124,8 +124,7 @@ class Child:
     def call(self, reply: TypeAdapter[Reply[T]], op: str, *args: Any, seconds: float) -> T | None:
         """Asks and waits. Raises MemoryFault; what does not fit `reply` is a breach."""
         deadline = time.monotonic() + seconds
-        self._asked += 1
-        request = json.dumps({"n": self._asked, "op": op, "args": [to_wire(arg) for arg in args]}).encode() + b"\n"
+        request = self._request(op, args)
         try:
             self._send(request, deadline)
             line = self._line(deadline)
@@ -148,6 +147,15 @@ class Child:
         if answer.error is not None:
             raise self._fault(answer.error.kind, op, answer.error.message, alive=True, trace=answer.error.trace)
         return answer.ok
+
+    def post(self, op: str, *args: Any) -> None:
+        """Asks without waiting; nothing else can be asked after it. What a dead child did not hear is not told."""
+        with contextlib.suppress(OSError, TimeoutError):
+            self._send(self._request(op, args), time.monotonic() + self.deadlines.call)
+
+    def _request(self, op: str, args: Sequence[Any]) -> bytes:
+        self._asked += 1
+        return json.dumps({"n": self._asked, "op": op, "args": [to_wire(arg) for arg in args]}).encode() + b"\n"
 
     def _invalid(self, op: str, line: bytes, error: ValidationError) -> MemoryFault:
         """A wrong value from a sound adapter process is a breach that leaves it alive."""
@@ -318,6 +326,12 @@ class RemoteMemory:
     def kill(self) -> None:
         self._child.kill()
 
+    def kill_during(self, op: str, *args: Any, seconds: float) -> None:
+        """Asks, does not wait for the answer, and kills after `seconds`: what became of the call, nobody knows."""
+        self._child.post(op, *args)
+        time.sleep(seconds)
+        self._child.kill()
+
 
 def describe(adapter: str, home: Path, deadlines: Deadlines = Deadlines(), launch: Launcher = spawn) -> Description:
     """What an adapter says of itself, asked in a child of its own; its SDK is not imported."""
@@ -353,6 +367,14 @@ def storage(
     """Where the adapter says that data may lie; asked without opening the store."""
     with Child(adapter, home, deadlines, launch) as child:
         return child.call(LAYERS, "storage", _wired(space), seconds=deadlines.call) or []
+
+
+def compact(
+    adapter: str, space: Space, home: Path, deadlines: Deadlines = Deadlines(), launch: Launcher = spawn
+) -> None:
+    """The vendor's documented compaction of a store that nobody has open."""
+    with Child(adapter, home, deadlines, launch) as child:
+        child.call(NOTHING, "compact", _wired(space), seconds=deadlines.open)
 
 
 def _wired(space: Space) -> dict[str, Any]:

@@ -8,6 +8,7 @@ from typing import Literal
 from pydantic import Field
 
 from harness.adapter import Scope
+from harness.drill import DrillName
 from harness.events import Backend
 from harness.model import Arm, Definition, Interval, Measure, Model, ReadPolicy, Split, WritePolicy
 from harness.scenario import Kind
@@ -35,6 +36,22 @@ class Cell(Model):
     reason: str = ""
     log: str
     log_sha256: str
+    measures: Mapping[str, Measure]
+
+
+class TrustCell(Model):
+    """One drill against one backend, with the measures of that drill. Receipts are lines of its transcript."""
+
+    id: str
+    backend: str
+    drill: DrillName
+    size: int
+    seed: int
+    k: int
+    status: Status
+    reason: str = ""
+    transcript: str
+    transcript_sha256: str
     measures: Mapping[str, Measure]
 
 

@@ -1,0 +1,194 @@
+"""The transcript of a drill: every call over the wire, every look at the disk, every opening and kill; no scores.
+
+An append-only file of events like a trial's log: the first is `drilled`, the last `ended`; without it, the transcript
+is incomplete.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Annotated, Any, Literal, TypeAlias, TypeVar
+
+from pydantic import Field, JsonValue, TypeAdapter, ValidationError
+
+from harness.adapter import Hit, Layer
+from harness.blobs import BlobError, Blobs, Ref, unpack
+from harness.drill import DrillTrial, Plan
+from harness.events import PROTOCOL, SCHEMA, Backend, Event, Fault, Sighting
+from harness.log import LogError, Unbegun
+
+Op = Literal[
+    "remember", "settle", "recall", "entries", "get", "history", "update", "supersede", "forget", "forget_scope",
+    "snapshot", "restore",
+]  # fmt: skip
+
+
+class Drilled(Event):
+    """The opening event: who is tested with what."""
+
+    kind: Literal["drilled"] = "drilled"
+    log_schema: int = SCHEMA
+    protocol: int = PROTOCOL
+    trial: DrillTrial
+    backend: Backend
+    plan: Ref
+    digests: Mapping[str, str]
+    host: Mapping[str, str] = {}
+
+
+class Called(Event):
+    """One call to an open memory, as it went over the wire.
+
+    step: which part of the drill. who: the handle, `a` unless there are two. about: the pieces that it is about, in
+    the order of its arguments. request: the arguments by name, items left out (they are the pieces). answer: what
+    came back, None if nothing did.
+    """
+
+    kind: Literal["called"] = "called"
+    step: str
+    who: str = "a"
+    op: Op
+    about: tuple[str, ...] = ()
+    request: Mapping[str, JsonValue] = {}
+    answer: JsonValue | Ref = None
+    fault: Fault | None = None
+
+
+class Handled(Event):
+    """A process with the store open came or went. A kill may leave a write in the air: `about` names its pieces."""
+
+    kind: Literal["handled"] = "handled"
+    step: str
+    who: str = "a"
+    what: Literal["opened", "closed", "killed", "compacted"]
+    about: tuple[str, ...] = ()
+    fault: Fault | None = None
+
+
+class Looked(Event):
+    """A look at the bytes of one declared layer. `sightings` are packed: a name may be seen many times."""
+
+    kind: Literal["looked"] = "looked"
+    step: str
+    layer: Layer
+    files: int
+    bytes: int
+    sightings: tuple[Sighting, ...] | Ref = ()
+    problem: str | None = None
+
+
+class Ended(Event):
+    """The last event. unsupported: the backend declares that it lacks what this drill is about."""
+
+    kind: Literal["ended"] = "ended"
+    status: Literal["complete", "failed", "unsupported"]
+    fault: Fault | None = None
+
+
+DrillEvent: TypeAlias = Annotated[Drilled | Called | Handled | Looked | Ended, Field(discriminator="kind")]
+DRILL_EVENT: TypeAdapter[DrillEvent] = TypeAdapter(DrillEvent)
+ANSWER: TypeAdapter[Any] = TypeAdapter(JsonValue)
+SIGHTINGS: TypeAdapter[tuple[Sighting, ...]] = TypeAdapter(tuple[Sighting, ...])
+_HITS: TypeAdapter[tuple[Hit, ...]] = TypeAdapter(tuple[Hit, ...])
+E = TypeVar("E", bound=Event)
+
+
+@dataclass(frozen=True)
+class Transcript:
+    """A transcript that was read. `ended` is None if the drill did not get to its end."""
+
+    path: Path
+    sha256: str
+    drilled: Drilled
+    events: tuple[Event, ...]
+    ended: Ended | None
+    plan: Plan
+    blobs: Blobs
+
+    @property
+    def trial(self) -> DrillTrial:
+        return self.drilled.trial
+
+    def of(self, kind: type[E]) -> list[tuple[int, E]]:
+        """The events of a kind, with their line in the file, counted from 1."""
+        return [(line, event) for line, event in enumerate(self.events, 1) if isinstance(event, kind)]
+
+    @cached_property
+    def _calls(self) -> list[tuple[int, Called]]:
+        return self.of(Called)
+
+    def calls(self, op: Op, step: str | None = None, who: str | None = None) -> Iterator[tuple[int, Called]]:
+        """The calls of an operation, of one step or handle if named, with their lines."""
+        for line, event in self._calls:
+            if event.op == op and step in (None, event.step) and who in (None, event.who):
+                yield line, event
+
+    def looks(self, step: str | None = None) -> Iterator[tuple[int, Looked]]:
+        return ((line, event) for line, event in self.of(Looked) if step in (None, event.step))
+
+    def answer(self, call: Called) -> Any:
+        """What came back as plain JSON values; None for a fault."""
+        return unpack(self.blobs, ANSWER, call.answer)
+
+    def hits(self, call: Called) -> tuple[Hit, ...]:
+        """The hits of a recall, a listing or a get (none or one); none for a fault."""
+        value = self.answer(call)
+        return _HITS.validate_json(json.dumps([] if value is None else value if isinstance(value, list) else [value]))
+
+    def ids(self, call: Called) -> tuple[tuple[str, ...], ...]:
+        """The ids that a write acknowledged, a tuple for each piece that it is about; empty tuples for a fault."""
+        value = self.answer(call)
+        if value is None:
+            return tuple(() for _ in call.about)
+        acks = value if isinstance(value, list) else [value]
+        return tuple(tuple(ack["ids"]) for ack in acks)
+
+    def sightings(self, look: Looked) -> tuple[Sighting, ...]:
+        return unpack(self.blobs, SIGHTINGS, look.sightings)
+
+    def supports(self, capability: str) -> bool:
+        return self.drilled.backend.support[capability].level != "unsupported"
+
+    @property
+    def reason(self) -> str:
+        """Why the drill ended as it did; one line, empty if it is complete."""
+        if self.ended is None:
+            return "the transcript is incomplete"
+        fault = self.ended.fault
+        return f"{fault.op}: {' '.join((fault.message or fault.kind).split())}"[:300] if fault else ""
+
+
+def read(path: Path, blobs: Blobs) -> Transcript:
+    """The transcript at `path`. A last line that was cut off is left out: it is then incomplete, not wrong."""
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise LogError(f"{path}: cannot be read: {error.strerror}") from None
+    events = [_event(path, number, line) for number, line in enumerate(data.split(b"\n")[:-1], 1)]
+    if not events:
+        raise Unbegun(f"{path}: was cut off before the drill began")
+    drilled, last = events[0], events[-1]
+    if not isinstance(drilled, Drilled):
+        raise LogError(f"{path}:1: not the opening event of a drill")
+    if drilled.log_schema != SCHEMA:
+        raise LogError(f"{path}: written with log schema {drilled.log_schema}; this coldwarm reads schema {SCHEMA}")
+    try:
+        plan = Plan.model_validate_json(blobs.get(drilled.plan))
+    except (BlobError, ValidationError) as error:
+        raise LogError(f"{path}: its plan cannot be read: {str(error).splitlines()[0]}") from None
+    ended = last if isinstance(last, Ended) else None
+    return Transcript(path, hashlib.sha256(data).hexdigest(), drilled, tuple(events), ended, plan, blobs)
+
+
+def _event(path: Path, number: int, line: bytes) -> DrillEvent:
+    try:
+        return DRILL_EVENT.validate_json(line)
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join(str(part) for part in first["loc"])
+        raise LogError(f"{path}:{number}: not an event of schema {SCHEMA}: {where}: {first['msg']}") from None

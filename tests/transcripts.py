@@ -1,0 +1,42 @@
+"""Transcripts made by hand, for tests of measures: written to disk and read back as any other."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from harness.adapter import CAPABILITIES
+from harness.blobs import Blobs
+from harness.drill import DrillName, DrillTrial, Plan
+from harness.events import Backend, Declared, Event
+from harness.log import Writer
+from harness.transcript import Drilled, Ended, Transcript, read
+
+
+def transcript(
+    folder: Path,
+    plan: Plan,
+    events: Sequence[Event],
+    *,
+    drill: DrillName,
+    lacks: Mapping[str, str] = {},
+    ended: Ended | None = Ended(status="complete"),  # noqa: B008  frozen
+    backend: str = "made",
+) -> Transcript:
+    """A transcript whose line 1 is the opening, so that the first of `events` is line 2. lacks: capability -> why."""
+    blobs = Blobs(folder / "blobs")
+    support = {
+        word: Declared(level="unsupported", note=lacks[word]) if word in lacks else Declared(level="native")
+        for word in CAPABILITIES
+    }
+    opening = Drilled(
+        trial=DrillTrial(backend=backend, drill=drill, size=max(1, len(plan.pieces)), seed=1, k=5),
+        backend=Backend(name=backend, version="1", support=support),
+        plan=blobs.put(plan.model_dump_json().encode()),
+        digests={},
+    )
+    path = folder / "made.1.jsonl"
+    with Writer(path) as log:
+        for event in [opening, *events, *([ended] if ended else [])]:
+            log.append(event)
+    return read(path, blobs)
