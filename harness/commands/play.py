@@ -1,0 +1,147 @@
+"""Playing: `run`, and what rebuilds a run from its logs: `score`, `report`."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import click
+
+from harness import paths
+from harness.commands.common import (
+    COULD_NOT_RUN,
+    FOLDER,
+    SPLIT,
+    load_stories,
+    open_run,
+    reported,
+    scored,
+    shown,
+    stop,
+    terminal,
+    verdict,
+    with_out,
+    with_suite,
+)
+from harness.model import DEFAULT_BACKENDS, DEFAULT_BUDGET, DEFAULT_K, DEFAULT_NOISE, SECRET, Selection, Split
+
+
+@click.command()
+@click.option("--backend", "-b", "backends", multiple=True, help="NAME, NAME,key=value or module:Class; repeatable.")
+@click.option("--scenario", "-s", "scenarios", multiple=True, help="Id, kind or file name; repeatable. Default: all.")
+@click.option("--split", type=SPLIT, default="all", show_default=True, help="Of each kind, a part is held back.")
+@click.option("--noise", "-n", type=click.IntRange(0, 100_000), multiple=True, default=DEFAULT_NOISE, show_default=True)
+@click.option("--write", type=click.Choice(["append", "curated"]), multiple=True, default=("append", "curated"))
+@click.option("--seed", type=int, multiple=True, default=(1,), show_default=True)
+@click.option("-k", type=click.IntRange(1, 100), default=DEFAULT_K, show_default=True, help="Hits asked for.")
+@click.option("--budget", type=click.IntRange(1), default=DEFAULT_BUDGET, show_default=True, help="Tokens that count.")
+@click.option("--jobs", "-j", type=click.IntRange(1, 64), default=1, show_default=True, help="Trials side by side.")
+@click.option("--allow", multiple=True, help="A backend that may be missing without failing the run; repeatable.")
+@click.option("--trial", "only", multiple=True, help="Only the trials whose id begins so; repeatable.")
+@click.option("--keep", is_flag=True, help="Keep each trial's store below the run's folder.")
+@click.option("--resume", type=FOLDER, help="Go on with this run's folder: what is finished is not played again.")
+@with_out
+@with_suite
+def run(
+    backends: tuple[str, ...],
+    scenarios: tuple[str, ...],
+    split: Any,
+    noise: tuple[int, ...],
+    write: tuple[Any, ...],
+    seed: tuple[int, ...],
+    k: int,
+    budget: int,
+    jobs: int,
+    allow: tuple[str, ...],
+    only: tuple[str, ...],
+    keep: bool,
+    resume: Path | None,
+    out: Path,
+    tasks: Path,
+    fixtures: Path,
+) -> None:
+    """Play scenarios cold and warm against backends, and write a report."""
+    from harness import registry, runner
+    from harness.folder import Folder, FolderError
+    from harness.models.embedder import EmbedderError
+    from harness.progress import Lines
+    from tasks import suite
+
+    try:
+        folder = Folder.open(resume) if resume else None
+        selection = (
+            _resumed(folder.read().selection, backends)
+            if folder
+            else _selection(backends, scenarios, split, noise, write, seed, k, budget)
+        )
+        cast = runner.cast(selection, allow)
+        stories = load_stories(tasks, fixtures, selection.scenarios, selection.split)
+        folder = folder or Folder.create(out)
+    except (FolderError, registry.RegistryError) as error:
+        stop(error)
+    listener = Lines(terminal())
+    command = " ".join(["coldwarm", *map(registry.redacted, sys.argv[1:])])
+    played = runner.Run(
+        folder, selection, cast, command, stories, paths.cache_root(), listener,
+        jobs=jobs, only=only, keep=keep,
+        suite=suite.identity([story for story, _ in stories], tasks, selection.split),
+    )  # fmt: skip
+    try:
+        played.play()
+    except KeyboardInterrupt:
+        stop(f"stopped; finished trials are kept: coldwarm run --resume {folder.root}", COULD_NOT_RUN)
+    except (EmbedderError, OSError) as error:
+        stop(f"{error}; finished trials are kept: coldwarm run --resume {folder.root}", COULD_NOT_RUN)
+    finally:
+        listener.ended()
+    sys.exit(reported(folder))
+
+
+def _selection(
+    backends: tuple[str, ...],
+    scenarios: tuple[str, ...],
+    split: Split,
+    noise: tuple[int, ...],
+    write: tuple[Any, ...],
+    seed: tuple[int, ...],
+    k: int,
+    budget: int,
+) -> Selection:
+    from harness import registry
+
+    specs = tuple(registry.parse(text) for text in backends or DEFAULT_BACKENDS)
+    return Selection(
+        backends=specs, scenarios=scenarios, split=split, noise=noise, writes=write, seeds=seed, k=k, budget=budget
+    )
+
+
+def _resumed(selection: Selection, backends: tuple[str, ...]) -> Selection:
+    """What a run asked for. Its secrets were never written down: whoever goes on with it gives them again."""
+    from harness import registry
+
+    given = {spec.label: spec for spec in map(registry.parse, backends)}
+    specs = tuple(given.get(spec.label, spec) for spec in selection.backends)
+    for spec in specs:
+        if any(SECRET.search(key) and spec.settings[key] == value for key, value in spec.shown.items()):
+            raise registry.RegistryError(f"backend '{spec.label}' had secrets, which are not kept: repeat it with -b")
+    return selection.model_copy(update={"backends": specs})
+
+
+@click.command()
+@click.argument("folder", type=FOLDER, default=paths.REPORTS / "out" / "latest")
+def score(folder: Path) -> None:
+    """Compute results.json of a run again, from its logs and blobs alone."""
+    from harness import report
+
+    opened = open_run(folder)
+    results = scored(opened)
+    click.echo(shown(report.write(opened, results).results))
+    sys.exit(verdict(results))
+
+
+@click.command()
+@click.argument("folder", type=FOLDER, default=paths.REPORTS / "out" / "latest")
+def report(folder: Path) -> None:
+    """Write results, summary and page of a run again, from its logs and blobs alone, and print the table."""
+    sys.exit(reported(open_run(folder)))

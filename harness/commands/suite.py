@@ -1,0 +1,146 @@
+"""The suite: `list`, `new`, `validate`, `selftest`, `export`."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import click
+
+from harness import paths
+from harness.commands.common import (
+    BAD,
+    COULD_NOT_RUN,
+    FAILED,
+    FOLDER,
+    GOOD,
+    SPLIT,
+    load_stories,
+    open_run,
+    say,
+    shown,
+    stop,
+    terminal,
+    verdict,
+    with_suite,
+)
+
+
+@click.command(name="list")
+@click.option("--split", type=SPLIT, default="all", show_default=True, help="Of each kind, a part is held back.")
+@with_suite
+def list_(split: Any, tasks: Path, fixtures: Path) -> None:
+    """Show the scenarios, what they hold, and the backends."""
+    from harness import listing, registry
+    from tasks import suite
+
+    stories = [story for story, _ in load_stories(tasks, fixtures, (), split)]
+    listing.show(stories, suite.identity(stories, tasks, split), terminal())
+    for word, control in (("backends", False), ("controls", True)):
+        names = [name for name, entry in registry.known().items() if entry.control is control]
+        click.echo(f"{word}: {', '.join(names)}")
+
+
+@click.group()
+def new() -> None:
+    """Write what a suite of your own begins with."""
+
+
+@new.command(name="scenario")
+@click.argument("name")
+@click.option("--fixture", required=True, help="The repository in which the story plays.")
+@with_suite
+def new_scenario(name: str, fixture: str, tasks: Path, fixtures: Path) -> None:
+    """Write a scenario that holds, as KIND/NAME, to be changed from there."""
+    from tasks import skeleton
+    from tasks.loader import ScenarioError
+
+    try:
+        file = skeleton.write(name, tasks, fixtures, fixture, paths.cache_root())
+    except ScenarioError as error:
+        stop(error)
+    click.echo(f"{shown(file)}: written; tasks/README.md explains it")
+
+
+@click.group()
+def selftest() -> None:
+    """Prove that the measuring itself can be trusted."""
+
+
+@selftest.command(name="suite")
+@with_suite
+def selftest_suite(tasks: Path, fixtures: Path) -> None:
+    """Prove of every scenario that no control wins it and its checks cannot be fooled (a minute or two)."""
+    from harness import selftest
+    from harness.selftest import table
+    from tasks import loader
+
+    try:
+        files = loader.find(tasks)
+    except loader.ScenarioError as error:
+        stop(error)
+    proven = selftest.prove(files, fixtures, paths.cache_root())
+    table.show(proven, terminal())
+    for breach in proven.breaches:
+        say(breach)
+    click.echo(f"{len(files)} scenarios, {len(proven.breaches)} breaches")
+    sys.exit(FAILED if proven.breaches else GOOD)
+
+
+@click.group()
+def export() -> None:
+    """Write the suite, or what a run measured, as tables for other tools."""
+
+
+@export.command(name="suite")
+@click.argument("directory", metavar="DIR", type=FOLDER)
+@with_suite
+def export_suite(directory: Path, tasks: Path, fixtures: Path) -> None:
+    """Write facts, probes and jobs into DIR, as a data set for Hugging Face `datasets` and pandas."""
+    from harness import export
+    from tasks import suite
+
+    stories = [story for story, _ in load_stories(tasks, fixtures, (), "all")]
+    try:
+        export.suite(directory, stories, suite.identity(stories, tasks, "all"))
+    except export.ExportError as error:
+        stop(error)
+    click.echo(shown(directory / "README.md"))
+
+
+@export.command(name="results")
+@click.argument("folder", metavar="RUN", type=FOLDER)
+@click.argument("directory", metavar="DIR", type=FOLDER)
+def export_results(folder: Path, directory: Path) -> None:
+    """Write cells and measures of the run in folder RUN into DIR, as Parquet."""
+    from harness import export
+    from harness.blobs import BlobError
+    from harness.folder import FolderError
+
+    try:
+        results = export.results(directory, open_run(folder))
+    except export.MissingExtraError as error:
+        stop(error, COULD_NOT_RUN)
+    except (export.ExportError, FolderError, BlobError) as error:
+        stop(error)
+    click.echo(shown(directory / "cells.parquet"))
+    sys.exit(verdict(results))
+
+
+@click.command()
+@click.argument("files", type=FOLDER, nargs=-1)
+@with_suite
+def validate(files: tuple[Path, ...], tasks: Path, fixtures: Path) -> None:
+    """Prove scenario files against their fixtures: one line for each problem."""
+    from tasks import loader
+
+    try:
+        chosen = list(files) or loader.find(tasks)
+    except loader.ScenarioError as error:
+        stop(error)
+    problems = [line for path in chosen for line in loader.validate(path, fixtures, paths.cache_root())]
+    for line in problems:
+        click.echo(line, err=True)
+    click.echo(f"{len(chosen)} scenarios, {len(problems)} problems")
+    sys.exit(BAD if problems else GOOD)
