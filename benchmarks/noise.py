@@ -1,81 +1,113 @@
 """The harness's own time for a question, without noise and with 10,000 memories of it: the goal is less than 20 % more.
 
-Own time is that of `Exchange.recall` (entries, tokens, git, the event) without the call of the backend itself.
+Own time is all that the harness does from asking until the events of the question are in the log: entries, tokens, git,
+blobs, the log itself; only the call of the backend is left out. The backend draws k of all memories, in this process:
+equal work to be done with what came back, and no work of its own that would leave the processor's caches cold for ours.
+The tokens of a text are counted once a process: each noise is played twice, as by two backends of a run.
 """
 
 from __future__ import annotations
 
+import random
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Generator, Sequence
 from pathlib import Path
 from typing import Any
 
-from benchmarks.share import Clock, Quiet
-from harness import paths, registry, runner
-from harness.exchange import Exchange
-from harness.folder import Folder
-from harness.model import Selection
+from benchmarks.share import Clock
+from harness import controls, engine, noise, paths
+from harness.adapter import Ack, Hit, Item, Scope
+from harness.blobs import Blobs
+from harness.classify import Classifier
+from harness.controls import GoldMemory
+from harness.events import Event, Found
+from harness.exchange import Exchange, Part, Question, Tools
+from harness.hosts import GoldHost
+from harness.log import Writer
+from harness.model import Trial
+from harness.models import tokens
+from harness.readers.explore import Explorer
+from harness.scenario import Session
+from harness.workshop import Workshop
 from tasks import loader
 
-BACKEND = "random"
-"""Brings k memories for every question, whatever the pool: equal work to be done with what came back."""
-GOAL = 0.20
+STORY, MANY, K, RUNS, GOAL = "forgotten-runbook", 10_000, 5, 7, 0.20
+
+
+class Drawing(GoldMemory):
+    """Draws k of all that it was told, by the question."""
+
+    def __init__(self, classifier: Classifier) -> None:
+        super().__init__({}, classifier)
+        self._pool: list[Hit] = []
+
+    def remember(self, items: Sequence[Item]) -> list[Ack]:
+        first = len(self._pool)
+        self._pool += [Hit(str(n), it.text, None, it.source, it.at, it.scope) for n, it in enumerate(items, first)]
+        return [Ack((hit.memory_id,)) for hit in self._pool[first:]]
+
+    def recall(self, query: str, scope: Scope, k: int, at: str) -> list[Hit]:
+        return random.Random(query).sample(self._pool, min(k, len(self._pool)))
 
 
 class Own:
-    """Adds up the time inside of recalls, and of the calls within them."""
+    """Adds up the time from asking until what came back is in the log, without the calls of the backend.
+
+    Whoever plays a trial appends each event before the next one is made, so a recall ends when its last one is written.
+    """
 
     def __init__(self) -> None:
-        self.inside, self.asking, self.questions = 0.0, 0.0, 0
-        self._recall, self._ask = Exchange.recall, Exchange.ask
+        self.seconds, self.calls, self.questions = 0.0, Clock(), 0
 
-    def ask(self, exchange: Exchange, call: Any) -> Any:
-        start = time.perf_counter()
-        try:
-            return self._ask(exchange, call)
-        finally:
-            self.asking += time.perf_counter() - start
+    def watched(self, recall: Any) -> Any:
+        def timed(exchange: Exchange, question: Question, session: Session) -> Generator[Event, None, Found]:
+            start, called = time.perf_counter(), self.calls.seconds
+            found: Found = yield from recall(exchange, question, session)
+            self.seconds += time.perf_counter() - start - (self.calls.seconds - called)
+            self.questions += 1
+            return found
 
-    def recall(self, exchange: Exchange, question: Any, session: Any) -> Iterator[Any]:
-        self.questions += 1
-        steps = self._recall(exchange, question, session)
-        before = self.asking
-        while True:
-            start = time.perf_counter()
+        return timed
+
+
+class Bench:
+    """One story, ready to be played with any amount of noise."""
+
+    def __init__(self) -> None:
+        ((self.story, self.repo),) = loader.load(loader.find(paths.TASKS, [STORY]), paths.FIXTURES, paths.cache_root())
+        self.explorer, self.workshop = Explorer(self.repo), Workshop()
+
+    def measure(self, amount: int, seed: int) -> float:
+        """Microseconds of own time for each question of one trial, mean."""
+        classifier = Classifier(self.story)
+        trial = Trial(
+            backend="drawing", scenario=self.story.id, write_policy="append", noise=amount, seed=seed,
+            reader="scripted", k=K, budget=800,
+        )  # fmt: skip
+        memories = noise.generate(self.story, classifier, amount, trial.seed)
+        part = Part(trial, self.story, memories, engine.canaries(self.story, trial.seed), {})
+        host, own = GoldHost(controls.described("drawing"), lambda: Drawing(classifier)), Own()
+        with tempfile.TemporaryDirectory() as name, Writer(Path(name, "trial.jsonl")) as log:
+            tools = Tools(self.repo, self.explorer, classifier, self.workshop, Blobs(Path(name, "blobs")), tokens.count)
+            recall, ask = Exchange.recall, Exchange.ask
+            Exchange.recall, Exchange.ask = own.watched(recall), own.calls.around(ask)  # type: ignore[method-assign]
             try:
-                event = next(steps)
-            except StopIteration as end:
-                self.inside += time.perf_counter() - start - (self.asking - before)
-                return end.value
-            self.inside += time.perf_counter() - start - (self.asking - before)
-            before = self.asking
-            yield event
-
-
-def measure(amount: int) -> float:
-    """Microseconds of own time for each question of one trial."""
-    stories = loader.load(loader.find(paths.TASKS, ["forgotten-runbook"]), paths.FIXTURES, paths.cache_root())
-    chosen = Selection(backends=(registry.parse(BACKEND),), writes=("append",), noise=(amount,))
-    own = Own()
-    Exchange.ask = lambda self, call: own.ask(self, call)  # type: ignore[method-assign]
-    Exchange.recall = lambda self, question, session: own.recall(self, question, session)  # type: ignore
-    try:
-        with tempfile.TemporaryDirectory() as name:
-            folder = Folder.create(Path(name))
-            cast = runner.cast(chosen)
-            quiet = Quiet(Clock())
-            run = runner.Run(folder, chosen, cast, "noise", stories, paths.cache_root(), quiet, only=(BACKEND,))
-            run.play()
-    finally:
-        Exchange.ask, Exchange.recall = own._ask, own._recall  # type: ignore[method-assign]
-    return own.inside / own.questions * 1e6
+                for event in engine.play(part, host, tools):
+                    log.append(event)
+            finally:
+                Exchange.recall, Exchange.ask = recall, ask  # type: ignore[method-assign]
+        return own.seconds / own.questions * 1e6
 
 
 def main() -> None:
-    none, many = min(measure(0) for _ in range(3)), min(measure(10_000) for _ in range(2))
-    print(f"{BACKEND}: own time a question {none:.0f} us without noise, {many:.0f} us with 10,000 memories: "
-          f"{many / none - 1:+.0%} (goal below {GOAL:+.0%})")  # fmt: skip
+    bench = Bench()
+    bench.measure(0, 0)  # git is asked once for each source, whatever the noise
+    rounds = [[bench.measure(amount, seed) for amount in (0, MANY, MANY)] for seed in range(1, RUNS + 1)]
+    none, first, again = (min(values) for values in zip(*rounds, strict=True))
+    print(f"own time a question, best of {RUNS}: {none:.0f} us without noise; with {MANY} memories of it "
+          f"{first:.0f} us ({first / none - 1:+.0%}) in the first trial that meets them, "
+          f"{again:.0f} us ({again / none - 1:+.0%}) in the next (goal below {GOAL:+.0%})")  # fmt: skip
 
 
 if __name__ == "__main__":

@@ -35,6 +35,11 @@ class Reading:
     unclear: bool = False
     exact: bool = False
 
+    @property
+    def named(self) -> frozenset[str]:
+        """Every fact of which the text tells at least a part."""
+        return self.asserted | self.denied | self.mentioned | self.partial
+
     def demoted(self) -> Reading:
         """Under the backend's own superseded mark: what it asserts is only mentioned."""
         return replace(self, asserted=frozenset(), mentioned=self.mentioned | self.asserted, unclear=False)
@@ -202,13 +207,19 @@ class Known:
 
     def __init__(self, texts: Iterable[str] = ()) -> None:
         self._starts: dict[int, dict[str, dict[int, set[str]]]] = {}
+        self._whole: set[str] = set()
         self.add(texts)
+
+    def __contains__(self, text: str) -> bool:
+        """Whether this is a remembered text without blank ends."""
+        return text in self._whole
 
     def add(self, texts: Iterable[str]) -> None:
         """More remembered texts; white space around them does not count, blank ones are left out."""
         for text in map(str.strip, texts):
             width = next((width for width in _WIDTHS if width <= len(text)), 0)
             if width:
+                self._whole.add(text)
                 lengths = self._starts.setdefault(width, {}).setdefault(text[:width], {})
                 lengths.setdefault(len(text), set()).add(text)
         self._starts = {width: self._starts[width] for width in _WIDTHS if width in self._starts}
@@ -234,6 +245,8 @@ def cut(text: str, known: Known) -> list[tuple[int, int]]:
     Each remembered text that stands there verbatim is one, leftmost and longest first. The rest goes by line, without
     bullets and blank ends; beside a remembered text, mere wrapping (date, source or label in brackets) is none.
     """
+    if text in known:
+        return [(0, len(text))]
     spans: list[tuple[int, int]] = []
     done = 0
     for found in _START.finditer(text):

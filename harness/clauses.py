@@ -134,8 +134,8 @@ _SPLITTERS = (
 )
 # "A <these> B": A is of the past.
 _SUCCEEDED = (
-    r"(?:->|=>|→|⇒|➔|⟶)|(?<![\w-])(?:(?:replaced|superseded|succeeded|supplanted)\s+(?:by|with)|renamed(?:\s+(?:to|as))?|"
-    r"(?:moved|changed|switched|migrated|converted|ported)\s+(?:over\s+)?to|switch(?:es)?\s+to|became|gave\s+way\s+to|"
+    r"(?:->|=>|→|⇒|➔|⟶)|(?<![\w-])(?:(?:replaced|superseded|succeeded|supplanted)\s+(?:by|with)|"
+    r"renamed(?!\s+from\s)(?:\s+(?:to|as))?|(?:moved|changed|switched|migrated|converted|ported)\s+(?:over\s+)?to|switch(?:es)?\s+to|became|gave\s+way\s+to|"
     r"in\s+favou?r\s+of|(?:is|are)\s+now\s+(?:called|named|known\s+as))(?![\w-])"
 )
 _BECAME = rf"(?:(?:which|that|and|is|are|was|were|has|been|since|now|later)\s+)*(?:{_SUCCEEDED})"
@@ -167,6 +167,7 @@ DENIED_AFTER = re.compile(
 )
 PAST_AFTER = re.compile(
     rf"{_NEAR}(?:(?:is|are|does)\s+no\s+longer(?![\w-])|no\s+longer\s+{_USED}|"
+    r"kept\s+(?:failing|breaking|crashing|hanging)(?![\w-])|"
     r"(?:is|are|was|were|has\s+been|have\s+been|got)\s+(?:now\s+|since\s+|since\s+been\s+)?(?:deprecated|obsolete|outdated|"
     r"retired|decommissioned|gone|dead|removed|abandoned|legacy|history|dropped|phased\s+out|shut\s+down|replaced|"
     r"superseded)(?![\w-]))"
@@ -209,6 +210,7 @@ GONE = (
         r"(?<![\w-])(?:replac(?:e|es|ed|ing)|supersed(?:e|es|ed|ing)|swapp?(?:ed|ing)?)\s(?!(?:by|with)\s)"
         r"(.*?)(?=\s(?:with|by|for)\s|$)"
     ),
+    re.compile(r"(?<![\w-])renamed\s+from\s(.*?)(?=\s(?:to|as|into|in|by|on|at)\s|,\s|$)"),
 )
 
 
@@ -225,8 +227,14 @@ class Clauses:
         self._read: dict[int, _Clause] = {}
 
     def role(self, span: Span, own: Sequence[Span]) -> Role:
-        """How the words at `span` are meant. Telling words inside `own` (united) are the fact's and tell nothing."""
-        at, words = self._holding(self._asides, span.start) or self._holding(self._outer, span.start) or (0, "")
+        """How the words at `span` are meant. Telling words inside `own` (united) are the fact's and tell nothing.
+
+        An aside of nothing else is a name for the words before it, and meant as they are: "the old way (A) is dead".
+        """
+        aside = self._holding(self._asides, span.start)
+        if aside and len(aside[1].strip()) == span.end - span.start:
+            aside = None
+        at, words = aside or self._holding(self._outer, span.start) or (0, "")
         if at not in self._read:
             self._read[at] = _Clause(words, at)
         return self._read[at].role(span, own)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from datetime import datetime
 
 from harness import noise
-from harness.adapter import applies
 from harness.classify import Reading, find, normalise
 from harness.scenario import CANARY, Remember, Text
 from harness.selftest.proof import Count, Told
@@ -83,16 +83,21 @@ def _words(path: str) -> list[str]:
 
 
 def quiet(told: Told) -> Count:
-    """How many noise texts, of those that hold where the story plays, say nothing of its facts."""
+    """How many noise texts tell nothing of the story but a lure, there and then where it holds."""
     said = heard = 0
-    places = {told.scenario.place(session) for session in told.scenario.sessions}
+    lures = {fact.id: fact for fact in noise.lures(told.scenario)}
     for seed in SEEDS:
         for each in noise.generate(told.scenario, told.classifier, NOISE, seed):
-            if not any(applies(each.item.scope, place) for place in places):
-                continue
             said += 1
             reading = told.classifier.by_rules(each.item.text)
-            if reading.asserted or reading.denied or reading.mentioned or reading.partial:
+            wrong = reading.named - lures.keys() | {
+                name
+                for name in reading.asserted & lures.keys()
+                if told.scenario.home(lures[name]) != each.item.scope
+                or lures[name].since > datetime.fromisoformat(each.item.at)
+            }
+            if wrong or reading.unclear:
                 heard += 1
-                told.breach("noise", f"seed {seed}: '{each.item.text}' speaks of a fact")
+                what = ", ".join(sorted(wrong)) or "rivals"
+                told.breach("noise", f"seed {seed}: '{each.item.text}' speaks of {what}")
     return Count(said - heard, said)

@@ -287,6 +287,13 @@ def test_a_dump_of_lines_gives_the_lines_back(texts: list[str], joint: str) -> N
     assert entries(joint.join(apart), *apart) == apart
 
 
+@given(remembered, st.sampled_from([" ", "\n", ". "]))
+def test_a_remembered_text_is_one_entry_whatever_else_is_remembered(texts: list[str], joint: str) -> None:
+    whole = joint.join(texts)
+    assert entries(whole, *texts, whole) == [whole]
+    assert entries(f"\n{whole}\n", *texts, whole) == [whole]  # not equal to it: found where it stands
+
+
 @given(anything, remembered)
 def test_entries_are_ordered_disjoint_and_not_blank(text: str, texts: list[str]) -> None:
     done = 0
