@@ -51,5 +51,6 @@ for _command in (  # in the order of --help
     suite.export,
     suite.validate,
     check.doctor,
+    check.conform,
 ):
     commands.add_command(_command)

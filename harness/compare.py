@@ -16,10 +16,12 @@ from harness import metrics, stats
 from harness.events import Backend
 from harness.folder import Folder, RunFile
 from harness.log import Log
+from harness.metrics import trust
 from harness.metrics.metric import wilson
 from harness.model import CellKey, Interval, Measured, NotMeasured, ReadPolicy, Trial, WritePolicy
-from harness.results import Cell, Comparison, Conditions, Contrast, Pooled, Results, Row, Run, Story
+from harness.results import Cell, Comparison, Conditions, Contrast, Pooled, Results, Row, Run, Story, TrustCell
 from harness.scenario import Job, Probe
+from harness.transcript import Transcript
 
 COLD = "cold"
 ENOUGH = 10
@@ -34,6 +36,8 @@ CONTRASTED = ("recall", "stale_use", "decisions_right", "harm", "help", "tokens_
 """Measures that are shown for every policy."""
 DUMP = "full_context"
 """The one control that is compared: knowing everything is what a backend is bought to do better than."""
+DOMINANCE = ("recall", "stale_exposure", "tokens_total")
+"""Measures on one of which knowing everything must lose against each backend, else the stories tell nothing of it."""
 GOLD = ("oracle", "stale_oracle")
 """Controls that play once a scenario, without noise and by one policy."""
 AGAINST_COLD = ("jobs_done", "decisions_right", "tokens_total")
@@ -44,6 +48,7 @@ def results(folder: Folder) -> Results:
     """Everything that the logs of a run say. Equal logs give equal results, byte for byte."""
     file = folder.read()
     logs, problems = folder.logs()
+    transcripts, unread = folder.transcripts()
     cells = metrics.score(list(logs.values()))
     cells += [_not_run(trial) for trial in file.trials if trial.id not in logs]
     cells.sort(key=lambda cell: cell.id)
@@ -61,7 +66,7 @@ def results(folder: Folder) -> Results:
             suite=file.suite,
             logs=hashlib.sha256(names.encode()).hexdigest(),
             unplayed=file.unplayed,
-            problems=tuple(problems),
+            problems=(*problems, *unread),
         ),
         definitions=dict(sorted(metrics.DEFINITIONS.items())),
         stories=tuple(_stories(logs.values())),
@@ -69,6 +74,8 @@ def results(folder: Folder) -> Results:
         contrasts=tuple(_contrasts(cells, conditions)),
         cells=tuple(cells),
         comparisons=tuple(_comparisons(cells, rows, conditions)),
+        trust_definitions=dict(sorted(trust.DEFINITIONS.items())) if file.drills else {},
+        trust=tuple(_trust(file, transcripts)),
     )
 
 
@@ -105,6 +112,15 @@ def _stories(logs: Iterable[Log]) -> Iterator[Story]:
             jobs=len(jobs),
             decisions=sum(len(job.decisions) for job in jobs),
         )
+
+
+def _trust(file: RunFile, transcripts: Mapping[str, Transcript]) -> Iterator[TrustCell]:
+    """In the order of the plan; a planned drill without a readable transcript is shown, never left out."""
+    for trial in file.drills:
+        if trial.id in transcripts:
+            yield from trust.score([transcripts[trial.id]])
+        else:
+            yield trust.not_run(trial, "no readable transcript")
 
 
 def _not_run(trial: Trial) -> Cell:
@@ -232,10 +248,10 @@ def _comparisons(cells: Sequence[Cell], rows: Mapping[str, Row], conditions: Con
         pairs = list(itertools.combinations(ranked, 2))
         if measure in AGAINST_COLD and COLD in rows:
             pairs += [(COLD, name) for name in ranked]
-        yield from _family(measure, pairs, counted)
+        yield from family(measure, pairs, counted)
 
 
-def _family(measure: str, pairs: Sequence[tuple[str, str]], cells: Sequence[Cell]) -> list[Comparison]:
+def family(measure: str, pairs: Sequence[tuple[str, str]], cells: Sequence[Cell]) -> list[Comparison]:
     """All pairs of one measure, adjusted together. A pair without a common scenario is left out."""
     values = {
         name: _by_scenario(measure, [c for c in cells if (c.backend or COLD) == name]) for name in {*sum(pairs, ())}
@@ -272,6 +288,19 @@ def _comparison(
         verdict="no-difference-shown" if not shown else "right-better" if difference > 0 else "left-better",
         detectable=_detectable(len(rows), family),
     )
+
+
+def dominated(comparisons: Iterable[Comparison]) -> list[str]:
+    """The backends that `full_context` dominates, by name: on every measure of `DOMINANCE` its mean is as good over
+    the scenarios that both measured, and on one it is better. Where one of these was not compared, nothing is said.
+    """
+    leads: dict[str, list[float]] = defaultdict(list)
+    for each in comparisons:
+        if each.measure in DOMINANCE and DUMP in (each.left, each.right):
+            lead = each.left_value - each.right_value if each.left == DUMP else each.right_value - each.left_value
+            better = metrics.DEFINITIONS[each.measure].better
+            leads[each.right if each.left == DUMP else each.left].append(-lead if better == "lower" else lead)
+    return sorted(name for name, own in leads.items() if len(own) == len(DOMINANCE) and min(own) >= 0 < max(own))
 
 
 def _detectable(pairs: int, family: int) -> str:

@@ -1,4 +1,4 @@
-"""The folder of a run: `run.json`, `logs/`, `blobs/`, and what is derived from them."""
+"""The folder of a run: `run.json`, `logs/`, `drills/`, `blobs/`, and what is derived from them."""
 
 from __future__ import annotations
 
@@ -6,16 +6,23 @@ import os
 import re
 import subprocess
 import time
+from collections.abc import Callable
 from pathlib import Path
+from typing import TypeVar, cast
 
 from pydantic import ValidationError
 
 from harness import paths
 from harness.blobs import Blobs
+from harness.drill import DrillTrial
 from harness.log import Log, LogError, Unbegun, read
 from harness.model import Model, Selection, Trial, digest
 from harness.results import Suite, Unplayed
+from harness.transcript import Transcript
+from harness.transcript import read as read_transcript
 
+T = TypeVar("T")
+LOGS, DRILLS = "logs", "drills"
 ATTEMPT = re.compile(r"^(?P<trial>.+)\.(?P<number>\d+)\.jsonl$")
 
 
@@ -39,6 +46,7 @@ class RunFile(Model):
     embedder: str
     tokens: str
     trials: tuple[Trial, ...]
+    drills: tuple[DrillTrial, ...] = ()
     unplayed: tuple[Unplayed, ...] = ()
 
 
@@ -49,7 +57,7 @@ class Folder:
         self.root = root
         self.blobs = Blobs(root / "blobs")
         self.work = root / "work"
-        self._known: dict[Path, tuple[int, Log]] = {}
+        self._known: dict[Path, tuple[int, object]] = {}
 
     @property
     def file(self) -> Path:
@@ -90,36 +98,45 @@ class Folder:
         draft.write_text(file.model_dump_json(indent=2) + "\n", encoding="utf-8")
         draft.replace(self.file)
 
-    def new_log(self, trial: str) -> Path:
-        """The path of the next attempt at a trial."""
-        numbers = [number for name, number, _ in self._attempts() if name == trial]
-        return self.root / "logs" / f"{trial}.{max(numbers, default=0) + 1}.jsonl"
+    def new_log(self, trial: str, below: str = LOGS) -> Path:
+        """The path of the next attempt at a trial or drill."""
+        numbers = [number for name, number, _ in self._attempts(below) if name == trial]
+        return self.root / below / f"{trial}.{max(numbers, default=0) + 1}.jsonl"
 
     def logs(self) -> tuple[dict[str, Log], list[str]]:
         """Trial id -> its newest closed attempt, else its newest one; and a line for each log that cannot be read."""
-        best: dict[str, Log] = {}
+        return self._best(LOGS, read, lambda log: log.closed is not None)
+
+    def transcripts(self) -> tuple[dict[str, Transcript], list[str]]:
+        """The same of drills."""
+        return self._best(DRILLS, read_transcript, lambda transcript: transcript.ended is not None)
+
+    def _best(
+        self, below: str, load: Callable[[Path, Blobs], T], ended: Callable[[T], bool]
+    ) -> tuple[dict[str, T], list[str]]:
+        best: dict[str, T] = {}
         problems = []
-        for name, _, path in sorted(self._attempts()):
+        for name, _, path in sorted(self._attempts(below)):
             try:
-                log = self._read(path)
+                found = self._read(path, load)
             except Unbegun:
                 continue
             except LogError as error:
                 problems.append(str(error))
                 continue
-            if log.closed is not None or name not in best or best[name].closed is None:
-                best[name] = log
+            if ended(found) or name not in best or not ended(best[name]):
+                best[name] = found
         return best, problems
 
-    def _read(self, path: Path) -> Log:
+    def _read(self, path: Path, load: Callable[[Path, Blobs], T]) -> T:
         """A log only grows: one of the same length is the one that was read before."""
         size = path.stat().st_size
         if path not in self._known or self._known[path][0] != size:
-            self._known[path] = size, read(path, self.blobs)
-        return self._known[path][1]
+            self._known[path] = size, load(path, self.blobs)
+        return cast("T", self._known[path][1])
 
-    def _attempts(self) -> list[tuple[str, int, Path]]:
-        matches = ((ATTEMPT.match(path.name), path) for path in (self.root / "logs").glob("*.jsonl"))
+    def _attempts(self, below: str) -> list[tuple[str, int, Path]]:
+        matches = ((ATTEMPT.match(path.name), path) for path in (self.root / below).glob("*.jsonl"))
         return [(match["trial"], int(match["number"]), path) for match, path in matches if match]
 
 

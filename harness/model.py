@@ -63,6 +63,9 @@ class Selection(Model):
     seeds: tuple[int, ...] = (1,)
     k: int = DEFAULT_K
     budget: int = DEFAULT_BUDGET
+    drills: tuple[str, ...] = ()
+    drill_size: int | None = None
+    """Memories in the store of every drill; None: what each drill is made for."""
 
     @property
     def headline_noise(self) -> int:

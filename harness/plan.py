@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from harness import noise, registry
+from harness import drills, noise, registry
 from harness.classify import Classifier
+from harness.drill import DrillTrial, Plan
 from harness.engine import canaries
 from harness.events import PROTOCOL, Backend
 from harness.exchange import Part
@@ -66,15 +67,40 @@ def part(
         "noise": digest([[each.item.text, each.item.at] for each in memories]),
     }
     if backend is not None:
-        digests |= {
-            "adapter": source,
-            "backend": backend.version,
-            "settings": digest(dict(backend.settings)),
-            "embedder": embedder,
-        }
+        digests |= _digests(backend, source, embedder)
     return Part(trial, scenario, memories, canaries(scenario, trial.seed), digests)
 
 
-def identity(trial: Trial, digests: Mapping[str, str]) -> str:
+def _digests(backend: Backend, source: str, embedder: str) -> dict[str, str]:
+    return {
+        "adapter": source,
+        "backend": backend.version,
+        "settings": digest(dict(backend.settings)),
+        "embedder": embedder,
+    }
+
+
+def drilled(selection: Selection, backends: Sequence[str]) -> list[DrillTrial]:
+    """Backend by backend, the drills that were asked for, in the order of `ALL`."""
+    return [
+        DrillTrial(
+            backend=backend,
+            drill=name,
+            size=selection.drill_size or drill.size,
+            seed=selection.seeds[0],
+            k=selection.k,
+        )
+        for backend in backends
+        for name, drill in drills.ALL.items()
+        if name in selection.drills
+    ]
+
+
+def drill_digests(plan: Plan, backend: Backend, source: str, embedder: str) -> dict[str, str]:
+    """The digests of everything that a drill's outcome depends on."""
+    return {"protocol": str(PROTOCOL), "plan": digest(plan), **_digests(backend, source, embedder)}
+
+
+def identity(trial: Trial | DrillTrial, digests: Mapping[str, str]) -> str:
     """Equal for two trials that must have the same outcome: what resume compares."""
     return digest([trial.model_dump(mode="json"), dict(digests)])

@@ -8,9 +8,13 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from harness import metrics
+from harness.drill import DrillTrial
 from harness.log import Log
+from harness.metrics import trust
 from harness.model import Measured, Trial
+from harness.report.trust import sound
 from harness.report.words import visible
+from harness.transcript import Transcript
 
 SHOWN = (("recall", "recalled"), ("decisions_right", "decided right"), ("stale_exposure", "shown stale"))
 
@@ -34,15 +38,16 @@ class Lines:
         if self._console.is_terminal:
             self._bar.start()
 
-    def started(self, trial: Trial) -> None:
+    def started(self, trial: Trial | DrillTrial) -> None:
         self._playing.append(trial.id)
         self._show()
 
-    def finished(self, log: Log) -> None:
+    def finished(self, log: Log | Transcript) -> None:
         self._playing.remove(log.trial.id)
         self._bar.advance(self._task)
         self._show()
-        self._console.print(f"{time.monotonic() - self._start:6.1f} s  {line(log)}", highlight=False, markup=False)
+        text = drilled(log) if isinstance(log, Transcript) else line(log)
+        self._console.print(f"{time.monotonic() - self._start:6.1f} s  {text}", highlight=False, markup=False)
 
     def ended(self) -> None:
         self._bar.stop()
@@ -69,3 +74,15 @@ def line(log: Log) -> str:
         if isinstance(measure, Measured) and measure.hits is not None:
             numbers.append(f"{word} {measure.hits:g}/{measure.of}")
     return f"{head} {'  '.join(numbers)}"
+
+
+def drilled(transcript: Transcript) -> str:
+    """What a drill showed, for the console: measures at their best value are counted, others named."""
+    trial, (cell,) = transcript.trial, trust.score([transcript])
+    head = f"{trial.backend.rpartition(':')[2]:<13.13} {'drill ' + trial.drill:<20.20} {f'{trial.size} memories':<19}"
+    if cell.status != "complete":
+        return f"{head} {cell.status}: {visible(cell.reason[:120])}"
+    judged = {name: m for name, m in cell.measures.items() if isinstance(m, Measured) and m.hits is not None}
+    faulty = [f"{name} {m.hits:g}/{m.of}" for name, m in judged.items() if sound(trust.DEFINITIONS[name], m) is False]
+    more = f", {len(faulty) - 3} more" if len(faulty) > 3 else ""
+    return f"{head} {len(judged) - len(faulty)} of {len(judged)} sound" + "".join(f"  {f}" for f in faulty[:3]) + more

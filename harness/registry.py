@@ -14,6 +14,10 @@ ORACLES = ("oracle", "stale_oracle")
 """The controls that need gold: they live in the harness, and no adapter stands behind their names."""
 
 
+SOUND = "reference"
+"""The control that does all that the protocol asks for, so that drills show what a sound backend looks like."""
+
+
 class RegistryError(Exception):
     """A backend that nobody knows: which, and what was probably meant."""
 

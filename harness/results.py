@@ -14,6 +14,7 @@ from harness.model import Arm, Definition, Interval, Measure, Model, ReadPolicy,
 from harness.scenario import Kind
 
 Status = Literal["complete", "failed", "unsupported", "incomplete", "not-run"]
+LookStage = Literal["before", "after", "closed", "reopened", "churned", "compacted"]
 
 
 class Cell(Model):
@@ -37,6 +38,32 @@ class Cell(Model):
     log: str
     log_sha256: str
     measures: Mapping[str, Measure]
+
+
+class LayerLook(Model):
+    """One look at a route, a layer or a place in it. `seen`: how many of the deleted memories it showed.
+
+    reason: what could not be looked at. receipt: the line of the look; for a route, of a call that shows the worst.
+    """
+
+    stage: LookStage
+    verdict: Literal["gone", "present", "not-computable", "not-seen-before"]
+    seen: int
+    reason: str = ""
+    receipt: str | None = None
+
+
+class LayerRow(Model):
+    """Where deleted memories were: a route of the interface, or a place in a declared layer (`""`: just its files).
+
+    targets: memories that were asked to be deleted and that were sought there.
+    """
+
+    layer: str
+    place: str = ""
+    kind: Literal["route", "text", "vector"]
+    targets: int
+    looks: tuple[LayerLook, ...]
 
 
 class TrustCell(Model):
@@ -188,3 +215,5 @@ class Results(Model):
     contrasts: tuple[Contrast, ...]
     cells: tuple[Cell, ...]
     comparisons: tuple[Comparison, ...]
+    trust_definitions: Mapping[str, Definition] = {}
+    trust: tuple[TrustCell, ...] = ()

@@ -8,19 +8,23 @@ import shutil
 import sqlite3
 import tempfile
 import threading
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from functools import partial
 from importlib import metadata
 from pathlib import Path
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
-from harness import controls, engine, plan, process, registry
+from harness import controls, drills, engine, plan, process, registry, transcript
 from harness.adapter import Space
+from harness.blobs import Blobs
 from harness.classify import Classifier
-from harness.events import Backend, Closed
+from harness.drill import DrillTrial, Plan
+from harness.events import Backend, Closed, Event
 from harness.exchange import Host, Part, Tools
-from harness.folder import Folder, RunFile, commit
+from harness.folder import DRILLS, LOGS, Folder, RunFile, commit
 from harness.hosts import ChildHost, GoldHost
 from harness.launch import Nursery
 from harness.log import Log, Writer, read
@@ -29,11 +33,13 @@ from harness.models import tokens
 from harness.models.cache import EmbeddingCache
 from harness.models.embedder import Embedder
 from harness.models.gateway import Gateway
+from harness.models.meter import Meter
 from harness.process import Deadlines, MemoryFault
 from harness.readers.explore import Explorer
 from harness.repo import Repo
 from harness.results import Suite, Unplayed
 from harness.scenario import Scenario
+from harness.transcript import Ended, Transcript
 from harness.workshop import Workshop
 
 VERSION = metadata.version("coldwarm")
@@ -44,8 +50,8 @@ class Listener(Protocol):
     """Hears how a run goes on. Called from one thread."""
 
     def planned(self, trials: int, reused: int) -> None: ...
-    def started(self, trial: Trial) -> None: ...
-    def finished(self, log: Log) -> None: ...
+    def started(self, trial: Trial | DrillTrial) -> None: ...
+    def finished(self, log: Log | Transcript) -> None: ...
 
 
 @dataclass(frozen=True)
@@ -73,7 +79,8 @@ def cast(selection: Selection, allowed: Iterable[str] = (), deadlines: Deadlines
     """
     players = {name: Player(*_gold(name)) for name in registry.ORACLES}
     unplayed = []
-    entries = {spec.label: (spec, registry.find(spec)) for spec in selection.backends}
+    asked = (*selection.backends, *((Spec(adapter=registry.SOUND),) if selection.drills else ()))
+    entries = {spec.label: (spec, registry.find(spec)) for spec in asked}
     if len(entries) < len({digest(spec) for spec in selection.backends}):
         raise registry.RegistryError("two backends differ in a secret only, so that no row could tell them apart")
     with tempfile.TemporaryDirectory() as home:
@@ -107,6 +114,28 @@ class Stage:
     explorer: Explorer
 
 
+class Stopped(Exception):  # noqa: N818  not an error: the run was told to end
+    """Ends a drill in the middle; its transcript stays incomplete."""
+
+
+class Ways(NamedTuple):
+    """What all trials of a run go through."""
+
+    gateway: Gateway
+    nursery: Nursery
+    workshop: Workshop
+    stop: threading.Event
+
+
+@dataclass(frozen=True)
+class Task:
+    """A trial or drill that is to be played, and how its file is read afterwards."""
+
+    trial: Trial | DrillTrial
+    play: Callable[[Ways], Path]
+    read: Callable[[Path, Blobs], Log | Transcript]
+
+
 @dataclass
 class Run:
     """Plays a selection into a folder. `only`: trial ids begin so; `keep`: stores stay below the folder.
@@ -136,22 +165,26 @@ class Run:
             for part in self._parts(players, embedder.digest)
             if not self.only or part.trial.id.startswith(self.only)
         ]
-        file = self._described(tuple(part.trial for part in parts), embedder)
+        drilled = [
+            (trial, drills.ALL[trial.drill].plan(trial.size, trial.seed))
+            for trial in plan.drilled(self.selection, self._drilled())
+            if not self.only or trial.id.startswith(self.only)
+        ]
+        file = self._described(tuple(part.trial for part in parts), tuple(trial for trial, _ in drilled), embedder)
         self.folder.write(file)
-        finished = self._finished(parts)
-        todo = [part for part in parts if part.trial.id not in finished]
-        self.listener.planned(len(parts), len(finished))
+        tasks = [*self._stories(parts), *self._drills(drilled, embedder.digest)]
+        self.listener.planned(len(parts) + len(drilled), len(parts) + len(drilled) - len(tasks))
         cache = EmbeddingCache(self.cache / "embeddings.sqlite", embedder)
         try:
             with Gateway(cache) as gateway, Nursery(self.folder.work / "nursery") as nursery:
-                self._all(todo, players, gateway, nursery)
+                self._all(tasks, Ways(gateway, nursery, Workshop(), threading.Event()))
         finally:
             cache.close()
             if not self.keep:
                 shutil.rmtree(self.folder.work, ignore_errors=True)
         return file
 
-    def _described(self, trials: tuple[Trial, ...], embedder: Embedder) -> RunFile:
+    def _described(self, trials: tuple[Trial, ...], drilled: tuple[DrillTrial, ...], embedder: Embedder) -> RunFile:
         head, dirty = commit()
         shown = tuple(spec.model_copy(update={"settings": spec.shown}) for spec in self.selection.backends)
         return RunFile(
@@ -165,6 +198,7 @@ class Run:
             embedder=f"{embedder.name} {embedder.digest[:12]}",
             tokens=tokens.ENCODING,
             trials=trials,
+            drills=drilled,
             unplayed=self.cast.unplayed,
         )
 
@@ -181,83 +215,132 @@ class Run:
                 parts.append(plan.part(trial, stage.scenario, stage.repo, stage.classifier, backend, source, embedder))
         return parts
 
-    def _finished(self, parts: Iterable[Part]) -> set[str]:
-        """Trials with a closed log whose digests are those of today's plan."""
+    def _drilled(self) -> list[str]:
+        """The labels of those that drills are played against: what is under test, and the sound reference."""
+        return [
+            label
+            for label, player in self.cast.players.items()
+            if player.entry.reference is not None and (not player.entry.control or label == registry.SOUND)
+        ]
+
+    def _stories(self, parts: Iterable[Part]) -> list[Task]:
+        """Trials without a closed log whose digests are those of today's plan."""
         logs, _ = self.folder.logs()
         done = {name: plan.identity(log.trial, log.opened.digests) for name, log in logs.items() if log.closed}
-        return {part.trial.id for part in parts if done.get(part.trial.id) == plan.identity(part.trial, part.digests)}
+        return [
+            Task(part.trial, partial(self._story, part), read)
+            for part in parts
+            if done.get(part.trial.id) != plan.identity(part.trial, part.digests)
+        ]
+
+    def _drills(self, drilled: Iterable[tuple[DrillTrial, Plan]], embedder: str) -> list[Task]:
+        """The same of drills."""
+        transcripts, _ = self.folder.transcripts()
+        done = {
+            name: plan.identity(each.trial, each.drilled.digests) for name, each in transcripts.items() if each.ended
+        }
+        tasks = []
+        for trial, written in drilled:
+            player = self.cast.players[trial.backend]
+            digests = plan.drill_digests(written, player.backend, player.source, embedder)
+            if done.get(trial.id) != plan.identity(trial, digests):
+                tasks.append(Task(trial, partial(self._drill, trial, written, digests), transcript.read))
+        return tasks
 
     # --- playing -----------------------------------------------------------------------------------------------
 
-    def _all(self, parts: Sequence[Part], players: Mapping[str, Player], gateway: Gateway, nursery: Nursery) -> None:
+    def _all(self, tasks: Sequence[Task], ways: Ways) -> None:
         """Side by side in `jobs` slots, in the order of the plan; the listener hears of each end as it comes."""
-        workshop, stop = Workshop(), threading.Event()
         with ThreadPoolExecutor(self.jobs, thread_name_prefix="trial") as pool:
-            open_: dict[Future[Path], Trial] = {}
-            waiting = list(parts)
+            open_: dict[Future[Path], Task] = {}
+            waiting = list(tasks)
             try:
                 while waiting or open_:
                     while waiting and len(open_) < self.jobs:
-                        part = waiting.pop(0)
-                        self.listener.started(part.trial)
-                        player = players[part.trial.backend] if part.trial.backend else None
-                        open_[pool.submit(self._one, part, player, gateway, nursery, workshop, stop)] = part.trial
+                        task = waiting.pop(0)
+                        self.listener.started(task.trial)
+                        open_[pool.submit(task.play, ways)] = task
                     done, _ = wait(open_, return_when=FIRST_COMPLETED)
                     for future in done:
-                        del open_[future]
-                        self.listener.finished(read(future.result(), self.folder.blobs))
+                        task = open_.pop(future)
+                        self.listener.finished(task.read(future.result(), self.folder.blobs))
             except BaseException:
-                stop.set()
+                ways.stop.set()
                 raise
 
-    def _one(
-        self,
-        part: Part,
-        player: Player | None,
-        gateway: Gateway,
-        nursery: Nursery,
-        workshop: Workshop,
-        stop: threading.Event,
-    ) -> Path:
+    def _story(self, part: Part, ways: Ways) -> Path:
         """Plays one trial into a log of its own; its store is removed afterwards."""
-        path, space = self.folder.new_log(part.trial.id), self.folder.work / part.trial.id
-        shutil.rmtree(space, ignore_errors=True)
         stage = self._stages[part.trial.scenario]
+        player = self.cast.players[part.trial.backend] if part.trial.backend else None
         tools = Tools(
             repo=stage.repo,
             explorer=stage.explorer,
             classifier=Classifier(stage.scenario, part.canaries),
-            workshop=workshop,
+            workshop=ways.workshop,
             blobs=self.folder.blobs,
             count=tokens.count,
             host=_host(),
         )
         if player is not None and player.entry.reference is not None:
-            gateway.warm(list(engine.texts(part)))  # before any clock of the trial starts
-        meter = gateway.register(part.trial.id)
-        try:
+            ways.gateway.warm(list(engine.texts(part)))  # before any clock of the trial starts
+        with self._place(part.trial.id) as (path, space), self._metered(part.trial.id, ways) as meter:
+            host = self._home(part, player, ways, space)
             with Writer(path) as log:
-                for event in engine.play(part, self._home(part, player, gateway.url, nursery, space), tools, meter):
+                for event in engine.play(part, host, tools, meter):
                     log.append(event)
-                    if stop.is_set() and not isinstance(event, Closed):
+                    if ways.stop.is_set() and not isinstance(event, Closed):
                         break
-        finally:
-            gateway.unregister(part.trial.id)
-            if not self.keep:
-                shutil.rmtree(space, ignore_errors=True)
         return path
 
-    def _home(self, part: Part, player: Player | None, url: str, nursery: Nursery, folder: Path) -> Host | None:
+    def _drill(self, trial: DrillTrial, written: Plan, digests: Mapping[str, str], ways: Ways) -> Path:
+        """Plays one drill into a transcript of its own; its store is removed afterwards."""
+        player = self.cast.players[trial.backend]
+        ways.gateway.warm([piece.item.text for piece in written.pieces if piece.item.text])
+        with self._place(trial.id, DRILLS) as (path, space), self._metered(trial.id, ways):
+            site = self._site(player, trial.id, trial.seed, ways, space)
+            with Writer(path) as log:
+
+                def emit(event: Event) -> None:
+                    log.append(event)
+                    if ways.stop.is_set() and not isinstance(event, Ended):
+                        raise Stopped
+
+                with suppress(Stopped):
+                    drills.play(trial, written, site, self.folder.blobs, emit, ways.gateway.vectors, digests, _host())
+        return path
+
+    @contextmanager
+    def _place(self, trial: str, below: str = LOGS) -> Iterator[tuple[Path, Path]]:
+        """Where a trial is logged, and an empty folder for its store."""
+        path, space = self.folder.new_log(trial, below), self.folder.work / trial
+        shutil.rmtree(space, ignore_errors=True)
+        try:
+            yield path, space
+        finally:
+            if not self.keep:
+                shutil.rmtree(space, ignore_errors=True)
+
+    @contextmanager
+    def _metered(self, trial: str, ways: Ways) -> Iterator[Meter]:
+        try:
+            yield ways.gateway.register(trial)
+        finally:
+            ways.gateway.unregister(trial)
+
+    def _home(self, part: Part, player: Player | None, ways: Ways, folder: Path) -> Host | None:
         if player is None:
             return None
-        name, reference = player.entry.name, player.entry.reference
-        if reference is None:
+        if player.entry.reference is None:
             classifier = Classifier(part.scenario, part.canaries)
-            gold = controls.wanted(name, part.scenario)
+            gold = controls.wanted(player.entry.name, part.scenario)
             return GoldHost(player.backend, lambda: controls.GoldMemory(gold, classifier))
+        return self._site(player, part.trial.id, part.trial.seed, ways, folder)
+
+    def _site(self, player: Player, key: str, seed: int, ways: Ways, folder: Path) -> ChildHost:
+        assert player.entry.reference is not None
         root = folder / "store"
-        space = Space(str(root), url, part.trial.id, Embedder.dims, part.trial.seed, dict(player.spec.settings))
-        return ChildHost(reference, player.backend, root, space, self.deadlines, nursery.launch)
+        space = Space(str(root), ways.gateway.url, key, Embedder.dims, seed, dict(player.spec.settings))
+        return ChildHost(player.entry.reference, player.backend, root, space, self.deadlines, ways.nursery.launch)
 
 
 def _host() -> dict[str, str]:

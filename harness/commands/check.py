@@ -1,4 +1,4 @@
-"""Looking at this machine and at adapters: `doctor`."""
+"""Looking at this machine and at adapters: `doctor`, `conform`."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from harness.commands.common import COULD_NOT_RUN, GOOD, with_out
+from harness.commands.common import COULD_NOT_RUN, FAILED, GOOD, stop, with_out
 
 
 @click.command()
@@ -21,3 +21,30 @@ def doctor(out: Path) -> None:
         good = good and finding.good
         click.echo(f"{'ok  ' if finding.good else 'BAD '} {finding.name:<22} {' '.join(finding.seen.split())}")
     sys.exit(GOOD if good else COULD_NOT_RUN)
+
+
+@click.command()
+@click.argument("backends", metavar="BACKEND...", nargs=-1, required=True)
+def conform(backends: tuple[str, ...]) -> None:
+    """Check that adapters keep the contract: NAME or module:Class, one line for each check (up to a minute or two)."""
+    from harness import conformance, registry
+    from harness.models.embedder import EmbedderError
+    from harness.process import MemoryFault
+    from harness.report.words import visible
+
+    marks = {"kept": "ok  ", "broken": "BAD ", "unsupported": "--  "}
+    broken = 0
+    try:
+        for spec in [registry.parse(text) for text in backends]:
+            told = {"kept": 0, "broken": 0, "unsupported": 0}
+            for outcome in conformance.conform(spec):
+                told[outcome.status] += 1
+                why = f"\n       {visible(outcome.why)}" if outcome.why else ""
+                click.echo(f"{marks[outcome.status]} {outcome.check.name:<38} {outcome.check.says}{why}")
+            click.echo(f"{spec.label}: {', '.join(f'{n} {word}' for word, n in told.items())}")
+            broken += told["broken"]
+    except registry.RegistryError as error:
+        stop(error)
+    except (MemoryFault, EmbedderError) as error:
+        stop(error, COULD_NOT_RUN)
+    sys.exit(FAILED if broken else GOOD)

@@ -92,6 +92,7 @@ def verdict(results: Results) -> int:
     for each in missing:
         say(f"{each.backend} could not run: {each.reason}")
     unended = sorted({cell.trial for cell in results.cells if cell.status in ("failed", "incomplete", "not-run")})
+    unended += sorted(cell.id for cell in results.trust if cell.status in ("failed", "incomplete", "not-run"))
     for trial in unended:
         say(f"trial {trial} did not get to its end")
     if results.run.problems:

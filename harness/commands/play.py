@@ -24,6 +24,7 @@ from harness.commands.common import (
     with_out,
     with_suite,
 )
+from harness.drill import DRILLS
 from harness.model import DEFAULT_BACKENDS, DEFAULT_BUDGET, DEFAULT_K, DEFAULT_NOISE, SECRET, Selection, Split
 
 
@@ -36,6 +37,17 @@ from harness.model import DEFAULT_BACKENDS, DEFAULT_BUDGET, DEFAULT_K, DEFAULT_N
 @click.option("--seed", type=int, multiple=True, default=(1,), show_default=True)
 @click.option("-k", type=click.IntRange(1, 100), default=DEFAULT_K, show_default=True, help="Hits asked for.")
 @click.option("--budget", type=click.IntRange(1), default=DEFAULT_BUDGET, show_default=True, help="Tokens that count.")
+@click.option(
+    "--drill",
+    "-d",
+    "drilled",
+    multiple=True,
+    type=click.Choice([*DRILLS, "all", "none"]),
+    default=("all",),
+    show_default=True,
+    help="Tests of trust to play beside the stories; repeatable.",
+)
+@click.option("--drill-size", type=click.IntRange(20, 100_000), help="Memories in the store of every drill.")
 @click.option("--jobs", "-j", type=click.IntRange(1, 64), default=1, show_default=True, help="Trials side by side.")
 @click.option("--allow", multiple=True, help="A backend that may be missing without failing the run; repeatable.")
 @click.option("--trial", "only", multiple=True, help="Only the trials whose id begins so; repeatable.")
@@ -52,6 +64,8 @@ def run(
     seed: tuple[int, ...],
     k: int,
     budget: int,
+    drilled: tuple[str, ...],
+    drill_size: int | None,
     jobs: int,
     allow: tuple[str, ...],
     only: tuple[str, ...],
@@ -73,7 +87,7 @@ def run(
         selection = (
             _resumed(folder.read().selection, backends)
             if folder
-            else _selection(backends, scenarios, split, noise, write, seed, k, budget)
+            else _selection(backends, scenarios, split, noise, write, seed, k, budget, drilled, drill_size)
         )
         cast = runner.cast(selection, allow)
         stories = load_stories(tasks, fixtures, selection.scenarios, selection.split)
@@ -107,13 +121,17 @@ def _selection(
     seed: tuple[int, ...],
     k: int,
     budget: int,
+    drilled: tuple[str, ...],
+    drill_size: int | None,
 ) -> Selection:
     from harness import registry
 
     specs = tuple(registry.parse(text) for text in backends or DEFAULT_BACKENDS)
+    chosen = tuple(name for name in DRILLS if "none" not in drilled and {"all", name} & {*drilled})
     return Selection(
-        backends=specs, scenarios=scenarios, split=split, noise=noise, writes=write, seeds=seed, k=k, budget=budget
-    )
+        backends=specs, scenarios=scenarios, split=split, noise=noise, writes=write, seeds=seed, k=k, budget=budget,
+        drills=chosen, drill_size=drill_size,
+    )  # fmt: skip
 
 
 def _resumed(selection: Selection, backends: tuple[str, ...]) -> Selection:

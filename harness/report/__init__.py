@@ -32,11 +32,12 @@ def write(folder: Folder, results: Results) -> Written:
     root = folder.root
     written = Written(root / "results.json", root / "results.schema.json", root / "summary.md", root / "report.html")
     logs, _ = folder.logs()
+    transcripts, _ = folder.transcripts()
     texts = {
         written.results: _json(_dumped(results)),
         written.schema: _json(Results.model_json_schema(by_alias=True, mode="serialization")),
         written.summary: markdown.summary(results),
-        written.page: html.page(results, metrics.views(list(logs.values()))),
+        written.page: html.page(results, metrics.views(list(logs.values())), list(transcripts.values())),
     }
     for path, text in texts.items():
         _replace(path, text)

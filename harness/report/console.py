@@ -32,7 +32,7 @@ def show(results: Results, out: Console) -> None:
 
 
 def _table(results: Results) -> Table:
-    stories = words.plural(len(results.stories), "scenario")
+    stories = " of ".join(filter(None, [words.plural(len(results.stories), "scenario"), tables.suite(results)]))
     table = Table(
         title=Text(f"coldwarm {results.run.version}: {stories}, hits of cases", style="bold"),
         title_justify="left",

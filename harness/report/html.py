@@ -16,9 +16,10 @@ from harness.compare import COLD, headline
 from harness.metrics import deletion
 from harness.metrics.view import View
 from harness.model import Measured
-from harness.report import charts, receipts, tables, words
+from harness.report import charts, receipts, tables, trust, words
 from harness.report.tables import COLUMNS, Figure
 from harness.results import Cell, Results
+from harness.transcript import Transcript
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -120,7 +121,7 @@ class Pool:
     cells: tuple[Cell, ...]
 
 
-def page(results: Results, views: Sequence[View]) -> str:
+def page(results: Results, views: Sequence[View], transcripts: Sequence[Transcript] = ()) -> str:
     """The whole file. The style's hash is in the policy, so nothing else can style or run."""
     environment = _environment()
     style = (TEMPLATES / "style.css").read_text("utf-8")
@@ -144,6 +145,7 @@ def page(results: Results, views: Sequence[View]) -> str:
         chance=tables.chance(results),
         cannot_say=tables.cannot_say(results),
         conditions=words.conditions(results),
+        suite=tables.suite(results),
         missing=tables.missing(results),
         meaning=words.MEANING,
         charts=charts.charts(results),
@@ -158,6 +160,8 @@ def page(results: Results, views: Sequence[View]) -> str:
         sentences=[words.sentence(each, results) for each in results.comparisons],
         supports=list(_supports(results)),
         mark=MARK,
+        trust=trust.collect(results, transcripts) if results.trust else None,
+        arrow=ARROW,
     )
 
 

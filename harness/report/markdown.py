@@ -25,10 +25,11 @@ def summary(results: Results) -> str:
 
 def _head(results: Results) -> list[str]:
     stories, cells = words.plural(len(results.stories), "scenario"), words.plural(len(results.cells), "cell")
+    played = ", ".join(filter(None, [f"coldwarm {results.run.version}", tables.suite(results), stories, cells]))
     return [
         "# What memory changed",
         "",
-        f"coldwarm {results.run.version}, {stories}, {cells}, logs `{results.run.logs[:12]}`.",
+        f"{played.translate(_ENTITIES)}, logs `{results.run.logs[:12]}`.",
         "",
         *(f"- {line.translate(_ENTITIES)}" for line in tables.says(results)),
         "",
@@ -90,5 +91,5 @@ def _rest(results: Results) -> list[str]:
         "",
         "**This run cannot say**",
         "",
-        *(f"- {line}" for line in tables.cannot_say(results)),
+        *(f"- {line.translate(_ENTITIES)}" for line in tables.cannot_say(results)),
     ]

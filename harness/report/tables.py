@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
-from harness.compare import COLD, ENOUGH, headline
+from harness.compare import COLD, DOMINANCE, DUMP, ENOUGH, dominated, headline
 from harness.model import NotMeasured, WritePolicy
 from harness.report import words
 from harness.results import Cell, Pooled, Results, Row
@@ -267,6 +267,12 @@ def group_of(results: Results, cell: Cell) -> Group:
     return group(results, name) if name in results.backends else "ranked"
 
 
+def suite(results: Results) -> str:
+    """Which suite the run played, and which split of it; empty for a run from before runs said so."""
+    said = results.run.suite
+    return f"suite {words.visible(said.version, 40)}, split {said.split}" if said else ""
+
+
 def cannot_say(results: Results) -> list[str]:
     """What a reader must not take from this run."""
     said = [words.CANNOT_SAY]
@@ -275,5 +281,12 @@ def cannot_say(results: Results) -> list[str]:
         said.append(
             f"How sure a number is: with {words.plural(scenarios, 'scenario')}, fewer than {ENOUGH}, no interval is "
             "given and no difference can be shown."
+        )
+    if too_easy := dominated(results.comparisons):
+        things = words.listed([words.measure_name(measure) for measure in DOMINANCE])
+        said.append(
+            f"What it is worth to be selective: at noise {results.run.conditions.headline_noise} {DUMP}, which gives "
+            f"back everything, is as good as {words.listed([words.visible(name, 40) for name in too_easy])} in "
+            f"{things}, and better in at least one of them. These stories are too easy."
         )
     return said + [line[0].upper() + line[1:] for line in words.power(results)]

@@ -8,8 +8,10 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
+from harness import compare
 from harness.model import READ_POLICIES
-from harness.selftest import playing, pooling, wording, working
+from harness.results import Cell
+from harness.selftest import bounds, playing, pooling, wording, working
 from harness.selftest.proof import Breach, Count, Told
 from harness.workshop import Workshop
 from tasks import loader
@@ -42,6 +44,8 @@ class Row:
     """The full pool of a store that heeds no scopes."""
     scoped: pooling.Pool
     """The full pool of a store that keeps apart what holds elsewhere."""
+    noisy: tuple[Cell, ...]
+    """What a run would report of `full_context` and some real backends."""
 
 
 @dataclass(frozen=True)
@@ -95,6 +99,7 @@ def row(told: Told, workshop: Workshop) -> Row:
         cold=Count(sum(right), len(right)),
         open_=pooling.pool(told, paper, scoped=False),
         scoped=pooling.pool(told, paper, scoped=True),
+        noisy=tuple(bounds.cells(told)),
     )
 
 
@@ -120,6 +125,9 @@ def judge(rows: Sequence[Row], drawn: pooling.Chance | None) -> Iterator[Breach]
     for key, what in (("head_misleads", "the source at HEAD misleads"), ("only_memory", "only memory knows")):
         if not any(getattr(each.open_, key).hits for each in rows):
             yield Breach("suite", key, f"there is no decision in which {what}")
+    for name in compare.dominated(bounds.weigh([cell for each in rows for cell in each.noisy])):
+        yield Breach("suite", compare.DUMP, f"is as good as {name} or better in recall, stale exposure and tokens at "
+                     f"noise {bounds.NOISE}; it must lose in one of them")  # fmt: skip
 
 
 def total(counts: Iterable[Count]) -> Count:

@@ -1,8 +1,9 @@
-"""Controls without gold, played in this process: a proof needs no child, as nothing here can crash or lie."""
+"""Controls without gold and plain stores, played in this process: a proof needs no child, as none of them lies."""
 
 from __future__ import annotations
 
 import importlib
+from functools import cache
 from pathlib import Path
 from typing import Any, cast
 
@@ -16,12 +17,18 @@ from harness.selftest.proof import SEED
 
 def adapter(name: str) -> Adapter:
     """The adapter behind a registered name or `module:Class`."""
-    reference = registry.find(Spec(adapter=name)).reference
+    reference = _entry(name).reference
     if reference is None:
         raise registry.RegistryError(f"backend '{name}' is no adapter: it needs gold")
     module, _, attribute = reference.partition(":")
     made: Adapter = getattr(importlib.import_module(module), attribute)()
     return made
+
+
+@cache
+def _entry(name: str) -> registry.Entry:
+    """Once a name: a proof plays hundreds of trials, and each look reads what every installed package registers."""
+    return registry.find(Spec(adapter=name))
 
 
 class _Local:
@@ -40,13 +47,15 @@ class _Local:
 
 
 class LocalHost:
-    """A control's space for one trial; what reopens is the store in `root`."""
+    """A space for one trial; what reopens is the store in `root`."""
 
     def __init__(self, name: str, root: Path, seed: int = SEED) -> None:
         self._adapter, self.root = adapter(name), root
         self._space = Space(str(root), "", "", 0, seed)
         support = {word: Declared(level=said.level, note=said.note) for word, said in self._adapter.support.items()}
-        self.backend = Backend(name=name, version=self._adapter.version(), support=support, control=True)
+        self.backend = Backend(
+            name=name, version=self._adapter.version(), support=support, control=_entry(name).control
+        )
 
     def open(self) -> Handle:
         return cast(Handle, _Local(self._adapter.open(self._space)))

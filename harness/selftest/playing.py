@@ -8,17 +8,19 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
-from harness import controls, engine, plan
-from harness.blobs import Blobs, unpack
+from harness import controls, engine, metrics, plan
+from harness.blobs import Blobs
 from harness.classify import Classifier
-from harness.events import FOUND, Check, Event, Recalled, Worked
+from harness.events import Check, Closed, Opened, Recalled, Worked
 from harness.exchange import Host, Tools
 from harness.hosts import GoldHost
+from harness.log import Log
 from harness.model import DEFAULT_BUDGET, DEFAULT_K, READ_POLICIES, ReadPolicy, Trial
 from harness.models import tokens
 from harness.readers import scripted
 from harness.registry import ORACLES
 from harness.repo import Repo
+from harness.results import Cell
 from harness.scenario import Decision, Job, Outcome, Session
 from harness.selftest.local import LocalHost
 from harness.selftest.proof import SEED, Count, Told
@@ -64,16 +66,33 @@ class Play:
 def play(told: Told, backend: str | None, workshop: Workshop, k: int = DEFAULT_K, seed: int = SEED) -> Play:
     """Plays a story without noise, by appending: a control with gold, an adapter in this process, or cold (None)."""
     with tempfile.TemporaryDirectory(prefix="coldwarm-") as folder:
-        host = _host(told, backend, Path(folder) / "store", seed)
-        trial = Trial(
-            backend=backend, scenario=told.scenario.id, write_policy="append" if backend else None, noise=0, seed=seed,
-            reader=scripted.NAME, k=k, budget=DEFAULT_BUDGET,
-        )  # fmt: skip
-        part = plan.part(trial, told.scenario, told.repo, told.classifier, host.backend if host else None, "", "")
-        blobs = Blobs(Path(folder) / "blobs")
-        classifier = Classifier(told.scenario, part.canaries)
-        tools = Tools(told.repo, told.explorer, classifier, workshop, blobs, tokens.count)
-        return _seen(told, list(engine.play(part, host, tools)), blobs, classifier)
+        return _seen(told, *_logged(told, backend, workshop, Path(folder), 0, k, seed))
+
+
+def scored(told: Told, backend: str, workshop: Workshop, noise: int) -> list[Cell]:
+    """What a run would report of a backend that appends, one cell a read policy."""
+    with tempfile.TemporaryDirectory(prefix="coldwarm-") as folder:
+        log, _ = _logged(told, backend, workshop, Path(folder), noise, DEFAULT_K, SEED)
+        return metrics.score([log])
+
+
+def _logged(
+    told: Told, backend: str | None, workshop: Workshop, folder: Path, noise: int, k: int, seed: int
+) -> tuple[Log, Classifier]:
+    """The log of a trial, never written down; its payloads are in `folder`. With it, what read its texts."""
+    host = _host(told, backend, folder / "store", seed)
+    trial = Trial(
+        backend=backend, scenario=told.scenario.id, write_policy="append" if backend else None, noise=noise, seed=seed,
+        reader=scripted.NAME, k=k, budget=DEFAULT_BUDGET,
+    )  # fmt: skip
+    part = plan.part(trial, told.scenario, told.repo, told.classifier, host.backend if host else None, "", "")
+    blobs = Blobs(folder / "blobs")
+    classifier = Classifier(told.scenario, part.canaries)
+    tools = Tools(told.repo, told.explorer, classifier, workshop, blobs, tokens.count)
+    events = tuple(engine.play(part, host, tools))
+    opened, closed = events[0], events[-1]
+    assert isinstance(opened, Opened) and isinstance(closed, Closed)
+    return Log(folder / trial.id, "", opened, events, closed, told.scenario, blobs), classifier
 
 
 def _host(told: Told, backend: str | None, root: Path, seed: int) -> Host | None:
@@ -85,20 +104,19 @@ def _host(told: Told, backend: str | None, root: Path, seed: int) -> Host | None
     return LocalHost(backend, root, seed)
 
 
-def _seen(told: Told, events: Sequence[Event], blobs: Blobs, classifier: Classifier) -> Play:
+def _seen(told: Told, log: Log, classifier: Classifier) -> Play:
     jobs = {job.id: job for _, job in told.scenario.jobs()}
     ends: dict[ReadPolicy | None, dict[tuple[str, str], Taken]] = {policy: {} for policy in (None, *READ_POLICIES)}
-    for event in events:
-        if isinstance(event, Worked):
-            checks = {check.decision: check for check in event.checks}
-            decisions = {decision.id: decision for decision in jobs[event.job].decisions}
-            for choice in event.choices:
-                check = checks[choice.decision]
-                outcome = decisions[choice.decision].seen(check.exit, check.value)
-                taken = Taken(choice.value, choice.origin, outcome)
-                ends[event.read_policy][event.job, choice.decision] = taken
-    recalled = [event for event in events if isinstance(event, Recalled)]
-    hits = (hit for event in recalled for hit in unpack(blobs, FOUND, event.found).hits)
+    for event in log.of(Worked):
+        checks = {check.decision: check for check in event.checks}
+        decisions = {decision.id: decision for decision in jobs[event.job].decisions}
+        for choice in event.choices:
+            check = checks[choice.decision]
+            outcome = decisions[choice.decision].seen(check.exit, check.value)
+            taken = Taken(choice.value, choice.origin, outcome)
+            ends[event.read_policy][event.job, choice.decision] = taken
+    recalled = list(log.of(Recalled))
+    hits = (hit for event in recalled for hit in log.found(event).hits)
     return Play(ends, recalled, frozenset(name for hit in hits for name in classifier.read(hit.text).asserted))
 
 

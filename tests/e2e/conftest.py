@@ -16,8 +16,8 @@ from harness import paths
 from harness.cli import commands
 
 Cli = Callable[..., "subprocess.CompletedProcess[str]"]
-SMALL = ("-s", "forgotten-runbook", "-n", "0", "--write", "append")
-"""One scenario without noise: a few seconds."""
+SMALL = ("-s", "forgotten-runbook", "-n", "0", "--write", "append", "--drill", "none")
+"""One scenario without noise and drills: a few seconds."""
 
 
 def environment(cache: Path, more: Mapping[str, str] | None = None) -> dict[str, str]:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from harness import compare
 from harness.metrics.metric import wilson
 from harness.model import Measure, Measured, NotMeasured
-from harness.results import Cell
+from harness.results import Cell, Comparison
 
 
 def cell(number: int, measure: Measure) -> Cell:
@@ -48,3 +50,50 @@ def test_ten_scenarios_have_an_interval_around_their_mean() -> None:
     assert row.interval is not None and row.value is not None
     assert row.interval.low < row.value < row.interval.high
     assert compare.pooled("recall", [cell(i, share(i % 3, 3)) for i in range(9)]).interval is None
+
+
+# --- knowing everything -----------------------------------------------------------------------------------------------
+
+
+def comparison(measure: str, left: str, right: str, left_value: float, right_value: float) -> Comparison:
+    return Comparison(
+        measure=measure, left=left, right=right, scenarios=3, left_value=left_value, right_value=right_value,
+        left_better=0, right_better=0, p=1, adjusted_p=1, verdict="no-difference-shown", detectable="",
+    )  # fmt: skip
+
+
+VALUES = st.tuples(*[st.sampled_from([0.0, 0.25, 0.5])] * 3)
+
+
+@given(everything=VALUES, other=VALUES, swapped=st.booleans())
+def test_full_context_dominates_what_it_never_loses_to_whichever_side_it_stands_on(
+    everything: tuple[float, ...], other: tuple[float, ...], swapped: bool
+) -> None:
+    sides = [("full_context", everything), ("a-store", other)]
+    (left, ours), (right, theirs) = sides[::-1] if swapped else sides
+    compared = [
+        comparison(measure, left, right, a, b) for measure, a, b in zip(compare.DOMINANCE, ours, theirs, strict=True)
+    ]
+    recall, stale, tokens = (a - b for a, b in zip(everything, other, strict=True))
+    wins = recall >= 0 and stale <= 0 and tokens <= 0 and everything != other
+    assert compare.dominated(compared) == (["a-store"] if wins else [])
+    assert compare.dominated(compared[1:]) == []
+
+
+def test_only_what_both_measured_says_that_full_context_dominates() -> None:
+    """Over all of its scenarios the store recalls less; where both were asked, it recalls more."""
+
+    def measured(number: int, backend: str, recall: float) -> Cell:
+        values = zip(compare.DOMINANCE, (recall, 0.5, 100.0), strict=True)
+        return cell(number, share(1, 1)).model_copy(
+            update={"backend": backend, "measures": {name: Measured(value=value) for name, value in values}}
+        )
+
+    cells = [measured(1, "full_context", 0.5), measured(1, "a-store", 0.6), measured(2, "a-store", 0.0)]
+
+    def dominated(cells: list[Cell]) -> list[str]:
+        pairs = [("a-store", "full_context")]
+        return compare.dominated(each for name in compare.DOMINANCE for each in compare.family(name, pairs, cells))
+
+    assert dominated(cells) == []
+    assert dominated([*cells, measured(2, "full_context", 0.2)]) == ["a-store"]

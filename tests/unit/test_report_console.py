@@ -9,8 +9,8 @@ from rich.console import Console
 from syrupy.assertion import SnapshotAssertion
 
 from harness import compare
-from harness.report import console, markdown, tables
-from harness.results import Results
+from harness.report import console, html, markdown, tables
+from harness.results import Comparison, Results, Suite
 from tests.runs import run
 
 HOSTILE = "[red]x[/]\x1b[2J|`@you`<b>"
@@ -94,3 +94,52 @@ def test_what_a_run_cannot_say_is_always_said(results: Results) -> None:
     assert "with 2 scenarios, fewer than 10, no interval is given" in text
     assert all(each.detectable in text for each in results.comparisons)
     assert text[:40] in " ".join(shown(results).split())
+
+
+# --- which suite ------------------------------------------------------------------------------------------------------
+
+
+def test_console_and_summary_name_the_suite_of_the_run_and_its_split(results: Results) -> None:
+    """Not that of today: the suite is what the run file says."""
+    played = with_suite(results, Suite(version="7", digest="d1" * 32, split="dev"))
+    assert shown(played).splitlines()[0].rstrip() == "coldwarm 9.9: 2 scenarios of suite 7, split dev, hits of cases"
+    assert markdown.summary(played).splitlines()[2].startswith("coldwarm 9.9, suite 7, split dev, 2 scenarios, ")
+    hostile = with_suite(results, Suite(version="\x1b[2J|<b>@you", digest="d1" * 32, split="all"))
+    assert "\x1b[2J" not in shown(hostile, force_terminal=True)
+    assert not [mark for mark in ("<b>", "@you", "\x1b") if mark in markdown.summary(hostile)]
+
+
+def test_a_run_from_before_runs_named_their_suite_says_nothing_of_it(results: Results) -> None:
+    assert results.run.suite is None and tables.suite(results) == ""
+    assert not [text for text in (shown(results), markdown.summary(results)) if "suite" in text or "split" in text]
+
+
+def with_suite(results: Results, suite: Suite) -> Results:
+    return results.model_copy(update={"run": results.run.model_copy(update={"suite": suite})})
+
+
+# --- stories that are too easy ----------------------------------------------------------------------------------------
+
+
+def test_where_full_context_dominates_every_output_says_that_the_stories_are_too_easy(results: Results) -> None:
+    said = (
+        "What it is worth to be selective: at noise 0 full_context, which gives back everything, is as good as "
+        "keeper in answers recalled, stale memories shown and tokens, and better in at least one of them. "
+        "These stories are too easy."
+    )
+    recall, stale, tokens = (
+        Comparison(
+            measure=measure, left="full_context", right="keeper", scenarios=2, left_value=0.5, right_value=theirs,
+            left_better=0, right_better=0, p=1, adjusted_p=1, verdict="no-difference-shown", detectable="nothing",
+        )
+        for measure, theirs in zip(compare.DOMINANCE, (0.5, 0.6, 0.5), strict=True)
+    )  # fmt: skip
+    names = {"full_context": results.backends["none"], "keeper": results.backends["keeper"]}
+
+    def outputs(*compared: Comparison) -> list[str]:
+        changed = results.model_copy(update={"comparisons": compared, "backends": names})
+        return [" ".join(text.split()) for text in (shown(changed), markdown.summary(changed), html.page(changed, ()))]
+
+    assert [text.count(said) for text in outputs(recall, stale, tokens)] == [1, 1, 1]
+    cheaper = tokens.model_copy(update={"right_value": 0.4})
+    assert not [text for text in outputs(recall, stale, cheaper) if "too easy" in text]

@@ -15,7 +15,7 @@ from harness import compare, metrics
 from harness.adapter import Source
 from harness.folder import Folder, FolderError
 from harness.report import charts, html, receipts, write
-from harness.results import Results
+from harness.results import Results, Suite
 from tests.runs import run
 
 EVIL = "Deploy with alphadeploy <script>alert(1)</script> \u202e\x1b[2J {{ 7 * 7 }} \"' onclick=x"
@@ -92,6 +92,18 @@ def test_writing_again_gives_the_same_bytes_and_no_path_of_this_machine(folder: 
     write(Folder.open(folder.root), compare.results(folder))
     assert {path: path.read_bytes() for path in files} == before
     assert not [path for path in files if str(folder.root).encode() in before[path]]
+
+
+def test_the_run_card_names_the_suite_that_was_played(tmp_path: Path, text: str) -> None:
+    """As the run file says it, whatever the suite is today; a run file without it is from before."""
+    said = Suite(version="<7>", digest="d1" * 32, split="held", held=("rename/twin",))
+    made = run(tmp_path, suite=said)
+    page = write(made, compare.results(made)).page.read_text("utf-8")
+    assert (
+        f"<dt>suite</dt><dd>suite &lt;7&gt;, split held: 1 of 2 scenarios held, digest sha256 {'d1' * 32}</dd>" in page
+    )
+    assert "coldwarm 9.9, suite &lt;7&gt;, split held, 2 scenarios" in (tmp_path / "summary.md").read_text()
+    assert "<dt>suite</dt>" not in text
 
 
 def test_results_can_be_read_back_and_have_a_schema(folder: Folder, results: Results, text: str) -> None:

@@ -11,8 +11,10 @@ from rich.console import Console
 
 from harness import selftest
 from harness.adapter import Item, Scope
+from harness.compare import DOMINANCE
 from harness.events import Written
-from harness.selftest import Count, Row, judge, playing, pooling, table, wording, working
+from harness.model import Measured
+from harness.selftest import Count, Row, bounds, judge, playing, pooling, table, wording, working
 from harness.selftest.proof import Told
 from harness.workshop import Workshop
 from tasks import loader
@@ -149,15 +151,51 @@ def test_a_remark_is_read_by_the_rules_too(house: House) -> None:
     assert said(story).startswith("sessions.tuesday.remember.0: by the rules 'On to kestrelway.' asserts new-platform")
 
 
-@pytest.mark.parametrize(("scope", "heard"), [(Scope("shop"), 3), (Scope(), 3), (Scope("shop-admin"), 0)])
-def test_noise_that_speaks_of_a_fact_is_named_where_the_story_plays(
-    house: House, monkeypatch: pytest.MonkeyPatch, scope: Scope, heard: int
+@pytest.mark.parametrize("scope", [Scope("shop"), Scope(), Scope("shop-admin")])
+def test_noise_that_speaks_of_a_fact_is_named_wherever_it_is_told(
+    house: House, monkeypatch: pytest.MonkeyPatch, scope: Scope
 ) -> None:
     item = Item("Someone deployed to harborline", scope, "2024-01-01T00:00:00+00:00", "episodic")
     monkeypatch.setattr(wording.noise, "generate", lambda *_: [Written(name="noise:0", item=item)])
     story = told(house)
-    assert wording.quiet(story) == (0, heard)
-    assert said(story).count("noise: seed ") == heard
+    assert wording.quiet(story) == (0, 3)
+    assert said(story).count("'Someone deployed to harborline' speaks of old-platform") == 3
+
+
+ELSEWHERE = """
+[[facts]]
+id = "admin-platform"
+type = "project"
+since = 2024-01-02T10:00:00Z
+scope = {repo = "shop-admin"}
+forms = [["gantry-nine"]]
+identifier = "admin platform = gantry-nine"
+plain = "The back office goes to gantry-nine."
+paraphrase = "Releases of the back office go out through gantry-nine."
+rewrites = ["gantry-nine it is", "use gantry-nine", "to gantry-nine"]
+
+[[sessions]]
+id = "wednesday"
+at = 2024-01-03T12:00:00Z
+by = "ada"
+commit = "0003"
+steps = [{do = "learn", facts = ["admin-platform"]}]
+
+[[sessions]]
+id = "friday"
+"""
+
+
+@pytest.mark.parametrize(("repo", "day", "heard"), [("shop-admin", 3, 0), ("shop-admin", 1, 3), ("shop", 3, 3)])
+def test_a_lure_is_no_breach_where_and_when_it_holds(
+    house: House, monkeypatch: pytest.MonkeyPatch, repo: str, day: int, heard: int
+) -> None:
+    at = f"2024-01-0{day}T12:00:00+00:00"
+    item = Item("Ticket 7: the back office goes to gantry-nine", Scope(repo), at, "episodic")
+    monkeypatch.setattr(wording.noise, "generate", lambda *_: [Written(name="noise:0", item=item)])
+    story = told(house, '\n[[sessions]]\nid = "friday"\n', ELSEWHERE)
+    assert wording.quiet(story) == (3 - heard, 3)
+    assert said(story).count("speaks of admin-platform") == heard
 
 
 # --- (g) loader ------------------------------------------------------------------------------------------------------
@@ -201,24 +239,114 @@ def test_head_misleads_where_the_old_line_still_stands(house: House) -> None:
     assert found.head_misleads == (1, 1) and found.only_memory == (1, 1)
 
 
+FAIR: dict[str, Any] = {
+    "solved": {"trusting": Count(2, 4), "newest": Count(3, 4), "verifying": Count(0, 4)},
+    "newest_wrong": Count(1, 4), "head_misleads": Count(1, 4), "only_memory": Count(1, 4),
+}  # fmt: skip
+
+
 def rows(row: Row, n: int, **pool: Any) -> list[Row]:
-    return [replace(row, open_=replace(row.open_, **pool), scoped=replace(row.scoped, **pool))] * n
+    return [replace(row, open_=replace(row.open_, **pool), scoped=replace(row.scoped, **pool), noisy=())] * n
 
 
 def test_a_suite_that_one_policy_solves_or_nothing_misleads_is_no_suite(sound: tuple[Told, Row]) -> None:
     _, row = sound
-    fair = {"solved": {"trusting": Count(2, 4), "newest": Count(3, 4), "verifying": Count(0, 4)},
-            "newest_wrong": Count(1, 4), "head_misleads": Count(1, 4), "only_memory": Count(1, 4)}  # fmt: skip
-    assert list(judge(rows(row, 10, **fair), None)) == []
+    assert list(judge(rows(row, 10, **FAIR), None)) == []
 
     def wrong(**pool: Any) -> list[str]:
-        return [breach.key for breach in judge(rows(row, 10, **{**fair, **pool}), None)]
+        return [breach.key for breach in judge(rows(row, 10, **{**FAIR, **pool}), None)]
 
-    assert wrong(solved={**fair["solved"], "newest": Count(4, 4)}) == ["newest"] * 2  # type: ignore[dict-item]
+    assert wrong(solved={**FAIR["solved"], "newest": Count(4, 4)}) == ["newest"] * 2
     assert wrong(newest_wrong=Count(0, 4)) == ["newest"] * 2
     assert wrong(head_misleads=Count(0, 4)) == ["head_misleads"]
     assert wrong(only_memory=Count(0, 4)) == ["only_memory"]
-    assert list(judge(rows(row, 9, **{**fair, "newest_wrong": Count(0, 4)}), None)) == []
+    assert list(judge(rows(row, 9, **{**FAIR, "newest_wrong": Count(0, 4)}), None)) == []
+
+
+# --- knowing everything ----------------------------------------------------------------------------------------------
+
+
+def test_a_story_is_played_to_full_context_and_to_real_backends_at_noise(sound: tuple[Told, Row]) -> None:
+    _, row = sound
+    assert [(cell.backend, cell.status, cell.noise) for cell in row.noisy] == [
+        (name, "complete", bounds.NOISE) for name in ("full_context", *bounds.REAL)
+    ]
+    everything, *picking = (each.left_value for each in bounds.weigh(row.noisy) if each.measure == "tokens_total")
+    assert everything > 1000 and picking == [everything]
+
+
+def test_where_all_memories_fit_the_budget_full_context_dominates_a_file_that_is_loaded_whole(
+    house: House, sound: tuple[Told, Row], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(bounds, "NOISE", 0)
+    fair = rows(sound[1], 9, **FAIR)
+    learn = '{do = "learn", facts = ["old-platform"]}'
+    probe = '{do = "probe", id = "before", ask = {plain = "Where is it shipped?"}, gold = ["old-platform"]}'
+    played = replace(fair[0], noisy=tuple(bounds.cells(told(house, learn, f"{learn}, {probe}"))))
+    (breach,) = judge([*fair, played], None)
+    assert str(breach) == (
+        "suite: full_context: is as good as notes or better in recall, stale exposure and tokens at noise 0; it must "
+        "lose in one of them"
+    )
+    assert list(judge([*fair[1:], played], None)) == []
+
+
+def scored(row: Row, number: int, **values: tuple[float, float, float]) -> Row:
+    """A row with figures of one story: recall, stale exposure and tokens by backend."""
+    (cell, *_) = row.noisy
+    return replace(
+        row,
+        noisy=tuple(
+            cell.model_copy(
+                update={
+                    "backend": name, "scenario": f"rename/s{number}",
+                    "measures": {key: Measured(value=each) for key, each in zip(DOMINANCE, own, strict=True)},
+                }
+            )
+            for name, own in values.items()
+        ),
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("bm25", "notes", "dominated"),
+    [
+        ((0.5, 0.4, 900), (0.6, 0.4, 900), ["bm25"]),
+        ((0.6, 0.5, 900), (0.6, 0.3, 990), ["bm25"]),
+        ((0.6, 0.4, 901), (0.5, 0.5, 990), ["bm25", "notes"]),
+        ((0.6, 0.4, 900), (0.6, 0.4, 900), []),
+        ((0.7, 0.9, 990), (0.1, 0.9, 899), []),
+    ],
+)
+def test_full_context_must_lose_somewhere_over_the_suite(
+    sound: tuple[Told, Row],
+    bm25: tuple[float, float, float],
+    notes: tuple[float, float, float],
+    dominated: list[str],
+    tmp_path: Path,
+) -> None:
+    _, row = sound
+    fair = rows(row, 1, **FAIR)[0]
+    odd = (0.7, 0.4, 900), (0.5, 0.4, 900)  # stories that go either way weigh as much as the others
+    stories = [
+        scored(replace(fair, noisy=row.noisy), at, full_context=everything, bm25=bm25, notes=notes)
+        for at, everything in enumerate([*[(0.6, 0.4, 900)] * 8, *odd])
+    ]
+    breaches = list(judge(stories, None))
+    assert [breach.key for breach in breaches] == ["full_context"] * len(dominated)
+    assert [
+        name for name in bounds.REAL if any(f"as good as {name} or" in each.reason for each in breaches)
+    ] == dominated
+    shown = printed(selftest.Report(tuple(stories), tuple(breaches), (), None), tmp_path)
+    assert f"against bm25: answers recalled .60 to {bm25[0]:.2f}".replace(" 0.", " .") in shown
+    assert f"than {' and '.join(dominated) or 'no backend'}; than none may it be" in shown
+
+
+def printed(report: selftest.Report, folder: Path) -> str:
+    with (folder / "out").open("w+") as file:
+        table.show(report, Console(file=file, width=100, highlight=False))
+        file.seek(0)
+        return " ".join(file.read().split())
 
 
 # --- (j) chance ------------------------------------------------------------------------------------------------------

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
+from harness.drill import DrillTrial
 from harness.metrics.metric import failed, unsupported
 from harness.metrics.trust.metric import TrustMetric
-from harness.model import Definition, Measure
-from harness.results import TrustCell
+from harness.model import Definition, Measure, NotMeasured
+from harness.results import Status, TrustCell
 from harness.transcript import Transcript
 
 METRICS: tuple[TrustMetric, ...] = ()
@@ -19,9 +20,31 @@ def score(transcripts: Iterable[Transcript]) -> list[TrustCell]:
     return [_cell(each) for each in transcripts]
 
 
+def not_run(trial: DrillTrial, reason: str) -> TrustCell:
+    """The cell of a drill that left nothing to read."""
+    missing = NotMeasured(status="not-run", reason=reason)
+    return _made(trial, "not-run", reason, "", "", {metric.definition.name: missing for metric in _own(trial)})
+
+
 def _cell(transcript: Transcript) -> TrustCell:
     trial, ended = transcript.trial, transcript.ended
-    own = [metric for metric in METRICS if metric.drill == trial.drill]
+    return _made(
+        trial,
+        ended.status if ended else "incomplete",
+        transcript.reason,
+        transcript.path.name,
+        transcript.sha256,
+        {metric.definition.name: _measure(metric, transcript) for metric in _own(trial)},
+    )
+
+
+def _own(trial: DrillTrial) -> list[TrustMetric]:
+    return [metric for metric in METRICS if metric.drill == trial.drill]
+
+
+def _made(
+    trial: DrillTrial, status: Status, reason: str, name: str, sha256: str, measures: Mapping[str, Measure]
+) -> TrustCell:
     return TrustCell(
         id=trial.id,
         backend=trial.backend,
@@ -29,11 +52,11 @@ def _cell(transcript: Transcript) -> TrustCell:
         size=trial.size,
         seed=trial.seed,
         k=trial.k,
-        status=ended.status if ended else "incomplete",
-        reason=transcript.reason,
-        transcript=transcript.path.name,
-        transcript_sha256=transcript.sha256,
-        measures={metric.definition.name: _measure(metric, transcript) for metric in own},
+        status=status,
+        reason=reason,
+        transcript=name,
+        transcript_sha256=sha256,
+        measures=measures,
     )
 
 

@@ -1,0 +1,89 @@
+"""Does an adapter keep the contract? Some forty checks through the same child processes as a run, one line each."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from harness import process, registry
+from harness.adapter import Space
+from harness.conformance import changing, writing  # noqa: F401  they register their checks, in this order
+from harness.conformance.bench import CHECKS, Bench, Check, run
+from harness.launch import Nursery
+from harness.model import Spec
+from harness.models.cache import EmbeddingCache
+from harness.models.embedder import Embedder, Encoder
+from harness.models.gateway import Gateway
+from harness.process import Deadlines, Description
+
+__all__ = ["CHECKS", "Check", "Outcome", "Setting", "conform", "setting"]
+
+
+DEADLINES = Deadlines()
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How one check ended. `why`: what broke, or which capability is declared as unsupported."""
+
+    check: Check
+    status: Literal["kept", "broken", "unsupported"]
+    why: str = ""
+
+
+@dataclass
+class Setting:
+    """One adapter with all that its checks share."""
+
+    adapter: str
+    description: Description
+    gateway: Gateway
+    nursery: Nursery
+    folder: Path
+    deadlines: Deadlines
+    settings: Mapping[str, str]
+    dims: int
+
+    def judge(self, check: Check) -> Outcome:
+        """One check on a store of its own."""
+        lacking = [name for name in check.needs if self.description.support[name].level == "unsupported"]
+        if lacking:
+            return Outcome(check, "unsupported", f"{lacking[0]}: {self.description.support[lacking[0]].note}")
+        place = self.folder / check.name
+        self.gateway.register(check.name)
+        try:
+            space = Space(str(place / "store"), self.gateway.url, check.name, self.dims, 1, dict(self.settings))
+            bench = Bench(self.adapter, self.description, space, place / "homes", self.deadlines, self.nursery.launch)
+            why = run(check, bench)
+        finally:
+            self.gateway.unregister(check.name)
+        return Outcome(check, "broken", why) if why else Outcome(check, "kept")
+
+
+@contextmanager
+def setting(spec: Spec, embedder: Encoder | None = None, deadlines: Deadlines = DEADLINES) -> Iterator[Setting]:
+    """Where one adapter is checked. RegistryError: nobody knows it; MemoryFault: it cannot say what it is."""
+    entry = registry.find(spec)
+    if entry.reference is None:
+        raise registry.RegistryError(f"'{spec.adapter}' is a control without an adapter")
+    model = embedder or Embedder()
+    with (
+        tempfile.TemporaryDirectory(prefix="coldwarm-") as name,
+        Gateway(EmbeddingCache(None, model)) as gateway,
+        Nursery(Path(name) / "nursery") as nursery,
+    ):
+        folder = Path(name)
+        description = process.describe(entry.reference, folder / "describe", deadlines)
+        registry.check_settings(spec, description.settings)
+        yield Setting(entry.reference, description, gateway, nursery, folder, deadlines, spec.settings, model.dims)
+
+
+def conform(spec: Spec) -> Iterator[Outcome]:
+    """Every check in turn, each on an empty store."""
+    with setting(spec) as place:
+        for check in CHECKS:
+            yield place.judge(check)

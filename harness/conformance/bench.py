@@ -1,0 +1,134 @@
+"""What a check of the adapter contract works with: fresh stores, each open in a process of its own."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from harness import process
+from harness.adapter import Hit, Item, Layer, Scope, Source, Space
+from harness.launch import Launcher
+from harness.process import Deadlines, Description, MemoryFault, RemoteMemory
+
+SHOP = Scope(repo="storefront", org="acme")
+AT = "2026-02-03T10:00:00+00:00"
+SOURCE = Source("1a2b3c4d5e", "docs/deploy.md", 12, "monday")
+
+
+class Broken(AssertionError):  # noqa: N818  a finding, not an error
+    """A line of the contract that an adapter does not keep: what was expected, what was seen."""
+
+
+@dataclass(frozen=True)
+class Check:
+    """`needs`: capabilities without which there is nothing to check."""
+
+    name: str
+    says: str
+    needs: tuple[str, ...]
+    run: Callable[[Bench], None]
+
+
+CHECKS: list[Check] = []
+"""Filled by the modules of checks, in the order in which a reader would ask."""
+
+
+def check(*needs: str) -> Callable[[Callable[[Bench], None]], Callable[[Bench], None]]:
+    """Registers a function as a check; its docstring is the line of the contract."""
+
+    def register(run: Callable[[Bench], None]) -> Callable[[Bench], None]:
+        CHECKS.append(Check(run.__name__, (run.__doc__ or "").strip(), needs, run))
+        return run
+
+    return register
+
+
+@dataclass
+class Bench:
+    """One empty store of one adapter. Opens are fresh processes; those still open at the end are killed."""
+
+    adapter: str
+    description: Description
+    space: Space
+    home: Path
+    deadlines: Deadlines
+    launch: Launcher
+    _opens: int = field(default=0, init=False)
+
+    @property
+    def root(self) -> Path:
+        return Path(self.space.root)
+
+    def offers(self, *capabilities: str) -> bool:
+        return all(self.description.support[each].level != "unsupported" for each in capabilities)
+
+    @contextlib.contextmanager
+    def open(self) -> Iterator[RemoteMemory]:
+        """Closed at the end of the block, as a user would; a fault on the way is the check's."""
+        memory = self.opened()
+        try:
+            yield memory
+        except BaseException:
+            memory.kill()
+            raise
+        memory.close()
+
+    def opened(self) -> RemoteMemory:
+        """Open, for a check that kills it itself."""
+        self.root.mkdir(parents=True, exist_ok=True)
+        return process.open_memory(self.adapter, self.space, self._home(), self.deadlines, self.launch)
+
+    def layers(self) -> list[Layer]:
+        return process.storage(self.adapter, self.space, self._home(), self.deadlines, self.launch)
+
+    def compact(self) -> None:
+        process.compact(self.adapter, self.space, self._home(), self.deadlines, self.launch)
+
+    def _home(self) -> Path:
+        self._opens += 1
+        return self.home / str(self._opens)
+
+
+def item(text: str, scope: Scope = SHOP, **more: Any) -> Item:
+    return Item(text, scope, AT, "project", **more)
+
+
+def ids(memory: RemoteMemory, *items: Item) -> list[str]:
+    """Remembers and gives the one id of each; Broken if one was not acknowledged with exactly one."""
+    acks = memory.remember(items)
+    memory.settle(20)
+    for at, ack in enumerate(acks):
+        expect(len(ack.ids) == 1, f"item {at} was acknowledged with {len(ack.ids)} ids")
+    return [ack.ids[0] for ack in acks]
+
+
+def found(memory: RemoteMemory, query: str, scope: Scope = SHOP, k: int = 5) -> list[Hit]:
+    return memory.recall(query, scope, k, AT)
+
+
+def holds(hits: list[Hit], text: str) -> bool:
+    """Whether some hit carries a text; a store may show more around it."""
+    return any(text in hit.text for hit in hits)
+
+
+def expect(condition: bool, otherwise: str) -> None:
+    if not condition:
+        raise Broken(otherwise)
+
+
+def equal(seen: Any, wanted: Any, what: str) -> None:
+    expect(seen == wanted, f"{what}: {str(seen)[:200]} instead of {str(wanted)[:200]}")
+
+
+def run(each: Check, bench: Bench) -> str | None:
+    """None if it is kept, else why not, on one line."""
+    try:
+        each.run(bench)
+    except Broken as broken:
+        return " ".join(str(broken).split())
+    except MemoryFault as error:
+        return " ".join(str(error).split())[:400]
+    return None

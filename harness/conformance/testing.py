@@ -1,0 +1,40 @@
+"""The same checks as pytest tests, for authors of adapters outside this repository."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import ClassVar
+
+import pytest
+
+from harness import registry
+from harness.conformance import CHECKS, Check, Setting, setting
+from harness.models.embedder import Encoder
+
+
+class AdapterContract:
+    """`class TestMine(AdapterContract): adapter = "my.module:Adapter"` runs every check as a test.
+
+    exceptions: check -> why this adapter need not keep it; an exception that is no longer needed fails. embedder:
+    instead of the one that runs use.
+    """
+
+    adapter: ClassVar[str]
+    exceptions: ClassVar[Mapping[str, str]] = {}
+    embedder: ClassVar[Encoder | None] = None
+
+    @pytest.fixture(scope="class")
+    @classmethod
+    def place(cls) -> Iterator[Setting]:
+        with setting(registry.parse(cls.adapter), cls.embedder) as place:
+            yield place
+
+    @pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.name)
+    def test_keeps_the_contract(self, check: Check, place: Setting) -> None:
+        outcome = place.judge(check)
+        if outcome.status == "unsupported":
+            pytest.skip(outcome.why)
+        if check.name in self.exceptions:
+            assert outcome.status == "broken", f"{check.name}: the exception is not needed any more"
+            pytest.xfail(self.exceptions[check.name])
+        assert outcome.status == "kept", f"{check.says}: {outcome.why}"

@@ -1,0 +1,197 @@
+"""What the drills showed: one table a drill, the layers of a deletion, and receipts that a reviewer can repeat."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import zip_longest
+
+from harness import registry
+from harness.drill import DRILLS, DrillName
+from harness.events import Event
+from harness.model import Definition, Measure, Measured
+from harness.report import words
+from harness.report.words import visible
+from harness.results import Results, TrustCell
+from harness.transcript import Called, Handled, Looked, Transcript
+
+ASKS: Mapping[DrillName, tuple[str, str]] = {
+    "keeping": ("Kept", "Is what was written there, found, ranked, and unaltered?"),
+    "deletion": ("Deleted", "Is deleted gone: by every route, and from every layer of the disk in text and vectors?"),
+    "isolation": ("Kept apart", "Does a question from one scope bring or change what belongs to another?"),
+    "rollback": ("Rolled back", "After an incident, is the store what it was, without what was erased since?"),
+    "poison": ("Poisoned", "What becomes of injected, doubtful and expired memories beside firm rules?"),
+    "durability": ("Killed", "Is what was acknowledged still there after the process was killed?"),
+    "sharing": ("Shared", "What one agent writes and another deletes, does the next one see it so?"),
+}  # fmt: skip
+BOUND = 40
+"""Receipts shown in full; the rest is counted."""
+OF_EACH = 2
+"""Receipts of one measure of one backend among them."""
+HITS, TEXT, SEEN = 6, 300, 8
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A measure of one backend. `fault`: it is not as good as it can be. `link`: its first receipt on the page."""
+
+    text: str
+    note: str
+    measured: bool
+    fault: bool
+    link: str
+
+
+@dataclass(frozen=True)
+class Row:
+    measure: str
+    better: str
+    figures: tuple[Figure, ...]
+
+
+@dataclass(frozen=True)
+class Table:
+    """One drill: backends side by side. `sizes`: memories in the store."""
+
+    drill: DrillName
+    title: str
+    asks: str
+    size: int
+    backends: tuple[str, ...]
+    rows: tuple[Row, ...]
+
+
+@dataclass(frozen=True)
+class Receipt:
+    """One bad case of one measure: where it stands, what happened there, how to see it again."""
+
+    id: str
+    backend: str
+    measure: str
+    where: str
+    says: tuple[str, ...]
+    commands: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Shown:
+    """Everything that the page says of drills. `total`: receipts that there are."""
+
+    tables: tuple[Table, ...]
+    receipts: tuple[Receipt, ...]
+    total: int
+
+
+def collect(results: Results, transcripts: Sequence[Transcript]) -> Shown:
+    """The tables in the order of the drills; receipts of every backend and measure in turn, up to BOUND."""
+    told = {transcript.trial.id: transcript for transcript in transcripts}
+    found = [list(_receipts(cell, told, results.trust_definitions)) for cell in results.trust]
+    turns = [receipt for turn in zip_longest(*found) for receipt in turn if receipt is not None]
+    shown = tuple(turns[:BOUND])
+    links: dict[tuple[str, str], str] = {}
+    for receipt in shown:
+        links.setdefault((receipt.id.rpartition("--")[0], receipt.measure), receipt.id)
+    return Shown(tuple(_tables(results, links)), shown, len(turns))
+
+
+def sound(definition: Definition, measure: Measure) -> bool | None:
+    """Whether a proportion is as good as it can be; None for what has no best value or was not measured."""
+    best = {"higher": 1.0, "lower": 0.0}.get(definition.better)
+    if best is None or not isinstance(measure, Measured) or measure.hits is None:
+        return None
+    return measure.value == best
+
+
+def _tables(results: Results, links: Mapping[tuple[str, str], str]) -> Iterator[Table]:
+    for drill in DRILLS:
+        cells = sorted(
+            (cell for cell in results.trust if cell.drill == drill),
+            key=lambda cell: (cell.backend == registry.SOUND, cell.backend),  # the sound reference last
+        )
+        if cells:
+            names = list(dict.fromkeys(name for cell in cells for name in cell.measures))
+            rows = tuple(
+                Row(
+                    name,
+                    results.trust_definitions[name].better,
+                    tuple(_figure(cell, name, results.trust_definitions[name], links) for cell in cells),
+                )
+                for name in names
+            )
+            title, asks = ASKS[drill]
+            backends = tuple(visible(cell.backend, 60) for cell in cells)
+            yield Table(drill, title, asks, cells[0].size, backends, rows)
+
+
+def _figure(cell: TrustCell, name: str, definition: Definition, links: Mapping[tuple[str, str], str]) -> Figure:
+    measure = cell.measures[name]
+    link = links.get((cell.id, name), f"d-{name}")
+    if not isinstance(measure, Measured):
+        return Figure(words.NOT_MEASURED[measure.status], visible(measure.reason, 120), False, False, link)
+    counted = measure.hits is not None and measure.of
+    text = words.count(measure.hits or 0, measure.of or 0) if counted else words.number(measure.value)
+    note = words.interval(measure.interval) if measure.interval else ""
+    return Figure(text, note, True, sound(definition, measure) is False, link)
+
+
+# --- receipts ---------------------------------------------------------------------------------------------------------
+
+
+def _receipts(
+    cell: TrustCell, told: Mapping[str, Transcript], definitions: Mapping[str, Definition]
+) -> Iterator[Receipt]:
+    """A few of each measure that is not as it should be."""
+    transcript = told.get(cell.id)
+    for name, measure in cell.measures.items():
+        if transcript is None or sound(definitions[name], measure) is not False:
+            continue
+        for line in list(dict.fromkeys(measure.receipts))[:OF_EACH]:
+            number = int(line.partition(":")[0].removeprefix("L"))
+            event = transcript.events[number - 1]
+            yield Receipt(
+                id=f"{cell.id}--{name}-{number}",
+                backend=visible(cell.backend, 60),
+                measure=name,
+                where=f"{cell.transcript}, line {number}",
+                says=tuple(_says(transcript, event)),
+                commands=_commands(cell, number),
+            )
+
+
+def _commands(cell: TrustCell, number: int) -> tuple[str, ...]:
+    trial = cell.id.rpartition("-")[0]
+    return (
+        f"sed -n {number}p drills/{shlex.quote(cell.transcript)}",
+        f"coldwarm run -b {shlex.quote(cell.backend)} --drill {cell.drill} --trial {shlex.quote(trial)} --keep",
+    )
+
+
+def _says(transcript: Transcript, event: Event) -> Iterator[str]:
+    if isinstance(event, Called):
+        yield from _call(transcript, event)
+    elif isinstance(event, Looked):
+        yield f"{event.step}: a look at {visible(event.layer.name, 80)}, {event.files} files, {event.bytes:,} bytes"
+        if event.problem:
+            yield visible(event.problem, TEXT)
+        for seen in transcript.sightings(event)[:SEEN]:
+            near = f", cosine {seen.nearness:.4f}" if seen.nearness is not None else ""
+            place = f", {visible(seen.place, 120)}" if seen.place else ""
+            yield f"{seen.fact} as {seen.form}{near}: {seen.count} times in {visible(seen.path, 120)}{place}"
+    elif isinstance(event, Handled):
+        fault = f": {visible(event.fault.message, TEXT)}" if event.fault else ""
+        yield f"{event.step}: {event.what}{fault}"
+
+
+def _call(transcript: Transcript, event: Called) -> Iterator[str]:
+    asked = ", ".join(f"{name} {visible(str(value), 200)}" for name, value in event.request.items() if value)
+    about = f" about {', '.join(event.about[:5])}{' and more' if len(event.about) > 5 else ''}" if event.about else ""
+    yield f"{event.step}: {event.op}{about} ({asked})" if asked else f"{event.step}: {event.op}{about}"
+    if event.fault is not None:
+        yield f"{event.fault.kind}: {visible(event.fault.message, TEXT)}"
+    elif event.op in ("recall", "entries", "get"):
+        hits = transcript.hits(event)
+        yield f"came back: {words.plural(len(hits), 'memory').replace('memorys', 'memories')}"
+        yield from (f"{at}. {visible(hit.text, TEXT)}" for at, hit in enumerate(hits[:HITS], 1))
+    else:
+        yield f"came back: {visible(str(transcript.answer(event)), TEXT)}"

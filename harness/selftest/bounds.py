@@ -1,0 +1,38 @@
+"""Knowing everything must not win: against every real backend, `full_context` loses somewhere.
+
+A store that only picks cannot be told from one that gives back everything, if the latter is as good at recall and at
+keeping stale facts away, and costs no more. Then the stories are too small or too easy.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from harness import compare
+from harness.compare import DOMINANCE, DUMP
+from harness.results import Cell, Comparison
+from harness.selftest import playing
+from harness.selftest.proof import Told
+
+REAL = ("bm25", "notes")
+"""Backends that need neither an embedder nor a server: the cheapest one, and the one most like `full_context`. Of the
+others each run says whether they are dominated."""
+NOISE = 100
+"""As a run has it by default. With none, all memories of a story fit the budget, so that any store that gives back
+everything recalls all of it, and differs in its price alone."""
+
+
+def cells(told: Told) -> list[Cell]:
+    """What a run would report of one story for `full_context` and the real backends, under the primary conditions.
+
+    Neither recall nor exposure nor tokens depend on a check, so that work is believed.
+    """
+    paper = playing.Paper()
+    played = (cell for name in (DUMP, *REAL) for cell in playing.scored(told, name, paper, NOISE))
+    return [cell for cell in played if cell.read_policy == "trusting"]
+
+
+def weigh(cells: Sequence[Cell]) -> list[Comparison]:
+    """`full_context` (left) with each real backend, on each measure of dominance, over the stories of these cells."""
+    pairs = [(DUMP, name) for name in REAL]
+    return [each for measure in DOMINANCE for each in compare.family(measure, pairs, cells)]

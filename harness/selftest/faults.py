@@ -1,0 +1,140 @@
+"""Do the measures see it? A planted fault against the sound reference: what moved, and what had to or must not."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from harness import paths
+from harness.model import Better, Definition, Measure, Measured
+from harness.selftest.proof import Breach
+
+PLANTED = "tests.planted"
+"""The package whose `FAULTS` are played. It stands beside the tests of a checkout and is not installed."""
+SLACK = 1e-9
+TIMES = ("ms", "s")
+SLOWER = 4.0
+"""A time moves when it is that many times as long: below it, it is the machine's doing."""
+
+Move = Literal["worse", "failed", "unmeasured", "other"]
+"""How a measure left the reference's: to a worse value or to a failure, which are flags; to a status that measures
+nothing, or, where no direction is better, to another value, which are not."""
+FLAGS: tuple[Move, ...] = ("worse", "failed", "other")
+
+
+@dataclass(frozen=True)
+class Fault:
+    """A backend with one bug. must: measures that flag it; may: measures or whole families that may move too."""
+
+    name: str
+    adapter: str
+    bug: str
+    must: tuple[str, ...]
+    may: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Row:
+    """What one fault moved, by measure, and what is wrong with that."""
+
+    fault: Fault
+    moves: Mapping[str, Move]
+    breaches: tuple[Breach, ...]
+
+    @property
+    def caught(self) -> list[str]:
+        return [name for name, move in self.moves.items() if move in FLAGS]
+
+
+@dataclass(frozen=True)
+class Matrix:
+    """Faults x measures. reference: what the sound backend reaches."""
+
+    reference: Mapping[str, Measure]
+    rows: tuple[Row, ...]
+
+    @property
+    def breaches(self) -> tuple[Breach, ...]:
+        return tuple(breach for row in self.rows for breach in row.breaches)
+
+
+def planted(package: str = PLANTED) -> tuple[Fault, ...]:
+    """The faults that a package declares as its `FAULTS`, found where a child finds it; ImportError if not."""
+    sys.path += [place for place in paths.adapter_places() if place not in sys.path]
+    return tuple(map(_fault, importlib.import_module(package).FAULTS))
+
+
+def _fault(made: Any) -> Fault:
+    bug = " ".join((made.__doc__ or "").split())
+    return Fault(made.__name__, f"{made.__module__}:{made.__name__}", bug, made.must, made.may)
+
+
+def judged(
+    fault: Fault,
+    sound: Mapping[str, Measure],
+    found: Mapping[str, Measure],
+    definitions: Mapping[str, Definition],
+    families: Mapping[str, str],
+) -> Row:
+    """families: measure -> the drill or story that it reads, a word that `may` knows too."""
+    moves = {name: move for name, measure in sound.items() if (move := moved(definitions[name], measure, found[name]))}
+    return Row(fault, moves, tuple(_breaches(fault, moves, families)))
+
+
+def moved(definition: Definition, sound: Measure, found: Measure) -> Move | None:
+    """How `found` left what the reference reaches; None if it did not, or only for the better.
+
+    Where the reference has nothing to measure, the best proportion stands in for what it would reach.
+    """
+    if isinstance(sound, Measured) and isinstance(found, Measured):
+        return _value(definition, sound.value, found.value)
+    if found.status == sound.status:
+        return None
+    if isinstance(found, Measured) and definition.unit == "proportion" and definition.better != "neither":
+        return _value(definition, float(definition.better == "higher"), found.value)
+    return "failed" if found.status == "failed" else "unmeasured"
+
+
+def _value(definition: Definition, sound: float, found: float) -> Move | None:
+    if definition.unit in TIMES:
+        return "worse" if found > sound * SLOWER else None
+    if abs(found - sound) <= SLACK:
+        return None
+    if definition.better == "neither":
+        return "other"
+    return "worse" if _below(definition.better, sound, found) else None
+
+
+def _below(better: Better, sound: float, found: float) -> bool:
+    return found < sound if better == "higher" else found > sound
+
+
+def _breaches(fault: Fault, moves: Mapping[str, Move], families: Mapping[str, str]) -> Iterator[Breach]:
+    for name in (*fault.must, *fault.may):
+        if name not in families and name not in families.values():
+            yield Breach(fault.name, name, "no such measure")
+    if not fault.must:
+        yield Breach(fault.name, "must", "no measure has to flag it")
+    for name in fault.must:
+        if name in families and moves.get(name) not in FLAGS:
+            how = "measures nothing any more" if name in moves else "is as with the reference"
+            yield Breach(fault.name, name, f"must flag it, and {how}")
+    for name, move in moves.items():
+        if not {name, families[name]} & {*fault.must, *fault.may}:
+            yield Breach(fault.name, name, f"must not move, and {WORDS[move]}")
+
+
+WORDS: Mapping[Move, str] = {
+    "worse": "is worse than with the reference",
+    "failed": "failed",
+    "unmeasured": "measures nothing any more",
+    "other": "is not as with the reference",
+}
+
+
+def flagged(rows: Sequence[Row]) -> set[str]:
+    """The measures that some fault moved: the others were not put to the proof."""
+    return {name for row in rows for name in row.caught}
