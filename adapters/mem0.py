@@ -150,8 +150,9 @@ class Mem0Memory(BaseMemory):
 
 class Mem0(BaseAdapter):
     name = "mem0"
+    memory: ClassVar[type[Mem0Memory]] = Mem0Memory
     imports = ("qdrant_client", "openai")
-    native = (
+    native: ClassVar[tuple[str, ...]] = (
         "entries",
         "get",
         "history",
@@ -170,7 +171,7 @@ class Mem0(BaseAdapter):
         "source": "echoed: stored as flat metadata",
         **dict.fromkeys(
             ("scope_org", "scope_repo", "scope_branch", "scope_user"),
-            "the whole scope is one user_id; wider scopes by a metadata filter",
+            "the whole scope is one user_id, percent-encoded; wider scopes by a metadata filter; ids are checked here",
         ),
     }
     unsupported: ClassVar = {
@@ -187,7 +188,7 @@ class Mem0(BaseAdapter):
         # All three are read when the library is imported or constructed.
         os.environ.update(MEM0_TELEMETRY="False", MEM0_DIR=str(Path(space.root, "mem0home")))
         os.environ.pop("OPENROUTER_API_KEY", None)
-        return Mem0Memory(sdk("mem0", "coldwarm[mem0]"), space)
+        return self.memory(sdk("mem0", "coldwarm[mem0]"), space)
 
     def storage(self, space: Space) -> list[Layer]:
         return [

@@ -67,7 +67,10 @@ class LayerRow(Model):
 
 
 class TrustCell(Model):
-    """One drill against one backend, with the measures of that drill. Receipts are lines of its transcript."""
+    """One drill against one backend, with the measures of that drill. Receipts are lines of its transcript.
+
+    layers: of the drill `deletion`, where what was deleted could be found, from the interface down to the bytes.
+    """
 
     id: str
     backend: str
@@ -80,6 +83,7 @@ class TrustCell(Model):
     transcript: str
     transcript_sha256: str
     measures: Mapping[str, Measure]
+    layers: tuple[LayerRow, ...] = ()
 
 
 class Pooled(Model):

@@ -55,7 +55,7 @@ class Called(Event):
     op: Op
     about: tuple[str, ...] = ()
     request: Mapping[str, JsonValue] = {}
-    answer: JsonValue | Ref = None
+    answer: Ref | JsonValue = Field(None, union_mode="left_to_right")  # a Ref is JSON, too
     fault: Fault | None = None
 
 
@@ -98,9 +98,9 @@ _HITS: TypeAdapter[tuple[Hit, ...]] = TypeAdapter(tuple[Hit, ...])
 E = TypeVar("E", bound=Event)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Transcript:
-    """A transcript that was read. `ended` is None if the drill did not get to its end."""
+    """A transcript that was read. `ended` is None if the drill did not get to its end. Equal to itself only."""
 
     path: Path
     sha256: str

@@ -13,7 +13,7 @@ from harness.events import Event
 from harness.model import Definition, Measure, Measured
 from harness.report import words
 from harness.report.words import visible
-from harness.results import Results, TrustCell
+from harness.results import LayerRow, LookStage, Results, TrustCell
 from harness.transcript import Called, Handled, Looked, Transcript
 
 ASKS: Mapping[DrillName, tuple[str, str]] = {
@@ -63,6 +63,26 @@ class Table:
 
 
 @dataclass(frozen=True)
+class Layers:
+    """Where one backend's deleted memories were found: stages side by side."""
+
+    backend: str
+    stages: tuple[str, ...]
+    rows: tuple[LayerLine, ...]
+
+
+@dataclass(frozen=True)
+class LayerLine:
+    """A route, a layer or a place in it. Of each stage a word with its count, and why it cannot be told."""
+
+    layer: str
+    place: str
+    kind: str
+    looks: tuple[tuple[str, str, str], ...]
+    """Of each stage: the verdict or "" if there was no look, what is shown of it, the reason."""
+
+
+@dataclass(frozen=True)
 class Receipt:
     """One bad case of one measure: where it stands, what happened there, how to see it again."""
 
@@ -79,6 +99,7 @@ class Shown:
     """Everything that the page says of drills. `total`: receipts that there are."""
 
     tables: tuple[Table, ...]
+    layers: tuple[Layers, ...]
     receipts: tuple[Receipt, ...]
     total: int
 
@@ -92,7 +113,7 @@ def collect(results: Results, transcripts: Sequence[Transcript]) -> Shown:
     links: dict[tuple[str, str], str] = {}
     for receipt in shown:
         links.setdefault((receipt.id.rpartition("--")[0], receipt.measure), receipt.id)
-    return Shown(tuple(_tables(results, links)), shown, len(turns))
+    return Shown(tuple(_tables(results, links)), tuple(_layers(results)), shown, len(turns))
 
 
 def sound(definition: Definition, measure: Measure) -> bool | None:
@@ -133,6 +154,31 @@ def _figure(cell: TrustCell, name: str, definition: Definition, links: Mapping[t
     text = words.count(measure.hits or 0, measure.of or 0) if counted else words.number(measure.value)
     note = words.interval(measure.interval) if measure.interval else ""
     return Figure(text, note, True, sound(definition, measure) is False, link)
+
+
+STAGES: tuple[LookStage, ...] = ("before", "after", "closed", "reopened", "churned", "compacted")
+WORDS = {"gone": "gone", "present": "\u25b2 {} left", "not-computable": "cannot be told", "not-seen-before": "\u2013"}
+"""A place that did not show a target before says nothing by not showing it after."""
+
+
+def _layers(results: Results) -> Iterator[Layers]:
+    for cell in sorted(results.trust, key=lambda cell: (cell.backend == registry.SOUND, cell.backend)):
+        if cell.layers:
+            stages = tuple(
+                stage for stage in STAGES if any(look.stage == stage for r in cell.layers for look in r.looks)
+            )
+            yield Layers(visible(cell.backend, 60), stages, tuple(_layer(row, stages) for row in cell.layers))
+
+
+def _layer(row: LayerRow, stages: Sequence[LookStage]) -> LayerLine:
+    looks = {look.stage: look for look in row.looks}
+    told = tuple(
+        (look.verdict, f"{look.seen} of {row.targets}" if stage == "before" else WORDS[look.verdict].format(look.seen),
+         visible(look.reason, 200))
+        if (look := looks.get(stage)) else ("", "", "")
+        for stage in stages
+    )  # fmt: skip
+    return LayerLine(visible(row.layer, 80), visible(row.place, 120), row.kind, told)
 
 
 # --- receipts ---------------------------------------------------------------------------------------------------------

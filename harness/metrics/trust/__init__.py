@@ -7,8 +7,9 @@ from collections.abc import Iterable, Mapping
 from harness.drill import DrillTrial
 from harness.metrics.metric import failed, unsupported
 from harness.metrics.trust.metric import TrustMetric
+from harness.metrics.trust.residue import matrix
 from harness.model import Definition, Measure, NotMeasured
-from harness.results import Status, TrustCell
+from harness.results import LayerRow, Status, TrustCell
 from harness.transcript import Transcript
 
 METRICS: tuple[TrustMetric, ...] = ()
@@ -35,6 +36,7 @@ def _cell(transcript: Transcript) -> TrustCell:
         transcript.path.name,
         transcript.sha256,
         {metric.definition.name: _measure(metric, transcript) for metric in _own(trial)},
+        matrix(transcript) if trial.drill == "deletion" else (),
     )
 
 
@@ -43,7 +45,13 @@ def _own(trial: DrillTrial) -> list[TrustMetric]:
 
 
 def _made(
-    trial: DrillTrial, status: Status, reason: str, name: str, sha256: str, measures: Mapping[str, Measure]
+    trial: DrillTrial,
+    status: Status,
+    reason: str,
+    name: str,
+    sha256: str,
+    measures: Mapping[str, Measure],
+    layers: tuple[LayerRow, ...] = (),
 ) -> TrustCell:
     return TrustCell(
         id=trial.id,
@@ -57,6 +65,7 @@ def _made(
         transcript=name,
         transcript_sha256=sha256,
         measures=measures,
+        layers=layers,
     )
 
 

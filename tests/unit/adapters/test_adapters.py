@@ -23,6 +23,7 @@ from adapters.mem0 import Mem0
 from adapters.none import Nothing
 from adapters.notes import Notes
 from adapters.random import Random
+from adapters.reference import Reference
 from adapters.refusal import Refusal
 from adapters.vector_file import VectorFile
 from harness.adapter import (
@@ -40,7 +41,7 @@ from harness.adapter import (
     to_wire,
 )
 
-PLAIN = [Nothing, Notes, Bm25, VectorFile, FullContext, Random, Refusal]
+PLAIN = [Nothing, Notes, Bm25, VectorFile, FullContext, Random, Refusal, Reference]
 REAL = [pytest.param(kind, marks=pytest.mark.backend) for kind in (Chroma, Mem0)]
 ROOT = Path(__file__).parents[3]
 SHOP = Scope(repo="storefront", org="acme")
@@ -84,6 +85,8 @@ def test_declares_each_capability_and_refuses_what_it_declares_unsupported(adapt
         "snapshot": (), "restore": ("x",),
     }  # fmt: skip
     with closing(adapter.open(space)) as memory:
+        if offers(adapter, "snapshot"):
+            arguments["restore"] = (memory.snapshot(),)
         for name in set(get_args(Operation)) - {"compact"}:
             if offers(adapter, name):
                 getattr(memory, name)(*arguments[name])
@@ -293,7 +296,8 @@ def test_the_storage_that_it_names_holds_the_text(adapter: Adapter, space: Space
 
 
 def test_no_sdk_is_loaded_before_a_store_is_opened() -> None:
-    names = ["bm25", "chroma", "full_context", "mem0", "none", "notes", "random", "refusal", "vector_file"]
+    plain = ("bm25", "full_context", "none", "notes", "random", "reference", "refusal", "vector_file")
+    names = [*plain, "chroma", "mem0"]
     loads = "".join(f"import adapters.{name}\n" for name in names)
     show = "import sys; print(*sorted({'bm25s', 'numpy', 'chromadb', 'mem0', 'openai', 'pydantic'} & set(sys.modules)))"
     done = subprocess.run([sys.executable, "-c", loads + show], cwd=ROOT, capture_output=True, text=True, check=True)

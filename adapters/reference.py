@@ -1,0 +1,237 @@
+"""Reference: one SQLite file, every capability native, nothing clever. What a sound backend does; never ranked."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Iterator, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import asdict
+from datetime import UTC, datetime
+from hashlib import sha256
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+from adapters._base import FileAdapter, sdk
+from harness.adapter import (
+    CAPABILITIES,
+    Ack,
+    BaseMemory,
+    Hit,
+    Item,
+    Layer,
+    Memory,
+    Scope,
+    Source,
+    Space,
+    Usage,
+    embed,
+    to_wire,
+)
+
+NEAR = 0.2
+"""Cosine below which a memory has nothing to do with a question."""
+BUSY_SECONDS = 30.0
+"""How long a call waits for another process."""
+
+# Live memories carry the mark 0; a snapshot is a copy of them under a mark of its own. `earlier` holds the texts that
+# an update replaced, so that they go and come back with their memory.
+TABLES = (
+    """CREATE TABLE IF NOT EXISTS memories (
+    seq INTEGER PRIMARY KEY, mark INTEGER NOT NULL, id TEXT NOT NULL, text TEXT NOT NULL,
+    repo TEXT, org TEXT, branch TEXT, user TEXT, at TEXT NOT NULL, kind TEXT NOT NULL, source TEXT, confidence REAL,
+    expires REAL, vector BLOB NOT NULL, earlier TEXT NOT NULL, UNIQUE (id, mark))""",
+    "CREATE TABLE IF NOT EXISTS marks (mark INTEGER PRIMARY KEY)",
+)
+ADD = """
+INSERT INTO memories (mark, id, text, repo, org, branch, user, at, kind, source, confidence, expires, vector, earlier)
+VALUES (0, :id, :text, :repo, :org, :branch, :user, :at, :kind, :source, :confidence, :expires, :vector, '[]')
+"""
+CHANGE = """
+UPDATE memories SET text = :text, repo = :repo, org = :org, branch = :branch, user = :user, at = :at, kind = :kind,
+source = :source, confidence = :confidence, expires = :expires, vector = :vector, earlier = :earlier
+WHERE id = :id AND mark = 0
+"""
+COPY = """
+INSERT INTO memories (mark, id, text, repo, org, branch, user, at, kind, source, confidence, expires, vector, earlier)
+SELECT :into, id, text, repo, org, branch, user, at, kind, source, confidence, expires, vector, earlier
+FROM memories WHERE mark = :mark ORDER BY seq
+"""
+VISIBLE = """
+SELECT * FROM memories WHERE mark = 0 AND (:id IS NULL OR id = :id) AND (repo IS NULL OR repo = :repo)
+AND (org IS NULL OR org = :org) AND (branch IS NULL OR branch = :branch) AND (user IS NULL OR user = :user) ORDER BY seq
+"""
+LISTED = """
+SELECT * FROM memories WHERE mark = 0 AND repo IS :repo AND org IS :org AND branch IS :branch AND user IS :user
+ORDER BY seq
+"""
+ERASE = "DELETE FROM memories WHERE id = ?"
+ERASE_SCOPE = "DELETE FROM memories WHERE repo IS :repo AND org IS :org AND branch IS :branch AND user IS :user"
+
+
+def connect(path: Path) -> sqlite3.Connection:
+    """What is deleted is overwritten with zeros, and nothing is left in temporary files."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    database = sqlite3.connect(path, timeout=BUSY_SECONDS, isolation_level=None)
+    database.row_factory = sqlite3.Row
+    for setting in ("secure_delete = ON", "temp_store = MEMORY"):
+        database.execute(f"PRAGMA {setting}")
+    return database
+
+
+def moment(at: str) -> float:
+    """Seconds since 1970, so that times of different zones compare; one without a zone is UTC."""
+    told = datetime.fromisoformat(at)
+    return (told if told.tzinfo else told.replace(tzinfo=UTC)).timestamp()
+
+
+class ReferenceMemory(BaseMemory):
+    """Each call is one transaction, committed before it returns. The process itself remembers nothing."""
+
+    def __init__(self, path: Path, space: Space, numpy: Any) -> None:
+        self.space, self.numpy = space, numpy
+        self.db = connect(path)
+        with self.writing():
+            for table in TABLES:
+                self.db.execute(table)
+
+    @contextmanager
+    def writing(self) -> Iterator[None]:
+        """All or nothing; whoever else writes waits until it is done."""
+        with self.db:
+            self.db.execute("BEGIN IMMEDIATE")
+            yield
+
+    def remember(self, items: Sequence[Item]) -> list[Ack]:
+        vectors = self.vectors(items)
+        with self.writing():
+            return [self.add(item, vector) for item, vector in zip(items, vectors, strict=True)]
+
+    def vectors(self, items: Sequence[Item]) -> list[bytes]:
+        """Little-endian float32, empty for a blank text. Not inside a transaction: nobody waits for an embedder."""
+        texts = [item.text for item in items if item.text.strip()]
+        found = (self.numpy.array(vector, dtype="<f4").tobytes() for vector in embed(self.space, texts))
+        return [next(found) if item.text.strip() else b"" for item in items]
+
+    def add(self, item: Item, vector: bytes) -> Ack:
+        """Ids depend on the content only, so that equal runs have equal ids; equal items get different ones."""
+        if not vector:
+            return Ack(())
+        content = json.dumps(to_wire(item), sort_keys=True)
+        names = (sha256(f"{turn} {content}".encode()).hexdigest()[:16] for turn in count())
+        taken = "SELECT 1 FROM memories WHERE id = ?"
+        name = next(name for name in names if not self.db.execute(taken, [name]).fetchone())
+        self.db.execute(ADD, {"id": name, **self.columns(item, vector)})
+        return Ack((name,))
+
+    def columns(self, item: Item, vector: bytes) -> dict[str, Any]:
+        fields = {name: getattr(item, name) for name in ("text", "at", "kind", "confidence")}
+        source = json.dumps(to_wire(item.source), ensure_ascii=False) if item.source else None
+        expires = moment(item.expires) if item.expires else None
+        return {**fields, **asdict(item.scope), "source": source, "expires": expires, "vector": vector}
+
+    def settle(self, seconds: float) -> bool:
+        return True
+
+    def recall(self, query: str, scope: Scope, k: int, at: str) -> list[Hit]:
+        now = moment(at)
+        rows = [row for row in self.visible(scope) if row["expires"] is None or row["expires"] > now]
+        if not rows or not query.strip() or k < 1:
+            return []
+        matrix = self.numpy.frombuffer(b"".join(row["vector"] for row in rows), dtype="<f4").reshape(len(rows), -1)
+        scores = (matrix @ self.numpy.array(embed(self.space, [query])[0], dtype="<f4")).tolist()
+        ranked = sorted(zip(scores, rows, strict=True), key=lambda pair: -pair[0])
+        return [self.hit(row, score) for score, row in ranked[:k] if score >= NEAR]
+
+    def visible(self, place: Scope, memory_id: str | None = None) -> list[sqlite3.Row]:
+        """The memories that hold at a place, or the one of them with this id."""
+        return self.db.execute(VISIBLE, {**asdict(place), "id": memory_id}).fetchall()
+
+    def hit(self, row: sqlite3.Row, score: float | None = None) -> Hit:
+        source = Source(**json.loads(row["source"])) if row["source"] else None
+        scope = Scope(row["repo"], row["org"], row["branch"], row["user"])
+        return Hit(row["id"], row["text"], score, source, row["at"], scope, confidence=row["confidence"])
+
+    def entries(self, scope: Scope) -> list[Hit]:
+        return [self.hit(row) for row in self.db.execute(LISTED, asdict(scope))]
+
+    def get(self, scope: Scope, memory_id: str) -> Hit | None:
+        return next((self.hit(row) for row in self.visible(scope, memory_id)), None)
+
+    def history(self, scope: Scope, memory_id: str) -> list[str]:
+        """The text as it is now comes last."""
+        return [text for row in self.visible(scope, memory_id) for text in (*json.loads(row["earlier"]), row["text"])]
+
+    def update(self, scope: Scope, memory_id: str, item: Item) -> Ack:
+        (vector,) = self.vectors([item])
+        with self.writing():
+            rows = self.visible(scope, memory_id) if vector else []
+            for row in rows:
+                earlier = json.dumps([*json.loads(row["earlier"]), row["text"]], ensure_ascii=False)
+                self.db.execute(CHANGE, {"id": memory_id, "earlier": earlier, **self.columns(item, vector)})
+        return Ack(tuple(row["id"] for row in rows))
+
+    def supersede(self, scope: Scope, memory_ids: Sequence[str], item: Item) -> Ack:
+        """The successor takes their place; no mark loses them."""
+        (vector,) = self.vectors([item])
+        with self.writing():
+            for row in [row for name in memory_ids for row in self.visible(scope, name) if vector]:
+                self.db.execute("DELETE FROM memories WHERE id = ? AND mark = 0", [row["id"]])
+            return self.add(item, vector)
+
+    def forget(self, scope: Scope, memory_ids: Sequence[str]) -> list[bool]:
+        with self.writing():
+            return [self.erase(scope, name) for name in memory_ids]
+
+    def erase(self, scope: Scope, memory_id: str) -> bool:
+        """From the marks too, so that no restore brings it back."""
+        found = bool(self.visible(scope, memory_id))
+        if found:
+            self.db.execute(ERASE, [memory_id])
+        return found
+
+    def forget_scope(self, scope: Scope) -> None:
+        with self.writing():
+            for row in self.db.execute(LISTED, asdict(scope)).fetchall():
+                self.db.execute(ERASE, [row["id"]])
+            self.db.execute(ERASE_SCOPE, asdict(scope))  # what only a mark still holds
+
+    def snapshot(self) -> str:
+        with self.writing():
+            mark = self.db.execute("INSERT INTO marks DEFAULT VALUES").lastrowid
+            self.db.execute(COPY, {"mark": 0, "into": mark})
+        return str(mark)
+
+    def restore(self, mark: str) -> None:
+        with self.writing():
+            if not self.db.execute("SELECT 1 FROM marks WHERE mark = ?", [mark]).fetchone():
+                raise ValueError(f"there is no mark {mark!r}")
+            self.db.execute("DELETE FROM memories WHERE mark = 0")
+            self.db.execute(COPY, {"mark": mark, "into": 0})
+
+    def usage(self) -> Usage:
+        return Usage()
+
+    def close(self) -> None:
+        self.db.close()
+
+
+class Reference(FileAdapter):
+    name = "reference"
+    imports = ("numpy",)
+    file = "memories.db"
+    native = CAPABILITIES
+
+    def open(self, space: Space) -> Memory:
+        return ReferenceMemory(self.path(space), space, sdk("numpy", "coldwarm"))
+
+    def storage(self, space: Space) -> list[Layer]:
+        """A rollback journal is there only while a call is at work, or after a kill."""
+        journal = f"{self.file}-journal"
+        left = [Layer("journal", journal, "file")] if Path(space.root, journal).exists() else []
+        return [Layer("database", self.file, "sqlite"), *left]
+
+    def compact(self, space: Space) -> None:
+        with closing(connect(self.path(space))) as database:
+            database.execute("VACUUM")

@@ -1,0 +1,185 @@
+"""What a transcript of the drill `deletion` shows: by which route each memory came back, and what was deleted.
+
+A memory came back if the answer holds its canary, or, where it has none, its whole text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from functools import cached_property, lru_cache
+from typing import Literal, NamedTuple, get_args
+
+from harness.adapter import to_wire
+from harness.drill import Piece
+from harness.metrics.metric import failed, unsupported
+from harness.model import NotMeasured
+from harness.transcript import Called, Handled, Op, Transcript
+
+Step = Literal["before", "deleted", "after", "closed", "reopened", "churned", "compacted"]
+STEPS: tuple[Step, ...] = get_args(Step)
+Route = Literal["search", "forbidden search", "paraphrase", "listing", "get", "history"]
+ROUTES: tuple[Route, ...] = get_args(Route)
+LIVE: tuple[Route, ...] = ROUTES[:-1]
+"""Where only memories come back that hold; a history is of those that did."""
+NEEDS: Mapping[Route, str] = {"listing": "entries", "get": "get", "history": "history"}
+_ASKS: Mapping[Op, Route] = {"get": "get", "history": "history"}
+DELETING: Mapping[str, Op] = {"forget": "forget", "update": "update", "supersede": "supersede", "scope": "forget_scope"}
+"""Role -> the operation that deletes it."""
+
+
+class Look(NamedTuple):
+    """found: None if the call failed. current: it came back, and not marked as superseded."""
+
+    line: int
+    found: bool | None
+    current: bool | None
+
+
+def mark(piece: Piece) -> str:
+    return piece.canary or piece.item.text
+
+
+class Reach:
+    """One transcript, read once. Pieces are named; a look is (step, route, name)."""
+
+    def __init__(self, transcript: Transcript) -> None:
+        self.transcript = transcript
+
+    # --- what was deleted ---
+
+    @cached_property
+    def deletions(self) -> Mapping[str, int]:
+        """What the backend was asked to delete, or to replace, with the line of the request."""
+        return {
+            name: line
+            for op in DELETING.values()
+            for line, call in self.transcript.calls(op, "deleted")
+            for name in call.about
+            if self.transcript.plan.by_name[name].role in DELETING
+        }
+
+    def targets(self, *roles: str) -> list[str]:
+        return [piece.name for piece in self.transcript.plan.of(*roles) if piece.name in self.deletions]
+
+    @cached_property
+    def ids(self) -> Mapping[str, tuple[str, ...]]:
+        """Piece -> the ids under which it was first acknowledged."""
+        calls = self.transcript.calls("remember")
+        return {
+            name: ids for _, call in calls for name, ids in zip(call.about, self.transcript.ids(call), strict=False)
+        }
+
+    @cached_property
+    def said(self) -> Mapping[str, bool]:
+        """Forgotten by id -> whether the backend called all of its ids deleted; a call that failed said nothing."""
+        answers: dict[str, bool] = {}
+        for _, call in self.transcript.calls("forget", "deleted"):
+            names = call.request["memory_ids"]
+            assert isinstance(names, list)
+            answers |= dict(zip(map(str, names), self.transcript.answer(call) or (), strict=False))
+        return {name: all(answers.get(each, False) for each in self.ids[name]) for name in self.targets("forget")}
+
+    # --- what came back ---
+
+    @cached_property
+    def _looks(self) -> Mapping[tuple[str, Route, str], Look]:
+        looks: dict[tuple[str, Route, str], Look] = {}
+        for step, route, name, look in (*self._asked(), *self._listed()):
+            known = looks.get((step, route, name))
+            # Of several ids, one that still brings it counts; and a call that failed shows no absence.
+            if known is None or look.found or (look.found is None and not known.found):
+                looks[step, route, name] = look
+        return looks
+
+    def _asked(self) -> Iterator[tuple[str, Route, str, Look]]:
+        """Calls about one memory."""
+        for op in ("recall", *_ASKS):
+            for line, call in self.transcript.calls(op):
+                piece = self.transcript.plan.by_name[call.about[0]]
+                route = _ASKS.get(op) or _searched(piece, call)
+                look = _look(line, call, mark(piece), *self._texts(call))
+                yield call.step, route, piece.name, look
+
+    def _listed(self) -> Iterator[tuple[str, Route, str, Look]]:
+        for line, call in self.transcript.calls("entries"):
+            texts, current = ("\0".join(each) for each in self._texts(call))
+            for piece in self.transcript.plan.pieces:
+                if to_wire(piece.item.scope) == call.request["scope"]:
+                    yield call.step, "listing", piece.name, _look(line, call, mark(piece), [texts], [current])
+
+    def _texts(self, call: Called) -> tuple[Sequence[str], Sequence[str]]:
+        """All texts of an answer, and those not marked as superseded."""
+        if call.op == "history":
+            texts = self.transcript.answer(call) or []
+            return texts, texts
+        hits = self.transcript.hits(call)
+        return [hit.text for hit in hits], [hit.text for hit in hits if not hit.superseded]
+
+    def at(self, step: Step, route: Route, name: str) -> Look | None:
+        return self._looks.get((step, route, name))
+
+    def seen(self, step: Step, route: Route, name: str) -> bool:
+        look = self.at(step, route, name)
+        return look is not None and bool(look.found)
+
+    def routes(self, name: str, routes: Sequence[Route]) -> list[Route]:
+        """Those that brought the memory before the deletion."""
+        return [route for route in routes if self.seen("before", route, name)]
+
+    def left(self, step: Step, route: Route, name: str, *, current: bool = False) -> str | None:
+        """The receipt if it is not gone: the look that brought it or failed, else the request to delete it.
+
+        current: what is marked as superseded is gone.
+        """
+        look = self.at(step, route, name)
+        if look is not None and (look.current if current else look.found) is False:
+            return None
+        return self.receipt(step, route, name)
+
+    def receipt(self, step: Step, route: Route, name: str) -> str:
+        look = self.at(step, route, name)
+        return f"L{look.line if look else self.deletions.get(name, 1)}"
+
+    def reached(self, step: Step) -> bool:
+        """Whether anything was asked for at a step."""
+        return next(self.transcript.calls("recall", step), None) is not None
+
+    # --- why nothing can be said ---
+
+    def refused(self, roles: Collection[str], *needs: str, step: Step = "after") -> NotMeasured | None:
+        """Unless a deletion of one of these roles, and all that is needed, is supported and was played to `step`."""
+        support = self.transcript.drilled.backend.support
+        deleting = [op for role, op in DELETING.items() if role in roles]
+        if deleting and not any(self.transcript.supports(op) for op in deleting):
+            return unsupported("; ".join(f"{op}: {support[op].note or 'not offered'}" for op in deleting))
+        for need in needs:
+            if not self.transcript.supports(need):
+                return unsupported(f"{need}: {support[need].note or 'not offered'}")
+        return self.lost(step)
+
+    def lost(self, step: Step) -> NotMeasured | None:
+        """Why there was nothing to see at a step: the drill ended before its end, or the compaction failed."""
+        ended = self.transcript.ended
+        steps = {STEPS.index(event.step) for _, event in self.transcript.of(Called) if event.step in STEPS}
+        steps |= {STEPS.index(event.step) for _, event in self.transcript.of(Handled) if event.step in STEPS}
+        if (ended is None or ended.status == "failed") and max(steps, default=-1) <= STEPS.index(step):
+            return failed(f"the drill did not get past '{step}': {self.transcript.reason}")
+        for line, event in self.transcript.of(Handled):
+            if event.what == "compacted" and event.step == step and event.fault:
+                return NotMeasured(status="failed", reason=f"compact: {event.fault.message}", receipts=(f"L{line}",))
+        return None
+
+
+reach_of = lru_cache(maxsize=1)(Reach)
+"""Many measures read one transcript."""
+
+
+def _searched(piece: Piece, call: Called) -> Route:
+    query = call.request["query"]
+    return "forbidden search" if query == piece.canary else "paraphrase" if query == piece.query else "search"
+
+
+def _look(line: int, call: Called, text: str, texts: Sequence[str], current: Sequence[str]) -> Look:
+    if call.fault:
+        return Look(line, None, None)
+    return Look(line, any(text in each for each in texts), any(text in each for each in current))

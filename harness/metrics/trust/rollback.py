@@ -1,0 +1,232 @@
+"""Is an incident undone, by a restored mark and by deleting what was bad, without losing or reviving anything else?
+
+The expected state is the mark without what was deleted since: that was erased by request. After a restore there are up
+to three looks: at once, after reopening, and after a second restore by another process. A memory must pass all of them.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+
+from harness.adapter import Hit
+from harness.metrics.metric import failed, mean, not_applicable, proportion, unsupported
+from harness.metrics.trust.metric import TrustMetric, trust
+from harness.metrics.trust.sights import Sights
+from harness.model import Better, Measure
+from harness.transcript import Called, Op, Transcript
+
+RESTORED = ("restored", "reopened", "again")
+
+
+class View(Sights):
+    @property
+    def steps(self) -> list[str]:
+        """The looks after a restore; the first is always due."""
+        seen = {call.step for op in ("entries", "recall") for _, call in self.transcript.calls(op)}
+        return [step for step in RESTORED if step in seen or step == RESTORED[0]]
+
+    def names(self, *roles: str) -> list[str]:
+        return [piece.name for piece in self.transcript.plan.of(*roles)]
+
+    def surest(self) -> tuple[Op, ...]:
+        """Where a memory must be that is still there: in the listing, if there is one."""
+        return ("entries",) if self.transcript.supports("entries") else ()
+
+    def there(self, step: str, names: Sequence[str]) -> list[str]:
+        return [name for name in names if self.sees(step, name, *self.surest())]
+
+    def listing(self, step: str) -> tuple[str, Counter[Hit] | None]:
+        """The receipt, and the memories as they are listed, without what may differ; None if the look failed."""
+        for line, call in self.transcript.calls("entries", step):
+            hits = (replace(hit, memory_id="", score=None) for hit in self.transcript.hits(call))
+            return f"L{line}", None if call.fault else Counter(hits)
+        return "", None
+
+    def probes(self, step: str) -> Mapping[str, tuple[int, Called]]:
+        """What the questions brought, by the memory whose question it is."""
+        names = {piece.query: piece.name for piece in self.transcript.plan.of("changed")}
+        asked = ((line, call, str(call.request["query"])) for line, call in self.transcript.calls("recall", step))
+        return {names[query]: (line, call) for line, call, query in asked if query in names}
+
+    def texts(self, call: Called) -> frozenset[str]:
+        return frozenset(hit.text for hit in self.transcript.hits(call))
+
+
+def lacking(found: Transcript, *needs: Op) -> Measure | None:
+    for need in needs:
+        if not found.supports(need):
+            return unsupported(f"{need}: {found.drilled.backend.support[need].note or 'not offered'}")
+    return None
+
+
+def marked(measure: Callable[[View], Measure], found: Transcript) -> Measure:
+    """For backends with marks; one that could not make its mark has failed."""
+    lacks = lacking(found, "snapshot", "restore")
+    if lacks is not None:
+        return lacks
+    for line, call in found.calls("snapshot"):
+        if call.fault is None:
+            return measure(View(found))
+        return failed(f"L{line}: snapshot: {' '.join(call.fault.message.split())}")
+    return failed("no mark was made")
+
+
+def wrong(names: Sequence[str], steps: Sequence[str], view: View, there: bool, none: str) -> Measure:
+    """Of these memories, those that a look shows though they should be gone, or misses though they should be `there`.
+
+    Gone is what no route shows; there is what the surest one shows. A look that failed or is missing is neither.
+    """
+    ops = view.surest() if there else ()
+    first = {name: next((step for step in steps if view.sees(step, name, *ops) is not there), None) for name in names}
+    lines = [view.line(step, name) or f"no look {step}" for name, step in first.items() if step]
+    return proportion(len(lines), len(names), list(dict.fromkeys(lines)), none=none)
+
+
+# --- point in time ----------------------------------------------------------------------------------------------------
+
+
+def restored_exactly(view: View) -> Measure:
+    lacks = lacking(view.transcript, "entries")
+    if lacks is not None:
+        return lacks
+    receipt, mark = view.listing("mark")
+    if not mark:
+        return failed(f"{receipt}: nothing was listed at the mark")
+    erased = view.names("erased")
+    expected = Counter({hit: n for hit, n in mark.items() if not any(p.name in erased for p in view.named(hit.text))})
+    if view.listing("relapse")[1] == expected:
+        return not_applicable("the incident left the listing as it was")
+    looks = [view.listing(step) for step in view.steps]
+    other = [line for line, state in looks if state != expected]
+    return proportion(len(looks) - len(other), len(looks), other, none="no look after the restore")
+
+
+def restored_probes(view: View) -> Measure:
+    incident, erased = view.probes("relapse"), set(view.names("erased"))
+    values, receipts = [], []
+    for name, (_, call) in view.probes("mark").items():
+        wanted = view.texts(call)
+        if not wanted or erased & view.shown(call) or name not in incident or view.texts(incident[name][1]) == wanted:
+            continue
+        for step in view.steps:
+            line, now = view.probes(step).get(name, (0, None))
+            texts = view.texts(now) if now else frozenset()
+            values.append(len(wanted & texts) / len(wanted | texts))
+            receipts += [f"L{line}"] if line and texts != wanted else []
+    return mean(values, receipts, none="no question that touches nothing erased was answered otherwise by the incident")
+
+
+def left_after_restore(view: View) -> Measure:
+    names = [name for name in view.names("poison") if view.sees("relapse", name)]
+    return wrong(names, view.steps, view, False, "no poison was seen before the restore")
+
+
+def resurrected(view: View) -> Measure:
+    seen = [name for name in view.names("erased") if view.sees("mark", name)]
+    names = [name for name in seen if view.sees("relapse", name) is False]
+    return wrong(names, view.steps, view, False, "no memory that was seen at the mark was gone before the restore")
+
+
+def lost_by_restore(view: View) -> Measure:
+    names = view.there("mark", view.names("kept", "changed"))
+    return wrong(names, view.steps, view, True, "nothing was seen at the mark")
+
+
+def good_lost_by_restore(view: View) -> Measure:
+    names = view.there("relapse", view.names("good"))
+    return wrong(names, view.steps[:1], view, True, "no good memory was seen before the restore")
+
+
+# --- targeted undo ----------------------------------------------------------------------------------------------------
+
+
+def left_after_undo(found: Transcript) -> Measure:
+    view = View(found)
+    names = [name for name in view.names("poison") if view.sees("incident", name)]
+    return wrong(names, ["undone"], view, False, "no poison was seen before")
+
+
+def lost_by_undo(roles: tuple[str, ...], found: Transcript) -> Measure:
+    view = View(found)
+    names = view.there("incident", view.names(*roles))
+    return wrong(names, ["undone"], view, True, "none was seen before")
+
+
+def _restore(name: str, better: Better, formula: str, measure: Callable[[View], Measure]) -> TrustMetric:
+    return trust(name, "rollback", better, "share", formula, partial(marked, measure))
+
+
+METRICS: tuple[TrustMetric, ...] = (
+    _restore(
+        "restored_exactly",
+        "higher",
+        "looks after a restore whose listing is, memory for memory (text, source, scope, dates), that of the mark "
+        "without what was deleted since / looks (at once, reopened, restored again); counted if the incident had "
+        "changed the listing",
+        restored_exactly,
+    ),
+    _restore(
+        "restored_probes",
+        "higher",
+        "mean over questions and looks after a restore of the Jaccard index of the texts in the top k with those at "
+        "the mark; over questions whose answer the incident had changed and whose answer at the mark held nothing "
+        "that was deleted since",
+        restored_probes,
+    ),
+    _restore(
+        "left_after_restore",
+        "lower",
+        "bad memories that a listing or search still shows after a restore / bad memories seen before it",
+        left_after_restore,
+    ),
+    _restore(
+        "resurrected_by_restore",
+        "lower",
+        "memories deleted after the mark that a listing, search or id shows after a restore / those seen at the mark "
+        "and gone before the restore",
+        resurrected,
+    ),
+    _restore(
+        "lost_by_restore",
+        "lower",
+        "memories of the mark, as they were then, that are missing after a restore / those seen at the mark, without "
+        "what was deleted since",
+        lost_by_restore,
+    ),
+    _restore(
+        "good_lost_by_restore",
+        "neither",
+        "good memories from after the mark that are missing after a restore / those seen before it; a restore to a "
+        "point in time takes them by design",
+        good_lost_by_restore,
+    ),
+    trust(
+        "left_after_undo",
+        "rollback",
+        "lower",
+        "share",
+        "bad memories that a listing or search still shows after they were deleted by id / those seen before",
+        left_after_undo,
+    ),
+    trust(
+        "good_lost_by_undo",
+        "rollback",
+        "lower",
+        "share",
+        "good memories from the time of the incident that are missing after the bad ones were deleted by id / those "
+        "seen before",
+        partial(lost_by_undo, ("good",)),
+    ),
+    trust(
+        "kept_lost_by_undo",
+        "rollback",
+        "lower",
+        "share",
+        "memories from before the incident, as they stand after its updates, that are missing after the bad ones were "
+        "deleted by id / those seen before",
+        partial(lost_by_undo, ("kept", "changed", "change")),
+    ),
+)

@@ -1,0 +1,45 @@
+"""Plays drills in tests: a real backend in real child processes, embeddings without a model."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from unittest.mock import patch
+
+from harness import drills, process
+from harness.adapter import Space
+from harness.blobs import Blobs
+from harness.drill import DrillTrial
+from harness.drills.stage import Drill
+from harness.events import Backend
+from harness.hosts import ChildHost
+from harness.log import Writer
+from harness.metrics.trust.metric import TrustMetric
+from harness.model import Measure
+from harness.models.cache import EmbeddingCache
+from harness.models.gateway import Gateway
+from harness.process import Deadlines
+from harness.transcript import Transcript, read
+from tests.fakes import FakeEmbedder
+
+
+def drilled(folder: Path, drill: Drill, adapter: str, size: int, seed: int = 1, k: int = 5) -> Transcript:
+    """The transcript of `drill` against `adapter`, given as `module:Class`."""
+    said = process.describe(adapter, folder / "asked")
+    backend = Backend(name=said.name, version=said.version, support=said.support)
+    trial = DrillTrial(backend=said.name, drill=drill.name, size=size, seed=seed, k=k)
+    blobs, path = Blobs(folder / "blobs"), folder / f"{trial.id}.1.jsonl"
+    embedder = FakeEmbedder()
+    with (
+        Gateway(EmbeddingCache(folder / "cache.sqlite", embedder)) as gateway,
+        Writer(path) as log,
+        patch.object(drills, "ALL", {drill.name: drill}),
+    ):
+        gateway.register(trial.id)
+        space = Space(str(folder / "store"), gateway.url, trial.id, embedder.dims, seed)
+        host = ChildHost(adapter, backend, folder / "store", space, Deadlines())
+        drills.play(trial, drill.plan(size, seed), host, blobs, log.append, gateway.vectors, {}, {})
+    return read(path, blobs)
+
+
+def measured(metrics: tuple[TrustMetric, ...], transcript: Transcript) -> dict[str, Measure]:
+    return {each.definition.name: each.measure(transcript) for each in metrics}

@@ -1,0 +1,162 @@
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from harness import process
+from harness.adapter import Space
+from harness.blobs import Blobs
+from harness.drill import DrillTrial
+from harness.drills.deletion import BATCH, DRILL, GONE, SMALLEST, plan
+from harness.drills.stage import Stage
+from harness.events import Backend
+from harness.hosts import ChildHost
+from harness.launch import Nursery
+from harness.log import Writer
+from harness.metrics.trust.deletion import METRICS
+from harness.model import Measured
+from harness.models.cache import EmbeddingCache
+from harness.models.embedder import Embedder
+from harness.models.gateway import Gateway
+from harness.process import Deadlines
+from harness.transcript import Called, Drilled, Ended, Handled, Looked, Transcript, read
+from tests.fakes import FakeEmbedder
+
+
+def played(folder: Path, adapter: str) -> Transcript:
+    """The smallest drill, for real: every open is a process, every look reads files."""
+    with Gateway(EmbeddingCache(None, FakeEmbedder())) as gateway, Nursery(folder / "nursery") as nursery:
+        return _played(folder, adapter, gateway, nursery)
+
+
+def _played(folder: Path, adapter: str, gateway: Gateway, nursery: Nursery) -> Transcript:
+    said = process.describe(adapter, folder / "home")
+    backend = Backend(name=said.name, version=said.version, support=said.support)
+    trial = DrillTrial(backend=said.name, drill="deletion", size=SMALLEST, seed=1, k=5)
+    gateway.register(trial.id)
+    space = Space(str(folder / "store"), gateway.url, trial.id, FakeEmbedder().dims, 1)
+    host = ChildHost(adapter, backend, folder / "store", space, Deadlines(), nursery.launch)
+    blobs, made = Blobs(folder / "blobs"), plan(SMALLEST, 1)
+    with Writer(folder / "log.jsonl") as log:
+        log.append(Drilled(trial=trial, backend=backend, plan=blobs.put(made.model_dump_json().encode()), digests={}))
+        DRILL.play(Stage(trial, made, host, blobs, log.append, gateway.vectors))
+        log.append(Ended(status="complete"))
+    return read(folder / "log.jsonl", blobs)
+
+
+@pytest.fixture(scope="module")
+def reference(tmp_path_factory: pytest.TempPathFactory) -> Transcript:
+    return played(tmp_path_factory.mktemp("reference"), "adapters.reference:Reference")
+
+
+# --- the plan ---------------------------------------------------------------------------------------------------------
+
+
+@settings(max_examples=20, deadline=None)
+@given(st.integers(SMALLEST, 1200), st.integers(0, 2**32))
+def test_a_plan_has_the_size_it_was_asked_for(size: int, seed: int) -> None:
+    made = plan(size, seed)
+    assert made == plan(size, seed)
+    amounts = Counter(piece.role for piece in made.pieces)
+    beside = ("revision", "successor", "later")
+    assert sum(amounts.values()) - sum(amounts[role] for role in beside) == size
+    assert amounts["scope"] == size // 2 and amounts["later"] > 2 * size
+    assert min(amounts[role] for role in ("forget", "update", "supersede", "expire", "same", "sibling", "user")) >= 3
+    texts = [piece.item.text for piece in made.pieces]
+    assert len(set(texts)) == len(texts) == len(made.by_name)
+
+
+@settings(max_examples=10, deadline=None)
+@given(st.integers(0, 2**32))
+def test_a_canary_is_found_in_its_own_memory_only(seed: int) -> None:
+    made = plan(SMALLEST, seed)
+    for piece in made.pieces:
+        if piece.canary:
+            holders = {other.name for other in made.pieces if piece.canary in other.item.text}
+            assert holders == {piece.name} or (len(holders) == 2 and {made.by_name[each].twin for each in holders})
+            assert piece.query and piece.canary not in piece.query and piece.canary.isascii()
+
+
+def test_the_plan_that_is_played_passes_page_limits_and_purge_thresholds() -> None:
+    amounts = Counter(piece.role for piece in plan(DRILL.size, 1).pieces)
+    assert (amounts["forget"], amounts["scope"], amounts["later"]) == (12, 250, 1100)
+
+
+def test_too_small_a_plan_is_refused() -> None:
+    with pytest.raises(ValueError, match="at least 60 memories, not 59"):
+        plan(59, 1)
+
+
+def test_no_other_text_is_near_to_a_deleted_one() -> None:
+    """Else a surviving vector would look like one that should be gone."""
+    made = plan(SMALLEST, 7).pieces
+    vectors = Embedder().encode([piece.item.text for piece in made]).vectors
+    removed = [at for at, piece in enumerate(made) if piece.canary and piece.role in ("forget", "scope", "update")]
+    near = vectors[removed] @ vectors.T
+    for row, at in enumerate(removed):
+        near[row, at] = -1
+        for other, piece in enumerate(made):
+            if piece.role == "revision" and piece.twin == made[at].name:
+                near[row, other] = -1  # the same memory, and deleted with it
+    assert float(np.max(near)) < 0.9
+
+
+# --- the play ---------------------------------------------------------------------------------------------------------
+
+
+def test_the_reference_forgets(reference: Transcript) -> None:
+    assert not [event for _, event in reference.of(Called) if event.fault]
+    timed = [event for event in reference.events if isinstance(event, Called | Handled | Looked)]
+    assert list(dict.fromkeys(event.step for event in timed)) == [
+        "before",
+        "deleted",
+        "after",
+        "closed",
+        "reopened",
+        "churned",
+        "compacted",
+    ]
+    for metric in METRICS:
+        name, measure = metric.definition.name, metric.measure(reference)
+        if name != "forgotten_from_paraphrase":  # which needs an embedder that knows what words mean
+            assert isinstance(measure, Measured) and measure.of, (name, measure)
+            best = 1 if metric.definition.better == "higher" else 0
+            # Its history keeps replaced texts on purpose.
+            assert measure.value == (0 if name == "replaced_text_gone_after_closing" else best), name
+
+
+def test_the_deletions_as_they_go_over_the_wire(reference: Transcript) -> None:
+    forgets = [call for _, call in reference.calls("forget", "deleted")]
+    assert [len(call.about) for call in forgets] == [3, 3, 0]
+    assert [reference.answer(call) for call in forgets] == [[True] * 3, [True] * 3, [False]]
+    (unknown,) = forgets[2].request["memory_ids"]
+    known = {name for _, call in reference.calls("remember") for ids in reference.ids(call) for name in ids}
+    assert unknown not in known and {len(name) for name in known} == {len(unknown)}
+    ((_, scope),) = reference.calls("forget_scope")
+    assert scope.request == {"scope": {"repo": GONE.repo, "org": GONE.org, "user": GONE.user}}
+    assert len(scope.about) == SMALLEST // 2
+    assert [len(call.about) for _, call in reference.calls("update", "deleted")] == [2] * 3
+    assert [len(call.about) for _, call in reference.calls("supersede", "deleted")] == [2] * 3
+    assert max(len(call.about) for _, call in reference.calls("remember")) <= BATCH
+
+
+def test_what_is_not_offered_is_never_called(tmp_path: Path) -> None:
+    seen = played(tmp_path, "adapters.notes:Notes")
+    assert {call.op for _, call in seen.of(Called)} == {
+        "remember", "settle", "recall", "entries", "forget", "supersede",
+    }  # fmt: skip
+    assert "compacted" not in {event.what for _, event in seen.of(Handled)}
+    found = {metric.definition.name: metric.measure(seen) for metric in METRICS}
+    assert found["forgotten_by_every_route"].value == found["text_gone_after_churn"].value == 1
+    assert {each.status for name, each in found.items() if "scope_forgotten" in name} == {"unsupported"}
+
+
+def test_a_backend_that_deletes_nothing_is_not_even_opened(tmp_path: Path) -> None:
+    seen = played(tmp_path, "adapters.refusal:Refusal")
+    assert [type(event) for event in seen.events] == [Drilled, Ended]
+    assert {metric.measure(seen).status for metric in METRICS} == {"unsupported"}
