@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 from harness.events import Event, Forgot, Route, Scanned, Sought, Stage
 from harness.exchange import Exchange, Handle
-from harness.scan.text import scan
+from harness.scan.disk import Needles, scan
 from harness.scenario import CANARY, Fact, Forget, Scenario, Session
 
 ROUTES: tuple[Route, ...] = ("search", "forbidden", "entries", "get", "history")
@@ -105,8 +105,9 @@ def _listed(exchange: Exchange, facts: Sequence[Fact], stage: Stage) -> Iterator
 
 
 def _scanned(exchange: Exchange, stage: Stage) -> Iterator[Event]:
+    needles = Needles(exchange.part.canaries)
     for layer in exchange.layers():
-        found = scan(exchange.host.root, layer, exchange.part.canaries)
+        found = scan(exchange.host.root, layer, needles)
         yield Scanned(
             stage=stage,
             layer=layer,

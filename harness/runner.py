@@ -295,7 +295,8 @@ class Run:
     def _drill(self, trial: DrillTrial, written: Plan, digests: Mapping[str, str], ways: Ways) -> Path:
         """Plays one drill into a transcript of its own; its store is removed afterwards."""
         player = self.cast.players[trial.backend]
-        ways.gateway.warm([piece.item.text for piece in written.pieces if piece.item.text])
+        said = [text for each in written.pieces for text in (each.item.text, each.query, each.canary) if text]
+        ways.gateway.warm(said)  # before any clock of the drill starts
         with self._place(trial.id, DRILLS) as (path, space), self._metered(trial.id, ways):
             site = self._site(player, trial.id, trial.seed, ways, space)
             with Writer(path) as log:

@@ -6,11 +6,14 @@ from collections.abc import Callable, Mapping, Sequence
 
 from harness.blobs import Blobs
 from harness.drill import DrillName, DrillTrial, Plan
+from harness.drills import deletion, durability, isolation, keeping, poison, rollback, sharing
 from harness.drills.stage import Drill, Lost, Site, Stage
 from harness.events import Event, Fault
 from harness.transcript import Drilled, Ended
 
-ALL: Mapping[DrillName, Drill] = {}
+ALL: Mapping[DrillName, Drill] = {
+    module.DRILL.name: module.DRILL for module in (keeping, deletion, isolation, rollback, poison, durability, sharing)
+}
 
 
 def play(

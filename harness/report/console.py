@@ -10,7 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from harness.compare import ENOUGH
-from harness.report import tables, words
+from harness.report import tables, trust, words
 from harness.report.tables import COLUMNS, Figure, Line
 from harness.results import Results
 
@@ -26,6 +26,9 @@ REASONS = 8
 def show(results: Results, out: Console) -> None:
     """Prints what a run says. Everything is `Text`, so no backend's words are taken for markup."""
     out.print(_table(results), soft_wrap=False)
+    if results.trust:
+        out.print()
+        out.print(_trust(results), soft_wrap=False)
     for line in _below(results):
         for part in textwrap.wrap(line, out.width, subsequent_indent="  " if line else "") or [""]:
             out.print(Text(part), soft_wrap=True)
@@ -53,6 +56,25 @@ def _table(results: Results) -> Table:
         before = line.group
         table.add_row(Text(line.name, style="bold" if line.group == "ranked" else "dim"), *_cells(line))
     return table
+
+
+def _trust(results: Results) -> Table:
+    """What the drills showed; a mark stands before what is not as good as it can be."""
+    table = Table(
+        title=Text("Trust, tested by drills (\u25b2: not as good as it can be)", style="bold"),
+        title_justify="left", box=None, padding=(0, 1, 0, 0), pad_edge=False,
+    )  # fmt: skip
+    table.add_column(Text("backend"), min_width=12, max_width=NAME, overflow="fold")
+    for head in trust.HEADLINE.values():
+        table.add_column(Text("\n".join(head)), justify="right", overflow="fold")
+    for name, figures in trust.headline(results):
+        table.add_row(Text(name, style="bold"), *map(_trusted, figures))
+    return table
+
+
+def _trusted(figure: trust.Figure) -> Text:
+    shown = SHORT.get(figure.text, figure.text)
+    return Text(f"\u25b2 {shown}" if figure.fault else shown, style="" if figure.measured else "italic dim")
 
 
 def _cells(line: Line) -> list[Text]:

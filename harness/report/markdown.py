@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from harness.report import tables, words
+from harness.report import tables, trust, words
 from harness.report.tables import COLUMNS, Figure, Line
 from harness.results import Results
 
@@ -20,7 +20,7 @@ def code(text: str, limit: int = 200) -> str:
 
 def summary(results: Results) -> str:
     """The whole file."""
-    return "\n".join([*_head(results), *_table(results), *_rest(results)]) + "\n"
+    return "\n".join([*_head(results), *_table(results), *_trust(results), *_rest(results)]) + "\n"
 
 
 def _head(results: Results) -> list[str]:
@@ -51,6 +51,19 @@ def _table(results: Results) -> list[str]:
         before = line.group
         rows.append([_name(line), *map(_figure, line.figures)])
     return [*_grid(["Backend", *heads], rows), ""]
+
+
+def _trust(results: Results) -> list[str]:
+    """What the drills showed, one measure a question."""
+    if not results.trust:
+        return []
+    rows = [
+        [code(name), *(f"\u25b2 {each.text}" if each.fault else each.text if each.measured else f"*{each.text}*"
+                       for each in figures)]
+        for name, figures in trust.headline(results)
+    ]  # fmt: skip
+    heads = ["Trust, tested", *(" ".join(head).strip() for head in trust.HEADLINE.values())]
+    return [*_grid(heads, rows), "", "\u25b2: not as good as it can be; the report has the receipt.", ""]
 
 
 def _grid(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:

@@ -9,9 +9,10 @@ from itertools import zip_longest
 
 from harness import registry
 from harness.drill import DRILLS, DrillName
-from harness.events import Event
+from harness.events import Event, Sighting
 from harness.model import Definition, Measure, Measured
 from harness.report import words
+from harness.report.repeat import repeat
 from harness.report.words import visible
 from harness.results import LayerRow, LookStage, Results, TrustCell
 from harness.transcript import Called, Handled, Looked, Transcript
@@ -25,6 +26,17 @@ ASKS: Mapping[DrillName, tuple[str, str]] = {
     "durability": ("Killed", "Is what was acknowledged still there after the process was killed?"),
     "sharing": ("Shared", "What one agent writes and another deletes, does the next one see it so?"),
 }  # fmt: skip
+HEADLINE: Mapping[str, tuple[str, str]] = {
+    "writes_kept": ("writes", "kept"),
+    "forgotten_by_every_route": ("gone by", "route"),
+    "text_gone_after_closing": ("text", "gone"),
+    "vector_gone_after_closing": ("vectors", "gone"),
+    "read_across_scopes": ("crossed", "scopes"),
+    "restored_exactly": ("restored", ""),
+    "attacks_acted_on": ("poison", "acted on"),
+    "lost_by_kill": ("lost by", "a kill"),
+}
+"""One measure of each question for where there is no room for all, with its head in two lines."""
 BOUND = 40
 """Receipts shown in full; the rest is counted."""
 OF_EACH = 2
@@ -116,6 +128,24 @@ def collect(results: Results, transcripts: Sequence[Transcript]) -> Shown:
     return Shown(tuple(_tables(results, links)), tuple(_layers(results)), shown, len(turns))
 
 
+def headline(results: Results) -> list[tuple[str, tuple[Figure, ...]]]:
+    """Backend by backend, the sound reference last, the measures of HEADLINE; of a drill not played, "not run"."""
+    cells: dict[str, dict[str, TrustCell]] = {}
+    for cell in results.trust:
+        cells.setdefault(cell.backend, {}).update(dict.fromkeys(cell.measures, cell))
+    absent = Figure(words.NOT_MEASURED["not-run"], "", False, False, "")
+    return [
+        (
+            visible(backend, 60),
+            tuple(
+                _figure(own[name], name, results.trust_definitions[name], {}) if name in own else absent
+                for name in HEADLINE
+            ),
+        )
+        for backend, own in sorted(cells.items(), key=lambda pair: (pair[0] == registry.SOUND, pair[0]))
+    ]
+
+
 def sound(definition: Definition, measure: Measure) -> bool | None:
     """Whether a proportion is as good as it can be; None for what has no best value or was not measured."""
     best = {"higher": 1.0, "lower": 0.0}.get(definition.better)
@@ -201,7 +231,7 @@ def _receipts(
                 measure=name,
                 where=f"{cell.transcript}, line {number}",
                 says=tuple(_says(transcript, event)),
-                commands=_commands(cell, number),
+                commands=(*_commands(cell, number), *_seen_again(cell, transcript, event)),
             )
 
 
@@ -211,6 +241,18 @@ def _commands(cell: TrustCell, number: int) -> tuple[str, ...]:
         f"sed -n {number}p drills/{shlex.quote(cell.transcript)}",
         f"coldwarm run -b {shlex.quote(cell.backend)} --drill {cell.drill} --trial {shlex.quote(trial)} --keep",
     )
+
+
+def _seen_again(cell: TrustCell, transcript: Transcript, event: Event) -> Iterator[str]:
+    """Commands that find in the kept store what the look saw; of each form and place the first."""
+    if isinstance(event, Looked):
+        store = f"reports/out/latest/work/{cell.id}/store"
+        first: dict[tuple[str, str], Sighting] = {}
+        for seen in transcript.sightings(event):
+            first.setdefault((seen.form, seen.place), seen)
+        for seen in list(first.values())[:SEEN]:
+            piece = transcript.plan.by_name.get(seen.fact)
+            yield repeat(event.layer, seen, (piece.canary if piece else None) or "", store)
 
 
 def _says(transcript: Transcript, event: Event) -> Iterator[str]:

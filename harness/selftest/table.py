@@ -65,8 +65,9 @@ def _proven(count: Count) -> Text:
 EXPLAINED = """checks: nothing before the job, the right value after it, the wrong value for each single wrong option;
 oracle: decisions right with only the gold; stale: decisions stale with only the superseded; none: decisions that an
 empty memory and a constant refusal leave as they are; texts: authored texts that the rules read as annotated;
-silent: noise texts and file names that tell nothing but, noise, a lure where it holds; pool>k: questions for which more is stored than is asked for;
-cold: decisions right without a memory; trust, new, verify: decisions that these readers solve from the full pool;
+silent: noise texts that tell nothing but a lure where it holds, and file names that tell nothing;
+pool>k: questions for which more is stored than is asked for; cold: decisions right without a memory;
+trust, new, verify: decisions that these readers solve from the full pool;
 misled: decisions in which the newest entry is wrong, the source at HEAD misleads, only memory knows"""
 
 

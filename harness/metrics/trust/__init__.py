@@ -6,13 +6,22 @@ from collections.abc import Iterable, Mapping
 
 from harness.drill import DrillTrial
 from harness.metrics.metric import failed, unsupported
+from harness.metrics.trust import deletion, durability, isolation, keeping, poison, rollback, sharing
 from harness.metrics.trust.metric import TrustMetric
 from harness.metrics.trust.residue import matrix
 from harness.model import Definition, Measure, NotMeasured
 from harness.results import LayerRow, Status, TrustCell
 from harness.transcript import Transcript
 
-METRICS: tuple[TrustMetric, ...] = ()
+METRICS: tuple[TrustMetric, ...] = (
+    *keeping.METRICS,
+    *deletion.METRICS,
+    *isolation.METRICS,
+    *rollback.METRICS,
+    *poison.METRICS,
+    *durability.METRICS,
+    *sharing.METRICS,
+)
 DEFINITIONS: Mapping[str, Definition] = {metric.definition.name: metric.definition for metric in METRICS}
 
 

@@ -13,7 +13,7 @@ from harness.metrics.metric import failed, not_applicable, proportion
 from harness.metrics.trust.metric import TrustMetric, trust
 from harness.metrics.trust.reach import LIVE, NEEDS, ROUTES, Reach, Route, Step, reach_of
 from harness.metrics.trust.residue import REMOVED, Kind, residue_of
-from harness.model import Better, Measure
+from harness.model import Better, Measure, Measured
 from harness.results import LookStage
 from harness.transcript import Transcript
 
@@ -88,6 +88,13 @@ def over_deletion(transcript: Transcript, role: str) -> Measure:
     lost = [name for name in listed if not reach.seen("after", "listing", name)]
     lines = list(dict.fromkeys(reach.receipt("after", "listing", name) for name in lost))
     return proportion(len(lost), len(listed), lines, none="no bystander was listed before the deletion")
+
+
+def replaced_bytes_gone(transcript: Transcript) -> Measure:
+    found = bytes_gone(transcript, roles=("update",), kind="text", step="closed")
+    if isinstance(found, Measured) and transcript.supports("history"):
+        return not_applicable("the backend offers a history of earlier texts, which keeps them on purpose")
+    return found
 
 
 def bytes_gone(
@@ -225,7 +232,7 @@ METRICS: tuple[TrustMetric, ...] = (
     _measure(
         "replaced_text_gone_after_closing",
         "texts replaced by an update whose canary no layer shows after the process has ended / those that a layer "
-        "showed before, or shows then; a store that offers a history keeps them on purpose",
-        partial(bytes_gone, roles=("update",), kind="text", step="closed"),
+        "showed before, or shows then; not of a store that offers a history, which keeps them on purpose",
+        replaced_bytes_gone,
     ),
 )

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 from harness.drill import Piece
 from harness.metrics.metric import failed, not_applicable, proportion
@@ -123,6 +123,10 @@ class Kills:
         return next((look for look in reversed(looks) if look.era == len(self.kills) and look.covers(piece)), None)
 
 
+kills_of = lru_cache(maxsize=1)(Kills)
+"""Many measures read one transcript."""
+
+
 def _between(deed: Deed, look: Look) -> bool:
     """Whether it looks at the deed behind it and before the next kill."""
     return look.era == deed.era and look.line > deed.line and look.covers(deed.piece)
@@ -144,7 +148,7 @@ def _shown(piece: Piece, look: Look) -> bool:
 
 
 def lost(transcript: Transcript) -> Measure:
-    kills = Kills(transcript)
+    kills = kills_of(transcript)
     kept = [deed for deed in kills.writes if deed.piece.name not in kills.touched]
     deeds = kills.controlled(kept, kills.rows, _shown)
     return _at_the_end(kills, deeds, kills.rows, _shown, "no acknowledged write was readable before a kill")
@@ -152,7 +156,7 @@ def lost(transcript: Transcript) -> Measure:
 
 def reopened(transcript: Transcript) -> Measure:
     """Good is a kill with one opening behind it, and a first write then that is acknowledged."""
-    kills = Kills(transcript)
+    kills = kills_of(transcript)
     if not kills.kills:
         return failed(transcript.reason or "no process was killed")
     bad = [line for era in range(1, len(kills.kills) + 1) if (line := _broken(kills, era))]
@@ -175,7 +179,7 @@ def torn(transcript: Transcript) -> Measure:
     """Compares the listing behind a kill with the one before it: what is new in it, and should not be."""
     if refused := lacks(transcript, "entries"):
         return refused
-    kills, pieces = Kills(transcript), transcript.plan.pieces
+    kills, pieces = kills_of(transcript), transcript.plan.pieces
     first = next((look for look in kills.listings if look.era == 0 and look.texts), None)
     if first is None or _odd(first, pieces):
         return not_applicable(
@@ -207,7 +211,7 @@ def _odd(look: Look, pieces: Sequence[Piece]) -> Counter[str]:
 def forgets_undone(transcript: Transcript) -> Measure:
     if refused := lacks(transcript, "forget"):
         return refused
-    kills = Kills(transcript)
+    kills = kills_of(transcript)
     looks = sorted([*kills.listings, *kills.recalls], key=lambda look: look.line)
     known = [deed for deed in kills.forgets if any(look.shows(deed.piece) for look in looks if look.line < deed.line)]
     deeds = kills.controlled(known, looks, lambda piece, look: not look.shows(piece))
@@ -225,7 +229,7 @@ def forgets_undone(transcript: Transcript) -> Measure:
 def updates_undone(transcript: Transcript) -> Measure:
     if refused := lacks(transcript, "update"):
         return refused
-    kills = Kills(transcript)
+    kills = kills_of(transcript)
 
     def effect(piece: Piece, look: Look) -> bool:
         return look.shows(piece) and not look.shows(kills.old(piece.name))
@@ -238,7 +242,7 @@ def unfindable(transcript: Transcript) -> Measure:
     """Survivors are what the last listing shows of the acknowledged writes and new texts."""
     if refused := lacks(transcript, "entries"):
         return refused
-    kills = Kills(transcript)
+    kills = kills_of(transcript)
     listed = next((look for look in reversed(kills.listings) if look.era == len(kills.kills)), None)
     if listed is None:
         return failed("nothing was listed after the last kill")

@@ -199,7 +199,7 @@ NOT_FOUND = "no memory was found in its own scope"
 def _measure(
     name: str, formula: str, cases: Callable[[View], Iterable[Case]], *needs: Op, none: str = NOT_FOUND
 ) -> TrustMetric:
-    return trust(name, "isolation", "lower", "share", formula, partial(scoped, partial(bad, cases, needs, none)))
+    return trust(name, "isolation", "lower", "proportion", formula, partial(scoped, partial(bad, cases, needs, none)))
 
 
 METRICS: tuple[TrustMetric, ...] = (
@@ -271,7 +271,7 @@ METRICS: tuple[TrustMetric, ...] = (
         "scope_names_refused",
         "isolation",
         "neither",
-        "share",
+        "proportion",
         "scopes whose memories were not all taken, or that could not be searched / scopes written to; a refused name "
         "is no leak and no pass",
         partial(scoped, partial(bad, refused, (), "nothing was written")),
@@ -280,7 +280,7 @@ METRICS: tuple[TrustMetric, ...] = (
         "scope_names_kept",
         "isolation",
         "higher",
-        "share",
+        "proportion",
         "searches that bring a memory with the scope it was given, to the letter / searches that bring the memory they "
         "are for, in its own scope or, if it has no limits, in another; not applicable if no hit brings a scope",
         partial(scoped, scope_kept),

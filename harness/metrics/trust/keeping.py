@@ -60,8 +60,8 @@ def entries_unaccounted(transcript: Transcript) -> Measure:
         return lacking
     pieces = Pieces(transcript)
     scopes = dict.fromkeys(piece.item.scope for piece in transcript.plan.of(*STORED))
-    listed = [seen for scope in scopes for seen in pieces.listed("written", scope)]
-    bad = [seen.line for seen in listed if not pieces.owned(seen.hit)]
+    listed = {seen.hit.memory_id: seen for scope in scopes for seen in pieces.listed("written", scope)}
+    bad = [seen.line for seen in listed.values() if not pieces.owned(seen.hit)]
     return proportion(len(bad), len(listed), receipts(bad), none="nothing was listed")
 
 
@@ -280,7 +280,7 @@ METRICS: tuple[TrustMetric, ...] = (
     ),
     trust(
         "entries_unaccounted", "keeping", "lower", "proportion",
-        "entries listed under an id that no write was acknowledged with, such as a second copy / entries listed",
+        "ids in the listings that no write was acknowledged with, such as that of a second copy / ids in the listings",
         entries_unaccounted,
     ),
     trust(
@@ -380,14 +380,14 @@ METRICS: tuple[TrustMetric, ...] = (
     ),
     trust(
         "recall_seconds", "keeping", "lower", "seconds",
-        "median time inside the adapter of a recall at the trial's k, embedding of the question included, beside the "
-        "trial's number of memories; a timing: the one kind of measure that differs between equal runs",
+        "median time inside the adapter of a recall at the trial's k, the endpoint's embedding of the question "
+        "included, beside the trial's number of memories; a timing, which differs between equal runs",
         recall_seconds,
     ),
     trust(
         "bytes_per_memory", "keeping", "lower", "bytes",
         "bytes of all files of the declared layers after closing / acknowledged memories; the edited and superseded "
-        "ones count once",
+        "ones count once; equal runs may differ by a few pages where ids are drawn at random",
         bytes_per_memory,
     ),
 )  # fmt: skip

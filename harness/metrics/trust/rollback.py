@@ -156,7 +156,7 @@ def lost_by_undo(roles: tuple[str, ...], found: Transcript) -> Measure:
 
 
 def _restore(name: str, better: Better, formula: str, measure: Callable[[View], Measure]) -> TrustMetric:
-    return trust(name, "rollback", better, "share", formula, partial(marked, measure))
+    return trust(name, "rollback", better, "proportion", formula, partial(marked, measure))
 
 
 METRICS: tuple[TrustMetric, ...] = (
@@ -207,7 +207,7 @@ METRICS: tuple[TrustMetric, ...] = (
         "left_after_undo",
         "rollback",
         "lower",
-        "share",
+        "proportion",
         "bad memories that a listing or search still shows after they were deleted by id / those seen before",
         left_after_undo,
     ),
@@ -215,7 +215,7 @@ METRICS: tuple[TrustMetric, ...] = (
         "good_lost_by_undo",
         "rollback",
         "lower",
-        "share",
+        "proportion",
         "good memories from the time of the incident that are missing after the bad ones were deleted by id / those "
         "seen before",
         partial(lost_by_undo, ("good",)),
@@ -224,7 +224,7 @@ METRICS: tuple[TrustMetric, ...] = (
         "kept_lost_by_undo",
         "rollback",
         "lower",
-        "share",
+        "proportion",
         "memories from before the incident, as they stand after its updates, that are missing after the bad ones were "
         "deleted by id / those seen before",
         partial(lost_by_undo, ("kept", "changed", "change")),

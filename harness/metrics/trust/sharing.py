@@ -1,12 +1,14 @@
 """One store, several agents: is what one wrote or deleted so for the others, in turn and at once?
 
-A memory counts if its own text brought it where it was written. A look that is missing after that shows the worst.
+In turn, a memory counts if its own text brought it where it was written. At once, every acknowledged write counts, as
+a second process may be why its own writer does not find it; the control is that own texts bring memories at all. A
+look that is missing shows the worst.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import cached_property, partial
+from functools import cached_property, lru_cache, partial
 from typing import NamedTuple
 
 from harness.drill import Piece
@@ -17,14 +19,16 @@ from harness.model import Measure
 from harness.transcript import Called, Handled, Transcript
 
 OTHER = {"a": "b", "b": "a"}
+SHARED = ("both write", "settled", "to be deleted", "both delete", "deleted")
+"""The steps while two processes have the store open."""
 UNSEEN = "no memory was brought by its own text where it was written"
 
 
 class Look(NamedTuple):
-    """Whether a recall brought the memory with whose text it asked."""
+    """Whether a recall brought the memory with whose text it asked; None if it failed."""
 
     line: int
-    found: bool
+    found: bool | None
 
 
 class Deed(NamedTuple):
@@ -37,19 +41,27 @@ class Deed(NamedTuple):
 
 
 class Agents:
-    """What a transcript shows of each agent or handle. Calls that failed show nothing."""
+    """What a transcript shows of each agent or handle. Calls that failed show nothing, but stand in the receipts."""
 
     def __init__(self, transcript: Transcript) -> None:
         self.transcript = transcript
 
-    def known(self, step: str) -> list[Deed]:
-        """The writes of a step that the writer's own recall brought."""
+    def writes(self, step: str) -> list[Deed]:
         return [
             Deed(line, call.who, piece, len(ids))
             for line, call in self.transcript.calls("remember", step)
             for piece, ids in zip(self._about(call), self.transcript.ids(call), strict=False)
-            if ids and self.brings(step, piece, call.who)
+            if ids
         ]
+
+    def known(self, step: str) -> list[Deed]:
+        """The writes of a step that the writer's own recall brought."""
+        return [deed for deed in self.writes(step) if self.brings(step, deed.piece, deed.who)]
+
+    @property
+    def both(self) -> list[Deed]:
+        """The writes of two at once; none without the control."""
+        return self.writes("both write") if self.known("first writes") or self.known("both write") else []
 
     def forgets(self, step: str) -> list[Deed]:
         calls = [(line, call, self.transcript.answer(call)) for line, call in self.transcript.calls("forget", step)]
@@ -67,10 +79,11 @@ class Agents:
 
     @cached_property
     def _looks(self) -> Mapping[tuple[str, str, str], Look]:
-        calls = [(line, call) for line, call in self.transcript.calls("recall") if call.fault is None]
         return {
-            (call.step, call.who, call.about[0]): Look(line, self._times(call, self._about(call)[0]) > 0)
-            for line, call in calls
+            (call.step, call.who, call.about[0]): Look(
+                line, None if call.fault else self._times(call, self._about(call)[0]) > 0
+            )
+            for line, call in self.transcript.calls("recall")
         }
 
     def _times(self, call: Called, piece: Piece) -> int:
@@ -81,12 +94,12 @@ class Agents:
 
     def brings(self, step: str, piece: Piece, who: str = "a") -> bool:
         look = self.look(step, piece, who)
-        return look is not None and look.found
+        return look is not None and look.found is True
 
     def hides(self, step: str, piece: Piece, who: str = "a") -> bool:
         """It was looked for, and did not come."""
         look = self.look(step, piece, who)
-        return look is not None and not look.found
+        return look is not None and look.found is False
 
     def listed(self, piece: Piece) -> int:
         """How often it is listed after both were closed."""
@@ -109,6 +122,10 @@ class Agents:
         return proportion(hits, len(of), [f"L{line}" for line in dict.fromkeys(lines)] if bad else (), none=none)
 
 
+agents_of = lru_cache(maxsize=1)(Agents)
+"""Many measures read one transcript."""
+
+
 # --- in turn ----------------------------------------------------------------------------------------------------------
 
 
@@ -122,7 +139,7 @@ def _unturned(transcript: Transcript) -> Measure | None:
 def handed_over(transcript: Transcript) -> Measure:
     if refused := _unturned(transcript):
         return refused
-    agents = Agents(transcript)
+    agents = agents_of(transcript)
     shared = [deed for deed in agents.known("first writes") if deed.piece.role != "own"]
     missed = [deed for deed in shared if not agents.brings("second reads", deed.piece)]
     return agents.share(missed, shared, "second reads", turned=True, none=UNSEEN)
@@ -131,7 +148,7 @@ def handed_over(transcript: Transcript) -> Measure:
 def deleted_for_all(transcript: Transcript) -> Measure:
     if refused := lacks(transcript, "forget") or _unturned(transcript):
         return refused
-    agents = Agents(transcript)
+    agents = agents_of(transcript)
     known = {deed.piece.name for deed in agents.known("first writes")}
     deleted = [deed for deed in agents.forgets("third deletes") if deed.piece.name in known]
     there = [deed for deed in deleted if not agents.hides("first reads again", deed.piece)]
@@ -142,7 +159,7 @@ def deleted_for_all(transcript: Transcript) -> Measure:
 def kept_for_writer(transcript: Transcript) -> Measure:
     if refused := _unturned(transcript):
         return refused
-    agents = Agents(transcript)
+    agents = agents_of(transcript)
     kept = agents.spared(agents.known("first writes"), "third deletes")
     missed = [deed for deed in kept if not agents.brings("first reads again", deed.piece)]
     return agents.share(missed, kept, "first reads again", turned=True, none=UNSEEN)
@@ -154,29 +171,47 @@ def kept_for_writer(transcript: Transcript) -> Measure:
 def lost(transcript: Transcript) -> Measure:
     if refused := lacks(transcript, "multi_process"):
         return refused
-    agents = Agents(transcript)
-    kept = agents.spared(agents.known("both write"), "both delete")
+    agents = agents_of(transcript)
+    kept = agents.spared(agents.both, "both delete")
     return agents.share([deed for deed in kept if not agents.left(deed.piece)], kept, "reopened", none=UNSEEN)
 
 
 def doubled(transcript: Transcript) -> Measure:
     if refused := lacks(transcript, "multi_process", "entries"):
         return refused
-    agents = Agents(transcript)
-    there = [deed for deed in agents.known("both write") if deed.ids == 1 and agents.left(deed.piece)]
+    agents = agents_of(transcript)
+    there = [deed for deed in agents.both if deed.ids == 1 and agents.left(deed.piece)]
     twice = [deed for deed in there if agents.listed(deed.piece) > 1]
     return agents.share(twice, there, "reopened", none="no memory was listed that was acknowledged under one id")
+
+
+def failing(transcript: Transcript) -> Measure:
+    """A refusal is an answer: it is told apart from what is lost, late or stale in silence."""
+    if refused := lacks(transcript, "multi_process"):
+        return refused
+    calls = [(line, call) for line, call in transcript.of(Called) if call.step in SHARED]
+    bad = [f"L{line}" for line, call in calls if call.fault is not None]
+    return proportion(len(bad), len(calls), bad, none="nothing was called while two processes had the store open")
+
+
+def not_read_back(transcript: Transcript) -> Measure:
+    if refused := lacks(transcript, "multi_process"):
+        return refused
+    agents = agents_of(transcript)
+    missed = [deed for deed in agents.both if not agents.brings("both write", deed.piece, deed.who)]
+    return agents.share(missed, agents.both, "both write", none=UNSEEN)
 
 
 def seen_late(transcript: Transcript) -> Measure:
     if refused := lacks(transcript, "multi_process"):
         return refused
-    agents = Agents(transcript)
-    written = agents.known("both write")
+    agents = agents_of(transcript)
+    written = agents.both
     late = [
         deed
         for deed in written
-        if not agents.brings("both write", deed.piece, OTHER[deed.who])
+        if agents.brings("both write", deed.piece, deed.who)
+        and not agents.brings("both write", deed.piece, OTHER[deed.who])
         and (agents.brings("settled", deed.piece, OTHER[deed.who]) or agents.brings("reopened", deed.piece))
     ]
     return agents.share(late, written, "both write", none=UNSEEN)
@@ -185,8 +220,8 @@ def seen_late(transcript: Transcript) -> Measure:
 def unseen(transcript: Transcript) -> Measure:
     if refused := lacks(transcript, "multi_process"):
         return refused
-    agents = Agents(transcript)
-    written = agents.known("both write")
+    agents = agents_of(transcript)
+    written = agents.both
     never = [
         deed
         for deed in written
@@ -199,7 +234,7 @@ def stale(transcript: Transcript, step: str) -> Measure:
     """A deletion counts if the other had the memory before it, and whoever deleted it does not find it any more."""
     if refused := lacks(transcript, "multi_process", "forget"):
         return refused
-    agents = Agents(transcript)
+    agents = agents_of(transcript)
     deleted = [
         deed
         for deed in agents.forgets("both delete")
@@ -214,10 +249,10 @@ def stale(transcript: Transcript, step: str) -> Measure:
 def unfindable(transcript: Transcript) -> Measure:
     if refused := lacks(transcript, "multi_process", "entries"):
         return refused
-    agents = Agents(transcript)
-    there = [deed for deed in agents.known("both write") if agents.left(deed.piece)]
+    agents = agents_of(transcript)
+    there = [deed for deed in agents.both if agents.left(deed.piece)]
     missed = [deed for deed in there if not agents.brings("reopened", deed.piece)]
-    return agents.share(missed, there, "reopened", none="no memory that its writer had found was listed at the end")
+    return agents.share(missed, there, "reopened", none="no memory was listed at the end")
 
 
 METRICS: tuple[TrustMetric, ...] = (
@@ -240,7 +275,7 @@ METRICS: tuple[TrustMetric, ...] = (
     trust(
         "lost_between_handles", "sharing", "lower", "proportion",
         "memories written by one of two processes on one store that are not listed after both were closed / "
-        "acknowledged writes that the writer found at once and nobody deleted", lost,
+        "acknowledged writes that nobody deleted, if own texts bring memories at all", lost,
     ),
     trust(
         "doubled_between_handles", "sharing", "lower", "proportion",
@@ -248,14 +283,23 @@ METRICS: tuple[TrustMetric, ...] = (
         "id", doubled,
     ),
     trust(
+        "failing_between_handles", "sharing", "lower", "proportion",
+        "calls that fail while two processes have the store open / calls then", failing,
+    ),
+    trust(
+        "own_writes_unseen", "sharing", "lower", "proportion",
+        "writes that their own process does not find by their own text at once, while another writes / acknowledged "
+        "writes, if own texts bring memories at all", not_read_back,
+    ),
+    trust(
         "seen_late", "sharing", "lower", "proportion",
-        "writes that the other process did not find at once, and then after settling or after reopening / acknowledged "
-        "writes that the writer found at once", seen_late,
+        "writes that their own process found at once, and the other only after settling or reopening / acknowledged "
+        "writes, if own texts bring memories at all", seen_late,
     ),
     trust(
         "unseen_while_open", "sharing", "lower", "proportion",
-        "writes that the other process found neither at once nor after settling / acknowledged writes that the writer "
-        "found at once", unseen,
+        "writes that the other process found neither at once nor after settling / acknowledged writes, if own texts "
+        "bring memories at all", unseen,
     ),
     trust(
         "stale_after_other_deletes", "sharing", "lower", "proportion",
@@ -269,7 +313,7 @@ METRICS: tuple[TrustMetric, ...] = (
     ),
     trust(
         "unfindable_between_handles", "sharing", "lower", "proportion",
-        "memories listed at the end that a recall of their own text does not bring within k / memories listed at the "
-        "end that their writer had found", unfindable,
+        "memories that one of two processes wrote and that a recall of their own text does not bring within k after "
+        "both were closed / such memories listed then, if own texts bring memories at all", unfindable,
     ),
 )  # fmt: skip

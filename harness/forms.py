@@ -1,0 +1,71 @@
+"""How a string or a vector may stand in stored bytes: what a scan looks for, and what a receipt tells to look for."""
+
+from __future__ import annotations
+
+import base64
+import json
+import pickle
+import re
+from array import array
+from collections.abc import Iterator
+
+TEXT = ("utf-8", "json", "utf-16", "base64", "hex")
+"""Forms of a string, the plainest first."""
+VECTOR = ("float32", "float16", "float64", "decimal floats", "pickled floats")
+"""Forms of a vector, all with "float" in their name: little-endian numbers, decimal ones as in JSON, a pickled list."""
+
+
+def of_text(text: str) -> dict[bytes, str]:
+    """Every byte string that gives the text away -> its form; where two forms are equal, the plainer one."""
+    found: dict[bytes, str] = {}
+    for form, data in _texts(text):
+        if data:
+            found.setdefault(data, form)
+    return found
+
+
+def _texts(text: str) -> Iterator[tuple[str, bytes]]:
+    data = text.encode("utf-8", "surrogatepass")
+    yield "utf-8", data
+    escaped = json.dumps(text)[1:-1]
+    yield "json", escaped.encode()
+    yield "json", re.sub(r"\\(?:u....|.)", _in_capitals, escaped).encode()
+    yield "json", json.dumps(text, ensure_ascii=False)[1:-1].encode("utf-8", "surrogatepass")
+    for order in ("utf-16-le", "utf-16-be"):
+        # Plain text without its outer zeros is the same in both orders; with them, each would be met in the other.
+        yield "utf-16", text.encode(order, "surrogatepass").strip(b"\0")
+    for before in range(3):
+        yield from (("base64", each) for each in _base64(data, before))
+    yield "hex", data.hex().encode()
+    yield "hex", data.hex().upper().encode()
+
+
+def _in_capitals(escape: re.Match[str]) -> str:
+    return "\\u" + escape[0][2:].upper() if escape[0][1] == "u" else escape[0]
+
+
+def _base64(data: bytes, before: int) -> Iterator[bytes]:
+    """Standard and URL-safe, `before` bytes after a boundary of three, without the characters that neighbours share."""
+    head = (before * 8 + 5) // 6
+    tail = (before + len(data)) * 8 // 6
+    for encode in (base64.b64encode, base64.urlsafe_b64encode):
+        yield encode(bytes(before) + data)[head:tail]
+
+
+def of_vector(data: bytes) -> dict[bytes, str]:
+    """Every byte string that is the vector (little-endian float32) -> its form."""
+    import numpy as np  # here: a report needs the forms of texts only
+
+    single = np.frombuffer(data, "<f4")
+    values = array("d", single.astype("f8")).tolist()
+    listed = pickle.dumps(values, protocol=2)
+    with np.errstate(over="ignore"):
+        half = single.astype("<f2")
+    return {
+        data: "float32",
+        half.tobytes(): "float16",
+        single.astype("<f8").tobytes(): "float64",
+        json.dumps(values)[1:-1].encode(): "decimal floats",
+        json.dumps(values, separators=(",", ":"))[1:-1].encode(): "decimal floats",
+        listed[listed.index(b"(") + 1 : -2]: "pickled floats",
+    }

@@ -1,0 +1,180 @@
+"""Where in a SQLite database a byte lies, and what its live rows hold. The store itself is never changed."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import sqlite3
+import tempfile
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+from urllib.parse import quote
+
+from harness.scan.needles import Match, Needles
+
+MAGIC = b"SQLite format 3\0"
+LOGS = {"-wal": "write-ahead log", "-journal": "journal"}
+"""Files beside a database, by the end of their name, and what they are."""
+FREE, UNUSED, INDEX, ROW, OTHER = "free page", "unused part of a page", "index", "row", "other"
+
+
+class Unreadable(Exception):  # noqa: N818  a finding, not an error: the raw bytes are searched all the same
+    """Why rows cannot be read, in one line."""
+
+
+# --- live rows --------------------------------------------------------------------------------------------------------
+
+
+def rows(path: Path, needles: Needles) -> Iterator[tuple[str, Match]]:
+    """(`rows table.column`, match within the value) for every live row of every stored table.
+
+    Stored are shadow tables too, as those of a full-text index. Raises Unreadable at the end if any table was.
+    """
+    with tempfile.TemporaryDirectory() as folder:
+        database = f"file:{quote(os.fsencode(path.absolute()))}?immutable=1"
+        if any(_size(path, end) for end in LOGS):
+            database = f"file:{quote(str(_copy(path, Path(folder))))}"  # the log belongs to what is live
+        try:
+            with closing(sqlite3.connect(database, uri=True)) as link:
+                yield from _rows(link, needles)
+        except (sqlite3.Error, ValueError) as error:  # ValueError: a column whose name is no text
+            raise Unreadable(str(error)) from None
+
+
+def _size(path: Path, end: str) -> int:
+    try:
+        return path.with_name(path.name + end).stat().st_size
+    except OSError:
+        return 0
+
+
+def _copy(path: Path, folder: Path) -> Path:
+    try:
+        for end in ("", *LOGS):
+            if not end or _size(path, end):
+                shutil.copyfile(path.with_name(path.name + end), folder / f"copy{end}")
+    except OSError as error:
+        raise Unreadable(f"no copy to read the log with: {error.strerror}") from None
+    return folder / "copy"
+
+
+def _rows(link: sqlite3.Connection, needles: Needles) -> Iterator[tuple[str, Match]]:
+    link.text_factory = bytes
+    wide = link.execute("pragma encoding").fetchone()[0] != b"UTF-8"
+    listed = link.execute("select name from sqlite_master where type = 'table' and rootpage > 0 order by name")
+    problem = None
+    for table in ["sqlite_master", *(name.decode("utf-8", "replace") for (name,) in listed.fetchall())]:
+        try:
+            yield from _table(link, table, needles, wide)
+        except sqlite3.Error as error:
+            problem = problem or f"table {table}: {error}"
+    if problem:
+        raise Unreadable(problem)
+
+
+def _table(link: sqlite3.Connection, table: str, needles: Needles, wide: bool) -> Iterator[tuple[str, Match]]:
+    cursor = link.execute(f"select * from {_quoted(table)}")  # noqa: S608  quoted
+    places = [f"rows {_plain(table)}.{_plain(column[0])}" for column in cursor.description]
+    for row in cursor:
+        for place, value in zip(places, row, strict=True):
+            if isinstance(value, bytes) and len(value) >= needles.shortest:
+                yield from ((place, match) for match in needles.find(value))
+                if wide:  # as it stands in the file
+                    stored = value.decode("utf-8", "replace").encode("utf-16-le")
+                    yield from ((place, match) for match in needles.find(stored))
+
+
+def _quoted(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'
+
+
+def _plain(name: str) -> str:
+    """As it is, quoted if it is not a plain word, so that table and column can be told apart."""
+    return name if re.fullmatch(r"\w+", name) else _quoted(name)
+
+
+# --- pages ------------------------------------------------------------------------------------------------------------
+
+
+class Pages:
+    """The pages of an open database file. Bytes that break the format are "other", never an error."""
+
+    def __init__(self, file: int, size: int) -> None:
+        self._file, self._size = file, size
+        head = os.pread(file, 100, 0)
+        self.valid = head.startswith(MAGIC) and len(head) == 100
+        page = int.from_bytes(head[16:18], "big")
+        self._page = 65536 if page == 1 else page
+        self.valid = self.valid and self._page >= 512 and self._page & (self._page - 1) == 0
+        self._usable = self._page - (head[20] if self.valid else 0)
+        self._free = self._freed(int.from_bytes(head[32:36], "big")) if self.valid else frozenset()
+        self._known: tuple[int, list[range], str] = (0, [], OTHER)
+
+    def _freed(self, trunk: int) -> frozenset[int]:
+        """Page numbers of the free list: its trunks and their leaves."""
+        free: set[int] = set()
+        while trunk and trunk not in free and (data := self._read(trunk)):
+            free.add(trunk)
+            leaves = min(_number(data, 4, 4), self._usable // 4 - 2)
+            free.update(_number(data, 8 + 4 * leaf, 4) for leaf in range(leaves))
+            trunk = _number(data, 0, 4)
+        return frozenset(free)
+
+    def _read(self, number: int) -> bytes:
+        return os.pread(self._file, self._page, (number - 1) * self._page)
+
+    def kind(self, offset: int) -> str:
+        """What the byte at `offset` of the file belongs to; OTHER: an overflow page, which rows share with nobody."""
+        number, within = offset // self._page + 1, offset % self._page
+        if number in self._free:
+            return FREE
+        if number != self._known[0]:
+            self._known = (number, *_cells(self._read(number), 100 if number == 1 else 0, self._usable))
+        _, cells, kind = self._known
+        return kind if kind == OTHER or any(within in cell for cell in cells) else UNUSED
+
+
+def _number(data: bytes, at: int, size: int) -> int:
+    return int.from_bytes(data[at : at + size], "big")
+
+
+def _varint(data: bytes, at: int) -> tuple[int, int]:
+    """The value, and where it ends."""
+    value = 0
+    for position in range(at, min(at + 8, len(data))):
+        value = value << 7 | data[position] & 0x7F
+        if data[position] < 0x80:
+            return value, position + 1
+    return value << 8 | _number(data, at + 8, 1), at + 9
+
+
+def _cells(data: bytes, start: int, usable: int) -> tuple[list[range], str]:
+    """The extent of every live cell of a b-tree page (header at `start`), and whether they are rows or an index."""
+    kind = {0x0D: ROW, 0x05: ROW, 0x0A: INDEX, 0x02: INDEX}.get(_number(data, start, 1), OTHER)
+    if kind == OTHER or len(data) < usable:
+        return [], OTHER
+    inner = data[start] in (0x02, 0x05)
+    pointers = start + (12 if inner else 8)
+    cells = []
+    for pointer in range(pointers, min(pointers + 2 * _number(data, start + 3, 2), usable - 1), 2):
+        begin = _number(data, pointer, 2)
+        at = begin + (4 if inner else 0)
+        payload, at = _varint(data, at)
+        if data[start] == 0x05:  # the number just read is the row id, and there is no payload
+            payload = 0
+        elif data[start] == 0x0D:
+            _, at = _varint(data, at)
+        cells.append(range(begin, at + _local(payload, usable, kind)))
+    return cells, kind
+
+
+def _local(payload: int, usable: int, kind: str) -> int:
+    """Bytes of a payload that are kept in the cell, with the number of the first overflow page if there is one."""
+    most = usable - 35 if kind == ROW else (usable - 12) * 64 // 255 - 23
+    if payload <= most:
+        return payload
+    least = (usable - 12) * 32 // 255 - 23
+    kept = least + (payload - least) % (usable - 4)
+    return (kept if kept <= most else least) + 4

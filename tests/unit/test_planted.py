@@ -1,0 +1,131 @@
+"""The judgement over planted faults: what has to move, what may, what must not; and the faults' own declarations."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Mapping
+
+import pytest
+from rich.console import Console
+
+from adapters.reference import ReferenceMemory
+from harness.model import Better, Definition, Measure, Measured, NotMeasured
+from harness.selftest import faults, measures, measures_table
+from harness.selftest.faults import Fault, Matrix, judged, moved
+from tests.planted import FAULTS
+
+FAMILIES = {"kept": "keeping", "leaks": "isolation", "speed": "keeping"}
+
+
+def definition(name: str, better: Better = "higher", unit: str = "proportion") -> Definition:
+    return Definition(name=name, better=better, unit=unit, version=1, formula="f", source="own")
+
+
+DEFINITIONS = {
+    "kept": definition("kept"), "leaks": definition("leaks", "lower"), "speed": definition("speed", "lower", "s"),
+}  # fmt: skip
+
+
+def number(value: float) -> Measure:
+    return Measured(value=value)
+
+
+def word(status: str) -> Measure:
+    return NotMeasured.model_validate({"status": status, "reason": "so it is"})
+
+
+SOUND: Mapping[str, Measure] = {"kept": number(1), "leaks": number(0), "speed": number(0.01)}
+
+
+def lines(found: Mapping[str, Measure], must: tuple[str, ...] = ("kept",), may: tuple[str, ...] = ()) -> list[str]:
+    row = judged(Fault("Loses", "m:C", "Loses.", must, may), SOUND, {**SOUND, **found}, DEFINITIONS, FAMILIES)
+    return [str(breach) for breach in row.breaches]
+
+
+def test_a_fault_that_is_caught_and_moves_nothing_else_is_no_breach() -> None:
+    assert lines({"kept": number(0.9)}) == []
+    assert lines({"kept": word("failed")}) == []
+
+
+def test_a_must_that_is_not_caught_is_a_breach() -> None:
+    assert lines({}) == ["Loses: kept: must flag it, and is as with the reference"]
+    assert lines({"kept": number(1.0)}, ("kept", "leaks")) == [
+        "Loses: kept: must flag it, and is as with the reference",
+        "Loses: leaks: must flag it, and is as with the reference",
+    ]
+
+
+@pytest.mark.parametrize("status", ["not-applicable", "unsupported", "not-run"])
+def test_to_measure_nothing_any_more_flags_nothing(status: str) -> None:
+    assert lines({"kept": word(status)}) == ["Loses: kept: must flag it, and measures nothing any more"]
+
+
+def test_what_must_not_move_and_moves_is_a_breach() -> None:
+    bad = {"kept": number(0.9), "leaks": number(0.1)}
+    assert lines(bad) == ["Loses: leaks: must not move, and is worse than with the reference"]
+    assert lines({**bad, "leaks": word("failed")}) == ["Loses: leaks: must not move, and failed"]
+    assert lines({**bad, "leaks": word("not-applicable")}) == [
+        "Loses: leaks: must not move, and measures nothing any more"
+    ]
+    for allowed in ("leaks", "isolation"):
+        assert lines(bad, may=(allowed,)) == []
+    assert lines(bad, ("kept", "leaks")) == []
+
+
+def test_a_declaration_that_names_no_measure_is_a_breach() -> None:
+    assert lines({"kept": number(0)}, ("kept", "keptt")) == ["Loses: keptt: no such measure"]
+    assert lines({"kept": number(0)}, may=("isolationn",)) == ["Loses: isolationn: no such measure"]
+    assert lines({}, ()) == ["Loses: must: no measure has to flag it"]
+
+
+@pytest.mark.parametrize(
+    ("better", "sound", "found", "move"),
+    [
+        ("higher", number(0.5), number(0.4), "worse"),
+        ("higher", number(0.5), number(0.6), None),
+        ("higher", number(0.3), number(0.1 + 0.2), None),
+        ("lower", number(0.5), number(0.6), "worse"),
+        ("lower", number(0.5), number(0.4), None),
+        ("neither", number(0.5), number(0.6), "other"),
+        ("neither", number(0.5), number(0.5), None),
+        ("higher", word("not-applicable"), number(0.9), "worse"),
+        ("higher", word("not-applicable"), number(1), None),
+        ("lower", word("not-applicable"), number(0), None),
+        ("lower", word("not-applicable"), number(0.1), "worse"),
+        ("neither", word("not-applicable"), number(0.1), "unmeasured"),
+        ("higher", word("not-applicable"), word("not-applicable"), None),
+        ("higher", word("not-applicable"), word("failed"), "failed"),
+        ("higher", number(1), word("unsupported"), "unmeasured"),
+    ],
+)
+def test_what_counts_as_moved(better: Better, sound: Measure, found: Measure, move: str | None) -> None:
+    assert moved(definition("any", better), sound, found) == move
+
+
+def test_a_time_moves_by_a_clear_ratio_and_difference_only() -> None:
+    assert moved(DEFINITIONS["speed"], number(0.01), number(0.05)) is None
+    assert moved(DEFINITIONS["speed"], number(0.05), number(0.12)) is None
+    assert moved(DEFINITIONS["speed"], number(0.01), number(0.07)) == "worse"
+    assert moved(DEFINITIONS["speed"], number(0.01), number(0.001)) is None
+
+
+def test_every_planted_fault_says_what_is_wrong_and_which_measure_has_to_flag_it() -> None:
+    planted = faults.planted()
+    assert len(planted) == len(FAULTS) == len({fault.name for fault in planted}) >= 26
+    for fault, made in zip(planted, FAULTS, strict=True):
+        assert fault.bug.endswith(".") and fault.must and not {*fault.must} & {*fault.may}
+        assert fault.adapter == f"{made.__module__}:{made.__name__}" and issubclass(made.Memory, ReferenceMemory)
+        known = {*measures.FAMILIES, *measures.FAMILIES.values()}
+        assert not {*fault.must, *fault.may} - known, fault.name
+
+
+def test_the_table_names_what_is_missing_and_what_is_too_much_in_100_columns() -> None:
+    fault = Fault("[bold]Loses", "m:C", "Loses.", ("kept",), ("speed",))
+    row = judged(fault, SOUND, {"kept": number(1), "leaks": number(1), "speed": number(9)}, DEFINITIONS, FAMILIES)
+    good = judged(fault, SOUND, {**SOUND, "kept": number(0), "speed": number(9)}, DEFINITIONS, FAMILIES)
+    out = io.StringIO()
+    measures_table.show(Matrix(SOUND, (row, good)), Console(file=out, width=100, color_system=None))
+    said = out.getvalue()
+    assert all(len(line) <= 100 for line in said.splitlines())
+    assert "[bold]Loses" in said and "1 of 2 faults are flagged by every measure that must flag them" in said
+    assert "3 of 3 measures flag a fault; not put to the proof: none" in said

@@ -1,0 +1,133 @@
+"""What the page says of drills: figures with their mark, four words for no number, receipts made harmless."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+from harness import compare
+from harness.adapter import Hit, Item, Layer, Scope, to_wire
+from harness.drill import Piece, Plan
+from harness.events import Event, Fault, Sighting
+from harness.folder import Folder
+from harness.metrics.trust.metric import trust as trust_metric
+from harness.model import Better, Definition, Measure, Measured, NotMeasured
+from harness.report import html, trust
+from harness.results import LayerLook, LayerRow, Results, TrustCell
+from harness.transcript import Called, Handled, Looked, Transcript
+from tests.runs import run
+from tests.transcripts import transcript
+
+SHOP = Scope(repo="shop")
+PLAN = Plan(pieces=(Piece(name="pin", role="forget", item=Item("the pin", SHOP, "2026-01-01", "project")),))
+HOSTILE = "<script>alert(1)</script> \x1b[31m {{ 7 * 7 }} \u202e"
+EVENTS: tuple[Event, ...] = (
+    Called(step="after", op="recall", about=("pin",), request={"query": HOSTILE}, answer=to_wire([Hit("m", HOSTILE)])),
+    Called(step="after", op="forget", about=("pin",), fault=Fault(kind="crashed", op="forget", message=HOSTILE)),
+    Looked(step="closed", layer=Layer("db", "f", "file"), files=1, bytes=1234, problem="half of it",
+           sightings=(Sighting(fact="pin", path="f", form="near float32", count=2, offset=7, nearness=0.99951),)),
+    Handled(step="reopened", what="opened", fault=Fault(kind="timed-out", op="open", message="no answer")),
+)  # fmt: skip
+
+
+def share(hits: int, of: int, *receipts: str) -> Measured:
+    return Measured(value=hits / of, hits=hits, of=of, receipts=receipts)
+
+
+def definition(better: Better) -> Definition:
+    return trust_metric("x", "deletion", better, "proportion", "a / b", lambda _: share(1, 1)).definition
+
+
+@pytest.fixture
+def told(tmp_path: Path) -> Transcript:
+    return transcript(tmp_path, PLAN, EVENTS, drill="deletion", backend="bad:Store")
+
+
+def results(told: Transcript, measures: Mapping[str, Measure], tmp_path: Path, **more: object) -> Results:
+    trial = told.trial
+    cell = TrustCell(
+        id=trial.id, backend=trial.backend, drill="deletion", size=trial.size, seed=1, k=5, status="complete",
+        transcript=told.path.name, transcript_sha256=told.sha256, measures=measures, **more,
+    )  # fmt: skip
+    known = {name: definition("lower" if name == "spilled" else "higher") for name in measures}
+    made = compare.results(run(tmp_path / "run"))
+    return made.model_copy(update={"trust": (cell,), "trust_definitions": known})
+
+
+@pytest.mark.parametrize(
+    ("better", "measure", "expected"),
+    [
+        ("higher", share(3, 3), True),
+        ("higher", share(2, 3), False),
+        ("lower", share(0, 3), True),
+        ("lower", share(1, 3), False),
+        ("neither", share(1, 3), None),
+        ("lower", Measured(value=0.5), None),
+        ("higher", NotMeasured(status="unsupported", reason="no"), None),
+    ],
+)
+def test_what_is_sound(better: Better, measure: Measure, expected: bool | None) -> None:
+    assert trust.sound(definition(better), measure) is expected
+
+
+def test_a_fault_is_marked_and_leads_to_its_receipt(told: Transcript, tmp_path: Path) -> None:
+    measures: dict[str, Measure] = {
+        "gone": share(0, 2, "L2", "L4"),
+        "spilled": share(0, 4),
+        "restored": NotMeasured(status="unsupported", reason="no versions"),
+    }
+    shown = trust.collect(results(told, measures, tmp_path), [told])
+    (table,) = shown.tables
+    assert (table.title, table.backends, table.size) == ("Deleted", ("bad:Store",), 1)
+    bad, clean, absent = (row.figures[0] for row in table.rows)
+    assert (bad.text, bad.fault, bad.link) == ("0/2", True, f"{told.trial.id}--gone-2")
+    assert (clean.text, clean.fault) == ("0/4", False)
+    assert (absent.text, absent.measured, absent.note) == ("unsupported", False, "no versions")
+    assert [receipt.where for receipt in shown.receipts] == [f"{told.path.name}, line {at}" for at in (2, 4)]
+    assert shown.total == 2
+    assert shown.receipts[0].commands[0] == f"sed -n 2p drills/{told.path.name}"
+
+
+def test_each_kind_of_event_is_told(told: Transcript, tmp_path: Path) -> None:
+    measures = {"gone": share(0, 4, "L2", "L3"), "kept": share(0, 4, "L4", "L5")}
+    shown = trust.collect(results(told, measures, tmp_path), [told])
+    recall, fault, look, opened = (receipt.says for receipt in shown.receipts)
+    assert recall[0].startswith("after: recall about pin (query") and recall[1] == "came back: 1 memory"
+    assert fault[1].startswith("crashed: ")
+    assert look[:2] == ("closed: a look at db, 1 files, 1,234 bytes", "half of it")
+    assert "cosine 0.9995" in look[2] and "2 times in f" in look[2]
+    assert opened == ("reopened: opened: no answer",)
+    assert not any("\x1b" in line or "\u202e" in line for receipt in shown.receipts for line in receipt.says)
+
+
+def test_the_page_runs_nothing_of_what_memories_say(told: Transcript, tmp_path: Path) -> None:
+    found = results(told, {"gone": share(0, 1, "L2")}, tmp_path)
+    page = html.page(found, [], [told])
+    assert 'id="trust"' in page and "<script" not in page and "{{ 7 * 7 }}" in page
+    assert 'id="d-gone"' in page
+
+
+def test_layers_stand_side_by_side(told: Transcript, tmp_path: Path) -> None:
+    looks = (
+        LayerLook(stage="before", verdict="present", seen=3),
+        LayerLook(stage="closed", verdict="present", seen=2, receipt="L4"),
+        LayerLook(stage="compacted", verdict="gone", seen=0),
+    )
+    rows = (
+        LayerRow(layer="search", kind="route", targets=3, looks=looks[:1]),
+        LayerRow(layer="db", place="free page", kind="text", targets=3, looks=looks),
+    )
+    shown = trust.collect(results(told, {}, tmp_path, layers=rows), [told])
+    (layers,) = shown.layers
+    assert layers.stages == ("before", "closed", "compacted")
+    assert [text for _, text, _ in layers.rows[0].looks] == ["3 of 3", "", ""]
+    assert [text for _, text, _ in layers.rows[1].looks] == ["3 of 3", "\u25b2 2 left", "gone"]
+
+
+def test_a_run_without_drills_says_nothing_of_them(tmp_path: Path) -> None:
+    folder: Folder = run(tmp_path)
+    found = compare.results(folder)
+    assert found.trust == () and found.trust_definitions == {}
+    assert 'id="trust"' not in html.page(found, [])
