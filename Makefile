@@ -35,6 +35,10 @@ selftest: .venv/.ready
 	@echo "proving every scenario of the suite (one to two minutes)"
 	@$(BIN)/coldwarm selftest suite
 
+conform: .venv/.ready
+	@echo "checking every adapter against the contract (one to two minutes)"
+	@$(BIN)/coldwarm conform bm25 chroma mem0 notes vector_file reference
+
 lint: .venv/.ready
 	@$(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/mypy && $(BIN)/lint-imports
 

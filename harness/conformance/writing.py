@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import datetime
 from typing import Any, get_args
 
@@ -164,9 +165,14 @@ def settles(bench: Bench) -> None:
 
 @check("persistent")
 def finds_what_it_was_told(bench: Bench) -> None:
-    """brings a text for its own words, first where it ranks"""
+    """brings a text for its own words, first where it ranks, however old its neighbours are"""
+    older, newer = "2025-01-01T10:00:00+00:00", "2026-06-01T10:00:00+00:00"
     with bench.open() as memory:
-        memory.remember([item("Invoices are numbered per year."), item(SHIP), item("The port is 8080.")])
+        memory.remember([
+            replace(item("Deploy with scripts/ship --target raft, by hand."), at=older),
+            item(SHIP),
+            replace(item("Deploy with scripts/ship --target barge, by hand."), at=newer),
+        ])  # fmt: skip
         memory.settle(20)
         hits = found(memory, SHIP)
         expect(holds(hits, SHIP), "not found")
@@ -235,6 +241,7 @@ def keeps_sources(bench: Bench) -> None:
     with bench.open() as memory:
         with_, without = ids(memory, item(SHIP, source=SOURCE, confidence=0.75), item("The port is 8080."))
         listed = {hit.memory_id: hit for hit in memory.entries(SHOP)}
+        expect({with_, without} <= {*listed}, "what was acknowledged is not listed")
         for hit in [listed[with_], *(hit for hit in found(memory, SHIP) if hit.memory_id == with_)]:
             equal((hit.source, hit.confidence), (SOURCE, 0.75), "source and confidence")
         equal((listed[without].source, listed[without].confidence), (None, None), "what was written without")

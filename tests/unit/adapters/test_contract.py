@@ -11,8 +11,6 @@ from harness.conformance import CHECKS, setting
 from harness.conformance.testing import AdapterContract
 from tests.unit.adapters.conftest import Words
 
-DRAWS = dict.fromkeys(("finds_what_it_was_told", "scores_fall"), "draws at random")
-
 
 class Quick(AdapterContract):
     embedder: ClassVar = Words()
@@ -59,10 +57,48 @@ def test_there_are_enough_checks_and_each_has_a_line() -> None:
     assert all(check.says and "\n" not in check.says for check in CHECKS)
 
 
-def broken(adapter: str) -> set[str]:
-    with setting(registry.parse(adapter), Words()) as place:
-        return {check.name for check in CHECKS if place.judge(check).status == "broken"}
+FAULTS = {
+    "deletion:SoftDeletes": "forgotten_is_gone",
+    "deletion:ForgetsOnePage": "forgets_a_scope",
+    "deletion:WipesTheOtherUser": "forgets_a_scope",
+    "deletion:ClaimsTheUnknown": "forgets_by_id",
+    "isolation:LeaksByPrefix": "keeps_neighbours_apart",
+    "isolation:FiltersTooLate": "keeps_neighbours_apart",
+    "isolation:TakesItForAPattern": "takes_odd_scope_names",
+    "isolation:ReadsAnyId": "ids_do_not_cross_scopes",
+    "keeping:AcknowledgesOnly": "lists_what_it_acknowledged",
+    "keeping:ForgesSources": "keeps_sources",
+    "keeping:ShiftsLines": "keeps_sources",
+    "keeping:ResetsDates": "keeps_dates",
+    "lasting:SavesOnClosing": "survives_a_kill",
+    "lasting:ResurrectsOnRestore": "restores_a_mark",
+    "lasting:ServesStaleHits": "serves_two_processes",
+    "recall:RanksOldestFirst": "finds_what_it_was_told",
+    "recall:ReturnsEverything": "keeps_to_k",
+    "recall:BringsBackTheExpired": "lets_memories_expire",
+}
+"""Planted fault -> a check that it breaks."""
+
+
+@pytest.mark.parametrize(("fault", "name"), FAULTS.items())
+def test_a_fault_breaks_the_contract(fault: str, name: str) -> None:
+    (check,) = (check for check in CHECKS if check.name == name)
+    with setting(registry.parse(f"tests.planted.{fault}"), Words()) as place:
+        outcome = place.judge(check)
+    assert outcome.status == "broken" and outcome.why and "\n" not in outcome.why
 
 
 def test_a_constant_answer_breaks_the_contract() -> None:
-    assert "knows_nothing_when_new" in broken("refusal")
+    (check,) = (check for check in CHECKS if check.name == "knows_nothing_when_new")
+    with setting(registry.parse("refusal"), Words()) as place:
+        assert place.judge(check).status == "broken"
+
+
+def test_an_exception_must_be_needed() -> None:
+    class TestKeeps(Quick):
+        adapter = "none"
+        exceptions: ClassVar = {"settles": "not needed"}
+
+    (check,) = (check for check in CHECKS if check.name == "settles")
+    with setting(registry.parse("none"), Words()) as place, pytest.raises(AssertionError, match="not needed any more"):
+        TestKeeps().test_keeps_the_contract(check, place)
