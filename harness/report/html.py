@@ -206,7 +206,9 @@ def _sections(results: Results) -> Iterator[Section]:
         if chosen:
             compared = [c for c in results.comparisons if c.measure in chosen and c.verdict != "no-difference-shown"]
             rows = tuple(_row(results, name) for name in chosen)
-            yield Section(topic, tuple(words.sentence(each, results) for each in compared), rows)
+            says = [words.sentence(each, results) for each in compared]
+            says += tables.verified(results) if topic.id == "proven" else []
+            yield Section(topic, tuple(says), rows)
 
 
 def _row(results: Results, name: str) -> Row:

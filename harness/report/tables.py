@@ -225,6 +225,30 @@ def contrasts(results: Results) -> Iterator[Contrasted]:
         )
 
 
+def verified(results: Results) -> Iterator[str]:
+    """Of each backend that returns sources: what a reader who checks them was spared, and what he paid for it."""
+    conditions = results.run.conditions
+    for name in names(results):
+        if group(results, name) != "ranked" or results.backends[name].measures["source_verified"].value is None:
+            continue
+        told = {
+            each.read_policy: each.measures
+            for each in results.contrasts
+            if (each.backend, each.write_policy, each.noise)
+            == (name, conditions.headline_write, conditions.headline_noise)
+        }
+        trusting, verifying = (
+            [told[policy][measure] for measure in ("stale_use", "tokens_total")] if policy in told else []
+            for policy in ("trusting", "verifying")
+        )
+        if all(each.value is not None for each in (*trusting, *verifying)) and trusting and verifying:
+            yield (
+                f"{words.visible(name, 40)}: a reader who checks the cited line at HEAD acted on a stale rule in "
+                f"{words.value(verifying[0])} decisions, one who takes the first entry in {words.value(trusting[0])}; "
+                f"tokens a story {words.value(verifying[1])} against {words.value(trusting[1])}."
+            )
+
+
 @dataclass(frozen=True)
 class Compared:
     """One pair on one measure, in words and figures that are ready to stand in a table."""
