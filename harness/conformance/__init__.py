@@ -13,12 +13,14 @@ from harness import process, registry
 from harness.adapter import Space
 from harness.conformance import changing, writing  # noqa: F401  they register their checks, in this order
 from harness.conformance.bench import CHECKS, Bench, Check, run
+from harness.events import Backend
+from harness.hosts import ChildHost
 from harness.launch import Nursery
 from harness.model import Spec
 from harness.models.cache import EmbeddingCache
 from harness.models.embedder import Embedder, Encoder
 from harness.models.gateway import Gateway
-from harness.process import Deadlines, Description
+from harness.process import Deadlines
 
 __all__ = ["CHECKS", "Check", "Outcome", "Setting", "conform", "setting"]
 
@@ -40,7 +42,7 @@ class Setting:
     """One adapter with all that its checks share."""
 
     adapter: str
-    description: Description
+    backend: Backend
     gateway: Gateway
     nursery: Nursery
     folder: Path
@@ -50,15 +52,15 @@ class Setting:
 
     def judge(self, check: Check) -> Outcome:
         """One check on a store of its own."""
-        lacking = [name for name in check.needs if self.description.support[name].level == "unsupported"]
-        if lacking:
-            return Outcome(check, "unsupported", f"{lacking[0]}: {self.description.support[lacking[0]].note}")
-        place = self.folder / check.name
+        for name in check.needs:
+            if self.backend.support[name].level == "unsupported":
+                return Outcome(check, "unsupported", f"{name}: {self.backend.support[name].note}")
+        root = self.folder / check.name / "store"
+        space = Space(str(root), self.gateway.url, check.name, self.dims, 1, dict(self.settings))
+        site = ChildHost(self.adapter, self.backend, root, space, self.deadlines, self.nursery.launch)
         self.gateway.register(check.name)
         try:
-            space = Space(str(place / "store"), self.gateway.url, check.name, self.dims, 1, dict(self.settings))
-            bench = Bench(self.adapter, self.description, space, place / "homes", self.deadlines, self.nursery.launch)
-            why = run(check, bench)
+            why = run(check, Bench(site))
         finally:
             self.gateway.unregister(check.name)
         return Outcome(check, "broken", why) if why else Outcome(check, "kept")
@@ -77,9 +79,10 @@ def setting(spec: Spec, embedder: Encoder | None = None, deadlines: Deadlines = 
         Nursery(Path(name) / "nursery") as nursery,
     ):
         folder = Path(name)
-        description = process.describe(entry.reference, folder / "describe", deadlines)
-        registry.check_settings(spec, description.settings)
-        yield Setting(entry.reference, description, gateway, nursery, folder, deadlines, spec.settings, model.dims)
+        said = process.describe(entry.reference, folder / "describe", deadlines)
+        registry.check_settings(spec, said.settings)
+        backend = Backend(name=said.name, version=said.version, support=said.support)
+        yield Setting(entry.reference, backend, gateway, nursery, folder, deadlines, spec.settings, model.dims)
 
 
 def conform(spec: Spec) -> Iterator[Outcome]:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from harness import process
-from harness.adapter import Hit, Item, Layer, Scope, Source, Space
-from harness.launch import Launcher
-from harness.process import Deadlines, Description, MemoryFault, RemoteMemory
+from harness.adapter import Hit, Item, Scope, Source
+from harness.events import Backend
+from harness.hosts import ChildHost
+from harness.process import MemoryFault, RemoteMemory
 
 SHOP = Scope(repo="storefront", org="acme")
 AT = "2026-02-03T10:00:00+00:00"
@@ -50,46 +50,30 @@ def check(*needs: str) -> Callable[[Callable[[Bench], None]], Callable[[Bench], 
 class Bench:
     """One empty store of one adapter. Opens are fresh processes; those still open at the end are killed."""
 
-    adapter: str
-    description: Description
-    space: Space
-    home: Path
-    deadlines: Deadlines
-    launch: Launcher
-    _opens: int = field(default=0, init=False)
+    site: ChildHost
 
     @property
     def root(self) -> Path:
-        return Path(self.space.root)
+        return self.site.root
+
+    @property
+    def said(self) -> Backend:
+        """What the adapter says of itself."""
+        return self.site.backend
 
     def offers(self, *capabilities: str) -> bool:
-        return all(self.description.support[each].level != "unsupported" for each in capabilities)
+        return all(self.said.support[each].level != "unsupported" for each in capabilities)
 
     @contextlib.contextmanager
     def open(self) -> Iterator[RemoteMemory]:
         """Closed at the end of the block, as a user would; a fault on the way is the check's."""
-        memory = self.opened()
+        memory = self.site.open()
         try:
             yield memory
         except BaseException:
             memory.kill()
             raise
         memory.close()
-
-    def opened(self) -> RemoteMemory:
-        """Open, for a check that kills it itself."""
-        self.root.mkdir(parents=True, exist_ok=True)
-        return process.open_memory(self.adapter, self.space, self._home(), self.deadlines, self.launch)
-
-    def layers(self) -> list[Layer]:
-        return process.storage(self.adapter, self.space, self._home(), self.deadlines, self.launch)
-
-    def compact(self) -> None:
-        process.compact(self.adapter, self.space, self._home(), self.deadlines, self.launch)
-
-    def _home(self) -> Path:
-        self._opens += 1
-        return self.home / str(self._opens)
 
 
 def item(text: str, scope: Scope = SHOP, **more: Any) -> Item:

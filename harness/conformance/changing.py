@@ -232,7 +232,7 @@ def opens_and_closes_empty(bench: Bench) -> None:
 @check("persistent", "entries")
 def survives_a_kill(bench: Bench) -> None:
     """loses nothing that was acknowledged when its process is killed"""
-    memory = bench.opened()
+    memory = bench.site.open()
     try:
         names = ids(memory, item(SHIP), item("The port is 8080."))
     finally:
@@ -246,7 +246,7 @@ def survives_a_kill(bench: Bench) -> None:
 def names_its_storage_before_it_has_any(bench: Bench) -> None:
     """says where data may lie with no store open, on an empty folder too, each place once"""
     bench.root.mkdir(parents=True, exist_ok=True)
-    layers = bench.layers()
+    layers = bench.site.layers()
     equal(len({layer.name for layer in layers}), len(layers), "different names")
     expect(all(not Path(layer.path).is_absolute() and ".." not in Path(layer.path).parts for layer in layers),
            "a place lies outside of its space")  # fmt: skip
@@ -257,7 +257,7 @@ def keeps_data_where_it_says(bench: Bench) -> None:
     """holds a text in a place that it names, and nowhere else in its folder"""
     with bench.open() as memory:
         memory.remember([item(SECRET)])
-    layers = bench.layers()
+    layers = bench.site.layers()
     if any(layer.format in ("remote", "postgres") for layer in layers):
         return
     tops = [bench.root / layer.path for layer in layers]

@@ -26,7 +26,7 @@ QUERIES = ('"', "NOT AND OR *", "(a OR b", "col:x NEAR/3 y", "%_%", "'; --", "sh
 @check()
 def says_what_it_is(bench: Bench) -> None:
     """names itself, its version and every capability; what is not native says how or why"""
-    said = bench.description
+    said = bench.said
     expect(bool(said.name.strip()) and bool(said.version.strip()), "name or version is empty")
     bare = [name for name, support in said.support.items() if support.level != "native" and not support.note]
     expect(not bare, f"no note for {', '.join(bare)}")
@@ -62,7 +62,7 @@ def compacts_or_refuses(bench: Bench) -> None:
     with bench.open() as memory:
         memory.remember([item(SHIP)])
     try:
-        bench.compact()
+        bench.site.compact()
     except MemoryFault as error:
         if error.fault.kind != "refused" or bench.offers("compact"):
             raise
@@ -82,7 +82,7 @@ def counts_its_own_models(bench: Bench) -> None:
 @check()
 def claims_no_other_operation(bench: Bench) -> None:
     """declares every operation of the protocol"""
-    missing = [name for name in get_args(Operation) if name not in bench.description.support]
+    missing = [name for name in get_args(Operation) if name not in bench.said.support]
     expect(not missing, f"not declared: {', '.join(missing)}")
 
 
