@@ -1,6 +1,7 @@
 # make bench   sets up .venv from the lock, plays the suite, prints the table, says where the report is
 # make test    the tests, without the slow ones;   make test-all   every test;  make selftest  proves the suite
 # make lint    ruff, mypy, import rules;            make speed      the project's own benchmarks
+# make conform checks every adapter against the contract
 # make lock    resolves the dependencies anew;      make clean      removes everything that can be made again
 
 PYTHON ?= python3
@@ -8,7 +9,7 @@ BIN := .venv/bin
 BENCH ?= --jobs 2
 TESTS ?= -m "not slow"
 
-.PHONY: bench test test-all selftest lint speed lock clean
+.PHONY: bench test test-all selftest conform lint speed lock clean
 .DEFAULT_GOAL := bench
 
 .venv/.ready: requirements.lock installer.lock pyproject.toml
