@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from hashlib import sha256
 from itertools import count
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from adapters._base import FileAdapter, sdk
 from harness.adapter import (
@@ -30,8 +30,6 @@ from harness.adapter import (
     to_wire,
 )
 
-NEAR = 0.2
-"""Cosine below which a memory has nothing to do with a question."""
 BUSY_SECONDS = 30.0
 """How long a call waits for another process."""
 
@@ -89,6 +87,9 @@ def moment(at: str) -> float:
 class ReferenceMemory(BaseMemory):
     """Each call is one transaction, committed before it returns. The process itself remembers nothing."""
 
+    near: ClassVar[float] = 0.2
+    """Cosine below which a memory has nothing to do with a question."""
+
     def __init__(self, path: Path, space: Space, numpy: Any) -> None:
         self.space, self.numpy = space, numpy
         self.db = connect(path)
@@ -142,7 +143,7 @@ class ReferenceMemory(BaseMemory):
         matrix = self.numpy.frombuffer(b"".join(row["vector"] for row in rows), dtype="<f4").reshape(len(rows), -1)
         scores = (matrix @ self.numpy.array(embed(self.space, [query])[0], dtype="<f4")).tolist()
         ranked = sorted(zip(scores, rows, strict=True), key=lambda pair: -pair[0])
-        return [self.hit(row, score) for score, row in ranked[:k] if score >= NEAR]
+        return [self.hit(row, score) for score, row in ranked[:k] if score >= self.near]
 
     def visible(self, place: Scope, memory_id: str | None = None) -> list[sqlite3.Row]:
         """The memories that hold at a place, or the one of them with this id."""

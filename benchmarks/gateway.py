@@ -1,4 +1,7 @@
-"""Cached embedding requests a second, client and server together on one core: python -m benchmarks.gateway"""
+"""Cached embedding requests a second, and what the gateway adds to a chat call: python -m benchmarks.gateway
+
+Client, gateway and, for chat, a fake upstream that answers at once share one core.
+"""
 
 from __future__ import annotations
 
@@ -10,16 +13,24 @@ import statistics
 import tempfile
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
+from multiprocessing.connection import Connection
 from pathlib import Path
 from urllib.parse import urlsplit
 
 from harness.adapter import Space, embed
 from harness.models.cache import EmbeddingCache
+from harness.models.chat.forward import Forwarder
+from harness.models.chat.recording import Recorder, Replayer
+from harness.models.chat.standin import StandIn
+from harness.models.chat.wire import Upstream
 from harness.models.embedder import Embedder
 from harness.models.gateway import Gateway
+from tests.fake_upstream import SYSTEM, fake_upstream, prompt
 
 CALLS = 1000
+CHATS = 200
+KEY = "benchmark"
 TEXTS = [f"The service {name} is deployed with scripts/ship, step {step}." for name in "abcdefgh" for step in range(40)]
 Call = Callable[[str], None]
 
@@ -60,6 +71,56 @@ def client(space: Space) -> None:
         print(f"{name}: {CALLS / sum(spent):.0f} cached requests/s, median {statistics.median(spent) * 1000:.2f} ms")
 
 
+def chat(url: str, key: str) -> list[float]:
+    """Seconds of each of some chat calls as large as Mem0's, over one connection."""
+    where = urlsplit(url)
+    head = {"authorization": f"Bearer {key}", "content-type": "application/json"}
+    system = {**SYSTEM, "content": SYSTEM["content"] * 750}  # 33,000 characters
+    spent = []
+    with closing(http.client.HTTPConnection(where.hostname or "", where.port)) as link:
+        link.connect()
+        for number in range(CHATS):
+            said = prompt(f"user: {TEXTS[number]} Call {number}.\n", TEXTS[number : number + 10])
+            body = json.dumps({"model": "fake", "messages": [system, {"role": "user", "content": said}]})
+            start = time.perf_counter()
+            link.request("POST", f"{where.path}/chat/completions", body, head)
+            answer = link.getresponse()
+            answer.read()
+            spent.append(time.perf_counter() - start)
+            assert answer.status == 200, answer.status
+    return spent
+
+
+def upstream(pipe: Connection) -> None:
+    with fake_upstream() as fake:
+        pipe.send(fake.url)
+        pipe.recv()
+
+
+def chats(cache: EmbeddingCache, folder: Path) -> None:
+    spawn = multiprocessing.get_context("spawn")
+    near, far = spawn.Pipe()
+    child = spawn.Process(target=upstream, args=(far,))
+    child.start()
+    url = near.recv()
+    bare = statistics.median(chat(url, KEY))
+    print(f"chat, the fake upstream itself: median {bare * 1000:.2f} ms")
+    ways: dict[str, Callable[[], Upstream]] = {
+        "forwarded": lambda: Forwarder(url, KEY),
+        "forwarded and recorded": lambda: Recorder(Forwarder(url, KEY), folder),
+        "replayed": lambda: Replayer(folder),
+        "by the stand-in": StandIn,
+    }
+    for name, make in ways.items():
+        with Gateway(cache, make()) as gateway, spawn.Pool(1) as pool:
+            gateway.register(KEY)
+            median = statistics.median(pool.apply(chat, (gateway.url, KEY)))
+        added = f", the gateway adds {(median - bare) * 1000:.2f} ms" if name.startswith("forwarded") else ""
+        print(f"chat, {name}: median {median * 1000:.2f} ms{added}")
+    near.send("done")
+    child.join()
+
+
 def main() -> None:
     if hasattr(os, "sched_setaffinity"):
         os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
@@ -72,11 +133,12 @@ def main() -> None:
         cache.warm(TEXTS)
         print(f"embed: {(len(TEXTS) - 1) / (time.perf_counter() - start):.0f} texts/s")
         with Gateway(cache) as gateway:
-            gateway.register("benchmark")
-            space = Space(root=folder, gateway=gateway.url, key="benchmark", dims=384, seed=0)
+            gateway.register(KEY)
+            space = Space(root=folder, gateway=gateway.url, key=KEY, dims=384, seed=0)
             child = multiprocessing.get_context("spawn").Process(target=client, args=(space,))
             child.start()
             child.join()
+        chats(cache, Path(folder) / "recordings")
         cache.close()
 
 

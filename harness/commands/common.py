@@ -48,6 +48,8 @@ def load_stories(tasks: Path, fixtures: Path, names: tuple[str, ...], split: Spl
     from harness.repo import FixtureError
     from tasks import loader, suite
 
+    if names == ("none",):
+        return []
     try:
         files = suite.of_split(loader.find(tasks, names), tasks, split)
         return loader.load(files, fixtures, paths.cache_root())

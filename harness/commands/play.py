@@ -30,7 +30,13 @@ from harness.model import DEFAULT_BACKENDS, DEFAULT_BUDGET, DEFAULT_K, DEFAULT_N
 
 @click.command()
 @click.option("--backend", "-b", "backends", multiple=True, help="NAME, NAME,key=value or module:Class; repeatable.")
-@click.option("--scenario", "-s", "scenarios", multiple=True, help="Id, kind or file name; repeatable. Default: all.")
+@click.option(
+    "--scenario",
+    "-s",
+    "scenarios",
+    multiple=True,
+    help="Id, kind or file name; repeatable; none: drills only. Default: all.",
+)
 @click.option("--split", type=SPLIT, default="all", show_default=True, help="Of each kind, a part is held back.")
 @click.option("--noise", "-n", type=click.IntRange(0, 100_000), multiple=True, default=DEFAULT_NOISE, show_default=True)
 @click.option("--write", type=click.Choice(["append", "curated"]), multiple=True, default=("append", "curated"))

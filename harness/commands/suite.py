@@ -88,6 +88,27 @@ def selftest_suite(tasks: Path, fixtures: Path) -> None:
     sys.exit(FAILED if proven.breaches else GOOD)
 
 
+@selftest.command(name="measures")
+@click.option("--jobs", "-j", type=click.IntRange(1, 64), help="Plays side by side. Default: one more than processors.")
+def selftest_measures(jobs: int | None) -> None:
+    """Prove that the measures see every planted fault and nothing else moves (some minutes)."""
+    from harness.models.embedder import EmbedderError
+    from harness.selftest import faults, measures, measures_table
+
+    try:
+        planted = faults.planted()
+        proven = measures.prove(planted, paths.cache_root(), jobs, lambda name: click.echo(f"played {name}"))
+    except ImportError as error:
+        stop(f"{error}: the planted faults come with a checkout, not with an installed coldwarm")
+    except EmbedderError as error:
+        stop(error, COULD_NOT_RUN)
+    measures_table.show(proven, terminal())
+    for breach in proven.breaches:
+        say(breach)
+    click.echo(f"{len(planted)} planted faults, {len(proven.breaches)} breaches")
+    sys.exit(FAILED if proven.breaches else GOOD)
+
+
 @click.group()
 def export() -> None:
     """Write the suite, or what a run measured, as tables for other tools."""

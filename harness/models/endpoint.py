@@ -1,11 +1,12 @@
-"""The gateway's routes: `POST /v1/embeddings` and `GET /v1/models`, with errors in OpenAI's form."""
+"""The gateway's routes: embeddings, chat completions and models under `/v1`, with errors in OpenAI's form."""
 
 from __future__ import annotations
 
 import base64
 import json
 from array import array
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
 from typing import NamedTuple
 
 from starlette.applications import Starlette
@@ -16,20 +17,14 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from harness.models.cache import EmbeddingCache
+from harness.models.chat.route import Chat, problem
+from harness.models.chat.wire import Refused, document
 from harness.models.embedder import EmbedderError
 from harness.models.meter import Meter, PhaseCount
 
 MAX_INPUTS = 2048
 MAX_BYTES = 32 * 2**20
 _QUICK = 32  # so many known texts are answered at once; more, or unknown ones, would hold up other requests
-
-
-class Refused(HTTPException):
-    """A request that is answered with an error. `detail` never repeats what the request said."""
-
-    def __init__(self, status: int, detail: str, param: str | None = None) -> None:
-        super().__init__(status, detail)
-        self.param = param
 
 
 class Wanted(NamedTuple):
@@ -39,7 +34,7 @@ class Wanted(NamedTuple):
     base64: bool
 
 
-def application(cache: EmbeddingCache, meters: Mapping[str, Meter]) -> Starlette:
+def application(cache: EmbeddingCache, meters: Mapping[str, Meter], chat: Chat | None = None) -> Starlette:
     """The ASGI application. `meters` (key -> meter) is read at every request, so that keys may come and go."""
 
     def meter_of(request: Request) -> Meter:
@@ -60,28 +55,39 @@ def application(cache: EmbeddingCache, meters: Mapping[str, Meter]) -> Starlette
         meter.add(phase, count)
         return _answer(200, body)
 
+    async def completions(request: Request) -> Response:
+        meter = meter_of(request)
+        phase = meter.phase
+        if chat is None:
+            raise Refused(404, "this run has no chat model", code="no_chat_model")
+        return await chat.answer(await _body(request), meter, phase)
+
     async def models(request: Request) -> Response:
         meter_of(request)
-        model = {"id": cache.embedder.name, "object": "model", "created": 0, "owned_by": "coldwarm"}
-        return _answer(200, json.dumps({"object": "list", "data": [model]}))
+        names = [cache.embedder.name, *(await chat.upstream.models() if chat else [])]
+        rows = [{"id": name, "object": "model", "created": 0, "owned_by": "coldwarm"} for name in names]
+        return _answer(200, json.dumps({"object": "list", "data": rows}))
+
+    @asynccontextmanager
+    async def lifespan(_: Starlette) -> AsyncIterator[None]:
+        yield
+        if chat is not None:
+            await chat.upstream.close()
 
     return Starlette(
         routes=[
             Route("/v1/embeddings", embeddings, methods=["POST"]),
+            Route("/v1/chat/completions", completions, methods=["POST"]),
             Route("/v1/models", models, methods=["GET"]),
         ],
-        exception_handlers={HTTPException: _refused, ClientDisconnect: _refused},
+        exception_handlers={Refused: _refused, HTTPException: _refused, ClientDisconnect: _refused},
+        lifespan=lifespan,
     )
 
 
 def parse(body: bytes, dims: int) -> Wanted:
     """The request that `body` holds. Raises Refused."""
-    try:
-        asked = json.loads(body)
-    except (ValueError, RecursionError):
-        raise Refused(400, "the body is not JSON") from None
-    if not isinstance(asked, dict):
-        raise Refused(400, "the body must be a JSON object")
+    asked = document(body)
     if not isinstance(asked.get("model", ""), str):
         raise Refused(400, "model must be a string", "model")
     if asked.get("encoding_format") not in (None, "float", "base64"):
@@ -145,13 +151,14 @@ def _shown(vector: bytes, as_base64: bool) -> str | list[float]:
     return base64.b64encode(vector).decode() if as_base64 else array("f", vector).tolist()
 
 
-def _answer(status: int, body: str) -> Response:
-    return Response(body, status, media_type="application/json")
+def _answer(status: int, body: str, headers: Mapping[str, str] | None = None) -> Response:
+    return Response(body, status, headers, media_type="application/json")
 
 
 async def _refused(_: Request, error: Exception) -> Response:
-    if not isinstance(error, HTTPException):
+    if isinstance(error, HTTPException):  # no such route or method
+        error = Refused(error.status_code, error.detail)
+    elif not isinstance(error, Refused):
         error = Refused(400, "the connection closed before the body was complete")
-    kind = {401: "authentication_error", 500: "server_error"}.get(error.status_code, "invalid_request_error")
-    shown = {"message": error.detail, "type": kind, "param": getattr(error, "param", None), "code": None}
-    return _answer(error.status_code, json.dumps({"error": shown}))
+    # What may be tried again was tried again here; an SDK that did so too could pay twice for one answer.
+    return _answer(error.status_code, json.dumps(problem(error)), {"x-should-retry": "false"})

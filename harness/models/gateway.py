@@ -5,11 +5,14 @@ from __future__ import annotations
 import socket
 import threading
 import time
-from collections.abc import Sequence
-from typing import Any, Self
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Self
 
 from harness.models.cache import EmbeddingCache
-from harness.models.meter import Meter
+from harness.models.meter import Ledger, Meter
+
+if TYPE_CHECKING:
+    from harness.models.chat.wire import Upstream
 
 _IDLE = 600  # seconds that a client may keep an idle connection
 
@@ -21,13 +24,17 @@ class GatewayError(Exception):
 class Gateway:
     """`with Gateway(cache) as gateway:` serves at `gateway.url`, in a thread. Each trial registers a key of its own.
 
+    `chat`: who answers chat calls (nobody: they are refused with 404); leaving closes it, so it serves one gateway.
+    `budget`: chat tokens that all trials together may use; the call that crosses it is the last that is answered.
     Entering raises GatewayError; starlette and uvicorn are imported there, so that scoring runs without them.
     """
 
     url: str
 
-    def __init__(self, cache: EmbeddingCache) -> None:
+    def __init__(self, cache: EmbeddingCache, chat: Upstream | None = None, budget: int | None = None) -> None:
         self._cache = cache
+        self._chat = chat
+        self._ledger = Ledger(budget)
         self._meters: dict[str, Meter] = {}
         self._server: Any = None
         self._thread: threading.Thread | None = None
@@ -36,18 +43,19 @@ class Gateway:
         try:
             import uvicorn
 
+            from harness.models.chat.route import Chat
             from harness.models.endpoint import application
         except ImportError as error:
             raise GatewayError(
                 f"the gateway needs starlette and uvicorn ({error}): pip install '.[embedder]'"
             ) from None
         config = uvicorn.Config(
-            application(self._cache, self._meters),
+            application(self._cache, self._meters, Chat(self._chat, self._ledger) if self._chat else None),
             # Named, not "auto": the same server wherever it runs, whatever else is installed.
             loop="asyncio",
             http="h11",
             ws="none",
-            lifespan="off",
+            lifespan="on",
             access_log=False,
             log_config=None,
             log_level="critical",
@@ -79,6 +87,20 @@ class Gateway:
         assert self._thread is not None
         self._server.should_exit = True
         self._thread.join()
+
+    @property
+    def exhausted(self) -> bool:
+        """Whether the budget is used up, so that no later chat call is answered and the run should stop."""
+        return self._ledger.exhausted
+
+    @property
+    def spent(self) -> int:
+        """Chat tokens of all trials so far, prompt and completion."""
+        return self._ledger.spent
+
+    def chat_models(self) -> Mapping[str, Mapping[str, int]]:
+        """Model asked for -> name under which it answered -> calls. Two names for one: the upstream changed it."""
+        return self._ledger.names()
 
     def register(self, key: str) -> Meter:
         """Accept `key` and count what it asks for. Raises ValueError for an empty or known key."""

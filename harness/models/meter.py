@@ -1,9 +1,15 @@
-"""What one trial asked of the models, by phase."""
+"""What one trial asked of the models, by phase, and what a whole run may ask of its chat model."""
 
 from __future__ import annotations
 
+import logging
 import threading
+from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import NamedTuple
+
+_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -26,19 +32,109 @@ class PhaseCount:
         )
 
 
+@dataclass(frozen=True)
+class ChatCount:
+    """Chat calls of one phase. `prompt`, `completion`: tokens, as the upstream says, and of `counted` calls as counted
+    here, because it did not say. `failed` calls are among `calls`, with the tokens that they are known to have cost."""
+
+    calls: int = 0
+    prompt: int = 0
+    completion: int = 0
+    counted: int = 0
+    failed: int = 0
+
+    def __add__(self, other: ChatCount) -> ChatCount:
+        return ChatCount(
+            self.calls + other.calls,
+            self.prompt + other.prompt,
+            self.completion + other.completion,
+            self.counted + other.counted,
+            self.failed + other.failed,
+        )
+
+
+class ChatFault(NamedTuple):
+    """A chat call that was answered with an error: where, with which status, and what the client was told."""
+
+    phase: str
+    status: int
+    message: str
+
+
 class Meter:
-    """Counts of one key. The engine sets `phase`; a call counts where it arrived, and only if it was answered."""
+    """Counts of one key. The engine sets `phase`; a call counts where it arrived.
+
+    An embeddings call counts only if it was answered; a chat call always, because what fails can cost.
+    """
 
     def __init__(self) -> None:
         self.phase = ""
         self._counts: dict[str, PhaseCount] = {}
+        self._chat: dict[str, ChatCount] = {}
+        self._models: Counter[str] = Counter()
+        self._faults: Counter[ChatFault] = Counter()
         self._lock = threading.Lock()
 
     def counts(self) -> dict[str, PhaseCount]:
-        """Phase -> count, of the phases that had a call."""
+        """Phase -> count of embeddings, of the phases that had a call."""
         with self._lock:
             return dict(self._counts)
+
+    def chat(self) -> dict[str, ChatCount]:
+        """Phase -> count of chat calls, of the phases that had one."""
+        with self._lock:
+            return dict(self._chat)
+
+    def models(self) -> dict[str, int]:
+        """Name under which the chat model answered -> calls. Several names: the upstream changed its model."""
+        with self._lock:
+            return dict(self._models)
+
+    def faults(self) -> dict[ChatFault, int]:
+        """Chat calls that were answered with an error -> how often."""
+        with self._lock:
+            return dict(self._faults)
 
     def add(self, phase: str, count: PhaseCount) -> None:
         with self._lock:
             self._counts[phase] = self._counts.get(phase, PhaseCount()) + count
+
+    def add_chat(self, phase: str, count: ChatCount, model: str = "", fault: ChatFault | None = None) -> None:
+        with self._lock:
+            self._chat[phase] = self._chat.get(phase, ChatCount()) + count
+            self._models.update([model] if model else [])
+            self._faults.update([fault] if fault else [])
+
+
+class Ledger:
+    """The chat tokens of a run against its budget, and the names under which its model answered. Safe for threads.
+
+    `budget`: tokens, prompt and completion together; None: no limit. The call that crosses it is answered (as are those
+    that are under way with it), no later one.
+    """
+
+    def __init__(self, budget: int | None = None) -> None:
+        self.budget = budget
+        self.spent = 0
+        self._names: dict[str, dict[str, int]] = {}
+        self._lock = threading.Lock()
+
+    @property
+    def exhausted(self) -> bool:
+        return self.budget is not None and self.spent >= self.budget
+
+    def names(self) -> Mapping[str, Mapping[str, int]]:
+        """Model asked for -> name under which it answered -> calls."""
+        with self._lock:
+            return {asked: dict(found) for asked, found in self._names.items()}
+
+    def add(self, tokens: int, asked: str, answered: str) -> None:
+        """`answered`: empty if no model answered."""
+        with self._lock:
+            self.spent += tokens
+            if not answered:
+                return
+            known = self._names.setdefault(asked, {})
+            if known and answered not in known:
+                _log.warning("asked for the model %s, %s answers now, before %s", asked, answered, ", ".join(known))
+            known[answered] = known.get(answered, 0) + 1

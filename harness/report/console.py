@@ -25,10 +25,10 @@ REASONS = 8
 
 def show(results: Results, out: Console) -> None:
     """Prints what a run says. Everything is `Text`, so no backend's words are taken for markup."""
-    out.print(_table(results), soft_wrap=False)
+    if results.stories:
+        out.print(_table(results), soft_wrap=False)
     if results.trust:
-        out.print()
-        out.print(_trust(results), soft_wrap=False)
+        out.print("\n" if results.stories else "", _trust(results), sep="", soft_wrap=False)
     for line in _below(results):
         for part in textwrap.wrap(line, out.width, subsequent_indent="  " if line else "") or [""]:
             out.print(Text(part), soft_wrap=True)
@@ -65,9 +65,10 @@ def _trust(results: Results) -> Table:
         title_justify="left", box=None, padding=(0, 1, 0, 0), pad_edge=False,
     )  # fmt: skip
     table.add_column(Text("backend"), min_width=12, max_width=NAME, overflow="fold")
-    for head in trust.HEADLINE.values():
+    heads, rows = trust.headline(results)
+    for head in heads:
         table.add_column(Text("\n".join(head)), justify="right", overflow="fold")
-    for name, figures in trust.headline(results):
+    for name, figures in rows:
         table.add_row(Text(name, style="bold"), *map(_trusted, figures))
     return table
 

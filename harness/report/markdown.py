@@ -57,13 +57,14 @@ def _trust(results: Results) -> list[str]:
     """What the drills showed, one measure a question."""
     if not results.trust:
         return []
-    rows = [
-        [code(name), *(f"\u25b2 {each.text}" if each.fault else each.text if each.measured else f"*{each.text}*"
-                       for each in figures)]
-        for name, figures in trust.headline(results)
-    ]  # fmt: skip
-    heads = ["Trust, tested", *(" ".join(head).strip() for head in trust.HEADLINE.values())]
-    return [*_grid(heads, rows), "", "\u25b2: not as good as it can be; the report has the receipt.", ""]
+    heads, lines = trust.headline(results)
+    rows = [[code(name), *map(_trusted, figures)] for name, figures in lines]
+    named = ["Trust, tested", *(" ".join(head).strip() for head in heads)]
+    return [*_grid(named, rows), "", "\u25b2: not as good as it can be; the report has the receipt.", ""]
+
+
+def _trusted(figure: trust.Figure) -> str:
+    return f"\u25b2 {figure.text}" if figure.fault else figure.text if figure.measured else f"*{figure.text}*"
 
 
 def _grid(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:

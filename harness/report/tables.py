@@ -299,7 +299,9 @@ def suite(results: Results) -> str:
 
 def cannot_say(results: Results) -> list[str]:
     """What a reader must not take from this run."""
-    said = [words.CANNOT_SAY]
+    if not results.stories:
+        return [words.CANNOT_SAY_OF_DRILLS]
+    said = [words.CANNOT_SAY, *([words.CANNOT_SAY_OF_DRILLS] if results.trust else [])]
     scenarios = len(results.stories)
     if scenarios < ENOUGH:
         said.append(

@@ -128,22 +128,24 @@ def collect(results: Results, transcripts: Sequence[Transcript]) -> Shown:
     return Shown(tuple(_tables(results, links)), tuple(_layers(results)), shown, len(turns))
 
 
-def headline(results: Results) -> list[tuple[str, tuple[Figure, ...]]]:
-    """Backend by backend, the sound reference last, the measures of HEADLINE; of a drill not played, "not run"."""
+def headline(results: Results) -> tuple[list[tuple[str, str]], list[tuple[str, tuple[Figure, ...]]]]:
+    """The heads of HEADLINE that were played, and backend by backend, the sound reference last, their figures."""
     cells: dict[str, dict[str, TrustCell]] = {}
     for cell in results.trust:
         cells.setdefault(cell.backend, {}).update(dict.fromkeys(cell.measures, cell))
+    played = [name for name in HEADLINE if any(name in own for own in cells.values())]
     absent = Figure(words.NOT_MEASURED["not-run"], "", False, False, "")
-    return [
+    rows = [
         (
             visible(backend, 60),
             tuple(
                 _figure(own[name], name, results.trust_definitions[name], {}) if name in own else absent
-                for name in HEADLINE
+                for name in played
             ),
         )
         for backend, own in sorted(cells.items(), key=lambda pair: (pair[0] == registry.SOUND, pair[0]))
     ]
+    return [HEADLINE[name] for name in played], rows
 
 
 def sound(definition: Definition, measure: Measure) -> bool | None:

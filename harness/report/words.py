@@ -30,6 +30,11 @@ CANNOT_SAY = (
     "controlled reading and predicts no agent's success."
 )
 
+CANNOT_SAY_OF_DRILLS = (
+    "How likely a fault of trust is in your use: a drill shows what can happen in one store of some hundred memories, "
+    "with this machine's builds of libraries. Its intervals are over the drill's own cases."
+)
+
 Verdict = Literal["left-better", "right-better", "no-difference-shown"]
 THINGS: Mapping[str, str] = {
     "recall": "answers recalled",
@@ -221,11 +226,14 @@ def power(results: Results) -> list[str]:
 def conditions(results: Results) -> str:
     """What was held fixed, in one line."""
     held = results.run.conditions
+    seeds = ", ".join(str(seed) for seed in held.seeds)
+    if not results.stories:
+        return visible(f"Held fixed: k {held.k}, embedder {held.embedder}, seed {seeds}.")
     noise = " and ".join(str(n) for n in held.noise)
     return visible(
         f"Held fixed: k {held.k}, {held.budget:,} tokens of memory text ({held.tokens}), reader {held.reader}, "
         f"embedder {held.embedder}, write {held.headline_write}, read {held.headline_read}, "
-        f"noise {held.headline_noise} of {noise} played, seed {', '.join(str(seed) for seed in held.seeds)}."
+        f"noise {held.headline_noise} of {noise} played, seed {seeds}."
     )
 
 

@@ -23,8 +23,8 @@ CHANCE = ("torn_by_kill",)
 """Whether they have anything to measure is the machine's doing: a kill may come too early or too late for a write."""
 
 Move = Literal["worse", "failed", "unmeasured", "other"]
-"""How a measure left the reference's: to a worse value or to a failure, which are flags; to a status that measures
-nothing, or, where no direction is better, to another value, which are not."""
+"""How a measure left what the reference reaches: to a worse value, to a failure, to another value where none is better
+(these three flag a fault), or to a word that measures nothing, which flags none."""
 FLAGS: tuple[Move, ...] = ("worse", "failed", "other")
 
 
@@ -140,6 +140,6 @@ WORDS: Mapping[Move, str] = {
 }
 
 
-def flagged(rows: Sequence[Row]) -> set[str]:
-    """The measures that some fault moved: the others were not put to the proof."""
-    return {name for row in rows for name in row.caught}
+def proven(rows: Sequence[Row]) -> set[str]:
+    """The measures whose value some fault changed. To fail because a backend hangs proves no formula."""
+    return {name for row in rows for name, move in row.moves.items() if move in ("worse", "other")}

@@ -1,4 +1,4 @@
-"""The matrix on the terminal: one row a fault in 100 columns, then one line for each measure that was not proven."""
+"""The matrix on the terminal: one row a fault in 100 columns, then the measures that none of them put to the proof."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from harness.report.words import visible
-from harness.selftest.faults import FLAGS, Matrix, Row, flagged
+from harness.selftest.faults import FLAGS, Matrix, Row, proven
 
 
 def show(matrix: Matrix, out: Console) -> None:
@@ -22,9 +22,9 @@ def show(matrix: Matrix, out: Console) -> None:
         table.add_row(*_cells(row))
     out.print(table, soft_wrap=False)
     caught = sum(set(row.fault.must) <= set(row.caught) for row in matrix.rows)
-    proven = flagged(matrix.rows)
-    others = ", ".join(name for name in matrix.reference if name not in proven) or "none"
-    said = f"{len(proven)} of {len(matrix.reference)} measures flag a fault; not put to the proof: {others}"
+    seen = proven(matrix.rows)
+    others = ", ".join(name for name in matrix.reference if name not in seen) or "none"
+    said = f"{len(seen)} of {len(matrix.reference)} measures are changed by a fault; not put to the proof: {others}"
     for line in ("", f"{caught} of {len(matrix.rows)} faults are flagged by every measure that must flag them", said):
         for part in textwrap.wrap(line, max(out.width, 80), subsequent_indent="  ") or [""]:
             out.print(Text(part), soft_wrap=True)

@@ -22,7 +22,7 @@ def definition(name: str, better: Better = "higher", unit: str = "proportion") -
 
 
 DEFINITIONS = {
-    "kept": definition("kept"), "leaks": definition("leaks", "lower"), "speed": definition("speed", "lower", "s"),
+    "kept": definition("kept"), "leaks": definition("leaks", "lower"), "speed": definition("speed", "lower", "seconds"),
 }  # fmt: skip
 
 
@@ -109,6 +109,13 @@ def test_a_time_moves_by_a_clear_ratio_and_difference_only() -> None:
     assert moved(DEFINITIONS["speed"], number(0.01), number(0.001)) is None
 
 
+def test_what_a_kill_may_miss_moves_by_its_value_only() -> None:
+    (name,) = faults.CHANCE
+    assert moved(definition(name, "lower"), number(0), word("not-applicable")) is None
+    assert moved(definition(name, "lower"), number(0), number(0.5)) == "worse"
+    assert moved(definition(name, "lower"), number(0), word("failed")) == "failed"
+
+
 def test_every_planted_fault_says_what_is_wrong_and_which_measure_has_to_flag_it() -> None:
     planted = faults.planted()
     assert len(planted) == len(FAULTS) == len({fault.name for fault in planted}) >= 26
@@ -117,6 +124,12 @@ def test_every_planted_fault_says_what_is_wrong_and_which_measure_has_to_flag_it
         assert fault.adapter == f"{made.__module__}:{made.__name__}" and issubclass(made.Memory, ReferenceMemory)
         known = {*measures.FAMILIES, *measures.FAMILIES.values()}
         assert not {*fault.must, *fault.may} - known, fault.name
+
+
+def test_a_measure_that_only_failed_was_not_put_to_the_proof() -> None:
+    fault = Fault("Hangs", "m:C", "Hangs.", ("kept",), ())
+    row = judged(fault, SOUND, {**SOUND, "kept": word("failed"), "leaks": number(1)}, DEFINITIONS, FAMILIES)
+    assert row.caught == ["kept", "leaks"] and faults.proven([row]) == {"leaks"}
 
 
 def test_the_table_names_what_is_missing_and_what_is_too_much_in_100_columns() -> None:
@@ -128,4 +141,4 @@ def test_the_table_names_what_is_missing_and_what_is_too_much_in_100_columns() -
     said = out.getvalue()
     assert all(len(line) <= 100 for line in said.splitlines())
     assert "[bold]Loses" in said and "1 of 2 faults are flagged by every measure that must flag them" in said
-    assert "3 of 3 measures flag a fault; not put to the proof: none" in said
+    assert "3 of 3 measures are changed by a fault; not put to the proof: none" in said

@@ -41,6 +41,11 @@ def gone(
 
 def _gone(reach: Reach, names: Sequence[str], routes: Sequence[Route], step: Step, current: bool = False) -> Measure:
     known = {name: used for name in names if (used := reach.routes(name, routes))}
+    broken = [
+        look.line for name in names for route in routes if (look := reach.at("before", route, name)) and look.failed
+    ]
+    if broken and not known:
+        return failed(f"L{broken[0]}: the looks before the deletion failed")
     left = {name: [reach.left(step, route, name, current=current) for route in used] for name, used in known.items()}
     lines = list(dict.fromkeys(line for each in left.values() for line in each if line))
     return proportion(sum(not any(each) for each in left.values()), len(known), lines, none=UNSEEN)

@@ -34,6 +34,10 @@ class Look(NamedTuple):
     found: bool | None
     current: bool | None
 
+    @property
+    def failed(self) -> bool:
+        return self.found is None
+
 
 def mark(piece: Piece) -> str:
     return piece.canary or piece.item.text

@@ -1,0 +1,155 @@
+"""The measures against planted faults: the reference and each faulty backend, played as in a run, in child processes.
+
+Every drill is played small, and one story, whose measures are those of the trusting reader of a curated memory.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import Executor, Future, ThreadPoolExecutor
+from contextlib import ExitStack, closing, contextmanager
+from pathlib import Path
+
+from harness import controls, drills, engine, metrics, paths, plan, process, registry, transcript
+from harness.adapter import Space
+from harness.blobs import Blobs
+from harness.classify import Classifier
+from harness.drill import DrillName, DrillTrial
+from harness.events import Backend, Closed, Opened
+from harness.exchange import Host, Tools
+from harness.hosts import ChildHost, GoldHost
+from harness.launch import Launcher, Nursery
+from harness.log import Log, Writer
+from harness.metrics import trust
+from harness.model import DEFAULT_BUDGET, DEFAULT_K, Definition, Measure, Spec, Trial, WritePolicy
+from harness.models import tokens
+from harness.models.cache import EmbeddingCache
+from harness.models.embedder import Embedder
+from harness.models.gateway import Gateway
+from harness.models.meter import Meter
+from harness.process import Deadlines
+from harness.readers import scripted
+from harness.registry import ORACLES
+from harness.selftest import faults
+from harness.selftest.faults import Fault, Matrix
+from harness.selftest.playing import Paper
+from harness.selftest.proof import SEED, Told
+from tasks import loader
+
+SIZES: Mapping[DrillName, int] = {
+    "keeping": 60, "deletion": 80, "isolation": 80, "rollback": 60, "poison": 60, "durability": 40, "sharing": 40,
+}  # fmt: skip
+"""Memories in the store of each drill: no more than its measures need. Half of `deletion` must exceed a page of 20."""
+SCENARIO = "stale-deploy-rule/forgotten-runbook"
+STORY = "story"
+"""The family of the measures that read the log of a story."""
+NOISE = 40
+"""Memories beside the story: 5 k of them at least, below which no rank is measured."""
+DEADLINES = Deadlines(open=60.0, call=5.0, item=0.02)
+DEFINITIONS: Mapping[str, Definition] = {**trust.DEFINITIONS, **metrics.DEFINITIONS}
+FAMILIES: Mapping[str, str] = {
+    **{metric.definition.name: metric.drill for metric in trust.METRICS},
+    **dict.fromkeys(metrics.DEFINITIONS, STORY),
+}
+
+
+def prove(
+    planted: Sequence[Fault], cache: Path, jobs: int | None = None, heard: Callable[[str], None] = lambda _: None
+) -> Matrix:
+    """Plays the reference, then every fault, `jobs` plays side by side; `heard` is told whose plays are done.
+
+    jobs: one more than there are processors unless said, as a play mostly waits for its child.
+    """
+    sound = registry.find(Spec(adapter=registry.SOUND)).reference
+    assert sound is not None
+    asked = {registry.SOUND: sound, **{fault.name: fault.adapter for fault in planted}}
+    with ExitStack() as stack:
+        root = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="coldwarm-")))
+        embeddings = stack.enter_context(closing(EmbeddingCache(cache / "embeddings.sqlite", Embedder())))
+        gateway, nursery = stack.enter_context(Gateway(embeddings)), stack.enter_context(Nursery(root / "nursery"))
+        bench = Bench(_told(cache), root, gateway, nursery.launch)
+        pool = ThreadPoolExecutor(jobs or (os.cpu_count() or 1) + 1, thread_name_prefix="planted")
+        stack.callback(pool.shutdown, cancel_futures=True)
+        waiting = {name: bench.measures(pool, name, adapter) for name, adapter in asked.items()}
+        found = {}
+        for name, parts in waiting.items():
+            found[name] = {measure: value for part in parts for measure, value in part.result().items()}
+            heard(name)
+    reference = found[registry.SOUND]
+    rows = (faults.judged(each, reference, found[each.name], DEFINITIONS, FAMILIES) for each in planted)
+    return Matrix(reference, tuple(rows))
+
+
+def _told(cache: Path) -> Told:
+    (file,) = loader.find(paths.TASKS, (SCENARIO,))
+    ((scenario, repo),) = loader.load([file], paths.FIXTURES, cache)
+    return Told(file, scenario, repo)
+
+
+class Bench:
+    """What all plays share. Safe for several threads."""
+
+    def __init__(self, told: Told, root: Path, gateway: Gateway, launch: Launcher) -> None:
+        self._told, self._root, self._gateway, self._launch = told, root, gateway, launch
+        self._blobs = Blobs(root / "blobs")
+        self._controls = [self._logged(None, None), *(self._logged(name, _gold(told, name)) for name in ORACLES)]
+
+    def measures(self, pool: Executor, name: str, adapter: str) -> list[Future[Mapping[str, Measure]]]:
+        """Every measure, in as many parts as there are plays."""
+        drilled = [pool.submit(self._drill, name, adapter, drill) for drill in drills.ALL]
+        return [*drilled, pool.submit(self._story, name, adapter)]
+
+    def _drill(self, name: str, adapter: str, drill: DrillName) -> Mapping[str, Measure]:
+        trial = DrillTrial(backend=name, drill=drill, size=SIZES[drill], seed=SEED, k=DEFAULT_K)
+        written = drills.ALL[drill].plan(trial.size, trial.seed)
+        self._gateway.warm([piece.item.text for piece in written.pieces if piece.item.text])
+        path = self._root / f"{trial.id}.jsonl"
+        with self._host(name, adapter, trial.id) as (host, _), Writer(path) as log:
+            drills.play(trial, written, host, self._blobs, log.append, self._gateway.vectors, {}, {})
+        (cell,) = trust.score([transcript.read(path, self._blobs)])
+        return cell.measures
+
+    def _story(self, name: str, adapter: str) -> Mapping[str, Measure]:
+        with self._host(name, adapter, f"{name}-{STORY}") as (host, meter):
+            cells = metrics.score([self._logged(name, host, meter), *self._controls])
+        return next(cell for cell in cells if cell.backend == name and cell.read_policy == "trusting").measures
+
+    def _logged(self, name: str | None, host: Host | None, meter: Meter | None = None) -> Log:
+        """The log of a story, never written down. Its work is believed: a check would see the value that was chosen."""
+        told = self._told
+        policy: WritePolicy | None = None if host is None else "append" if host.backend.control else "curated"
+        trial = Trial(
+            backend=name, scenario=told.scenario.id, write_policy=policy, noise=NOISE, seed=SEED, reader=scripted.NAME,
+            k=DEFAULT_K, budget=DEFAULT_BUDGET,
+        )  # fmt: skip
+        part = plan.part(trial, told.scenario, told.repo, told.classifier, host.backend if host else None, "", "")
+        self._gateway.warm(list(engine.texts(part)))
+        tools = Tools(
+            told.repo, told.explorer, Classifier(told.scenario, part.canaries), Paper(), self._blobs, tokens.count
+        )
+        events = tuple(engine.play(part, host, tools, meter))
+        opened, closed = events[0], events[-1]
+        assert isinstance(opened, Opened) and isinstance(closed, Closed)
+        return Log(self._root / trial.id, "", opened, events, closed, told.scenario, self._blobs)
+
+    @contextmanager
+    def _host(self, name: str, adapter: str, key: str) -> Iterator[tuple[ChildHost, Meter]]:
+        """A new store of a backend, removed afterwards, and what counts its embeddings."""
+        folder = self._root / key
+        said = process.describe(adapter, folder / "home", DEADLINES, self._launch)
+        backend = Backend(name=name, version=said.version, support=said.support)
+        space = Space(str(folder / "store"), self._gateway.url, key, Embedder.dims, SEED)
+        meter = self._gateway.register(key)
+        try:
+            yield ChildHost(adapter, backend, folder / "store", space, DEADLINES, self._launch), meter
+        finally:
+            self._gateway.unregister(key)
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+def _gold(told: Told, name: str) -> GoldHost:
+    wanted = controls.wanted(name, told.scenario)
+    return GoldHost(controls.described(name), lambda: controls.GoldMemory(wanted, told.classifier))

@@ -1,0 +1,22 @@
+"""What the planted faults have in common: the reference with another memory, and which measures must see the fault."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from adapters._base import sdk
+from adapters.reference import Reference, ReferenceMemory
+from harness.adapter import Memory, Space
+
+__all__ = ["Planted", "ReferenceMemory"]
+
+
+class Planted(Reference):
+    """One believable bug. must: measures that flag it; may: measures that it may move; no other may move."""
+
+    Memory: ClassVar[type[ReferenceMemory]] = ReferenceMemory
+    must: ClassVar[tuple[str, ...]] = ()
+    may: ClassVar[tuple[str, ...]] = ()
+
+    def open(self, space: Space) -> Memory:
+        return self.Memory(self.path(space), space, sdk("numpy", "coldwarm"))

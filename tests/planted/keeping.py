@@ -1,0 +1,231 @@
+"""Faults of writing down and giving back: lost, cut, doubled, or with a past that is not theirs."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Sequence
+from dataclasses import replace
+
+from harness.adapter import Ack, Hit, Item, Scope, Source
+from tests.planted.base import Planted, ReferenceMemory
+
+
+class ForgetsEveryTenth(Planted):
+    """Acknowledges every write, and drops every tenth."""
+
+    must = ("writes_kept", "self_reachability", "lost_between_handles")
+    may = ("odd_texts_exact", "own_text_first", "lower_authority_first", "own_writes_unseen", "unseen_while_open")
+
+    class Memory(ReferenceMemory):
+        heard = 0
+
+        def add(self, item: Item, vector: bytes) -> Ack:
+            self.heard += 1
+            ack = super().add(item, vector)
+            if self.heard % 10 == 0:
+                self.db.execute("DELETE FROM memories WHERE id = ? AND mark = 0", ack.ids)
+            return ack
+
+
+class AcknowledgesOnly(Planted):
+    """Acknowledges without storing: the transaction is never committed."""
+
+    must = ("writes_kept", "self_reachability", "restored_exactly", "recall")
+    may = (
+        "keeping",
+        "deletion",
+        "isolation",
+        "rollback",
+        "poison",
+        "lost_by_kill",
+        "forget_undone_by_kill",
+        "update_undone_by_kill",
+        "unfindable_after_kill",
+        "sharing",
+        "story",
+    )
+
+    class Memory(ReferenceMemory):
+        def remember(self, items: Sequence[Item]) -> list[Ack]:
+            vectors = self.vectors(items)
+            self.db.execute("BEGIN")
+            acks = [self.add(item, vector) for item, vector in zip(items, vectors, strict=True)]
+            self.db.execute("ROLLBACK")
+            return acks
+
+
+class CutsTexts(Planted):
+    """A column for 40 characters: what is longer is cut."""
+
+    must = ("writes_kept", "odd_texts_exact", "recall")
+    may = (
+        "source_survives_update",
+        "source_survives_supersede",
+        "deletion",
+        "leaks_by_prefix",
+        "leaks_by_space",
+        "rollback",
+        "injections_stored",
+        "lost_by_kill",
+        "forget_undone_by_kill",
+        "sharing",
+        "story",
+    )
+
+    class Memory(ReferenceMemory):
+        def add(self, item: Item, vector: bytes) -> Ack:
+            return super().add(replace(item, text=item.text[:40]), vector)
+
+
+class WritesTwice(Planted):
+    """A retry after a write that had succeeded: every fifth memory is there twice, under an id that nobody was told."""
+
+    must = ("entries_unaccounted", "doubled_between_handles")
+    may = (
+        "bytes_per_memory",
+        "replaced_gone_after_update",
+        "replaced_gone_after_supersede",
+        "left_after_undo",
+        "attacks_acted_on",
+        "attacks_acted_on_minding_source",
+        "lower_authority_first",
+        "deleted_for_writer",
+        "story",
+    )
+
+    class Memory(ReferenceMemory):
+        heard = 0
+
+        def add(self, item: Item, vector: bytes) -> Ack:
+            self.heard += 1
+            ack = super().add(item, vector)
+            if self.heard % 5 == 0:
+                super().add(item, vector)
+            return ack
+
+
+class RefusesLongTexts(Planted):
+    """What does not fit into a packet of 200 bytes is not stored, and nothing is said."""
+
+    must = ("writes_not_acknowledged",)
+
+    class Memory(ReferenceMemory):
+        def add(self, item: Item, vector: bytes) -> Ack:
+            return super().add(item, vector if len(item.text.encode()) <= 200 else b"")
+
+
+class TidiesOnOpening(Planted):
+    """Whoever opens the store first throws away what has no source, for junk."""
+
+    must = ("kept_after_reopening", "lost_by_kill", "handed_over")
+    may = (
+        "forget_undone_by_kill",
+        "update_undone_by_kill",
+        "unfindable_after_kill",
+        "deleted_for_writer",
+        "kept_for_writer",
+        "lost_between_handles",
+        "doubled_between_handles",
+        "unfindable_between_handles",
+    )
+
+    class Memory(ReferenceMemory):
+        def __init__(self, *args: object) -> None:
+            super().__init__(*args)
+            self.db.execute("DELETE FROM memories WHERE source IS NULL AND mark = 0")
+
+
+class ListsOnePage(Planted):
+    """A listing ends after the first page of 20."""
+
+    must = ("writes_kept",)
+    may = ("odd_texts_exact", "good_lost_by_restore", "good_lost_by_undo", "lost_by_kill", "lost_between_handles")
+
+    class Memory(ReferenceMemory):
+        def entries(self, scope: Scope) -> list[Hit]:
+            return super().entries(scope)[:20]
+
+
+class DropsMetadataOnUpdate(Planted):
+    """An update writes the text only: source and confidence are gone."""
+
+    must = ("source_survives_update",)
+
+    class Memory(ReferenceMemory):
+        def update(self, scope: Scope, memory_id: str, item: Item) -> Ack:
+            return super().update(scope, memory_id, replace(item, source=None, confidence=None))
+
+
+class LosesConfidence(Planted):
+    """Every memory comes back as certain as any other."""
+
+    must = ("confidence_survives_writing", "attacks_acted_on_minding_confidence")
+
+    class Memory(ReferenceMemory):
+        def hit(self, row: sqlite3.Row, score: float | None = None) -> Hit:
+            return replace(super().hit(row, score), confidence=1.0)
+
+
+class KeepsSourcesInTheProcess(Planted):
+    """Sources live in a cache beside the store, and end with the process."""
+
+    must = ("source_survives_reopening",)
+    may = ("restored_exactly",)
+
+    class Memory(ReferenceMemory):
+        def __init__(self, *args: object) -> None:
+            self.known: set[str] = set()
+            super().__init__(*args)
+
+        def add(self, item: Item, vector: bytes) -> Ack:
+            ack = super().add(item, vector)
+            self.known.update(ack.ids)
+            return ack
+
+        def hit(self, row: sqlite3.Row, score: float | None = None) -> Hit:
+            hit = super().hit(row, score)
+            return hit if hit.memory_id in self.known else replace(hit, source=None)
+
+
+class ForgesSources(Planted):
+    """A memory without a source gets that of the last one that had any."""
+
+    must = ("source_survives_writing",)
+    may = ("attacks_acted_on_minding_source", "tokens_ingest", "tokens_total", "break_even")
+
+    class Memory(ReferenceMemory):
+        last: Source | None = Source("0" * 40, "README.md", 1)
+
+        def add(self, item: Item, vector: bytes) -> Ack:
+            self.last = item.source or self.last
+            return super().add(replace(item, source=self.last), vector)
+
+
+class ShiftsLines(Planted):
+    """Lines are counted from 0 inside, and nobody adds 1 on the way out."""
+
+    must = (
+        "source_survives_writing",
+        "source_survives_update",
+        "source_survives_supersede",
+        "source_fidelity",
+        "source_verified",
+    )
+    may = ("source_at_head_same", "source_at_head_moved", "source_at_head_renamed", "source_at_head_gone")
+
+    class Memory(ReferenceMemory):
+        def hit(self, row: sqlite3.Row, score: float | None = None) -> Hit:
+            hit = super().hit(row, score)
+            if hit.source is None or hit.source.line is None:
+                return hit
+            return replace(hit, source=replace(hit.source, line=hit.source.line - 1))
+
+
+class ResetsDates(Planted):
+    """The date of a memory is that of the import, not its own."""
+
+    must = ("date_survives_writing", "dates_kept")
+
+    class Memory(ReferenceMemory):
+        def hit(self, row: sqlite3.Row, score: float | None = None) -> Hit:
+            return replace(super().hit(row, score), created="2026-11-22T00:00:00+00:00")

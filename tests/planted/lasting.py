@@ -1,0 +1,183 @@
+"""Faults of lasting: across a kill, a restore, a second process."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from pathlib import Path
+
+from adapters.reference import ADD, connect
+from harness.adapter import Ack, Hit, Item, Scope
+from tests.planted.base import Planted, ReferenceMemory
+
+
+class RestoresAdditionsOnly(Planted):
+    """A restore takes away what was added since, and brings nothing back that was changed or removed."""
+
+    must = ("restored_exactly", "lost_by_restore")
+    may = ("restored_probes",)
+
+    class Memory(ReferenceMemory):
+        def restore(self, mark: str) -> None:
+            with self.writing():
+                self.db.execute(
+                    "DELETE FROM memories WHERE mark = 0 AND id NOT IN (SELECT id FROM memories WHERE mark = ?)", [mark]
+                )
+
+
+class RestoresNothing(Planted):
+    """A restore says that all is well, and does nothing."""
+
+    must = ("restored_exactly", "left_after_restore", "lost_by_restore")
+    may = ("restored_probes", "good_lost_by_restore")
+
+    class Memory(ReferenceMemory):
+        def restore(self, mark: str) -> None:
+            """Nothing."""
+
+
+class ResurrectsOnRestore(Planted):
+    """A mark is a copy that forgetting does not reach: a restore brings the erased back."""
+
+    must = ("restored_exactly", "resurrected_by_restore")
+
+    class Memory(ReferenceMemory):
+        def erase(self, scope: Scope, memory_id: str) -> bool:
+            found = bool(self.visible(scope, memory_id))
+            if found:
+                self.db.execute("DELETE FROM memories WHERE id = ? AND mark = 0", [memory_id])
+            return found
+
+
+class LosesMarks(Planted):
+    """Marks live as long as the process that made them."""
+
+    must = ("restored_exactly", "restored_probes", "left_after_restore")
+
+    class Memory(ReferenceMemory):
+        def __init__(self, *args: object) -> None:
+            super().__init__(*args)
+            self.db.execute("DELETE FROM memories WHERE mark > 0")
+            self.db.execute("DELETE FROM marks")
+
+
+class SavesOnClosing(Planted):
+    """Works on a copy in memory and writes the file on closing: a kill loses all that was acknowledged since."""
+
+    must = ("lost_by_kill", "lost_between_handles")
+    may = (
+        "deletion",
+        "forget_undone_by_kill",
+        "update_undone_by_kill",
+        "unfindable_after_kill",
+        "seen_late",
+        "unseen_while_open",
+        "stale_after_other_deletes",
+        "stale_after_settling",
+        "deleted_from_bytes",
+    )
+
+    class Memory(ReferenceMemory):
+        def __init__(self, *args: object) -> None:
+            super().__init__(*args)
+            self.file, self.db = self.db, connect(Path(":memory:"))
+            self.file.backup(self.db)
+
+        def close(self) -> None:
+            self.db.backup(self.file)
+            self.file.close()
+            super().close()
+
+
+class ChangesOnClosing(Planted):
+    """New memories are written at once; what is changed or forgotten waits until the store is closed."""
+
+    must = ("forget_undone_by_kill", "update_undone_by_kill", "lost_between_handles")
+    may = ("left_after_restore", "seen_late", "unseen_while_open", "stale_after_other_deletes", "stale_after_settling")
+
+    class Memory(SavesOnClosing.Memory):
+        def add(self, item: Item, vector: bytes) -> Ack:
+            ack = super().add(item, vector)
+            for name in ack.ids:
+                self.file.execute(ADD, {"id": name, **self.columns(item, vector)})
+            return ack
+
+
+class LeavesALock(Planted):
+    """A lock file keeps other processes out; it stays behind when its owner is killed."""
+
+    must = ("usable_after_kill", "lost_between_handles")
+    may = ("lost_by_kill", "forget_undone_by_kill", "update_undone_by_kill", "unfindable_after_kill", "sharing")
+
+    class Memory(ReferenceMemory):
+        def __init__(self, *args: object) -> None:
+            super().__init__(*args)
+            self.lock = Path(self.space.root, "lock")
+            self.lock.touch(exist_ok=False)
+
+        def close(self) -> None:
+            self.lock.unlink()
+            super().close()
+
+
+class WritesTheWholeStore(Planted):
+    """What a process saw on opening and wrote itself is all there is: its writes drop those of others since."""
+
+    must = ("lost_between_handles",)
+    may = ("own_writes_unseen", "unseen_while_open", "stale_after_other_deletes", "stale_after_settling")
+
+    class Memory(ReferenceMemory):
+        def __init__(self, *args: object) -> None:
+            super().__init__(*args)
+            self.own = {row["id"] for row in self.db.execute("SELECT id FROM memories")}
+
+        def add(self, item: Item, vector: bytes) -> Ack:
+            ack = super().add(item, vector)
+            self.own.update(ack.ids)
+            for (name,) in self.db.execute("SELECT id FROM memories WHERE mark = 0").fetchall():
+                if name not in self.own:
+                    self.db.execute("DELETE FROM memories WHERE mark = 0 AND id = ?", [name])
+            return ack
+
+
+class ServesStaleHits(Planted):
+    """Answers are cached by question, and only a process's own writes empty its cache."""
+
+    must = ("stale_after_other_deletes",)
+    may = ("stale_after_settling",)
+
+    class Memory(ReferenceMemory):
+        def __init__(self, *args: object) -> None:
+            self.answers: dict[tuple[object, ...], list[Hit]] = {}
+            super().__init__(*args)
+
+        def recall(self, query: str, scope: Scope, k: int, at: str) -> list[Hit]:
+            return self.cached((query, scope, k, at), super().recall)
+
+        def entries(self, scope: Scope) -> list[Hit]:
+            return self.cached((scope,), super().entries)
+
+        def cached(self, asked: tuple[object, ...], ask: Callable[..., list[Hit]]) -> list[Hit]:
+            if asked not in self.answers:
+                self.answers[asked] = ask(*asked)
+            return self.answers[asked]
+
+        def writing(self) -> AbstractContextManager[None]:
+            self.answers.clear()
+            return super().writing()
+
+
+class LosesTheIndexEntry(Planted):
+    """Forgetting a memory takes the one before it out of the index: it is listed, and no question finds it."""
+
+    must = ("unfindable_after_kill", "unfindable_between_handles")
+    may = ("kept_for_writer",)
+
+    class Memory(ReferenceMemory):
+        def erase(self, scope: Scope, memory_id: str) -> bool:
+            for row in self.visible(scope, memory_id):
+                before = "SELECT id FROM memories WHERE mark = 0 AND seq < ? ORDER BY seq DESC LIMIT 1"
+                for (name,) in self.db.execute(before, [row["seq"]]).fetchall():
+                    nowhere = bytes(len(row["vector"]))
+                    self.db.execute("UPDATE memories SET vector = ? WHERE mark = 0 AND id = ?", [nowhere, name])
+            return super().erase(scope, memory_id)
