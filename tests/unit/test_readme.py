@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from harness import paths, process
+from harness import paths, process, registry
 from harness.adapter import Item, Scope, Source, Space
+from harness.conformance import CHECKS, setting
 from harness.models.cache import EmbeddingCache
 from harness.models.gateway import Gateway
 from tests.fakes import FakeEmbedder
@@ -16,23 +17,36 @@ from tests.fakes import FakeEmbedder
 HOME = Scope("storefront", "lanternworks")
 
 
-def test_the_adapter_of_the_readme_works(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture
+def shelf(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    """The adapter in a folder where children find it."""
     code = re.search(r"```python\n(.*?)```", (paths.ROOT / "README.md").read_text("utf-8"), re.DOTALL)
     assert code is not None and len(code[1].splitlines()) <= 60
     (tmp_path / "shelf.py").write_text(code[1], encoding="utf-8")
     monkeypatch.setenv("COLDWARM_ADAPTER_PATH", str(tmp_path))
+    return "shelf:ShelfAdapter"
+
+
+def test_the_adapter_of_the_readme_keeps_the_contract(shelf: str) -> None:
+    with setting(registry.parse(shelf), FakeEmbedder()) as place:
+        outcomes = [place.judge(check) for check in CHECKS]
+    assert [outcome.why for outcome in outcomes if outcome.status == "broken"] == []
+    assert sum(outcome.status == "kept" for outcome in outcomes) >= 30
+
+
+def test_the_adapter_of_the_readme_works(shelf: str, tmp_path: Path) -> None:
     store = tmp_path / "store"
     store.mkdir()
     item = Item("The port is 8412", HOME, "2025-03-01T10:00:00+00:00", "project", Source(session="s1"))
     with Gateway(EmbeddingCache(None, FakeEmbedder())) as gateway:
         gateway.register("readme")
         space = Space(str(store), gateway.url, "readme", FakeEmbedder().dims, 1)
-        memory = process.open_memory("shelf:ShelfAdapter", space, tmp_path / "home")
+        memory = process.open_memory(shelf, space, tmp_path / "home")
         (ack,) = memory.remember([item])
         assert [hit.text for hit in memory.recall("which port", HOME, 5, item.at)] == [item.text]
         assert memory.recall("which port", Scope("other"), 5, item.at) == []
         memory.close()
-        memory = process.open_memory("shelf:ShelfAdapter", space, tmp_path / "home-2")
+        memory = process.open_memory(shelf, space, tmp_path / "home-2")
         assert memory.entries(HOME)[0].source == item.source
         assert memory.forget(HOME, ack.ids) == [True]
         assert memory.entries(HOME) == []
