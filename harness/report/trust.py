@@ -183,7 +183,7 @@ def _figure(cell: TrustCell, name: str, definition: Definition, links: Mapping[t
     if not isinstance(measure, Measured):
         return Figure(words.NOT_MEASURED[measure.status], visible(measure.reason, 120), False, False, link)
     counted = measure.hits is not None and measure.of
-    text = words.count(measure.hits or 0, measure.of or 0) if counted else words.number(measure.value)
+    text = words.count(measure.hits or 0, measure.of or 0) if counted else _amount(measure.value, definition.unit)
     note = words.interval(measure.interval) if measure.interval else ""
     return Figure(text, note, True, sound(definition, measure) is False, link)
 
@@ -211,6 +211,10 @@ def _layer(row: LayerRow, stages: Sequence[LookStage]) -> LayerLine:
         for stage in stages
     )  # fmt: skip
     return LayerLine(visible(row.layer, 80), visible(row.place, 120), row.kind, told)
+
+
+def _amount(value: float, unit: str) -> str:
+    return f"{value * 1000:.2g} ms" if unit == "seconds" else words.number(value)
 
 
 # --- receipts ---------------------------------------------------------------------------------------------------------

@@ -139,7 +139,14 @@ class ListsOnePage(Planted):
     """A listing ends after the first page of 20."""
 
     must = ("writes_kept",)
-    may = ("odd_texts_exact", "good_lost_by_restore", "good_lost_by_undo", "lost_by_kill", "lost_between_handles")
+    may = (
+        "odd_texts_exact",
+        "injections_stored",
+        "good_lost_by_restore",
+        "good_lost_by_undo",
+        "lost_by_kill",
+        "lost_between_handles",
+    )
 
     class Memory(ReferenceMemory):
         def entries(self, scope: Scope) -> list[Hit]:
