@@ -22,6 +22,7 @@ def test_every_fault_is_caught_and_moves_nothing_that_it_must_not(cache: Path) -
     assert len(matrix.rows) == len(faults.planted())
 
 
+@pytest.mark.slow
 def test_a_fault_that_is_none_or_not_the_declared_one_is_a_breach(cache: Path) -> None:
     sound = Fault("Sound", "adapters.reference:Reference", "Nothing is wrong.", ("writes_kept",), ())
     unlike = Fault("Unlike", "tests.planted.isolation:ReadsAnyId", "Reads any id.", ("leaks_by_listing",), ())
