@@ -1,7 +1,8 @@
 # make bench   sets up .venv from the lock, plays the suite, prints the table, says where the report is
-# make test    the tests, without the slow ones;   make test-all   every test;  make selftest  proves the suite
+# make test    the tests, without the slow ones;   make test-all   every test;  make selftest  proves suite and measures
 # make lint    ruff, mypy, import rules;            make speed      the project's own benchmarks
 # make conform checks every adapter against the contract
+# make letta   installs Letta's server and PostgreSQL beside .venv;   make bench-letta  plays the suite against them
 # make lock    resolves the dependencies anew;      make clean      removes everything that can be made again
 
 PYTHON ?= python3
@@ -9,7 +10,10 @@ BIN := .venv/bin
 BENCH ?= --jobs 2
 TESTS ?= -m "not slow"
 
-.PHONY: bench test test-all selftest conform lint speed lock clean
+LETTA := .cache/letta/venv
+LETTA_PYTHON ?= $(BIN)/python
+
+.PHONY: letta bench-letta bench test test-all selftest conform lint speed lock clean
 .DEFAULT_GOAL := bench
 
 .venv/.ready: requirements.lock installer.lock pyproject.toml
@@ -33,8 +37,9 @@ test-all: .venv/.ready
 	@$(BIN)/python -m pytest -q -n 2
 
 selftest: .venv/.ready
-	@echo "proving every scenario of the suite (one to two minutes)"
+	@echo "proving every scenario of the suite, then every measure against planted faults (some six minutes)"
 	@$(BIN)/coldwarm selftest suite
+	@$(BIN)/coldwarm selftest measures
 
 conform: .venv/.ready
 	@echo "checking every adapter against the contract (one to two minutes)"
@@ -42,6 +47,22 @@ conform: .venv/.ready
 
 lint: .venv/.ready
 	@$(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/mypy && $(BIN)/lint-imports
+
+$(LETTA)/.ready: letta.lock | .venv/.ready
+	@$(LETTA_PYTHON) -c 'import sys; sys.exit(not (3, 11) <= sys.version_info < (3, 13))' || { echo "Letta's server and its PostgreSQL need Python 3.11 or 3.12; name one with LETTA_PYTHON=..."; exit 2; }
+	@echo "installing the server of Letta 0.16.8, and PostgreSQL 16.2 with pgvector, into $(LETTA)"
+	@echo "(250 packages, 240 MB to download, 830 MB on disk; half a minute near an index)"
+	@$(BIN)/uv venv --quiet --clear --python $(LETTA_PYTHON) $(LETTA)
+	@$(BIN)/uv pip sync --quiet --python $(LETTA)/bin/python --require-hashes letta.lock
+	@touch $@
+
+letta: $(LETTA)/.ready
+	@echo "the server is installed; make bench-letta plays the suite against it"
+
+# A running server needs no installation.
+bench-letta: .venv/.ready $(if $(LETTA_BASE_URL),,$(LETTA)/.ready)
+	@echo "playing the suite against a real Letta server (it takes half a minute to start; BENCH='-s stale-deploy-rule' for less)"
+	@$(BIN)/coldwarm run -b none -b letta -b letta_blocks $(BENCH)
 
 speed: .venv/.ready
 	@$(BIN)/python -m benchmarks

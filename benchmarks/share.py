@@ -47,6 +47,9 @@ class Quiet:
         self.others.seconds = 0.0
         self.took[trial.id] = -time.perf_counter()
 
+    def noted(self, line: str) -> None:
+        """No server is started here."""
+
     def finished(self, log: Log) -> None:
         self.took[log.trial.id] += time.perf_counter()
         self.logs[log.trial.id] = log

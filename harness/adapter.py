@@ -13,7 +13,6 @@ import json
 from abc import ABC, abstractmethod
 from array import array
 from collections.abc import Mapping, Sequence
-from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal, Protocol, get_args, runtime_checkable
 from urllib.parse import urlsplit
@@ -131,6 +130,44 @@ class Layer:
 
 
 @dataclass(frozen=True)
+class Program:
+    """One process of a backend's server, ready when its port answers.
+
+    In `argv`, `setup` and `env`, `{root}` stands for the server's folder, `{store}` for the folder of the memories in
+    use, and `{NAME}` for the port of the program of that name. setup: commands that run once, each to its end, before
+    the first start; health: a path that answers 200 over HTTP (else a connection is enough); data: the folder of its
+    memories below `{store}`, of which every trial gets a fresh copy; stop: the signal that ends it in good order;
+    unprivileged: it refuses to run as root.
+    """
+
+    name: str
+    argv: tuple[str, ...]
+    setup: tuple[tuple[str, ...], ...] = ()
+    env: Mapping[str, str] = field(default_factory=dict)
+    health: str | None = None
+    data: str | None = None
+    stop: Literal["SIGTERM", "SIGINT"] = "SIGTERM"
+    unprivileged: bool = False
+    __pydantic_config__: ClassVar[Mapping[str, Any]] = CLOSED
+
+
+@dataclass(frozen=True)
+class Server:
+    """What a backend needs running, in the order of starting; the harness starts and ends it.
+
+    url: that of the whole, with the port as above; variable: the environment variable that names one that runs already;
+    key: what it sends to the gateway; install: the command that installs it.
+    """
+
+    programs: tuple[Program, ...]
+    url: str
+    variable: str
+    key: str
+    install: str
+    __pydantic_config__: ClassVar[Mapping[str, Any]] = CLOSED
+
+
+@dataclass(frozen=True)
 class Support:
     """How far a capability goes. `note` says how it is emulated, or why it is not there."""
 
@@ -200,7 +237,8 @@ class Adapter(Protocol):
     def compact(self, space: Space) -> None:
         """The vendor's documented compaction; works with no Memory open."""
 
-    def serve(self, root: str, gateway: str) -> AbstractContextManager[str] | None: ...
+    def serve(self, gateway: str) -> Server | None:
+        """The server that `open` expects at `space.service`, its models behind `gateway`; None if there is none."""
 
 
 class BaseMemory(ABC):
@@ -279,7 +317,7 @@ class BaseAdapter(ABC):
     def compact(self, space: Space) -> None:
         raise Unsupported("compact")
 
-    def serve(self, root: str, gateway: str) -> AbstractContextManager[str] | None:
+    def serve(self, gateway: str) -> Server | None:
         return None
 
 

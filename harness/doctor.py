@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
 
-from harness import paths, process, registry
+from harness import paths, process, registry, services
 from harness.adapter import Space
 from harness.models.cache import EmbeddingCache
 from harness.models.embedder import Embedder, EmbedderError
@@ -86,7 +86,12 @@ def _adapters(embedder: Embedder) -> Iterator[Finding]:
     with tempfile.TemporaryDirectory() as name, Gateway(EmbeddingCache(None, embedder)) as gateway:
         for entry in registry.known().values():
             if entry.reference is not None:
-                yield _opened(entry.name, entry.reference, Path(name) / entry.name, gateway)
+                folder = Path(name) / entry.name
+                server = process.serve(entry.reference, gateway.url, folder / "serve")
+                if server is None:
+                    yield _opened(entry.name, entry.reference, folder, gateway)
+                else:  # asked for by name only, so that its absence breaks nothing
+                    yield Finding(f"adapter {entry.name}", True, services.missing(server) or "its server is installed")
 
 
 def _opened(name: str, reference: str, folder: Path, gateway: Gateway) -> Finding:

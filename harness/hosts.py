@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from harness import process
 from harness.adapter import Layer, Space
 from harness.controls import GoldMemory
-from harness.events import Backend
+from harness.events import Backend, Fault
 from harness.launch import Launcher, spawn
-from harness.process import Deadlines, RemoteMemory
+from harness.process import Deadlines, MemoryFault, RemoteMemory
+from harness.services import Service, ServiceError
 
 
 @dataclass
@@ -24,11 +25,24 @@ class ChildHost:
     space: Space
     deadlines: Deadlines
     launch: Launcher = spawn
+    service: Service | None = None
+    """The server in which its memories live; it gives this store a place of its own before the first open."""
     opened: int = field(default=0, init=False)
 
     def open(self) -> RemoteMemory:
         self.root.mkdir(parents=True, exist_ok=True)
+        if self.service is not None:
+            self._serve(self.service)
         return process.open_memory(self.adapter, self.space, self._home(), self.deadlines, self.launch)
+
+    def _serve(self, service: Service) -> None:
+        """A server that cannot be had, or has died, is a fault of the backend like any other."""
+        try:
+            if self.space.service is None:
+                self.space = replace(self.space, service=service.fresh(self.root))
+            service.check()
+        except ServiceError as error:
+            raise MemoryFault(Fault(kind="crashed", op="serve", message=str(error)), alive=False) from None
 
     def layers(self) -> list[Layer]:
         return process.storage(self.adapter, self.space, self._home(), self.deadlines, self.launch)

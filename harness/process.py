@@ -22,7 +22,7 @@ from typing import Any, Generic, Self, TypeVar
 
 from pydantic import ConfigDict, TypeAdapter, ValidationError, field_validator
 
-from harness.adapter import CAPABILITIES, Ack, Hit, Item, Layer, Scope, Space, Usage, to_wire
+from harness.adapter import CAPABILITIES, Ack, Hit, Item, Layer, Scope, Server, Space, Usage, to_wire
 from harness.events import Declared, Fault, FaultKind
 from harness.launch import Launcher, spawn
 from harness.model import SECRET, Model
@@ -76,6 +76,7 @@ class Description(Model):
 
 DESCRIPTION: TypeAdapter[Reply[Description]] = TypeAdapter(Reply[Description])
 LAYERS: TypeAdapter[Reply[list[Layer]]] = TypeAdapter(Reply[list[Layer]])
+SERVER: TypeAdapter[Reply[Server]] = TypeAdapter(Reply[Server])
 NOTHING: TypeAdapter[Reply[None]] = TypeAdapter(Reply[None])
 ACK: TypeAdapter[Reply[Ack]] = TypeAdapter(Reply[Ack])
 ACKS: TypeAdapter[Reply[list[Ack]]] = TypeAdapter(Reply[list[Ack]])
@@ -375,6 +376,14 @@ def compact(
     """The vendor's documented compaction of a store that nobody has open."""
     with Child(adapter, home, deadlines, launch) as child:
         child.call(NOTHING, "compact", _wired(space), seconds=deadlines.open)
+
+
+def serve(
+    adapter: str, gateway: str, home: Path, deadlines: Deadlines = Deadlines(), launch: Launcher = spawn
+) -> Server | None:
+    """The server that the adapter's memories live in, as it describes it; None if it needs none."""
+    with Child(adapter, home, deadlines, launch) as child:
+        return child.call(SERVER, "serve", gateway, seconds=deadlines.call)
 
 
 def _wired(space: Space) -> dict[str, Any]:

@@ -49,6 +49,9 @@ class Lines:
         text = drilled(log) if isinstance(log, Transcript) else line(log)
         self._console.print(f"{time.monotonic() - self._start:6.1f} s  {text}", highlight=False, markup=False)
 
+    def noted(self, line: str) -> None:
+        self._console.print(f"{time.monotonic() - self._start:6.1f} s  {visible(line)}", highlight=False, markup=False)
+
     def ended(self) -> None:
         self._bar.stop()
 

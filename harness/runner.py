@@ -10,7 +10,7 @@ import tempfile
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from functools import partial
 from importlib import metadata
@@ -39,6 +39,7 @@ from harness.readers.explore import Explorer
 from harness.repo import Repo
 from harness.results import Suite, Unplayed
 from harness.scenario import Scenario
+from harness.services import Service, Services
 from harness.transcript import Ended, Transcript
 from harness.workshop import Workshop
 
@@ -47,11 +48,12 @@ DEADLINES = Deadlines()
 
 
 class Listener(Protocol):
-    """Hears how a run goes on. Called from one thread."""
+    """Hears how a run goes on. Called from one thread, `noted` (a server starts) from any."""
 
     def planned(self, trials: int, reused: int) -> None: ...
     def started(self, trial: Trial | DrillTrial) -> None: ...
     def finished(self, log: Log | Transcript) -> None: ...
+    def noted(self, line: str) -> None: ...
 
 
 @dataclass(frozen=True)
@@ -123,6 +125,7 @@ class Ways(NamedTuple):
 
     gateway: Gateway
     nursery: Nursery
+    services: Services
     workshop: Workshop
     stop: threading.Event
 
@@ -176,8 +179,12 @@ class Run:
         self.listener.planned(len(parts) + len(drilled), len(parts) + len(drilled) - len(tasks))
         cache = EmbeddingCache(self.cache / "embeddings.sqlite", embedder)
         try:
-            with Gateway(cache) as gateway, Nursery(self.folder.work / "nursery") as nursery:
-                self._all(tasks, Ways(gateway, nursery, Workshop(), threading.Event()))
+            with (
+                Gateway(cache) as gateway,
+                Nursery(self.folder.work / "nursery") as nursery,
+                Services(self.folder.work / "services", gateway.url, self.listener.noted) as services,
+            ):
+                self._all(tasks, Ways(gateway, nursery, services, Workshop(), threading.Event()))
         finally:
             cache.close()
             if not self.keep:
@@ -283,8 +290,8 @@ class Run:
         )
         if player is not None and player.entry.reference is not None:
             ways.gateway.warm(list(engine.texts(part)))  # before any clock of the trial starts
-        with self._place(part.trial.id) as (path, space), self._metered(part.trial.id, ways) as meter:
-            host = self._home(part, player, ways, space)
+        with self._place(part.trial.id) as (path, space), self._served(player, part.trial.id, ways) as (service, meter):
+            host = self._home(part, player, ways, space, service)
             with Writer(path) as log:
                 for event in engine.play(part, host, tools, meter):
                     log.append(event)
@@ -297,8 +304,8 @@ class Run:
         player = self.cast.players[trial.backend]
         said = [text for each in written.pieces for text in (each.item.text, each.query, each.canary) if text]
         ways.gateway.warm(said)  # before any clock of the drill starts
-        with self._place(trial.id, DRILLS) as (path, space), self._metered(trial.id, ways):
-            site = self._site(player, trial.id, trial.seed, ways, space)
+        with self._place(trial.id, DRILLS) as (path, space), self._served(player, trial.id, ways) as (service, _):
+            site = self._site(player, trial.id, trial.seed, ways, space, service)
             with Writer(path) as log:
 
                 def emit(event: Event) -> None:
@@ -322,26 +329,36 @@ class Run:
                 shutil.rmtree(space, ignore_errors=True)
 
     @contextmanager
-    def _metered(self, trial: str, ways: Ways) -> Iterator[Meter]:
-        try:
-            yield ways.gateway.register(trial)
-        finally:
-            ways.gateway.unregister(trial)
+    def _served(self, player: Player | None, trial: str, ways: Ways) -> Iterator[tuple[Service | None, Meter]]:
+        """The backend's server, if it has one, lent to this trial alone, and a meter for what both embed."""
+        reference = player.entry.reference if player else None
+        with ways.services.lent(reference) if reference else nullcontext() as service:
+            keys = (trial, service.key) if service else (trial,)
+            try:
+                yield service, ways.gateway.register(*keys)
+            finally:
+                ways.gateway.unregister(*keys)
 
-    def _home(self, part: Part, player: Player | None, ways: Ways, folder: Path) -> Host | None:
+    def _home(
+        self, part: Part, player: Player | None, ways: Ways, folder: Path, service: Service | None
+    ) -> Host | None:
         if player is None:
             return None
         if player.entry.reference is None:
             classifier = Classifier(part.scenario, part.canaries)
             gold = controls.wanted(player.entry.name, part.scenario)
             return GoldHost(player.backend, lambda: controls.GoldMemory(gold, classifier))
-        return self._site(player, part.trial.id, part.trial.seed, ways, folder)
+        return self._site(player, part.trial.id, part.trial.seed, ways, folder, service)
 
-    def _site(self, player: Player, key: str, seed: int, ways: Ways, folder: Path) -> ChildHost:
+    def _site(
+        self, player: Player, key: str, seed: int, ways: Ways, folder: Path, service: Service | None
+    ) -> ChildHost:
         assert player.entry.reference is not None
         root = folder / "store"
         space = Space(str(root), ways.gateway.url, key, Embedder.dims, seed, dict(player.spec.settings))
-        return ChildHost(player.entry.reference, player.backend, root, space, self.deadlines, ways.nursery.launch)
+        return ChildHost(
+            player.entry.reference, player.backend, root, space, self.deadlines, ways.nursery.launch, service
+        )
 
 
 def _host() -> dict[str, str]:

@@ -76,6 +76,8 @@ class Worker:
             return self._adapter.storage(Space(**args[0]))
         if op == "compact":
             return self._adapter.compact(Space(**args[0]))
+        if op == "serve":
+            return self._adapter.serve(*args)
         raise RuntimeError(f"unknown operation {op!r}")
 
     def _source(self) -> str:

@@ -102,11 +102,12 @@ class Gateway:
         """Model asked for -> name under which it answered -> calls. Two names for one: the upstream changed it."""
         return self._ledger.names()
 
-    def register(self, key: str) -> Meter:
-        """Accept `key` and count what it asks for. Raises ValueError for an empty or known key."""
-        if not key or key in self._meters:
+    def register(self, *keys: str) -> Meter:
+        """Accept these keys and count together what they ask for. Raises ValueError for an empty or known key."""
+        if not all(keys) or any(key in self._meters for key in keys):
             raise ValueError("a gateway key must be new and not empty")
-        meter = self._meters[key] = Meter()
+        meter = Meter()
+        self._meters.update(dict.fromkeys(keys, meter))
         return meter
 
     def warm(self, texts: Sequence[str]) -> None:
@@ -117,6 +118,7 @@ class Gateway:
         """The embeddings of these texts as little-endian float32 bytes: what to look for on disk. Nobody is charged."""
         return [each.vector for each in self._cache.get(texts)]
 
-    def unregister(self, key: str) -> None:
-        """Refuse `key` from now on; its meter stays readable."""
-        self._meters.pop(key, None)
+    def unregister(self, *keys: str) -> None:
+        """Refuse these keys from now on; their meter stays readable."""
+        for key in keys:
+            self._meters.pop(key, None)

@@ -18,6 +18,8 @@ def test_all_that_the_project_registers_is_known() -> None:
     assert {name for name, entry in known.items() if not entry.control} >= {
         "bm25",
         "chroma",
+        "letta",
+        "letta_blocks",
         "mem0",
         "mem0_plain",
         "notes",

@@ -1,0 +1,317 @@
+"""Real processes: a server of two programs, one of which keeps a folder, started, copied, killed, and gone."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+import time
+import urllib.request
+from collections.abc import Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from harness import paths, process
+from harness.adapter import Program, Server
+from harness.services import Service, ServiceError, Services
+
+LONG = 30.0
+"""Seconds that a process may take to come or go on a busy machine before a test gives up."""
+
+STORE = """
+    import http.server, os, pathlib, subprocess, sys
+    port, folder, pids = int(sys.argv[1]), pathlib.Path(sys.argv[2]), pathlib.Path(sys.argv[3])
+    helper = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"])
+    with pids.open("a") as file:
+        print(os.getpid(), helper.pid, file=file)
+    print("serving", folder, os.environ.get("MODE"), flush=True)
+    class Answers(http.server.BaseHTTPRequestHandler):
+        def do_GET(self):
+            if self.path == "/die":
+                print("the disk is full", flush=True)
+                os._exit(7)
+            if self.path.startswith("/write/"):
+                (folder / "value").write_text(self.path[7:])
+            good = self.path != "/health" or os.environ.get("MODE") != "ill"
+            self.send_response(200 if good else 503)
+            self.end_headers()
+            self.wfile.write((folder / "value").read_bytes())
+        def log_message(self, *words):
+            pass
+    http.server.HTTPServer(("127.0.0.1", port), Answers).serve_forever()
+"""
+SETUP = """
+    import pathlib, sys
+    folder = pathlib.Path(sys.argv[1])
+    folder.mkdir()
+    (folder / "value").write_text("pristine")
+"""
+
+
+def python(code: str, *words: str) -> tuple[str, ...]:
+    return (sys.executable, "-c", textwrap.dedent(code), *words)
+
+
+@pytest.fixture(autouse=True)
+def unnamed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("STORE_URL", raising=False)
+
+
+@pytest.fixture
+def pids(tmp_path: Path) -> Iterator[Path]:
+    """Where the programs write their ids; whatever a failed test leaves running is ended."""
+    file = tmp_path / "pids"
+    yield file
+    for pid in running(file):
+        os.kill(pid, signal.SIGKILL)
+
+
+def server(pids: Path, code: str = STORE, setup: str = SETUP, env: Mapping[str, str] | None = None) -> Server:
+    store = Program(
+        name="daemon",
+        setup=(python(setup, "{store}/data"),),
+        argv=python(code, "{daemon}", "{store}/data", str(pids)),
+        env=env or {},
+        health="/health",
+        data="data",
+    )
+    return Server((store,), "http://127.0.0.1:{daemon}", "STORE_URL", "key", "make store")
+
+
+def ask(service: Service, path: str) -> str:
+    with urllib.request.urlopen(service.url + path, timeout=LONG) as answer:
+        return str(answer.read().decode())
+
+
+def started(file: Path) -> list[int]:
+    return [int(pid) for pid in file.read_text().split()] if file.exists() else []
+
+
+def running(file: Path) -> list[int]:
+    """Those of the started processes that are neither gone nor zombies."""
+    return [pid for pid in started(file) if _state(pid) not in ("", "Z", "X")]
+
+
+def _state(pid: int) -> str:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+    except OSError:
+        return ""
+
+
+def gone(file: Path, *pids: int) -> bool:
+    """Whether they end, given time; without `pids`, all that were started."""
+    deadline = time.monotonic() + LONG
+    while set(running(file)) & set(pids or started(file)):
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(0.05)
+    return True
+
+
+def test_a_server_answers_inside_the_block_and_is_gone_after_it(pids: Path, tmp_path: Path) -> None:
+    said: list[str] = []
+    with Service(server(pids), tmp_path / "server", said.append) as service:
+        assert ask(service, "/value") == "pristine"
+        service.check()
+        assert len(running(pids)) == 2
+    assert not running(pids)
+    assert said[0] == "daemon: preparing" and said[-1].startswith("daemon: ready after")
+    assert "serving" in (tmp_path / "server" / "start-1" / "daemon.log").read_text()
+
+
+def test_every_trial_gets_a_store_of_its_own_below_its_folder(pids: Path, tmp_path: Path) -> None:
+    with Service(server(pids), tmp_path / "server") as service:
+        service.fresh(tmp_path / "one")
+        url = service.url
+        assert ask(service, "/write/first") == "first"
+        service.fresh(tmp_path / "two")
+        assert service.url == url and ask(service, "/value") == "pristine"
+        assert (tmp_path / "one" / "data" / "value").read_text() == "first"
+        assert ask(service, "/write/second") == "second"
+    assert (tmp_path / "two" / "data" / "value").read_text() == "second"
+
+
+def test_a_server_that_died_is_noticed_and_started_again_for_the_next_trial(pids: Path, tmp_path: Path) -> None:
+    said: list[str] = []
+    with Service(server(pids), tmp_path / "server", said.append) as service:
+        service.fresh(tmp_path / "one")
+        with pytest.raises(OSError):
+            ask(service, "/die")
+        assert gone(pids, started(pids)[-2])
+        with pytest.raises(ServiceError, match="daemon ended with 7; it last printed: the disk is full; its output is"):
+            service.check()
+        service.fresh(tmp_path / "two")
+        assert ask(service, "/value") == "pristine"
+        service.check()
+    assert any("starting it again" in line for line in said)
+    assert not running(pids)
+
+
+def test_a_program_that_ends_at_once_is_tried_once_more_and_not_for_every_trial(pids: Path, tmp_path: Path) -> None:
+    code = "import sys; open(sys.argv[3], 'a').write('0 '); sys.exit('the port is taken')"
+    service = Service(server(pids, code), tmp_path / "server")
+    for _ in range(3):
+        with pytest.raises(ServiceError, match="daemon ended with 1; it last printed: the port is taken"):
+            service.fresh(tmp_path / "trial")
+    assert started(pids) == [0, 0]
+
+
+def test_a_server_that_never_gets_healthy_is_given_up_and_ended(pids: Path, tmp_path: Path) -> None:
+    ill = server(pids, env={"MODE": "ill"})
+    with pytest.raises(ServiceError, match="daemon was not ready within 2 s; it last printed: serving"):
+        Service(ill, tmp_path / "server", seconds=2).__enter__()
+    assert started(pids) and not running(pids)
+
+
+def test_a_setup_that_fails_is_told_with_its_last_words(pids: Path, tmp_path: Path) -> None:
+    with pytest.raises(ServiceError, match="daemon-setup-1 ended with 1; it last printed: no room"):
+        Service(server(pids, setup="import sys; sys.exit('no room')"), tmp_path / "server").__enter__()
+    assert not started(pids)
+
+
+def test_what_is_not_installed_says_how_to_install_it(tmp_path: Path) -> None:
+    missing = Server(
+        (Program("daemon", (str(tmp_path / "no-such-program"),)),), "http://x", "STORE_URL", "key", "make store"
+    )
+    with pytest.raises(
+        ServiceError, match="daemon is not installed: make store installs it, or STORE_URL names a running server"
+    ):
+        Service(missing, tmp_path / "server").__enter__()
+
+
+def test_a_named_server_is_used_and_left_running(pids: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with Service(server(pids), tmp_path / "server") as own:
+        monkeypatch.setenv("STORE_URL", own.url + "/")
+        with Service(server(pids), tmp_path / "unused") as named:
+            assert named.fresh(tmp_path / "one") == named.url == own.url
+            named.check()
+        assert ask(own, "/value") == "pristine"
+        assert len(running(pids)) == 2 and not (tmp_path / "one").exists()
+
+
+def test_a_named_server_that_does_not_answer_is_one_clear_line(
+    pids: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("STORE_URL", "http://127.0.0.1:9")
+    with pytest.raises(ServiceError, match="STORE_URL names http://127\\.0\\.0\\.1:9, where no healthy server answers"):
+        Service(server(pids), tmp_path / "server").__enter__()
+
+
+ADAPTER = """
+    from adapters.none import Nothing
+    from harness.adapter import Program, Server
+    class Served(Nothing):
+        def serve(self, gateway):
+            programs = tuple(Program(**each) for each in {programs!r})
+            return Server(programs, {url!r}, "STORE_URL", gateway, "make store")
+"""
+
+
+def test_a_run_has_one_server_an_adapter_and_lends_it_to_one_trial_at_a_time(
+    pids: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told = server(pids)
+    code = textwrap.dedent(ADAPTER).format(programs=[vars(each) for each in told.programs], url=told.url)
+    (tmp_path / "served.py").write_text(code)
+    monkeypatch.setenv("COLDWARM_ADAPTER_PATH", str(tmp_path))
+    at_once: list[int] = []
+    now = 0
+
+    def trial(number: int) -> str:
+        nonlocal now
+        with services.lent("served:Served") as service:
+            assert service is not None and service.key == "http://gateway/v1"
+            now += 1
+            at_once.append(now)
+            url = service.fresh(tmp_path / f"trial-{number}")
+            answer = ask(service, f"/write/{number}")
+            now -= 1
+        assert answer == str(number)
+        return url
+
+    with Services(tmp_path / "servers", "http://gateway/v1") as services:
+        with services.lent("adapters.none:Nothing") as service:
+            assert service is None
+        assert not started(pids)
+        with ThreadPoolExecutor(3) as pool:
+            urls = list(pool.map(trial, range(3)))
+    assert at_once == [1, 1, 1] and len(set(urls)) == 1
+    assert {(tmp_path / f"trial-{at}" / "data" / "value").read_text() for at in range(3)} == {"0", "1", "2"}
+    assert not running(pids)
+
+
+OWNER = """
+    import json, sys, time
+    from pathlib import Path
+    from harness.adapter import Program, Server
+    from harness.services import Service
+    words = json.loads(sys.argv[1])
+    programs = tuple(Program(**each) for each in words["programs"])
+    with Service(Server(programs, words["url"], "STORE_URL", "key", "make store"), Path(sys.argv[2])) as service:
+        print(service._keeper.pid, flush=True)
+        time.sleep(600)
+"""
+
+
+@pytest.fixture
+def owner(pids: Path, tmp_path: Path) -> Iterator[tuple[subprocess.Popen[str], int]]:
+    """A process that has a server, and the id of its keeper."""
+    wanted: dict[str, Any] = {"programs": [vars(each) for each in server(pids).programs], "url": server(pids).url}
+    words = [sys.executable, "-c", textwrap.dedent(OWNER), json.dumps(wanted), str(tmp_path / "server")]
+    env = {**os.environ, "PYTHONPATH": str(paths.ROOT)}
+    with subprocess.Popen(words, stdout=subprocess.PIPE, text=True, env=env, cwd=tmp_path) as running_:
+        assert running_.stdout is not None
+        keeper = int(running_.stdout.readline())
+        yield running_, keeper
+        running_.kill()
+
+
+def test_nothing_outlives_a_parent_that_is_killed(owner: tuple[subprocess.Popen[str], int], pids: Path) -> None:
+    parent, keeper = owner
+    assert len(running(pids)) == 2
+    parent.kill()
+    assert gone(pids)
+    deadline = time.monotonic() + LONG
+    while _state(keeper) not in ("", "Z") and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert _state(keeper) in ("", "Z")
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux ends a process with its parent")
+def test_programs_end_with_a_keeper_that_is_killed(owner: tuple[subprocess.Popen[str], int], pids: Path) -> None:
+    _, keeper = owner
+    program = started(pids)[0]
+    os.kill(keeper, signal.SIGKILL)
+    assert gone(pids, program)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give rights away")
+def test_an_unprivileged_program_is_not_root_and_still_reaches_a_store_in_roots_own_folder(
+    pids: Path, tmp_path: Path
+) -> None:
+    tmp_path.chmod(0o700)
+    told = server(pids).programs[0]
+    code = textwrap.dedent(STORE).replace('print("serving"', 'print("user", os.geteuid()); print("serving"')
+    plain = replace(told, argv=(sys.executable, "-c", code, *told.argv[3:]), unprivileged=True)
+    with Service(replace(server(pids), programs=(plain,)), tmp_path / "server") as service:
+        service.fresh(tmp_path / "one")
+        assert ask(service, "/write/mine") == "mine"
+    log = (tmp_path / "server" / "start-1" / "daemon.log").read_text()
+    assert "user 65534" in log and "user 0" not in log
+
+
+def test_an_adapter_describes_its_server_across_the_process_border(tmp_path: Path) -> None:
+    told = process.serve("adapters.letta:Letta", "http://127.0.0.1:9/v1", tmp_path / "letta")
+    assert told is not None
+    assert [program.name for program in told.programs] == ["postgres", "letta"]
+    assert told.programs[0].unprivileged and told.programs[0].data == "postgres"
+    assert told.programs[1].env["OPENAI_BASE_URL"] == "http://127.0.0.1:9/v1"
+    assert process.serve("adapters.bm25:Bm25", "http://127.0.0.1:9/v1", tmp_path / "bm25") is None
