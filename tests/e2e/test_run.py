@@ -212,3 +212,13 @@ def test_a_blob_that_is_missing_or_flipped_is_one_line_and_bad_input(cli: Cli, c
     done = cli("score", copy)
     assert done.returncode == 2 and "Traceback" not in done.stderr
     assert all(line.startswith("coldwarm: ") for line in done.stderr.splitlines())
+
+
+def test_a_server_that_cannot_be_had_fails_its_trials_with_one_line(cli: Cli, tmp_path: Path) -> None:
+    nowhere = {"LETTA_BASE_URL": "http://127.0.0.1:9"}
+    done = cli("run", "-b", "letta", "-b", "bm25", *SMALL, "--out", tmp_path, env=nowhere)
+    assert done.returncode == 3 and "Traceback" not in done.stderr
+    logs, _ = Folder(only(tmp_path)).logs()
+    ends = {log.trial.backend: log.closed for log in logs.values() if log.closed}
+    assert ends["bm25"].status == "complete" and ends["letta"].status == "failed"
+    assert ends["letta"].fault is not None and "no healthy server answers" in ends["letta"].fault.message

@@ -212,6 +212,8 @@ ADAPTER = """
         def serve(self, gateway):
             programs = tuple(Program(**each) for each in {programs!r})
             return Server(programs, {url!r}, "STORE_URL", gateway, "make store")
+    class Same(Served):
+        pass
 """
 
 
@@ -240,6 +242,10 @@ def test_a_run_has_one_server_an_adapter_and_lends_it_to_one_trial_at_a_time(
     with Services(tmp_path / "servers", "http://gateway/v1") as services:
         with services.lent("adapters.none:Nothing") as service:
             assert service is None
+        with services.lent("served:Served") as one:
+            pass
+        with services.lent("served:Same") as same:
+            assert same is one is not None
         assert not started(pids)
         with ThreadPoolExecutor(3) as pool:
             urls = list(pool.map(trial, range(3)))
