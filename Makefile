@@ -26,7 +26,7 @@ LETTA_PYTHON ?= $(BIN)/python
 	@touch $@
 
 bench: .venv/.ready
-	@echo "playing the suite (some five minutes on 2 cores; half a minute: make bench BENCH='-s stale-deploy-rule -j 2')"
+	@echo "playing the suite and the drills (some seven minutes on 2 cores; half a minute: make bench BENCH='-s stale-deploy-rule -d none -j 2')"
 	@$(BIN)/coldwarm run $(BENCH)
 
 test: .venv/.ready

@@ -87,11 +87,7 @@ def _adapters(embedder: Embedder) -> Iterator[Finding]:
         for entry in registry.known().values():
             if entry.reference is not None:
                 folder = Path(name) / entry.name
-                server = process.serve(entry.reference, gateway.url, folder / "serve")
-                if server is None:
-                    yield _opened(entry.name, entry.reference, folder, gateway)
-                else:  # asked for by name only, so that its absence breaks nothing
-                    yield Finding(f"adapter {entry.name}", True, services.missing(server) or "its server is installed")
+                yield _opened(entry.name, entry.reference, folder, gateway)
 
 
 def _opened(name: str, reference: str, folder: Path, gateway: Gateway) -> Finding:
@@ -100,6 +96,9 @@ def _opened(name: str, reference: str, folder: Path, gateway: Gateway) -> Findin
     root.mkdir(parents=True)
     gateway.register(name)
     try:
+        server = process.describe(reference, folder / "describe").server
+        if server is not None:  # asked for by name only, so that its absence breaks nothing
+            return Finding(f"adapter {name}", True, services.missing(server) or "its server is installed")
         memory = process.open_memory(
             reference, Space(str(root), gateway.url, name, Embedder.dims, 1), folder / "home", Deadlines()
         )

@@ -57,12 +57,13 @@ class Reply(Model, Generic[T]):
 
 
 class Description(Model):
-    """What an adapter says of itself; `source` is the digest of its code."""
+    """What an adapter says of itself; `source` is the digest of its code, `server` what it needs running."""
 
     name: str
     version: str
     support: Mapping[str, Declared]
     settings: tuple[str, ...] = ()
+    server: Server | None = None
     source: str
 
     @field_validator("support")

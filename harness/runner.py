@@ -17,7 +17,7 @@ from importlib import metadata
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
-from harness import controls, drills, engine, plan, process, registry, transcript
+from harness import controls, drills, engine, plan, process, registry, services, transcript
 from harness.adapter import Space
 from harness.blobs import Blobs
 from harness.classify import Classifier
@@ -95,6 +95,9 @@ def cast(selection: Selection, allowed: Iterable[str] = (), deadlines: Deadlines
                 unplayed.append(Unplayed(backend=spec.label, reason=str(error), allowed=spec.label in allowed))
                 continue
             registry.check_settings(spec, said.settings)
+            if said.server is not None and (reason := services.missing(said.server)):
+                unplayed.append(Unplayed(backend=spec.label, reason=reason, allowed=spec.label in allowed))
+                continue
             backend = Backend(
                 name=said.name, version=said.version, support=said.support, settings=spec.shown, control=entry.control
             )
@@ -182,9 +185,9 @@ class Run:
             with (
                 Gateway(cache) as gateway,
                 Nursery(self.folder.work / "nursery") as nursery,
-                Services(self.folder.work / "services", gateway.url, self.listener.noted) as services,
+                Services(self.folder.work / "services", gateway.url, self.listener.noted) as servers,
             ):
-                self._all(tasks, Ways(gateway, nursery, services, Workshop(), threading.Event()))
+                self._all(tasks, Ways(gateway, nursery, servers, Workshop(), threading.Event()))
         finally:
             cache.close()
             if not self.keep:

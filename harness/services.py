@@ -62,9 +62,9 @@ def missing(server: Server) -> str | None:
 
 
 class Services:
-    """The servers of a run by adapter, each started for the first trial that needs it and ended with the block.
+    """The servers of a run, each started for the first trial that needs it and ended with the block.
 
-    `gateway`: where their models are. Safe for several threads.
+    Adapters that describe the same server share it. `gateway`: where their models are. Safe for several threads.
     """
 
     def __init__(self, folder: Path, gateway: str, progress: Progress = lambda _: None) -> None:
@@ -89,7 +89,10 @@ class Services:
     def _asked(self, adapter: str) -> tuple[Service, threading.Lock] | None:
         place = self._folder / str(len(self._known))
         server = process.serve(adapter, self._gateway, place / "describe")
-        return (Service(server, place, self._progress), threading.Lock()) if server else None
+        if server is None:
+            return None
+        same = (known for known in self._known.values() if known and known[0].server == server)
+        return next(same, None) or (Service(server, place, self._progress), threading.Lock())
 
     def __enter__(self) -> Self:
         return self
@@ -112,7 +115,7 @@ class Service:
     def __init__(
         self, server: Server, root: Path, progress: Progress = lambda _: None, seconds: float = READY_SECONDS
     ) -> None:
-        self._server, self._top, self._progress, self._seconds = server, root, progress, seconds
+        self.server, self._top, self._progress, self._seconds = server, root, progress, seconds
         self._attempts = 0
         self._keeper: subprocess.Popen[bytes] | None = None
         self._failed: ServiceError | None = None
@@ -120,7 +123,7 @@ class Service:
     @property
     def key(self) -> str:
         """What it sends to the gateway."""
-        return self._server.key
+        return self.server.key
 
     def __enter__(self) -> Self:
         """Raises ServiceError."""
@@ -136,7 +139,7 @@ class Service:
         Raises ServiceError. A named server is asked for nothing: it keeps what other trials have written.
         """
         self._up()
-        if named(self._server) is None:
+        if named(self.server) is None:
             self._swap(store)
         return self.url
 
@@ -151,9 +154,9 @@ class Service:
 
     def _up(self) -> None:
         """Whatever it takes to have it running; what could not be started is not tried for every trial."""
-        if reason := missing(self._server):
+        if reason := missing(self.server):
             raise ServiceError(reason)
-        if url := named(self._server):
+        if url := named(self.server):
             self.url = url
             return
         if self._failed is not None:
@@ -188,7 +191,7 @@ class Service:
 
     def _swap(self, store: Path) -> None:
         """Lets the programs that hold memories hold them below `store`."""
-        held = [(program, program.data) for program in self._server.programs if program.data]
+        held = [(program, program.data) for program in self.server.programs if program.data]
         for program, _ in reversed(held):
             self._ask("end", program.name)
         for program, data in held:
@@ -209,11 +212,11 @@ class Service:
         self._store = self._first
         for folder in (self._first, self._root / "home" / "tmp"):
             folder.mkdir(parents=True)
-        self._ports = _free_ports(program.name for program in self._server.programs)
-        self.url = self._filled(self._server.url)
+        self._ports = _free_ports(program.name for program in self.server.programs)
+        self.url = self._filled(self.server.url)
         self._keep()
         deadline = time.monotonic() + self._seconds
-        for program in self._server.programs:
+        for program in self.server.programs:
             self._prepare(program, deadline)
             self._start(program, deadline)
 

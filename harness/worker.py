@@ -65,6 +65,7 @@ class Worker:
         if op == "describe":
             support = {name: to_wire(entry) for name, entry in self._adapter.support.items()}
             said = {"name": self._adapter.name, "version": self._adapter.version()}
+            said["server"] = to_wire(self._adapter.serve("http://127.0.0.1/v1"))
             return {**said, "support": support, "settings": list(self._adapter.settings), "source": self._source()}
         if op == "open":
             self._memory = self._adapter.open(Space(**args[0]))

@@ -21,6 +21,7 @@ from harness.models.cache import EmbeddingCache
 from harness.models.embedder import Embedder, Encoder
 from harness.models.gateway import Gateway
 from harness.process import Deadlines
+from harness.services import Services
 
 __all__ = ["CHECKS", "Check", "Outcome", "Setting", "conform", "setting"]
 
@@ -49,6 +50,7 @@ class Setting:
     deadlines: Deadlines
     settings: Mapping[str, str]
     dims: int
+    services: Services
 
     def judge(self, check: Check) -> Outcome:
         """One check on a store of its own."""
@@ -57,12 +59,14 @@ class Setting:
                 return Outcome(check, "unsupported", f"{name}: {self.backend.support[name].note}")
         root = self.folder / check.name / "store"
         space = Space(str(root), self.gateway.url, check.name, self.dims, 1, dict(self.settings))
-        site = ChildHost(self.adapter, self.backend, root, space, self.deadlines, self.nursery.launch)
-        self.gateway.register(check.name)
-        try:
-            why = run(check, Bench(site))
-        finally:
-            self.gateway.unregister(check.name)
+        with self.services.lent(self.adapter) as service:
+            keys = (check.name, service.key) if service else (check.name,)
+            site = ChildHost(self.adapter, self.backend, root, space, self.deadlines, self.nursery.launch, service)
+            self.gateway.register(*keys)
+            try:
+                why = run(check, Bench(site))
+            finally:
+                self.gateway.unregister(*keys)
         return Outcome(check, "broken", why) if why else Outcome(check, "kept")
 
 
@@ -77,12 +81,15 @@ def setting(spec: Spec, embedder: Encoder | None = None, deadlines: Deadlines = 
         tempfile.TemporaryDirectory(prefix="coldwarm-") as name,
         Gateway(EmbeddingCache(None, model)) as gateway,
         Nursery(Path(name) / "nursery") as nursery,
+        Services(Path(name) / "services", gateway.url) as services,
     ):
         folder = Path(name)
         said = process.describe(entry.reference, folder / "describe", deadlines)
         registry.check_settings(spec, said.settings)
         backend = Backend(name=said.name, version=said.version, support=said.support)
-        yield Setting(entry.reference, backend, gateway, nursery, folder, deadlines, spec.settings, model.dims)
+        yield Setting(
+            entry.reference, backend, gateway, nursery, folder, deadlines, spec.settings, model.dims, services
+        )
 
 
 def conform(spec: Spec) -> Iterator[Outcome]:
