@@ -317,7 +317,17 @@ class Run:
                         raise Stopped
 
                 with suppress(Stopped):
-                    drills.play(trial, written, site, self.folder.blobs, emit, ways.gateway.vectors, digests, _host())
+                    drills.play(
+                        trial,
+                        written,
+                        site,
+                        self.folder.blobs,
+                        emit,
+                        ways.gateway.vectors,
+                        digests,
+                        _host(),
+                        space if self.keep else None,
+                    )
         return path
 
     @contextmanager

@@ -142,8 +142,7 @@ def nurse(descriptor: int, name: str) -> None:
         request = json.loads(data)
         answer: dict[str, int] | None
         if "ended" in request:
-            _, status = os.waitpid(request["ended"], 0)
-            answer = {"code": os.waitstatus_to_exitcode(status)}
+            answer = {"code": _code(request["ended"])}
         elif _alone():
             if os.fork() == 0:
                 _born(request["env"], request["cwd"], descriptors[1])
@@ -158,6 +157,15 @@ def nurse(descriptor: int, name: str) -> None:
             os.close(each)
         if answer is not None:
             link.sendall(json.dumps(answer).encode())
+
+
+def _code(pid: int) -> int:
+    """The exit code of a child that has ended; never waits, as nobody else could be served meanwhile."""
+    try:
+        ended, status = os.waitpid(pid, os.WNOHANG)
+    except ChildProcessError:
+        return -signal.SIGKILL
+    return os.waitstatus_to_exitcode(status) if ended else -signal.SIGKILL
 
 
 def _alone() -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 
 from harness.blobs import Blobs
 from harness.drill import DrillName, DrillTrial, Plan
@@ -25,8 +26,9 @@ def play(
     vectors: Callable[[Sequence[str]], Sequence[bytes]],
     digests: Mapping[str, str],
     host: Mapping[str, str],
+    keep: Path | None = None,
 ) -> None:
-    """Plays one drill to its end, `ended` included, whatever the backend does."""
+    """Plays one drill to its end, `ended` included, whatever the backend does. keep: see Stage."""
     drill, support = ALL[trial.drill], site.backend.support
     plan_ref = blobs.put(plan.model_dump_json().encode())
     emit(Drilled(trial=trial, backend=site.backend, plan=plan_ref, digests=digests, host=host))
@@ -35,7 +37,7 @@ def play(
             fault = Fault(kind="refused", op=need, message=support[need].note or "unsupported")
             emit(Ended(status="unsupported", fault=fault))
             return
-    stage = Stage(trial, plan, site, blobs, emit, vectors)
+    stage = Stage(trial, plan, site, blobs, emit, vectors, keep)
     try:
         drill.play(stage)
         emit(Ended(status="complete"))

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import inspect
 import json
+import shutil
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -59,7 +60,10 @@ class Drill:
 
 
 class Stage:
-    """One drill's store with its open handles. `ids`: piece -> the ids under which it was acknowledged."""
+    """One drill's store with its open handles. `ids`: piece -> the ids under which it was acknowledged.
+
+    keep: a folder that takes a copy of the store as it was at each look, so that a reviewer can look again.
+    """
 
     def __init__(
         self,
@@ -69,8 +73,9 @@ class Stage:
         blobs: Blobs,
         emit: Callable[[Event], None],
         vectors: Callable[[Sequence[str]], Sequence[bytes]],
+        keep: Path | None = None,
     ) -> None:
-        self.trial, self.plan, self._site = trial, plan, site
+        self.trial, self.plan, self._site, self._keep = trial, plan, site, keep
         self._blobs, self._emit, self._vectors = blobs, emit, vectors
         self._open: dict[str, RemoteMemory] = {}
         self.ids: dict[str, tuple[str, ...]] = {}
@@ -163,6 +168,9 @@ class Stage:
             layers = self._site.layers()
         except MemoryFault as error:
             raise Lost(error.fault) from None
+        if self._keep is not None:
+            with suppress(shutil.Error):  # a store at work: what vanishes meanwhile is left out
+                shutil.copytree(self._site.root, self._keep / f"at-{step}", symlinks=True, dirs_exist_ok=True)
         needles = Needles(canaries, dict(zip(vectors, self._vectors(list(vectors.values())), strict=True)))
         for layer in layers:
             found = scan(self._site.root, layer, needles)

@@ -252,7 +252,7 @@ def _commands(cell: TrustCell, number: int) -> tuple[str, ...]:
 def _seen_again(cell: TrustCell, transcript: Transcript, event: Event) -> Iterator[str]:
     """Commands that find in the kept store what the look saw; of each form and place the first."""
     if isinstance(event, Looked):
-        store = f"reports/out/latest/work/{cell.id}/store"
+        store = f"reports/out/latest/work/{cell.id}/at-{event.step}"
         first: dict[tuple[str, str], Sighting] = {}
         for seen in transcript.sightings(event):
             first.setdefault((seen.form, seen.place), seen)

@@ -12,7 +12,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from harness.models.cache import EmbeddingCache
@@ -282,6 +282,7 @@ junk = st.recursive(
 )
 
 
+@settings(suppress_health_check=[HealthCheck.too_slow], deadline=None)
 @given(st.lists(st.dictionaries(st.sampled_from(["choices", "usage", "id", "model"]), junk), max_size=4))
 def test_chunks_of_any_shape_do_no_harm(rows: list[Any]) -> None:
     assembly = Assembly()
