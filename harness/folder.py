@@ -54,6 +54,7 @@ class Folder:
     """A run's folder. Logs are `<trial>.<attempt>.jsonl`; an attempt is never overwritten by the next."""
 
     def __init__(self, root: Path) -> None:
+        root = root.absolute()  # children have working folders of their own
         self.root = root
         self.blobs = Blobs(root / "blobs")
         self.work = root / "work"

@@ -11,6 +11,8 @@ import pytest
 
 from tests.e2e.conftest import Cli, bytes_of, only
 
+READY = 20.0
+"""Seconds that one opening that cannot be forked would wait."""
 FAULT = "tests.planted.deletion:SoftDeletes"
 ASKED = ("run", "-b", FAULT, "-s", "forgotten-runbook", "-n", "0", "--write", "append", "--drill", "deletion",
          "--drill", "rollback", "--drill-size", "60")  # fmt: skip
@@ -85,3 +87,14 @@ def test_a_backend_that_dies_fails_its_drills_and_the_run_goes_on(cli: Cli, tmp_
     cells = _cells(only(tmp_path))
     assert cells["tests.faulty:Exits", "deletion"]["status"] == "failed"
     assert cells["reference", "deletion"]["status"] == "complete"
+
+
+def test_a_relative_folder_is_as_good_as_any(cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("harness.launch.READY_SECONDS", 20.0)
+    done = cli(*ASKED, "--trial", "reference-rollback", "--out", "runs")
+    assert done.returncode == 0, done.stderr
+    transcript = next(only(tmp_path / "runs").glob("drills/*.jsonl")).read_text()
+    assert '"what":"opened"' in transcript and "fault" not in transcript
+    homes = [line for line in done.stdout.splitlines() if "drill rollback" in line]
+    assert float(homes[0].split()[0]) < READY, "an opening waited for a child that could not begin"
