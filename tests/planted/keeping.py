@@ -145,6 +145,7 @@ class ListsOnePage(Planted):
         "good_lost_by_restore",
         "good_lost_by_undo",
         "lost_by_kill",
+        "update_undone_by_kill",  # whether a new text is among the first 20 depends on what came back from the air
         "lost_between_handles",
     )
 
