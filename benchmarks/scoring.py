@@ -13,6 +13,7 @@ from pathlib import Path
 
 from benchmarks.share import Clock, Quiet
 from harness import metrics, paths, registry, runner
+from harness.cast import cast
 from harness.folder import Folder
 from harness.log import read
 from harness.model import Selection
@@ -27,7 +28,7 @@ def main() -> None:
     chosen = Selection(backends=(registry.parse("bm25"),), writes=("append",), noise=(100,))
     with tempfile.TemporaryDirectory() as name:
         folder = Folder.create(Path(name))
-        run = runner.Run(folder, chosen, runner.cast(chosen), "scoring", stories, paths.cache_root(), Quiet(Clock()))
+        run = runner.Run(folder, chosen, cast(chosen), "scoring", stories, paths.cache_root(), Quiet(Clock()))
         run.play()
         real = next((folder.root / "logs").glob("bm25*"))
         bounds = [path for path in (folder.root / "logs").iterdir() if path != real]

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from harness import paths, process, registry, runner, workshop
+from harness.cast import cast
 from harness.folder import Folder
 from harness.log import Log
 from harness.model import Selection, Trial
@@ -66,7 +67,7 @@ def main() -> None:
     quiet = Quiet(others)
     with tempfile.TemporaryDirectory() as name:
         folder = Folder.create(Path(name))
-        run = runner.Run(folder, chosen, runner.cast(chosen), "share", stories, paths.cache_root(), quiet)
+        run = runner.Run(folder, chosen, cast(chosen), "share", stories, paths.cache_root(), quiet)
         run.play()
     trial = next(name for name in quiet.took if name.startswith("chroma"))
     adapter = sum(event.took or 0 for event in quiet.logs[trial].events)

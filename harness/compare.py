@@ -87,6 +87,7 @@ def _conditions(file: RunFile) -> Conditions:
         reader=file.trials[0].reader if file.trials else "",
         embedder=file.embedder,
         tokens=file.tokens,
+        chat=file.chat,
         seeds=selection.seeds,
         noise=selection.noise,
         headline_noise=selection.headline_noise,

@@ -11,7 +11,7 @@ from datetime import datetime
 from harness import erasure
 from harness.adapter import Item, Source
 from harness.curation import curate
-from harness.events import Backend, Began, Closed, Event, Fault, Found, Metered, Opened, Worked, Written
+from harness.events import Backend, Began, Closed, Event, Fault, Found, Opened, Worked, Written
 from harness.exchange import Exchange, Host, Lost, Part, Question, Tools
 from harness.model import READ_POLICIES, ReadPolicy, Trial, digest
 from harness.models.meter import Meter
@@ -100,10 +100,18 @@ class Warm:
             yield from exchange.write(session, "noise", self._due(session))
             for step in session.steps:
                 yield from self._step(session, step)
+        if exchange.supports("extracts") and exchange.supports("entries"):
+            yield from self._left(self._scenario.sessions[-1])
         if self._scenario.forgotten:
             exchange.phase("erase")
             yield from erasure.aftermath(exchange, self._scenario.sessions[-1])
         yield from self._metered()
+
+    def _left(self, session: Session) -> Iterator[Event]:
+        """What a backend has made of what it was told, scope by scope: its texts are its own, so only they can tell."""
+        yield from self._exchange.settle(session)
+        for scope in dict.fromkeys(self._scenario.home(fact) for fact in self._scenario.facts):
+            yield from self._exchange.entries(scope, "end")
 
     def _step(self, session: Session, step: Learn | Remember | Forget | Probe | Job) -> Iterator[Event]:
         exchange = self._exchange
@@ -171,13 +179,7 @@ class Warm:
             yield _worked(self._scenario, self._exchange.tools, session, job, recalls, policy)
 
     def _metered(self) -> Iterator[Event]:
-        usage, counts = self._exchange.usage(), self._exchange.counts()
-        yield Metered(
-            embeddings=counts,
-            prompt=usage.prompt if usage else None,
-            completion=usage.completion if usage else None,
-            calls=usage.calls if usage else None,
-        )
+        yield self._exchange.metered()
         self._exchange.go_on()
 
 

@@ -16,7 +16,7 @@ SCHEMA = 1
 PROTOCOL = 1
 
 FaultKind = Literal["crashed", "timed-out", "breach", "refused"]
-Stage = Literal["lookup", "before", "after", "reopened"]
+Stage = Literal["lookup", "before", "after", "reopened", "end"]
 Route = Literal["search", "forbidden", "entries", "get", "history"]
 Phase = Literal["ingest", "probe", "job", "erase"]
 
@@ -235,7 +235,7 @@ class Sought(Event):
 
 
 class Listed(Event):
-    """All live entries of a scope, as the backend lists them. Stage `lookup`: by a curating writer."""
+    """All live entries of a scope, as the backend lists them. Stage `lookup`: by a curating writer; `end`: of the story."""
 
     kind: Literal["listed"] = "listed"
     stage: Stage
@@ -272,11 +272,27 @@ class Scanned(Event):
     problem: str | None = None
 
 
+class ChatRefused(Model):
+    """Chat calls that were answered with an error: in which phase, with which status, what was said, how often."""
+
+    phase: str
+    status: int
+    message: str
+    times: int
+
+
 class Metered(Event):
-    """What the trial used up by phase: embeddings counted at the endpoint, models inside the backend as reported."""
+    """What the trial used up: embeddings and chat calls by phase, counted at the endpoint; and as the backend reports.
+
+    chat: phase -> calls, prompt, completion, counted, failed (`harness.models.meter.ChatCount`). models: the name
+    under which a chat model answered -> calls. prompt, completion, calls: of models inside, in the backend's words.
+    """
 
     kind: Literal["metered"] = "metered"
     embeddings: Mapping[str, Mapping[str, int]] = {}
+    chat: Mapping[str, Mapping[str, int]] = {}
+    models: Mapping[str, int] = {}
+    refused: tuple[ChatRefused, ...] = ()
     prompt: int | None = None
     completion: int | None = None
     calls: int | None = None

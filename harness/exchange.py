@@ -16,11 +16,13 @@ from harness.events import (
     HITS,
     WRITTEN,
     Backend,
+    ChatRefused,
     Checked,
     Event,
     Fault,
     Found,
     Listed,
+    Metered,
     Phase,
     Recalled,
     Resolved,
@@ -284,11 +286,6 @@ class Exchange:
             self.ids[each.name] = self.ids.get(each.name, ()) + names
             self.alive.update(names)
 
-    def usage(self) -> Usage | None:
-        """What models inside the backend used over all opens, where the adapter can tell; None: it did not."""
-        self.note_usage()
-        return self._usage
-
     def note_usage(self) -> None:
         """An adapter counts from its opening on, so it is asked before it closes."""
         if self.supports("usage"):
@@ -299,9 +296,19 @@ class Exchange:
                     before.prompt + usage.prompt, before.completion + usage.completion, before.calls + usage.calls
                 )
 
-    def counts(self) -> dict[str, dict[str, int]]:
-        """Embeddings by phase, as counted at the endpoint."""
-        return {phase: dict(vars(count)) for phase, count in self._meter.counts().items()} if self._meter else {}
+    def metered(self) -> Metered:
+        """What the endpoint counted, and what the backend says of its models over all opens, where it can tell."""
+        self.note_usage()
+        told, meter = self._usage, self._meter or Meter()
+        return Metered(
+            embeddings={phase: dict(vars(count)) for phase, count in meter.counts().items()},
+            chat={phase: dict(vars(count)) for phase, count in meter.chat().items()},
+            models=meter.models(),
+            refused=tuple(ChatRefused(**each._asdict(), times=times) for each, times in meter.faults().items()),
+            prompt=told.prompt if told else None,
+            completion=told.completion if told else None,
+            calls=told.calls if told else None,
+        )
 
 
 def render(text: str, hit: Hit) -> str:

@@ -33,7 +33,7 @@ class FolderError(Exception):
 class RunFile(Model):
     """`run.json`: what was asked for, by which coldwarm, and what that means in trials. Holds no secrets.
 
-    suite: None in a run of a version that named none.
+    suite: None in a run of a version that named none. chat: who answered models inside backends; empty: nobody.
     """
 
     id: str
@@ -45,6 +45,7 @@ class RunFile(Model):
     suite: Suite | None = None
     embedder: str
     tokens: str
+    chat: str = ""
     trials: tuple[Trial, ...]
     drills: tuple[DrillTrial, ...] = ()
     unplayed: tuple[Unplayed, ...] = ()

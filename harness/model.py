@@ -45,6 +45,16 @@ class Spec(Model):
         return {key: "[redacted]" if SECRET.search(key) else value for key, value in self.settings.items()}
 
 
+class Chat(Model):
+    """Who answers when a model inside a backend is asked: the stand-in, a real model, or recordings of either.
+
+    folder: where recordings are answered from; beside another answerer, where they are written to.
+    """
+
+    answers: Literal["stand-in", "model", "recordings"]
+    folder: str | None = None
+
+
 DEFAULT_BACKENDS = ("none", "refusal", "random", "full_context", "notes", "bm25", "vector_file", "chroma", "mem0")
 DEFAULT_NOISE = (0, 100)
 DEFAULT_K = 5
@@ -66,6 +76,8 @@ class Selection(Model):
     drills: tuple[str, ...] = ()
     drill_size: int | None = None
     """Memories in the store of every drill; None: what each drill is made for."""
+    chat: Chat | None = None
+    """None: nobody answers chat calls, so backends with a model inside cannot be played."""
 
     @property
     def headline_noise(self) -> int:

@@ -57,8 +57,12 @@ def part(
     backend: Backend | None,
     source: str,
     embedder: str,
+    chat: str = "",
 ) -> Part:
-    """A trial with its noise, its canaries, and the digests of everything that its outcome depends on."""
+    """A trial with its noise, its canaries, and the digests of everything that its outcome depends on.
+
+    source, embedder: digests. chat: who answers models inside the backend; empty: nobody.
+    """
     memories = noise.generate(scenario, classifier, trial.noise, trial.seed)
     digests: dict[str, str] = {
         "protocol": str(PROTOCOL),
@@ -67,16 +71,17 @@ def part(
         "noise": digest([[each.item.text, each.item.at] for each in memories]),
     }
     if backend is not None:
-        digests |= _digests(backend, source, embedder)
+        digests |= _digests(backend, source, embedder, chat)
     return Part(trial, scenario, memories, canaries(scenario, trial.seed), digests)
 
 
-def _digests(backend: Backend, source: str, embedder: str) -> dict[str, str]:
+def _digests(backend: Backend, source: str, embedder: str, chat: str) -> dict[str, str]:
     return {
         "adapter": source,
         "backend": backend.version,
         "settings": digest(dict(backend.settings)),
         "embedder": embedder,
+        **({"chat": chat} if chat else {}),
     }
 
 
@@ -96,9 +101,9 @@ def drilled(selection: Selection, backends: Sequence[str]) -> list[DrillTrial]:
     ]
 
 
-def drill_digests(plan: Plan, backend: Backend, source: str, embedder: str) -> dict[str, str]:
+def drill_digests(plan: Plan, backend: Backend, source: str, embedder: str, chat: str = "") -> dict[str, str]:
     """The digests of everything that a drill's outcome depends on."""
-    return {"protocol": str(PROTOCOL), "plan": digest(plan), **_digests(backend, source, embedder)}
+    return {"protocol": str(PROTOCOL), "plan": digest(plan), **_digests(backend, source, embedder, chat)}
 
 
 def identity(trial: Trial | DrillTrial, digests: Mapping[str, str]) -> str:

@@ -151,6 +151,7 @@ class Conditions(Model):
     reader: str
     embedder: str
     tokens: str
+    chat: str = ""
     seeds: tuple[int, ...]
     noise: tuple[int, ...]
     headline_noise: int
@@ -196,18 +197,82 @@ class Suite(Model):
 
 
 class Run(Model):
-    """Identity of a run. `logs` digests every log that was scored."""
+    """Identity of a run. `logs` digests every log that was scored.
+
+    shard: the share that was played (`2/4`), None for a whole run. missing: shards that a merged run lacks.
+    """
 
     id: str
     version: str
     commit: str | None
     dirty: bool | None
     command: str
+    protocol: int = 1
     conditions: Conditions
     suite: Suite | None = None
+    shard: str | None = None
+    missing: tuple[str, ...] = ()
     logs: str
     unplayed: tuple[Unplayed, ...] = ()
     problems: tuple[str, ...] = ()
+
+
+class Against(Model):
+    """What this run was compared with: a saved baseline, or another run.
+
+    digest: of the baseline's content. versions: backend -> its version then and now. differs: conditions that are not
+    the same, for which nothing could be compared.
+    """
+
+    run: str
+    version: str
+    commit: str | None
+    protocol: int
+    suite: Suite | None
+    digest: str
+    versions: Mapping[str, tuple[str | None, str | None]] = {}
+    differs: tuple[str, ...] = ()
+
+
+class Change(Model):
+    """One measure of one backend against the baseline: of stories under the primary conditions, or of a `drill`.
+
+    Stories are paired: `old`, `new` and `difference` (new minus old, in the measure's unit) are means over the
+    `scenarios` that both measured, `p` is of the sign-flip test. A drill is one cell: `scenarios` is 0, `p` is of
+    Fisher's exact test on the counts. Counts are hits and cases. interval: of the difference; for stories from ten
+    scenarios on. vanished: what had a number and has none. broken, mended: cells that became worse or better.
+    """
+
+    backend: str
+    measure: str
+    drill: DrillName | None = None
+    scenarios: int = 0
+    old: float | None = None
+    new: float | None = None
+    old_count: tuple[float, int] | None = None
+    new_count: tuple[float, int] | None = None
+    difference: float | None = None
+    interval: Interval | None = None
+    p: float | None = None
+    adjusted_p: float | None = None
+    detectable: str = ""
+    verdict: Literal["better", "worse", "no-difference-shown", "vanished", "appeared", "not-comparable"]
+    reason: str = ""
+    broken: tuple[str, ...] = ()
+    mended: tuple[str, ...] = ()
+    vanished: tuple[str, ...] = ()
+
+
+class GateVerdict(Model):
+    """One gate of `gates.toml` judged for one backend. `line`: where it stands there; `says`: one line for people."""
+
+    gate: str
+    backend: str
+    measure: str
+    line: int
+    verdict: Literal["held", "broken", "not-measured"]
+    says: str
+    cells: tuple[str, ...] = ()
 
 
 class Results(Model):
@@ -221,3 +286,6 @@ class Results(Model):
     comparisons: tuple[Comparison, ...]
     trust_definitions: Mapping[str, Definition] = {}
     trust: tuple[TrustCell, ...] = ()
+    baseline: Against | None = None
+    changes: tuple[Change, ...] = ()
+    gates: tuple[GateVerdict, ...] = ()

@@ -6,7 +6,6 @@ import os
 import platform
 import shutil
 import sqlite3
-import tempfile
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
@@ -17,34 +16,36 @@ from importlib import metadata
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
-from harness import controls, drills, engine, plan, process, registry, services, transcript
+from harness import controls, drills, engine, plan, registry, transcript
 from harness.adapter import Space
 from harness.blobs import Blobs
+from harness.cast import DEADLINES, Cast, Player
 from harness.classify import Classifier
 from harness.drill import DrillTrial, Plan
-from harness.events import Backend, Closed, Event
+from harness.events import Closed, Event
 from harness.exchange import Host, Part, Tools
 from harness.folder import DRILLS, LOGS, Folder, RunFile, commit
 from harness.hosts import ChildHost, GoldHost
 from harness.launch import Nursery
 from harness.log import Log, Writer, read
-from harness.model import Selection, Spec, Trial, digest
+from harness.model import Selection, Trial
 from harness.models import tokens
 from harness.models.cache import EmbeddingCache
+from harness.models.chat.recording import REPLAY
+from harness.models.chat.wire import Upstream
 from harness.models.embedder import Embedder
 from harness.models.gateway import Gateway
-from harness.models.meter import Meter
-from harness.process import Deadlines, MemoryFault
+from harness.models.meter import Budget, Meter
+from harness.process import Deadlines
 from harness.readers.explore import Explorer
 from harness.repo import Repo
-from harness.results import Suite, Unplayed
+from harness.results import Suite
 from harness.scenario import Scenario
 from harness.services import Service, Services
 from harness.transcript import Ended, Transcript
 from harness.workshop import Workshop
 
 VERSION = metadata.version("coldwarm")
-DEADLINES = Deadlines()
 
 
 class Listener(Protocol):
@@ -54,59 +55,6 @@ class Listener(Protocol):
     def started(self, trial: Trial | DrillTrial) -> None: ...
     def finished(self, log: Log | Transcript) -> None: ...
     def noted(self, line: str) -> None: ...
-
-
-@dataclass(frozen=True)
-class Player:
-    """A backend that can be played: its entry, its spec with secrets, what it says of itself, its code's digest."""
-
-    entry: registry.Entry
-    spec: Spec
-    backend: Backend
-    source: str = "harness"
-
-
-@dataclass(frozen=True)
-class Cast:
-    """Who can be played, by label, and who was asked for but cannot."""
-
-    players: Mapping[str, Player]
-    unplayed: tuple[Unplayed, ...] = ()
-
-
-def cast(selection: Selection, allowed: Iterable[str] = (), deadlines: Deadlines = DEADLINES) -> Cast:
-    """Asks every adapter what it is, each in a child of its own. The controls with gold always play.
-
-    Raises RegistryError for a backend that nobody knows or a setting that its adapter does not read.
-    """
-    players = {name: Player(*_gold(name)) for name in registry.ORACLES}
-    unplayed = []
-    asked = (*selection.backends, *((Spec(adapter=registry.SOUND),) if selection.drills else ()))
-    entries = {spec.label: (spec, registry.find(spec)) for spec in asked}
-    if len(entries) < len({digest(spec) for spec in selection.backends}):
-        raise registry.RegistryError("two backends differ in a secret only, so that no row could tell them apart")
-    with tempfile.TemporaryDirectory() as home:
-        for spec, entry in entries.values():
-            if entry.reference is None:
-                continue
-            try:
-                said = process.describe(entry.reference, Path(home) / str(len(players)), deadlines)
-            except MemoryFault as error:
-                unplayed.append(Unplayed(backend=spec.label, reason=str(error), allowed=spec.label in allowed))
-                continue
-            registry.check_settings(spec, said.settings)
-            if said.server is not None and (reason := services.missing(said.server)):
-                unplayed.append(Unplayed(backend=spec.label, reason=reason, allowed=spec.label in allowed))
-                continue
-            backend = Backend(
-                name=said.name, version=said.version, support=said.support, settings=spec.shown, control=entry.control
-            )
-            players[spec.label] = Player(entry, spec, backend, said.source)
-    return Cast(players, tuple(unplayed))
-
-
-def _gold(name: str) -> tuple[registry.Entry, Spec, Backend]:
-    return registry.Entry(name, None, control=True), Spec(adapter=name), controls.described(name)
 
 
 @dataclass
@@ -123,6 +71,10 @@ class Stopped(Exception):  # noqa: N818  not an error: the run was told to end
     """Ends a drill in the middle; its transcript stays incomplete."""
 
 
+class Exhausted(Exception):  # noqa: N818  not an error: the run was told what it may cost
+    """Chat calls have used up the budget; finished trials are kept, those under way are not finished. One line."""
+
+
 class Ways(NamedTuple):
     """What all trials of a run go through."""
 
@@ -131,6 +83,11 @@ class Ways(NamedTuple):
     services: Services
     workshop: Workshop
     stop: threading.Event
+
+    @property
+    def stopping(self) -> bool:
+        """No trial may come to its end whose chat calls were refused for the budget's sake."""
+        return self.stop.is_set() or self.gateway.exhausted
 
 
 @dataclass(frozen=True)
@@ -146,7 +103,8 @@ class Task:
 class Run:
     """Plays a selection into a folder. `only`: trial ids begin so; `keep`: stores stay below the folder.
 
-    suite: which stories these are, for the run file.
+    suite: which stories these are, for the run file. chat: who answers what `selection.chat` asks for; closed with the
+    run. budget: what its calls may cost.
     """
 
     folder: Folder
@@ -161,9 +119,11 @@ class Run:
     only: tuple[str, ...] = ()
     keep: bool = False
     suite: Suite | None = None
+    chat: Upstream | None = None
+    budget: Budget | None = None
 
     def play(self) -> RunFile:
-        """Plays every trial that has no closed log of equal digest yet, and says what was asked for."""
+        """Plays every trial that has no closed log of equal digest yet; says what was asked for. Raises Exhausted."""
         players = self.cast.players
         embedder = Embedder()
         parts = [
@@ -183,7 +143,7 @@ class Run:
         cache = EmbeddingCache(self.cache / "embeddings.sqlite", embedder)
         try:
             with (
-                Gateway(cache) as gateway,
+                Gateway(cache, self.chat, self.budget) as gateway,
                 Nursery(self.folder.work / "nursery") as nursery,
                 Services(self.folder.work / "services", gateway.url, self.listener.noted) as servers,
             ):
@@ -207,6 +167,7 @@ class Run:
             suite=self.suite,
             embedder=f"{embedder.name} {embedder.digest[:12]}",
             tokens=tokens.ENCODING,
+            chat=self.chat.name if self.chat else "",
             trials=trials,
             drills=drilled,
             unplayed=self.cast.unplayed,
@@ -222,8 +183,17 @@ class Run:
             if trial.backend is None or player is not None:
                 stage = self._stages[trial.scenario]
                 backend, source = (player.backend, player.source) if player else (None, "")
-                parts.append(plan.part(trial, stage.scenario, stage.repo, stage.classifier, backend, source, embedder))
+                parts.append(
+                    plan.part(
+                        trial, stage.scenario, stage.repo, stage.classifier, backend, source, embedder, self._answerer
+                    )
+                )
         return parts
+
+    @property
+    def _answerer(self) -> str:
+        """Who answers chat calls, whether in person or by recordings: the outcome must be the same."""
+        return self.chat.name.removeprefix(REPLAY) if self.chat else ""
 
     def _drilled(self) -> list[str]:
         """The labels of those that drills are played against: what is under test, and the sound reference."""
@@ -252,7 +222,7 @@ class Run:
         tasks = []
         for trial, written in drilled:
             player = self.cast.players[trial.backend]
-            digests = plan.drill_digests(written, player.backend, player.source, embedder)
+            digests = plan.drill_digests(written, player.backend, player.source, embedder, self._answerer)
             if done.get(trial.id) != plan.identity(trial, digests):
                 tasks.append(Task(trial, partial(self._drill, trial, written, digests), transcript.read))
         return tasks
@@ -271,6 +241,8 @@ class Run:
                         self.listener.started(task.trial)
                         open_[pool.submit(task.play, ways)] = task
                     done, _ = wait(open_, return_when=FIRST_COMPLETED)
+                    if ways.gateway.exhausted:
+                        raise Exhausted(f"chat calls have used up their budget: {ways.gateway.spent.tokens} tokens")
                     for future in done:
                         task = open_.pop(future)
                         self.listener.finished(task.read(future.result(), self.folder.blobs))
@@ -298,7 +270,7 @@ class Run:
             with Writer(path) as log:
                 for event in engine.play(part, host, tools, meter):
                     log.append(event)
-                    if ways.stop.is_set() and not isinstance(event, Closed):
+                    if ways.stopping and not isinstance(event, Closed):
                         break
         return path
 
@@ -313,7 +285,7 @@ class Run:
 
                 def emit(event: Event) -> None:
                     log.append(event)
-                    if ways.stop.is_set() and not isinstance(event, Ended):
+                    if ways.stopping and not isinstance(event, Ended):
                         raise Stopped
 
                 with suppress(Stopped):

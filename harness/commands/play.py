@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
 from typing import Any
@@ -25,7 +26,7 @@ from harness.commands.common import (
     with_suite,
 )
 from harness.drill import DRILLS
-from harness.model import DEFAULT_BACKENDS, DEFAULT_BUDGET, DEFAULT_K, DEFAULT_NOISE, SECRET, Selection, Split
+from harness.model import DEFAULT_BACKENDS, DEFAULT_BUDGET, DEFAULT_K, DEFAULT_NOISE, SECRET, Chat, Selection, Split
 
 
 @click.command()
@@ -54,6 +55,11 @@ from harness.model import DEFAULT_BACKENDS, DEFAULT_BUDGET, DEFAULT_K, DEFAULT_N
     help="Tests of trust to play beside the stories; repeatable.",
 )
 @click.option("--drill-size", type=click.IntRange(20, 100_000), help="Memories in the store of every drill.")
+@click.option("--chat", metavar="WHO", help="Answers models inside backends: stand-in, model, or a recordings' folder.")
+@click.option("--record", type=FOLDER, help="Folder to which the answers of --chat are recorded.")
+@click.option("--chat-budget", type=click.IntRange(1), help="Tokens of chat calls after which the run stops.")
+@click.option("--chat-cost", type=float, help="The same in money, at --chat-price.")
+@click.option("--chat-price", type=(float, float), help="Of a million tokens, prompt and completion.")
 @click.option("--jobs", "-j", type=click.IntRange(1, 64), default=1, show_default=True, help="Trials side by side.")
 @click.option("--allow", multiple=True, help="A backend that may be missing without failing the run; repeatable.")
 @click.option("--trial", "only", multiple=True, help="Only the trials whose id begins so; repeatable.")
@@ -62,16 +68,9 @@ from harness.model import DEFAULT_BACKENDS, DEFAULT_BUDGET, DEFAULT_K, DEFAULT_N
 @with_out
 @with_suite
 def run(
-    backends: tuple[str, ...],
-    scenarios: tuple[str, ...],
-    split: Any,
-    noise: tuple[int, ...],
-    write: tuple[Any, ...],
-    seed: tuple[int, ...],
-    k: int,
-    budget: int,
-    drilled: tuple[str, ...],
-    drill_size: int | None,
+    chat_budget: int | None,
+    chat_cost: float | None,
+    chat_price: tuple[float, float] | None,
     jobs: int,
     allow: tuple[str, ...],
     only: tuple[str, ...],
@@ -80,38 +79,42 @@ def run(
     out: Path,
     tasks: Path,
     fixtures: Path,
+    **asked: Any,
 ) -> None:
     """Play scenarios cold and warm against backends, and write a report."""
     from harness import registry, runner
+    from harness.cast import cast
     from harness.folder import Folder, FolderError
+    from harness.models.chat.choice import upstream
+    from harness.models.chat.wire import ChatError
     from harness.models.embedder import EmbedderError
+    from harness.models.gateway import GatewayError
+    from harness.models.meter import Budget
     from harness.progress import Lines
     from tasks import suite
 
     try:
         folder = Folder.open(resume) if resume else None
-        selection = (
-            _resumed(folder.read().selection, backends)
-            if folder
-            else _selection(backends, scenarios, split, noise, write, seed, k, budget, drilled, drill_size)
-        )
-        cast = runner.cast(selection, allow)
+        selection = _resumed(folder.read().selection, **asked) if folder else _selection(**asked)
+        allowance = Budget(chat_budget, chat_cost, *(chat_price or (0.0, 0.0)))
+        chat = upstream(selection.chat, os.environ) if selection.chat else None
+        players = cast(selection, allow)
         stories = load_stories(tasks, fixtures, selection.scenarios, selection.split)
         folder = folder or Folder.create(out)
-    except (FolderError, registry.RegistryError) as error:
+    except (FolderError, registry.RegistryError, ChatError, ValueError) as error:
         stop(error)
     listener = Lines(terminal())
     command = " ".join(["coldwarm", *map(registry.redacted, sys.argv[1:])])
     played = runner.Run(
-        folder, selection, cast, command, stories, paths.cache_root(), listener,
-        jobs=jobs, only=only, keep=keep,
+        folder, selection, players, command, stories, paths.cache_root(), listener,
+        jobs=jobs, only=only, keep=keep, chat=chat, budget=allowance,
         suite=suite.identity([story for story, _ in stories], tasks, selection.split),
     )  # fmt: skip
     try:
         played.play()
     except KeyboardInterrupt:
         stop(f"stopped; finished trials are kept: coldwarm run --resume {folder.root}", COULD_NOT_RUN)
-    except (EmbedderError, OSError) as error:
+    except (EmbedderError, GatewayError, runner.Exhausted, OSError) as error:
         stop(f"{error}; finished trials are kept: coldwarm run --resume {folder.root}", COULD_NOT_RUN)
     finally:
         listener.ended()
@@ -129,6 +132,8 @@ def _selection(
     budget: int,
     drilled: tuple[str, ...],
     drill_size: int | None,
+    chat: str | None,
+    record: Path | None,
 ) -> Selection:
     from harness import registry
 
@@ -136,11 +141,22 @@ def _selection(
     chosen = tuple(name for name in DRILLS if "none" not in drilled and {"all", name} & {*drilled})
     return Selection(
         backends=specs, scenarios=scenarios, split=split, noise=noise, writes=write, seeds=seed, k=k, budget=budget,
-        drills=chosen, drill_size=drill_size,
+        drills=chosen, drill_size=drill_size, chat=_chat(chat, record),
     )  # fmt: skip
 
 
-def _resumed(selection: Selection, backends: tuple[str, ...]) -> Selection:
+def _chat(who: str | None, record: Path | None) -> Chat | None:
+    """Raises ValueError for what would record nothing."""
+    if who in ("stand-in", "model"):
+        return Chat(answers=who, folder=str(record) if record else None)
+    if record:
+        raise ValueError("--record writes down what --chat stand-in or --chat model answers: name one of them")
+    return Chat(answers="recordings", folder=who) if who else None
+
+
+def _resumed(
+    selection: Selection, backends: tuple[str, ...], chat: str | None, record: Path | None, **_: object
+) -> Selection:
     """What a run asked for. Its secrets were never written down: whoever goes on with it gives them again."""
     from harness import registry
 
@@ -149,7 +165,7 @@ def _resumed(selection: Selection, backends: tuple[str, ...]) -> Selection:
     for spec in specs:
         if any(SECRET.search(key) and spec.settings[key] == value for key, value in spec.shown.items()):
             raise registry.RegistryError(f"backend '{spec.label}' had secrets, which are not kept: repeat it with -b")
-    return selection.model_copy(update={"backends": specs})
+    return selection.model_copy(update={"backends": specs, "chat": _chat(chat, record) or selection.chat})
 
 
 @click.command()

@@ -41,7 +41,7 @@ def _backend(view: View) -> tuple[int, Known]:
     if view.arm == "cold":
         return 0, "exact"
     told = tokens_backend(view)
-    return (int(told.value), "exact") if isinstance(told, Measured) else (0, "at-least")
+    return (int(told.value), told.known) if isinstance(told, Measured) else (0, "at-least")
 
 
 def tokens_ingest(view: View) -> Measure:
@@ -61,6 +61,12 @@ def tokens_agent(view: View) -> Measure:
 
 
 def tokens_backend(view: View) -> Measure:
+    """Calls that passed the endpoint are counted there, for all backends in one way; else the backend's word counts."""
+    passed = [count for _, event in view.record.of(Metered) for count in event.chat.values()]
+    if passed:
+        known: Known = "at-least" if any(count["failed"] for count in passed) else "exact"
+        tokens = sum(count["prompt"] + count["completion"] for count in passed)
+        return amount(tokens, sum(count["calls"] for count in passed), known)
     support = view.record.support("usage")
     if support.level == "unsupported":
         return unsupported(support.note or "does not tell what its models used")
@@ -201,7 +207,8 @@ METRICS: tuple[Metric, ...] = (
     ),
     metric(
         "tokens_backend", "lower", "tokens",
-        "prompt and completion of models inside the backend, as it reports them for the whole trial; of: calls",
+        "prompt and completion of models inside the backend over the whole trial, counted at the endpoint (at least, "
+        "if a call failed), else as the backend reports them; of: calls",
         tokens_backend, whole=True,
     ),
     metric(

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Self
 
 from harness.models.cache import EmbeddingCache
-from harness.models.meter import Ledger, Meter
+from harness.models.meter import Budget, Ledger, Meter, Spending
 
 if TYPE_CHECKING:
     from harness.models.chat.wire import Upstream
@@ -25,13 +25,13 @@ class Gateway:
     """`with Gateway(cache) as gateway:` serves at `gateway.url`, in a thread. Each trial registers a key of its own.
 
     `chat`: who answers chat calls (nobody: they are refused with 404); leaving closes it, so it serves one gateway.
-    `budget`: chat tokens that all trials together may use; the call that crosses it is the last that is answered.
+    `budget`: what the chat calls of all trials may cost; the call that crosses it is the last that is answered.
     Entering raises GatewayError; starlette and uvicorn are imported there, so that scoring runs without them.
     """
 
     url: str
 
-    def __init__(self, cache: EmbeddingCache, chat: Upstream | None = None, budget: int | None = None) -> None:
+    def __init__(self, cache: EmbeddingCache, chat: Upstream | None = None, budget: Budget | None = None) -> None:
         self._cache = cache
         self._chat = chat
         self._ledger = Ledger(budget)
@@ -91,11 +91,11 @@ class Gateway:
     @property
     def exhausted(self) -> bool:
         """Whether the budget is used up, so that no later chat call is answered and the run should stop."""
-        return self._ledger.exhausted
+        return bool(self._ledger.used_up)
 
     @property
-    def spent(self) -> int:
-        """Chat tokens of all trials so far, prompt and completion."""
+    def spent(self) -> Spending:
+        """What the chat calls of all trials have cost so far: (tokens, money)."""
         return self._ledger.spent
 
     def chat_models(self) -> Mapping[str, Mapping[str, int]]:

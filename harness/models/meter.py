@@ -7,6 +7,7 @@ import threading
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
+from math import isfinite
 from typing import NamedTuple
 
 _log = logging.getLogger(__name__)
@@ -106,32 +107,79 @@ class Meter:
             self._faults.update([fault] if fault else [])
 
 
+@dataclass(frozen=True)
+class Budget:
+    """What all chat calls of a run may cost together. None: no limit.
+
+    `tokens`: prompt and completion together. `money`: in the currency of the prices, which are per million tokens and
+    the user's to know. Raises ValueError for what limits nothing or everything.
+    """
+
+    tokens: int | None = None
+    money: float | None = None
+    prompt_price: float = 0.0
+    completion_price: float = 0.0
+
+    def __post_init__(self) -> None:
+        if self.tokens is not None and self.tokens < 1:
+            raise ValueError("a budget in tokens must be at least 1")
+        if not all(isfinite(price) and price >= 0 for price in (self.prompt_price, self.completion_price)):
+            raise ValueError("a price per million tokens must be a number from 0 on")
+        if self.money is None:
+            return
+        if not (isfinite(self.money) and self.money > 0):
+            raise ValueError("a budget in money must be a number above 0")
+        if not self.prompt_price and not self.completion_price:
+            raise ValueError("a budget in money needs the price of a million tokens, prompt and completion")
+
+
+class Spending(NamedTuple):
+    """What the chat calls of a run have cost so far. `money`: at the prices of the budget, 0 without prices."""
+
+    tokens: int
+    money: float
+
+
 class Ledger:
     """The chat tokens of a run against its budget, and the names under which its model answered. Safe for threads.
 
-    `budget`: tokens, prompt and completion together; None: no limit. The call that crosses it is answered (as are those
-    that are under way with it), no later one.
+    The call that crosses the budget is answered (as are those that are under way with it), no later one. What comes
+    from a recording counts as what it cost when it was recorded.
     """
 
-    def __init__(self, budget: int | None = None) -> None:
-        self.budget = budget
-        self.spent = 0
+    def __init__(self, budget: Budget | None = None) -> None:
+        self.budget = budget or Budget()
+        self._prompt = self._completion = 0
         self._names: dict[str, dict[str, int]] = {}
         self._lock = threading.Lock()
 
     @property
-    def exhausted(self) -> bool:
-        return self.budget is not None and self.spent >= self.budget
+    def spent(self) -> Spending:
+        with self._lock:
+            prompt, completion = self._prompt, self._completion
+        money = (prompt * self.budget.prompt_price + completion * self.budget.completion_price) / 1_000_000
+        return Spending(prompt + completion, money)
+
+    @property
+    def used_up(self) -> str:
+        """The limit that is reached, in words; empty while there is none."""
+        spent = self.spent
+        if self.budget.tokens is not None and spent.tokens >= self.budget.tokens:
+            return f"{self.budget.tokens} chat tokens"
+        if self.budget.money is not None and spent.money >= self.budget.money:
+            return f"{self.budget.money:g} for chat calls"
+        return ""
 
     def names(self) -> Mapping[str, Mapping[str, int]]:
         """Model asked for -> name under which it answered -> calls."""
         with self._lock:
             return {asked: dict(found) for asked, found in self._names.items()}
 
-    def add(self, tokens: int, asked: str, answered: str) -> None:
-        """`answered`: empty if no model answered."""
+    def add(self, prompt: int, completion: int, asked: str, answered: str) -> None:
+        """The tokens of a call. `answered`: the model's name, empty if none answered."""
         with self._lock:
-            self.spent += tokens
+            self._prompt += prompt
+            self._completion += completion
             if not answered:
                 return
             known = self._names.setdefault(asked, {})

@@ -31,7 +31,7 @@ from harness.models.chat.wire import (
     spent,
 )
 from harness.models.gateway import Gateway
-from harness.models.meter import ChatCount, ChatFault, Ledger, Meter
+from harness.models.meter import Budget, ChatCount, ChatFault, Ledger, Meter, Spending
 from tests.fake_upstream import prompt
 from tests.fakes import FakeEmbedder
 
@@ -200,37 +200,62 @@ def test_a_miss_is_an_error_and_in_the_books(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("stream", [False, True])
-def test_a_budget_ends_the_calls_of_all_trials(stream: bool) -> None:
-    with Gateway(EmbeddingCache(None, FakeEmbedder()), Fake(), budget=25) as gateway:
+@pytest.mark.parametrize(
+    ("budget", "limit", "money"),
+    [
+        (Budget(tokens=25), "25 chat tokens", 0.0),
+        (Budget(money=0.07, prompt_price=3000, completion_price=2000), "0.07 for chat calls", 0.081),
+        (Budget(tokens=999, money=0.07, prompt_price=3000, completion_price=2000), "0.07 for chat calls", 0.081),
+        (Budget(tokens=25, money=9, prompt_price=3000), "25 chat tokens", 0.063),
+    ],
+)
+def test_a_budget_ends_the_calls_of_all_trials(budget: Budget, limit: str, money: float, stream: bool) -> None:
+    with Gateway(EmbeddingCache(None, FakeEmbedder()), Fake(), budget) as gateway:
         meter, other = gateway.register(KEY), gateway.register("trial-key-2")
         for key in (KEY, "trial-key-2"):
             assert ask(gateway, key=key)[0] == 200
             assert not gateway.exhausted
         assert ask(gateway)[0] == 200  # the one that crosses the line
         assert gateway.exhausted
-        assert gateway.spent == 30
+        assert gateway.spent == Spending(30, money)
         for key in (KEY, "trial-key-2"):
             status, answer = ask(gateway, EXTRACT | {"stream": stream}, key)
             assert (status, answer["error"]["code"]) == (429, "budget")
-            assert answer["error"]["message"] == "the budget of the run, 25 chat tokens, is used up"
+            assert answer["error"]["message"] == f"the budget of the run, {limit}, is used up"
         assert meter.chat() == {"": ChatCount(calls=3, prompt=14, completion=6, failed=1)}
         assert other.chat() == {"": ChatCount(calls=2, prompt=7, completion=3, failed=1)}
-        assert gateway.spent == 30
+        assert gateway.spent.tokens == 30
+
+
+@pytest.mark.parametrize(
+    ("limits", "says"),
+    [
+        ({"tokens": 0}, "at least 1"),
+        ({"money": 0, "prompt_price": 1}, "above 0"),
+        ({"money": float("nan"), "prompt_price": 1}, "above 0"),
+        ({"money": 1}, "needs the price"),
+        ({"tokens": 1, "prompt_price": -1}, "from 0 on"),
+        ({"tokens": 1, "completion_price": float("inf")}, "from 0 on"),
+    ],
+)
+def test_a_budget_that_makes_no_sense_is_refused(limits: dict[str, Any], says: str) -> None:
+    with pytest.raises(ValueError, match=says):
+        Budget(**limits)
 
 
 def test_a_ledger_adds_up_across_threads() -> None:
-    ledger, start = Ledger(1000), threading.Barrier(8)
+    ledger, start = Ledger(Budget(tokens=1000, prompt_price=1, completion_price=10)), threading.Barrier(8)
 
     def spend(_: int) -> None:
         start.wait(10)
         for _ in range(100):
-            ledger.add(1, "m", "m")
+            ledger.add(1, 0, "m", "m")
 
     with ThreadPoolExecutor(8) as pool:
         list(pool.map(spend, range(8)))
-    assert (ledger.spent, ledger.exhausted, ledger.names()) == (800, False, {"m": {"m": 800}})
-    ledger.add(200, "m", "")
-    assert ledger.exhausted
+    assert (ledger.spent, ledger.used_up, ledger.names()) == (Spending(800, 0.0008), "", {"m": {"m": 800}})
+    ledger.add(0, 200, "m", "")
+    assert (ledger.spent, ledger.used_up) == (Spending(1000, 0.0028), "1000 chat tokens")
 
 
 # --- whole answers and streams ------------------------------------------------------------------------------------

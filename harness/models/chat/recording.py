@@ -27,6 +27,8 @@ from harness.models.chat.wire import (
 )
 
 SCHEMA = 1
+REPLAY = "replay of "
+"""How the name of a replay begins; then comes who answered when it was recorded."""
 _NAME = 16  # hex digits of the digest in a file's name
 _KEPT = ("role", "content", "refusal", "tool_calls")  # of an answer's message: what a client acts on
 
@@ -124,7 +126,7 @@ class Replayer(Whole):
 
     @property
     def name(self) -> str:
-        return f"replay of {', '.join(self._recordings.upstreams)}"
+        return REPLAY + ", ".join(self._recordings.upstreams)
 
     async def complete(self, asked: Asked) -> Completion:
         normal = self._normaliser.request(asked)

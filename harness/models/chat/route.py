@@ -24,10 +24,8 @@ class Chat:
         """Raises Refused. A fault that comes when a stream has begun ends it with an event that holds the error."""
         call = _Call(wire.parse(body), meter, self._ledger, phase)
         try:
-            if self._ledger.exhausted:
-                raise Refused(
-                    429, f"the budget of the run, {self._ledger.budget} chat tokens, is used up", code="budget"
-                )
+            if limit := self._ledger.used_up:
+                raise Refused(429, f"the budget of the run, {limit}, is used up", code="budget")
             if not call.asked.stream:
                 answer = await self.upstream.complete(call.asked)
                 call.done(answer)
@@ -63,7 +61,7 @@ class _Call:
 
     def _book(self, cost: Spent, model: str, fault: ChatFault | None = None) -> None:
         count = ChatCount(1, cost.prompt, cost.completion, int(cost.counted), int(fault is not None))
-        self._ledger.add(cost.prompt + cost.completion, self.asked.model, model)
+        self._ledger.add(cost.prompt, cost.completion, self.asked.model, model)
         self._meter.add_chat(self._phase, count, model, fault)
 
 

@@ -1,0 +1,75 @@
+"""Who plays: every backend that was asked for, as it describes itself, and those that cannot be played."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from harness import controls, process, registry, services
+from harness.events import Backend
+from harness.model import Selection, Spec, digest
+from harness.process import Deadlines, MemoryFault
+from harness.results import Unplayed
+
+DEADLINES = Deadlines()
+UNANSWERED = "a model inside it rewrites what it is told, and nobody answers it: --chat stand-in, model, or a folder"
+
+
+@dataclass(frozen=True)
+class Player:
+    """A backend that can be played: its entry, its spec with secrets, what it says of itself, its code's digest."""
+
+    entry: registry.Entry
+    spec: Spec
+    backend: Backend
+    source: str = "harness"
+
+
+@dataclass(frozen=True)
+class Cast:
+    """Who can be played, by label, and who was asked for but cannot."""
+
+    players: Mapping[str, Player]
+    unplayed: tuple[Unplayed, ...] = ()
+
+
+def cast(selection: Selection, allowed: Iterable[str] = (), deadlines: Deadlines = DEADLINES) -> Cast:
+    """Asks every adapter what it is, each in a child of its own. The controls with gold always play.
+
+    Raises RegistryError for a backend that nobody knows or a setting that its adapter does not read.
+    """
+    players = {name: Player(*_gold(name)) for name in registry.ORACLES}
+    unplayed = []
+    asked = (*selection.backends, *((Spec(adapter=registry.SOUND),) if selection.drills else ()))
+    entries = {spec.label: (spec, registry.find(spec)) for spec in asked}
+    if len(entries) < len({digest(spec) for spec in selection.backends}):
+        raise registry.RegistryError("two backends differ in a secret only, so that no row could tell them apart")
+    with tempfile.TemporaryDirectory() as home:
+        for spec, entry in entries.values():
+            if entry.reference is None:
+                continue
+            try:
+                said = process.describe(
+                    entry.reference, Path(home) / str(len(players)), deadlines, settings=spec.settings
+                )
+            except MemoryFault as error:
+                unplayed.append(Unplayed(backend=spec.label, reason=str(error), allowed=spec.label in allowed))
+                continue
+            registry.check_settings(spec, said.settings, said.problem)
+            reason = services.missing(said.server) if said.server else None
+            if selection.chat is None and said.support["extracts"].level != "unsupported":
+                reason = UNANSWERED
+            if reason:
+                unplayed.append(Unplayed(backend=spec.label, reason=reason, allowed=spec.label in allowed))
+                continue
+            backend = Backend(
+                name=said.name, version=said.version, support=said.support, settings=spec.shown, control=entry.control
+            )
+            players[spec.label] = Player(entry, spec, backend, said.source)
+    return Cast(players, tuple(unplayed))
+
+
+def _gold(name: str) -> tuple[registry.Entry, Spec, Backend]:
+    return registry.Entry(name, None, control=True), Spec(adapter=name), controls.described(name)
