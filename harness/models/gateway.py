@@ -63,7 +63,7 @@ class Gateway:
             server_header=False,
             date_header=False,
             timeout_keep_alive=_IDLE,
-            timeout_graceful_shutdown=5,
+            timeout_graceful_shutdown=0,  # who leaves has stopped listening: no call under way is waited for
         )
         # With the protocol named, asyncio sets TCP_NODELAY on what this socket accepts; with the default 0 it would
         # not, and each answer (head and body are two writes) could wait 40 ms for the client's delayed ack.

@@ -214,6 +214,7 @@ def test_faults_are_one_clear_error_and_never_tried_again(
         (plain_answer(completion(choices="?")), "answered nothing", 14),
         (plain_answer(completion(None)), "answered nothing", 14),
         (plain_answer(completion(" \n")), "answered nothing", 14),
+        (plain_answer(b""), "what is not a JSON object", PROMPT),
         (cut, "broke off within its answer", PROMPT),
     ],
 )
@@ -248,6 +249,7 @@ def fails(
         (lambda handler: handler.stream(*pieces("one "), b"{", *pieces("two")), "what is not a JSON object"),
         (lambda handler: handler.stream(*pieces("one ", end=False), {"error": {"message": "gone"}}), "broke off: gone"),
         (lambda handler: handler.stream(*pieces()), "answered nothing"),
+        (lambda handler: broken(handler), "broke off within its answer"),
     ],
 )
 def test_a_stream_that_goes_wrong_ends_in_an_error(
@@ -262,6 +264,32 @@ def test_a_stream_that_goes_wrong_ends_in_an_error(
     assert (count.calls, count.failed) == (1, 1)
     assert count.prompt in (PROMPT, 11)  # what was said until then is paid for
     assert len(upstream.requests) == 1
+
+
+def broken(handler: Handler) -> None:
+    """A stream in pieces of announced length, cut within one."""
+    handler.send_response(200)
+    handler.send_header("transfer-encoding", "chunked")
+    handler.end_headers()
+    event = b"data: " + json.dumps(pieces("one")[0]).encode() + b"\n\n"
+    handler.wfile.write(f"{len(event):x}\r\n".encode() + event + b"\r\nff\r\ndata: {")
+    handler.wfile.flush()
+    handler.close_connection = True
+
+
+@pytest.mark.parametrize(
+    ("deed", "says"),
+    [
+        (lambda handler: handler.stream(done=False), "ended its stream before the answer was complete"),
+        (lambda handler: handler.stream(), "answered nothing"),
+        (plain(200), "ended its stream before the answer was complete"),
+        (plain_answer(completion()), "ended its stream before the answer was complete"),
+    ],
+)
+def test_a_stream_that_never_begins_is_an_error_from_the_first_byte(
+    gateway: Gateway, meter: Meter, upstream: FakeUpstream, deed: Any, says: str
+) -> None:
+    fails(gateway, meter, upstream, deed, 502, says, PROMPT, ASKED | {"stream": True})
 
 
 @pytest.mark.parametrize("stream", [False, True])

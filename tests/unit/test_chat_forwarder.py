@@ -16,6 +16,7 @@ from harness.models.cache import EmbeddingCache
 from harness.models.chat.forward import Forwarder
 from harness.models.chat.wire import ChatError
 from harness.models.gateway import Gateway
+from harness.models.meter import ChatFault
 from tests.fake_upstream import ASKED, KEY, TRIAL, FakeUpstream, Handler, ask, fake_upstream, pieces
 from tests.fakes import FakeEmbedder
 
@@ -61,18 +62,20 @@ def test_an_upstream_that_hangs(upstream: FakeUpstream, begun: bool, stream: boo
     upstream.over.set()
 
 
-@pytest.mark.slow
-def test_leaving_the_gateway_does_not_wait_for_a_hanging_upstream(upstream: FakeUpstream) -> None:
+@pytest.mark.parametrize("stream", [False, True])
+def test_leaving_the_gateway_does_not_wait_for_a_hanging_upstream(upstream: FakeUpstream, stream: bool) -> None:
     upstream.deeds = [lambda handler: wait(upstream)]
     with Gateway(EmbeddingCache(None, FakeEmbedder()), Forwarder(upstream.url, KEY)) as gateway:
-        gateway.register(TRIAL)
+        meter = gateway.register(TRIAL)
+        body = json.dumps(ASKED | {"stream": stream})
         where = urlsplit(gateway.url)
         link = http.client.HTTPConnection(where.hostname or "", where.port, timeout=30)
-        link.request("POST", "/v1/chat/completions", json.dumps(ASKED), {"authorization": f"Bearer {TRIAL}"})
+        link.request("POST", "/v1/chat/completions", body, {"authorization": f"Bearer {TRIAL}"})
         while not upstream.requests:
             time.sleep(0.01)
     link.close()
     assert not upstream.over.is_set()
+    assert meter.faults() == {ChatFault("", 503, "the gateway was left before the model answered"): 1}
     upstream.over.set()
 
 

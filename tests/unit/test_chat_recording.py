@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import asyncio
 import copy
+import hashlib
 import json
 import re
 from collections.abc import AsyncGenerator
@@ -9,11 +10,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from harness.models.chat.normal import SECRETS, Normaliser
+from harness.models.chat.normal import SECRETS, Normal, Normaliser, unshown
 from harness.models.chat.recording import Recorder, Replayer
+from harness.models.chat.standin import StandIn
 from harness.models.chat.wire import (
     Asked,
     Assembly,
@@ -25,6 +27,7 @@ from harness.models.chat.wire import (
     completion,
     message_of,
 )
+from tests.fake_upstream import SYSTEM, prompt
 
 DAY, UUID, RUN = "2026-10-14", "1b4e28ba-2fa1-11d2-883f-0016d3cca427", "20261014-101500-ab12"
 SECRET = "sk-live0123456789abcdef"  # an invented one
@@ -161,6 +164,42 @@ def test_recording_again_changes_no_file(tmp_path: Path) -> None:
     assert written(tmp_path / "a") == written(tmp_path / "b")
 
 
+def test_what_mem0_asks_on_one_day_is_answered_on_another(tmp_path: Path) -> None:
+    def request(day: str) -> Asked:
+        long = {**SYSTEM, "content": SYSTEM["content"] * 100 + f"\nToday is {day}."}
+        said = prompt("user: The port is 80 since 2026-03-01. Jonas reviews.\n", ["The port is 90."], day=day)
+        return Asked({"model": "m", "messages": [long, {"role": "user", "content": said}]})
+
+    heard = complete(Recorder(StandIn(), tmp_path), request(DAY))
+    assert "The port is 80 since 2026-03-01." in heard[0]
+    assert complete(Replayer(tmp_path), request("2027-01-02")) == heard
+    recorded = written(tmp_path)
+    complete(Recorder(StandIn(), tmp_path), request("2028-02-29"))
+    assert written(tmp_path) == recorded
+
+
+@pytest.mark.backend
+def test_mem0_s_own_prompt_too(tmp_path: Path) -> None:
+    prompts = pytest.importorskip("mem0.configs.prompts")
+
+    def request(day: str) -> Asked:
+        said = prompts.generate_additive_extraction_prompt(
+            existing_memories=[{"id": "0", "text": "The port is 90."}],
+            new_messages="user: The port is 80.\n",
+            last_k_messages=[{"role": "user", "content": "hello"}],
+            current_date=day,
+        )
+        system = {"role": "system", "content": prompts.ADDITIVE_EXTRACTION_PROMPT}
+        return Asked({"model": "m", "messages": [system, {"role": "user", "content": said}]})
+
+    heard = complete(Recorder(StandIn(), tmp_path), request(DAY))
+    assert "The port is 80." in heard[0]
+    assert complete(Replayer(tmp_path), request("2027-01-02")) == heard
+    (data,) = written(tmp_path).values()
+    assert len(data) < 3000
+    assert DAY.encode() not in data
+
+
 def test_a_file_is_for_people(tmp_path: Path) -> None:
     system = "You are to remember.\n" * 500
     body = {"model": "m", "messages": [{"role": "system", "content": system}, {"role": "user", "content": "é\nb"}]}
@@ -168,7 +207,8 @@ def test_a_file_is_for_people(tmp_path: Path) -> None:
     (path,) = tmp_path.iterdir()
     shown = json.loads(path.read_text())
     assert [message["role"] for message in shown["request"]["messages"]] == ["system", "user"]
-    assert shown["request"]["messages"][0]["characters"] == len(system)
+    sha256 = hashlib.sha256(system.encode()).hexdigest()
+    assert shown["request"]["messages"][0] == {"role": "system", "characters": len(system), "sha256": sha256}
     assert shown["request"]["messages"][1]["lines"] == ["é", "b"]
     assert shown["answer"] == {"role": "assistant", "lines": ["1: é", "b"]}
     assert shown["upstream"] == "fake echo"
@@ -217,6 +257,33 @@ def test_a_bearer_is_a_secret() -> None:
 )
 def test_what_is_no_secret_stays(text: str) -> None:
     assert Normaliser().redacted(text) == text
+
+
+@given(st.sampled_from(["system", "developer"]), st.text(), st.text(min_size=1), st.integers(0, 3000), st.booleans())
+def test_long_instructions_are_left_out_and_yet_told_apart(
+    role: str, head: str, tail: str, padding: int, parts: bool
+) -> None:
+    def normal(text: str) -> Normal:
+        content = [{"type": "text", "text": text}] if parts else text
+        return Normaliser().request(Asked({"model": "m", "messages": [{"role": role, "content": content}]}))
+
+    text = head.replace("⟦", "") + "x" * padding + tail.replace("⟦", "")
+    assume(not Normaliser().pattern.search(text) and not Normaliser().pattern.search(text + "y"))
+    message = normal(text).shown["messages"][0]
+    told = message["content"][0] if parts else message
+    if len(text) > 2000:
+        assert (told["characters"], told["sha256"]) == (len(text), hashlib.sha256(text.encode()).hexdigest())
+        assert len(json.dumps(message)) < 200
+    else:
+        assert unshown(message)["content"] == ([{"type": "text", "text": text}] if parts else text)
+    assert normal(text).digest == normal(text).digest
+    assert normal(text).digest != normal(text + "y").digest
+
+
+@pytest.mark.parametrize("role", ["user", "assistant", "tool"])
+def test_what_was_said_is_kept_however_long(role: str) -> None:
+    body = {"model": "m", "messages": [{"role": role, "content": "word " * 1000}]}
+    assert Normaliser().request(Asked(body)).shown["messages"] == body["messages"]
 
 
 texts = st.lists(
@@ -269,7 +336,7 @@ def test_folders_that_cannot_be_used_are_one_line(tmp_path: Path) -> None:
         (lambda text: "", "not a recording"),
         (lambda text: "[]", "not a recording"),
         (lambda text: text[:200], "not a recording"),
-        (lambda text: text.replace('"schema": 1', '"schema": 2'), "not a recording"),
+        (lambda text: text.replace('"schema": 2', '"schema": 1'), "not a recording"),
         (lambda text: text.replace('"usage"', '"use"'), "not a recording"),
         (lambda text: text.replace("hello", "hallo", 1), "its request is not the one that it was recorded for"),
     ],

@@ -3,6 +3,10 @@
 Declared volatile are: ISO dates and times, UUIDs, run ids, and whatever looks like a secret. Each becomes a mark such
 as `⟦date⟧`; the number of a mark in an answer, `⟦date 2⟧`, says which of the request's values stood there, so that a
 replay answers with the values of the request at hand. No secret is ever written down.
+
+Nothing else is: order counts. Mem0 lists what it knows by likeness, and its stores (Qdrant, Chroma, FAISS) list equally
+like memories in one order in every run. The list, and so the request, is another one under another store or embedder,
+or where another processor rounds vectors so that neighbours swap: then a replay misses.
 """
 
 from __future__ import annotations
@@ -36,7 +40,8 @@ _VOLATILE = {
     "date": r"\b\d{4}-[01]\d-[0-3]\d(?:[T ][0-2]\d:[0-5]\d(?::[0-5]\d(?:[.,]\d+)?)?(?:Z|[+-]\d\d:?\d\d)?)?(?!\d)",
 }
 _MARK = re.compile(r"⟦⟦|⟦(secret|uuid|run|date) (\d+)⟧")
-_LONG = 2000  # characters of a system prompt from which on its digest is kept in its place
+_LONG = 2000  # characters: of a longer text of instructions, its digest is kept in its place
+_INSTRUCTIONS = ("system", "developer")  # whose words belong to the backend, not to the recording
 _KEPT = 16  # long texts whose masks are remembered
 
 
@@ -83,8 +88,8 @@ class Normaliser:
 class Normal:
     """A normalised request. `shown`: what a recording holds of it; `digest`: SHA-256 of that, in hex.
 
-    In `shown` a text of several lines is a list `lines`, and a long system prompt, which belongs to the backend and not
-    to the recording, is its digest and length.
+    In `shown` a text of several lines is a list `lines`, and long instructions (role system or developer) are what the
+    backend's maker wrote, not for us to copy: in place of the text stand its length `characters` and its `sha256`.
     """
 
     def __init__(self, asked: Asked, normaliser: Normaliser) -> None:
@@ -135,18 +140,33 @@ def mapped(value: Any, change: Callable[[str], str]) -> Any:
 
 def shown(message: Mapping[str, Any]) -> dict[str, Any]:
     """A message as a recording shows it: so that a person can read it, and a diff is one of lines."""
+    if message.get("role") in _INSTRUCTIONS:
+        message = _short(message, "content")
     content = message.get("content")
-    rest = {key: value for key, value in message.items() if key != "content"}
-    if not isinstance(content, str):
-        return dict(message)
-    if message.get("role") == "system" and len(content) > _LONG:
-        return {**rest, "characters": len(content), "sha256": digest(content)}
-    return {**rest, "lines": content.split("\n")} if "\n" in content else {**rest, "content": content}
+    if isinstance(content, list) and message["role"] in _INSTRUCTIONS:
+        content = [_short(part, "text") if isinstance(part, dict) else part for part in content]
+    rest = _without(message, "content")
+    if isinstance(content, str) and "\n" in content:
+        return {**rest, "lines": content.split("\n")}
+    return {**rest, "content": content} if "content" in message else rest
+
+
+def _short(holder: Mapping[str, Any], key: str) -> Mapping[str, Any]:
+    """With the length and the SHA-256 (of its UTF-8) of a long text in place of it."""
+    text = holder.get(key)
+    if not isinstance(text, str) or len(text) <= _LONG:
+        return holder
+    sha256 = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+    return {**_without(holder, key), "characters": len(text), "sha256": sha256}
+
+
+def _without(holder: Mapping[str, Any], key: str) -> dict[str, Any]:
+    return {each: value for each, value in holder.items() if each != key}
 
 
 def unshown(message: Mapping[str, Any]) -> dict[str, Any]:
     """The message again, if nothing of it was left out."""
-    rest = {key: value for key, value in message.items() if key != "lines"}
+    rest = _without(message, "lines")
     return {**rest, "content": "\n".join(message["lines"])} if "lines" in message else rest
 
 

@@ -26,7 +26,7 @@ from harness.models.chat.wire import (
     spent,
 )
 
-SCHEMA = 1
+SCHEMA = 2
 REPLAY = "replay of "
 """How the name of a replay begins; then comes who answered when it was recorded."""
 _NAME = 16  # hex digits of the digest in a file's name

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
@@ -34,6 +35,9 @@ class Chat:
             first = await anext(chunks)
         except Refused as error:
             call.failed(error)
+            raise
+        except asyncio.CancelledError:
+            call.failed(Refused(503, "the gateway was left before the model answered"))
             raise
         return StreamingResponse(_events(call, first, chunks), media_type="text/event-stream")
 

@@ -1,0 +1,84 @@
+"""`junit.xml`: what CI servers read. A gate, a cell, a drill and a backend that could not play are test cases.
+
+Broken gate: failure. What ended badly, or is gated and was not measured: error, because skipped is green everywhere.
+What a backend declares that it cannot do: skipped. Only words of coldwarm and of a fault stand in it, no memory.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Literal
+from xml.etree import ElementTree
+
+from harness.report.words import visible
+from harness.results import Cell, Results, TrustCell
+
+Outcome = Literal["failure", "error", "skipped"]
+TEXT = 2000
+"""Characters of one message."""
+
+
+@dataclass(frozen=True)
+class Case:
+    """A test case: names are the same in every run. `says`: why it did not pass."""
+
+    place: str
+    name: str
+    outcome: Outcome | None = None
+    says: str = ""
+    file: str | None = None
+
+
+def text(results: Results) -> str:
+    """The whole file. The same results give the same bytes; it parses, whatever a backend has said."""
+    root = ElementTree.Element("testsuites", name="coldwarm")
+    suites = {"gates": _gates(results), "backends": _unplayed(results), "stories": _cells(results.cells)}
+    for name, cases in {**suites, "drills": _cells(results.trust)}.items():
+        _suite(root, name, list(cases))
+    ElementTree.indent(root)
+    written = '<?xml version="1.0" encoding="UTF-8"?>\n' + ElementTree.tostring(root, "unicode") + "\n"
+    ElementTree.fromstring(written)  # noqa: S314  our own text: one bad character would lose all of it
+    return written
+
+
+def _gates(results: Results) -> Iterator[Case]:
+    outcomes: dict[str, Outcome] = {"broken": "failure", "not-measured": "error"}
+    for gate in results.gates:
+        name = f"{gate.gate}: {gate.measure} of {gate.backend}"
+        receipts = f"; cells: {', '.join(gate.cells)}" if gate.cells and gate.verdict != "held" else ""
+        yield Case("gates", name, outcomes.get(gate.verdict), gate.says + receipts, "gates.toml")
+
+
+def _unplayed(results: Results) -> Iterator[Case]:
+    for each in results.run.unplayed:
+        says = f"{'not run' if each.allowed else 'could not run'}: {each.reason}"
+        yield Case("backends", each.backend, "skipped" if each.allowed else "error", says)
+
+
+def _cells(cells: Iterable[Cell | TrustCell]) -> Iterator[Case]:
+    for cell in cells:
+        file = cell.transcript if isinstance(cell, TrustCell) else cell.log
+        outcome: Outcome | None = "skipped" if cell.status == "unsupported" else "error"
+        ended = cell.status == "complete"
+        says = f"{cell.status}: {cell.reason or 'no reason was given'}" + (f"; see {file}" if file else "")
+        yield Case(cell.backend or "cold", cell.id, None if ended else outcome, "" if ended else says, file or None)
+
+
+def _suite(root: ElementTree.Element, name: str, cases: list[Case]) -> None:
+    if not cases:
+        return
+    counts = {word: str(sum(case.outcome == word for case in cases)) for word in ("failure", "error", "skipped")}
+    suite = ElementTree.SubElement(
+        root, "testsuite", name=name, tests=str(len(cases)),
+        failures=counts["failure"], errors=counts["error"], skipped=counts["skipped"],
+    )  # fmt: skip
+    for case in cases:
+        # A server takes the last dot of a class name for the border of a package.
+        place = f"coldwarm.{visible(case.place, 100).replace('.', '_')}"
+        made = ElementTree.SubElement(suite, "testcase", classname=place, name=visible(case.name, 300))
+        if case.file:
+            made.set("file", visible(case.file, 300))
+        if case.outcome:
+            says = visible(" ".join(case.says.split()), TEXT)
+            ElementTree.SubElement(made, case.outcome, message=says).text = says  # some show the one, some the other

@@ -1,0 +1,59 @@
+"""The workflow and the action of the repository: their commands, run as a job runs them, stopped by a broken gate."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from harness import paths
+
+ACTION = paths.ROOT / ".github" / "actions" / "coldwarm"
+WORKFLOW = paths.ROOT / ".github" / "workflows" / "memory.yml"
+SMALL = "-s forgotten-runbook -n 0 --write append --drill none"
+GATE = '[[gate]]\nname = "recalls"\nmeasure = "recall"\nbackends = "bm25"\nat_least = {}\n'
+
+
+def steps() -> dict[str, dict[str, Any]]:
+    found = yaml.safe_load((ACTION / "action.yml").read_text())["runs"]["steps"]
+    return {step.get("name", ""): step for step in found}
+
+
+def job(step: str, folder: Path, cache: Path, **env: str) -> subprocess.CompletedProcess[str]:
+    """One step of the action, in a checkout of somebody else, with the shell and the options of a runner."""
+    asked = dict.fromkeys(steps()[step].get("env", {}), "")
+    return subprocess.run(
+        ["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", steps()[step]["run"]],
+        cwd=folder, capture_output=True, text=True, timeout=110, check=False,
+        env={**os.environ, "GITHUB_ACTION_PATH": str(ACTION), "COLDWARM_CACHE": str(cache), **asked, **env},
+    )  # fmt: skip
+
+
+@pytest.mark.skipif(not (paths.ROOT / ".venv" / "bin" / "coldwarm").exists(), reason="make has not set up .venv")
+@pytest.mark.parametrize(("least", "code"), [(0.1, 0), (0.99, 1)])
+def test_a_gate_decides_how_the_job_ends(tmp_path: Path, cache: Path, least: float, code: int) -> None:
+    (tmp_path / "gates.toml").write_text(GATE.format(least))
+    summary = tmp_path / "summary.md"
+    played = job("Play", tmp_path, cache, BACKENDS="bm25", ARGUMENTS=SMALL, GATES="gates.toml")
+    assert played.returncode == code, played.stderr
+    pause, *_, resumed = played.stdout.splitlines()
+    assert pause.startswith("::stop-commands::") and resumed == f"::{pause.rpartition('::')[2]}::"
+    told = job("Tell", tmp_path, cache, GATES="gates.toml", GITHUB_STEP_SUMMARY=str(summary))
+    assert told.returncode == 0, told.stderr
+    lines = [line for line in told.stdout.splitlines() if line.startswith("::error")]
+    assert len(lines) == code and all("file=gates.toml,line=1,title=recalls is broken::" in line for line in lines)
+    assert "bm25" in summary.read_text()
+    assert (tmp_path / "coldwarm-runs" / "latest" / "junit.xml").read_text().count("<failure") == code
+
+
+def test_what_the_workflow_asks_of_the_action_is_there() -> None:
+    inputs = yaml.safe_load((ACTION / "action.yml").read_text())["inputs"]
+    jobs = yaml.safe_load(WORKFLOW.read_text())["jobs"]
+    used = [step for step in jobs["play"]["steps"] if step.get("uses", "").endswith("actions/coldwarm")]
+    assert [set(step["with"]) - set(inputs) for step in used] == [set()]
+    env = yaml.safe_load(WORKFLOW.read_text())["env"]
+    assert all((paths.ROOT / env[name]).is_file() for name in ("GATES", "BASELINE"))
