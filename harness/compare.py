@@ -11,9 +11,10 @@ import itertools
 import statistics
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from math import fsum
 
 from harness import metrics, stats
-from harness.events import Backend
+from harness.events import PROTOCOL, Backend
 from harness.folder import Folder, RunFile
 from harness.log import Log
 from harness.metrics import trust
@@ -34,6 +35,8 @@ BETWEEN = (
 """Measures on which backends are compared with each other."""
 CONTRASTED = ("recall", "stale_use", "decisions_right", "harm", "help", "tokens_total", "tokens_per_job")
 """Measures that are shown for every policy."""
+RATIOS: Mapping[str, tuple[str, str]] = {"tokens_per_job": ("tokens_total", "jobs_done")}
+"""Measures pooled as a ratio of sums: where no job was done, tokens were spent all the same."""
 DUMP = "full_context"
 """The one control that is compared: knowing everything is what a backend is bought to do better than."""
 DOMINANCE = ("recall", "stale_exposure", "tokens_total")
@@ -63,7 +66,10 @@ def results(folder: Folder) -> Results:
             dirty=file.dirty,
             command=file.command,
             conditions=conditions,
+            protocol=_protocol(logs.values(), transcripts.values()),
             suite=file.suite,
+            shard=file.shard,
+            missing=file.missing,
             logs=hashlib.sha256(names.encode()).hexdigest(),
             unplayed=file.unplayed,
             problems=(*problems, *unread),
@@ -77,6 +83,12 @@ def results(folder: Folder) -> Results:
         trust_definitions=dict(sorted(trust.DEFINITIONS.items())) if file.drills else {},
         trust=tuple(_trust(file, transcripts)),
     )
+
+
+def _protocol(logs: Iterable[Log], transcripts: Iterable[Transcript]) -> int:
+    """By which all was played, as a resumed run plays again what another protocol left; the newest until then."""
+    played = [log.opened.protocol for log in logs] + [each.drilled.protocol for each in transcripts]
+    return max(played, default=PROTOCOL)
 
 
 def _conditions(file: RunFile) -> Conditions:
@@ -200,6 +212,8 @@ def _contrasts(cells: Sequence[Cell], conditions: Conditions) -> Iterator[Contra
 
 def pooled(name: str, cells: Sequence[Cell]) -> Pooled:
     """One measure over scenarios; what was not measured is counted by word and says why."""
+    if name in RATIOS and (ratio := _ratio(*RATIOS[name], cells)):
+        return ratio
     measured = {cell.id: m for cell in cells if isinstance(m := cell.measures.get(name), Measured)}
     missed = [m for cell in cells if isinstance(m := cell.measures.get(name), NotMeasured)]
     words = Counter(m.status for m in missed)
@@ -217,6 +231,32 @@ def pooled(name: str, cells: Sequence[Cell]) -> Pooled:
         failed=words["failed"],
         not_run=words["not-run"],
         reasons=tuple(dict.fromkeys(m.reason for m in missed)),
+        cells=tuple(cell.id for cell in cells),
+    )
+
+
+def _ratio(top: str, bottom: str, cells: Sequence[Cell]) -> Pooled | None:
+    """The sum of one measure over the hits of another, of cells that have both; None if there are no hits."""
+    parts: dict[str, list[tuple[float, float]]] = defaultdict(list)
+    least = False
+    for cell in cells:
+        above, below = cell.measures.get(top), cell.measures.get(bottom)
+        if isinstance(above, Measured) and isinstance(below, Measured) and below.hits is not None:
+            parts[cell.scenario].append((above.value, below.hits))
+            least = least or above.known == "at-least"
+    sums = [(fsum(a for a, _ in own), fsum(b for _, b in own)) for own in parts.values()]
+    total, hits = fsum(a for a, _ in sums), fsum(b for _, b in sums)
+    if not hits:
+        return None
+    # Resampled upside down, as a resample may hold no hit; then the upper end is open, and no interval is given.
+    low, high = stats.bootstrap_ratio([b for _, b in sums], [a for a, _ in sums]) if len(sums) >= ENOUGH else (0.0, 0.0)
+    return Pooled(
+        value=total / hits,
+        of=int(hits),
+        scenarios=len(sums),
+        at_least=least,
+        interval=Interval(low=1 / high, high=1 / low, method="bootstrap-95 over scenarios") if low else None,
+        not_run=len(cells) - sum(map(len, parts.values())),
         cells=tuple(cell.id for cell in cells),
     )
 
@@ -288,6 +328,7 @@ def _comparison(
         adjusted_p=adjusted,
         verdict="no-difference-shown" if not shown else "right-better" if difference > 0 else "left-better",
         detectable=_detectable(len(rows), family),
+        interval=_interval([b - a for a, b in rows], share=False) if len(rows) >= ENOUGH else None,
     )
 
 
@@ -306,7 +347,8 @@ def dominated(comparisons: Iterable[Comparison]) -> list[str]:
 
 def _detectable(pairs: int, family: int) -> str:
     """What this many scenarios could have shown at all, after adjusting for the family."""
-    least = min(1.0, family * stats.smallest_p(pairs))
-    if least > ALPHA:
+    needed = stats.sweep(family, ALPHA)
+    if needed > pairs:
+        least = min(1.0, family * stats.smallest_p(pairs))
         return f"nothing: with {pairs} scenarios the adjusted p cannot fall below {least:.2g}"
-    return f"a difference of one direction in all {pairs} scenarios (adjusted p {least:.2g})"
+    return f"a difference in one direction in {needed} of {pairs} scenarios, and none in the other"

@@ -89,8 +89,9 @@ class TrustCell(Model):
 class Pooled(Model):
     """A measure over the scenarios of one backend under the primary conditions.
 
-    value: the mean of the scenarios' values; hits, of: counts summed over them. The other counts say how many cells
-    did not measure, by word. `interval` is over scenarios and absent below ten of them.
+    value: the mean of the scenarios' values; of `tokens_per_job` all tokens over all jobs done. hits, of: counts summed
+    over them. The other counts say how many cells did not measure, by word. `interval` is over scenarios and absent
+    below ten of them.
     """
 
     value: float | None
@@ -127,7 +128,8 @@ class Contrast(Model):
 
 
 class Comparison(Model):
-    """Two rows on the same scenarios. `left` and `right` are values; difference is right minus left."""
+    """Two rows on the same scenarios. `left` and `right` are values; `interval`, from ten scenarios on, is of the
+    difference, right minus left."""
 
     measure: str
     left: str
@@ -141,6 +143,7 @@ class Comparison(Model):
     adjusted_p: float
     verdict: Literal["left-better", "right-better", "no-difference-shown"]
     detectable: str
+    interval: Interval | None = None
 
 
 class Conditions(Model):
@@ -221,7 +224,7 @@ class Against(Model):
     """What this run was compared with: a saved baseline, or another run.
 
     digest: of the baseline's content. versions: backend -> its version then and now. differs: conditions that are not
-    the same, for which nothing could be compared.
+    the same, for which nothing could be compared. retold: scenarios whose story changed, and that are in no pair.
     """
 
     run: str
@@ -232,6 +235,7 @@ class Against(Model):
     digest: str
     versions: Mapping[str, tuple[str | None, str | None]] = {}
     differs: tuple[str, ...] = ()
+    retold: tuple[str, ...] = ()
 
 
 class Change(Model):

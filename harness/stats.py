@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cache
+from math import ceil, log2
 from typing import Any
 
 SEED = 20_250_101
@@ -11,14 +12,18 @@ RESAMPLES = 20_000
 
 
 def sign_flip(differences: Sequence[float]) -> float:
-    """Two-sided p of the mean paired difference under random signs: exact while 2^n <= RESAMPLES, else drawn."""
+    """Two-sided p of the mean paired difference under random signs: exact while 2^n <= RESAMPLES, else drawn.
+
+    Pairs that do not differ have no sign to flip, so n counts the others.
+    """
     import numpy as np
     from scipy.stats import permutation_test
 
-    if len(differences) < 2 or not any(differences):
+    moved = [each for each in differences if each]
+    if len(moved) < 2:
         return 1.0
     done = permutation_test(
-        (np.asarray(differences, float),),
+        (np.asarray(moved, float),),
         lambda values, axis: np.mean(values, axis=axis),
         permutation_type="samples",
         vectorized=True,
@@ -31,6 +36,19 @@ def sign_flip(differences: Sequence[float]) -> float:
 def smallest_p(pairs: int) -> float:
     """The smallest two-sided p that this many pairs can give: all differences in one direction."""
     return 2.0 ** (1 - pairs) if pairs else 1.0
+
+
+def sweep(family: int, alpha: float) -> int:
+    """How many pairs must move, all in one direction, for p to be shown among `family` comparisons."""
+    return ceil(1 + log2(family / alpha))
+
+
+@cache
+def fisher(hits: int, of: int, other_hits: int, other_of: int) -> float:
+    """Fisher's exact test, two-sided: p of two proportions this unlike or more so, given all hits together."""
+    from scipy.stats import fisher_exact
+
+    return float(fisher_exact([[hits, of - hits], [other_hits, other_of - other_hits]]).pvalue)
 
 
 def holm(values: Sequence[float]) -> list[float]:
@@ -48,6 +66,16 @@ def bootstrap(values: Sequence[float]) -> tuple[float, float]:
 
     means = np.asarray(values, float)[_draws(len(values))].mean(axis=1)
     low, high = np.percentile(means, (2.5, 97.5))
+    return float(low), float(high)
+
+
+def bootstrap_ratio(above: Sequence[float], below: Sequence[float]) -> tuple[float, float]:
+    """Percentile 95 % interval of the ratio of two sums over resampled scenarios; `below` is never 0."""
+    import numpy as np
+
+    drawn = _draws(len(above))
+    ratios = np.asarray(above, float)[drawn].sum(axis=1) / np.asarray(below, float)[drawn].sum(axis=1)
+    low, high = np.percentile(ratios, (2.5, 97.5))
     return float(low), float(high)
 
 

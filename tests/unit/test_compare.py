@@ -52,6 +52,29 @@ def test_ten_scenarios_have_an_interval_around_their_mean() -> None:
     assert compare.pooled("recall", [cell(i, share(i % 3, 3)) for i in range(9)]).interval is None
 
 
+def paid(number: int, tokens: float, done: int) -> Cell:
+    none = NotMeasured(status="not-applicable", reason="none")
+    measures: dict[str, Measure] = {
+        "tokens_total": Measured(value=tokens),
+        "jobs_done": share(done, 2),
+        "tokens_per_job": Measured(value=tokens / done) if done else none,
+    }
+    return cell(number, share(1, 1)).model_copy(update={"measures": measures})
+
+
+def test_tokens_a_job_are_all_tokens_over_all_jobs_done() -> None:
+    """A scenario in which no job was done has cost tokens, too."""
+    row = compare.pooled("tokens_per_job", [paid(1, 900, 0), paid(2, 300, 2)])
+    assert (row.value, row.of, row.scenarios, row.interval) == (600, 2, 2, None)
+    nothing = compare.pooled("tokens_per_job", [paid(1, 900, 0)])
+    assert (nothing.value, nothing.not_applicable, nothing.reasons) == (None, 1, ("none",))
+    many = compare.pooled("tokens_per_job", [paid(i, 100 + i, 1 + i % 2) for i in range(12)])
+    assert many.interval is not None and many.value is not None
+    assert many.interval.low < many.value < many.interval.high
+    rare = compare.pooled("tokens_per_job", [paid(i, 100, int(i == 0)) for i in range(12)])
+    assert (rare.value, rare.interval) == (1200, None)
+
+
 # --- knowing everything -----------------------------------------------------------------------------------------------
 
 
