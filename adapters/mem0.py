@@ -1,22 +1,24 @@
-"""Mem0, the library, with its embedded Qdrant store and without extraction (`infer=False`).
+"""Mem0, the library: one of three embedded stores, with extraction (`infer=true`) or without.
 
 A scope is one `user_id`, like `repo=storefront&org=acme`: `delete_all` and `get_all` know exact ids only, and an
-operator on an id makes `search` crash. So the scope is metadata too, where one `in` finds memories of wider scopes in
+operator on an id makes `search` crash. So the scope is metadata too, where one filter finds memories of wider scopes in
 the same search; all memories carry one `agent_id`, because a search must name an id. (An OR of user ids finds the same
-at twice the cost: the embedded store checks each condition of each memory in Python.)
+at twice the cost in Qdrant: the embedded store checks each condition of each memory in Python.)
 """
 
 from __future__ import annotations
 
+import copy
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from itertools import product
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 from urllib.parse import parse_qsl, quote, urlencode
 
-from adapters._base import release, sdk
+from adapters._base import release, sdk, setting
+from adapters._mem0_stores import COLLECTION, STORES, Store
 from harness.adapter import (
     Ack,
     BaseAdapter,
@@ -28,6 +30,7 @@ from harness.adapter import (
     Scope,
     Source,
     Space,
+    Support,
     Usage,
     applies,
     delete_and_add,
@@ -36,20 +39,32 @@ from harness.adapter import (
 AGENT = "coldwarm"
 EVERYWHERE = "everywhere"
 ALL = 1_000_000  # get_all has no cursor and gives 20 unless told otherwise
+EXTRACTS = Support("native", "one chat call for each item; its facts are added and replace none")
 
 
 def user_id(scope: Scope) -> str:
     return urlencode({part: value for part, value in asdict(scope).items() if value}, quote_via=quote) or EVERYWHERE
 
 
-def holding_at(place: Scope) -> Mapping[str, Any]:
-    """The filter for all scopes that apply to this place: each of its parts as it is, or not limited."""
+def holding_at(place: Scope) -> list[str]:
+    """The user ids of all scopes that apply to this place: each of its parts as it is, or not limited."""
     choices = product(*((None, value) if value else (None,) for value in asdict(place).values()))
-    return {"agent_id": AGENT, "scope": {"in": [user_id(Scope(*parts)) for parts in choices]}}
+    return [user_id(Scope(*parts)) for parts in choices]
 
 
 def metadata(item: Item) -> dict[str, Any]:
+    """Flat, and always with every key: an update merges, and None takes a value away."""
     return {**asdict(item.source or Source()), "kind": item.kind, "confidence": item.confidence}
+
+
+def dated(item: Item) -> dict[str, Any]:
+    """What a new memory carries. Without None, which Chroma refuses there."""
+    given = {**metadata(item), "created_at": item.at}
+    return {key: value for key, value in given.items() if value is not None}
+
+
+def until(item: Item) -> str | None:
+    return item.expires[:10] if item.expires else None
 
 
 def hit(row: Mapping[str, Any]) -> Hit:
@@ -66,18 +81,33 @@ def hit(row: Mapping[str, Any]) -> Hit:
     )
 
 
+def quiet(space: Space) -> None:
+    """No telemetry, and a home of its own: all three are read when the library is imported or constructed."""
+    os.environ.update(MEM0_TELEMETRY="False", MEM0_DIR=str(Path(space.root, "mem0home")))
+    os.environ.pop("OPENROUTER_API_KEY", None)
+
+
 class Mem0Memory(BaseMemory):
-    def __init__(self, mem0: Any, space: Space) -> None:
+    def __init__(self, mem0: Any, space: Space, adapter: Mem0) -> None:
         root = Path(space.root)
-        model = {"model": "local", "api_key": space.key, "openai_base_url": space.gateway}
-        store = {"collection_name": "memories", "path": str(root / "qdrant"), "embedding_model_dims": space.dims}
+        gateway = {"api_key": space.key, "openai_base_url": space.gateway}
+        self.adapter, self.used = adapter, Usage()
+        place = {"collection_name": COLLECTION, "path": str(root / adapter.store)}
         self.memory = mem0.Memory.from_config(
             {
-                "vector_store": {"provider": "qdrant", "config": store},
-                "embedder": {"provider": "openai", "config": model},
-                "llm": {"provider": "openai", "config": model},  # must be there; never called without extraction
+                "vector_store": {"provider": adapter.store, "config": {**place, **adapter.kept.config(space)}},
+                "embedder": {"provider": "openai", "config": {"model": "local", **gateway}},
+                # Must be there; never called without extraction.
+                "llm": {"provider": "openai", "config": {"model": adapter.model, **gateway}},
                 "history_db_path": str(root / "history.db"),
             }
+        )
+        self.memory.llm.config.response_callback = self._answered
+
+    def _answered(self, llm: Any, response: Any, params: Any) -> None:
+        usage, before = response.usage, self.used
+        self.used = Usage(
+            before.prompt + usage.prompt_tokens, before.completion + usage.completion_tokens, before.calls + 1
         )
 
     def remember(self, items: Sequence[Item]) -> list[Ack]:
@@ -88,9 +118,9 @@ class Mem0Memory(BaseMemory):
             item.text,
             user_id=user_id(item.scope),
             agent_id=AGENT,
-            metadata={**metadata(item), "scope": user_id(item.scope), "created_at": item.at},
-            expiration_date=item.expires[:10] if item.expires else None,
-            infer=False,
+            metadata={**dated(item), "scope": user_id(item.scope)},
+            expiration_date=until(item),
+            infer=self.adapter.infer,
         )
         return Ack(tuple(row["id"] for row in added["results"]))
 
@@ -100,8 +130,11 @@ class Mem0Memory(BaseMemory):
     def recall(self, query: str, scope: Scope, k: int, at: str) -> list[Hit]:
         if not query.strip() or k < 1:
             return []
-        found = self.memory.search(query, filters=holding_at(scope), top_k=k)  # and the default threshold of 0.1
-        return [hit(row) for row in found["results"]]
+        kept = self.adapter.kept
+        filters = {"agent_id": AGENT, "scope": kept.any_of(holding_at(scope))}
+        reach = kept.reach(self.memory.vector_store, k)
+        found = self.memory.search(query, filters=filters, top_k=reach)  # and the default threshold of 0.1
+        return [hit(row) for row in found["results"][:k]]
 
     def entries(self, scope: Scope) -> list[Hit]:
         return [hit(row) for row in self.memory.get_all(filters={"user_id": user_id(scope)}, top_k=ALL)["results"]]
@@ -120,8 +153,7 @@ class Mem0Memory(BaseMemory):
         """Text, metadata and expiry change; scope and date of a memory cannot."""
         if self.get(scope, memory_id) is None or not item.text.strip():
             return Ack(())
-        until = item.expires[:10] if item.expires else None
-        self.memory.update(memory_id, text=item.text, metadata=metadata(item), expiration_date=until)
+        self.memory.update(memory_id, text=item.text, metadata=metadata(item), expiration_date=until(item))
         return Ack((memory_id,))
 
     def supersede(self, scope: Scope, memory_ids: Sequence[str], item: Item) -> Ack:
@@ -140,18 +172,20 @@ class Mem0Memory(BaseMemory):
         self.memory.delete_all(user_id=user_id(scope))
 
     def usage(self) -> Usage:
-        """No model inside: nothing is extracted with `infer=False`."""
-        return Usage()
+        """As the library's own callback tells it, once a call was answered."""
+        return self.used
 
     def close(self) -> None:
         self.memory.close()
-        self.memory.vector_store.client.close()  # Memory.close() keeps the store's lock
+        self.adapter.kept.close(self.memory.vector_store)
 
 
 class Mem0(BaseAdapter):
     name = "mem0"
     memory: ClassVar[type[Mem0Memory]] = Mem0Memory
+    settings: ClassVar[Sequence[str]] = ("store", "infer", "model")
     imports = ("qdrant_client", "openai")
+    store, infer, model = "qdrant", False, "local"
     native: ClassVar[tuple[str, ...]] = (
         "entries",
         "get",
@@ -160,7 +194,6 @@ class Mem0(BaseAdapter):
         "forget",
         "forget_scope",
         "ranked",
-        "abstains",
         "usage",
         "created",
         "expiry",
@@ -177,22 +210,35 @@ class Mem0(BaseAdapter):
     unsupported: ClassVar = {
         "snapshot": "no versions of a store",
         "restore": "no versions of a store",
-        "compact": "no documented compaction",
-        "multi_process": "the embedded store is locked by one process",
+        "extracts": "stores what it is told, word for word",
     }
+
+    def configured(self, settings: Mapping[str, str]) -> Self:
+        made = copy.copy(self)
+        made.store = setting(settings, "store", tuple(STORES))
+        made.infer = setting(settings, "infer", ("false", "true")) == "true"
+        made.model = settings.get("model", self.model)
+        return made
+
+    @property
+    def kept(self) -> Store:
+        """The store, as Mem0 uses it."""
+        return STORES[self.store]
+
+    @property
+    def support(self) -> Mapping[str, Support]:
+        extracts = {"extracts": EXTRACTS} if self.infer else {}
+        return {**super().support, **self.kept.support, **extracts}
 
     def version(self) -> str:
         return release("mem0ai", "coldwarm[mem0]")
 
     def open(self, space: Space) -> Memory:
-        # All three are read when the library is imported or constructed.
-        os.environ.update(MEM0_TELEMETRY="False", MEM0_DIR=str(Path(space.root, "mem0home")))
-        os.environ.pop("OPENROUTER_API_KEY", None)
-        return self.memory(sdk("mem0", "coldwarm[mem0]"), space)
+        quiet(space)
+        return self.memory(sdk("mem0", "coldwarm[mem0]"), space, self)
 
     def storage(self, space: Space) -> list[Layer]:
-        return [
-            Layer("history", "history.db", "sqlite"),
-            Layer("vectors", "qdrant/collection/memories/storage.sqlite", "sqlite"),
-            Layer("home", "mem0home", "file"),
-        ]
+        return [Layer("history", "history.db", "sqlite"), *self.kept.layers(space), Layer("home", "mem0home", "file")]
+
+    def compact(self, space: Space) -> None:
+        self.kept.compact(space)

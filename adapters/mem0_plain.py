@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, ClassVar
 
-from adapters.mem0 import ALL, EVERYWHERE, Mem0, Mem0Memory, hit, metadata
+from adapters.mem0 import ALL, EVERYWHERE, Mem0, Mem0Memory, dated, hit, until
 from harness.adapter import Ack, Hit, Item, Scope
 
 
@@ -25,10 +25,9 @@ def plain(row: Mapping[str, Any]) -> Hit:
 
 class PlainMemory(Mem0Memory):
     def _add(self, item: Item) -> Ack:
-        dated = {**metadata(item), "created_at": item.at}
-        until = item.expires[:10] if item.expires else None
+        place = user_id(item.scope)
         added = self.memory.add(
-            item.text, user_id=user_id(item.scope), metadata=dated, expiration_date=until, infer=False
+            item.text, user_id=place, metadata=dated(item), expiration_date=until(item), infer=False
         )
         return Ack(tuple(row["id"] for row in added["results"]))
 
@@ -52,6 +51,7 @@ class PlainMemory(Mem0Memory):
 
 class Mem0Plain(Mem0):
     name = "mem0_plain"
+    settings = ()
     native: ClassVar[tuple[str, ...]] = (*Mem0.native, "scope_user")
     emulated: ClassVar = {
         "supersede": "delete and add, not atomic",

@@ -14,7 +14,7 @@ from abc import ABC, abstractmethod
 from array import array
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Literal, Protocol, get_args, runtime_checkable
+from typing import Any, ClassVar, Literal, Protocol, Self, get_args, runtime_checkable
 from urllib.parse import urlsplit
 
 Operation = Literal[
@@ -22,8 +22,9 @@ Operation = Literal[
 ]
 Trait = Literal[
     "ranked", "abstains", "source", "created", "expiry",
-    "scope_org", "scope_repo", "scope_branch", "scope_user", "persistent", "multi_process", "usage",
+    "scope_org", "scope_repo", "scope_branch", "scope_user", "persistent", "multi_process", "usage", "extracts",
 ]  # fmt: skip
+"""extracts: a model inside rewrites what it is told; texts come back as facts of its own making."""
 CAPABILITIES: tuple[str, ...] = get_args(Operation) + get_args(Trait)
 CLOSED: Mapping[str, Any] = {"extra": "forbid", "strict": True, "allow_inf_nan": False}
 """How the parent reads the wire types below: no unknown field, no conversion."""
@@ -136,8 +137,8 @@ class Program:
     In `argv`, `setup` and `env`, `{root}` stands for the server's folder, `{store}` for the folder of the memories in
     use, and `{NAME}` for the port of the program of that name. setup: commands that run once, each to its end, before
     the first start; health: a path that answers 200 over HTTP (else a connection is enough); data: the folder of its
-    memories below `{store}`, of which every trial gets a fresh copy; stop: the signal that ends it in good order;
-    unprivileged: it refuses to run as root.
+    memories below `{store}`, of which every trial gets a fresh copy; flush: a command that brings all of them into
+    those files while it runs; stop: the signal that ends it in good order; unprivileged: it refuses to run as root.
     """
 
     name: str
@@ -146,6 +147,7 @@ class Program:
     env: Mapping[str, str] = field(default_factory=dict)
     health: str | None = None
     data: str | None = None
+    flush: tuple[str, ...] = ()
     stop: Literal["SIGTERM", "SIGINT"] = "SIGTERM"
     unprivileged: bool = False
     __pydantic_config__: ClassVar[Mapping[str, Any]] = CLOSED
@@ -223,6 +225,14 @@ class Adapter(Protocol):
     imports: Sequence[str]
     """Modules that `open` imports and that may be imported once for many opens, whatever HOME and TMPDIR are."""
 
+    secrets: Sequence[str]
+    """Environment variables without which it cannot open. They reach `open` as settings of their names, and no log."""
+
+    def configured(self, settings: Mapping[str, str]) -> Adapter:
+        """The adapter as these settings make it: its support, storage and opening. Names it does not know are not its
+        concern; for a value that it does not know, ValueError says in one line which it knows.
+        """
+
     @property
     def support(self) -> Mapping[str, Support]:
         """Total over CAPABILITIES."""
@@ -290,9 +300,13 @@ class BaseAdapter(ABC):
     name: ClassVar[str]
     settings: ClassVar[Sequence[str]] = ()
     imports: ClassVar[Sequence[str]] = ()
+    secrets: ClassVar[Sequence[str]] = ()
     native: ClassVar[tuple[str, ...]] = ()
     emulated: ClassVar[Mapping[str, str]] = {}
     unsupported: ClassVar[Mapping[str, str]] = {}
+
+    def configured(self, settings: Mapping[str, str]) -> Self:
+        return self
 
     @property
     def support(self) -> Mapping[str, Support]:

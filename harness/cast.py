@@ -59,7 +59,8 @@ def cast(selection: Selection, allowed: Iterable[str] = (), deadlines: Deadlines
                 continue
             registry.check_settings(spec, said.settings, said.problem)
             reason = services.missing(said.server) if said.server else None
-            if selection.chat is None and said.support["extracts"].level != "unsupported":
+            inside = said.support["extracts"].level != "unsupported" and not said.secrets  # a service has its own
+            if selection.chat is None and inside:
                 reason = UNANSWERED
             if reason:
                 unplayed.append(Unplayed(backend=spec.label, reason=reason, allowed=spec.label in allowed))

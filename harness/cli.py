@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from harness import paths
-from harness.commands import check, play, suite
+from harness.commands import check, gate, github, play, suite
 from harness.commands.common import stop
 
 
@@ -45,6 +45,10 @@ for _command in (  # in the order of --help
     play.run,
     play.score,
     play.report,
+    gate.compare,
+    gate.baseline,
+    gate.merge,
+    github.github,
     suite.list_,
     suite.new,
     suite.selftest,

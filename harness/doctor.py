@@ -18,7 +18,9 @@ from harness.models.embedder import Embedder, EmbedderError
 from harness.models.gateway import Gateway
 from harness.process import Deadlines, MemoryFault
 
-PACKAGES = ("mem0ai", "qdrant-client", "chromadb", "letta-client", "openai", "onnxruntime", "pandas", "datasets")
+PACKAGES = (
+    "mem0ai", "qdrant-client", "faiss-cpu", "chromadb", "letta-client", "openai", "onnxruntime", "pandas", "datasets",
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -103,8 +105,8 @@ def _opened(name: str, reference: str, folder: Path, gateway: Gateway) -> Findin
             reference, Space(str(root), gateway.url, name, Embedder.dims, 1), folder / "home", Deadlines()
         )
         memory.close()
-    except MemoryFault as error:
-        return Finding(f"adapter {name}", False, str(error))
+    except MemoryFault as error:  # refused: it lacks a key, and is asked for by name only as well
+        return Finding(f"adapter {name}", error.fault.kind == "refused", str(error))
     finally:
         gateway.unregister(name)
     return Finding(f"adapter {name}", True, f"{memory.description.version} opens and closes")

@@ -235,7 +235,7 @@ class Sought(Event):
 
 
 class Listed(Event):
-    """All live entries of a scope, as the backend lists them. Stage `lookup`: by a curating writer; `end`: of the story."""
+    """All live entries of a scope, as the backend lists them. `lookup`: by a curating writer; `end`: at the last."""
 
     kind: Literal["listed"] = "listed"
     stage: Stage

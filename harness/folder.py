@@ -33,7 +33,8 @@ class FolderError(Exception):
 class RunFile(Model):
     """`run.json`: what was asked for, by which coldwarm, and what that means in trials. Holds no secrets.
 
-    suite: None in a run of a version that named none. chat: who answered models inside backends; empty: nobody.
+    suite: None in a run of a version that named none. shard: the share that was played (`2/4`), None for the whole.
+    missing: shards that a merged run lacks. chat: who answered models inside backends; empty: nobody.
     """
 
     id: str
@@ -43,6 +44,8 @@ class RunFile(Model):
     command: str
     selection: Selection
     suite: Suite | None = None
+    shard: str | None = None
+    missing: tuple[str, ...] = ()
     embedder: str
     tokens: str
     chat: str = ""

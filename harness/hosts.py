@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -33,18 +34,30 @@ class ChildHost:
         self.root.mkdir(parents=True, exist_ok=True)
         if self.service is not None:
             self._serve(self.service)
-        return process.open_memory(self.adapter, self.space, self._home(), self.deadlines, self.launch)
+        memory = process.open_memory(self.adapter, self.space, self._home(), self.deadlines, self.launch)
+        memory.outage = self._outage
+        return memory
 
     def _serve(self, service: Service) -> None:
-        """A server that cannot be had, or has died, is a fault of the backend like any other."""
-        try:
+        with _faults():
             if self.space.service is None:
                 self.space = replace(self.space, service=service.fresh(self.root))
             service.check()
+
+    def _outage(self) -> str | None:
+        """Why its server, if it has one, is no longer there."""
+        try:
+            if self.service is not None:
+                self.service.check()
         except ServiceError as error:
-            raise MemoryFault(Fault(kind="crashed", op="serve", message=str(error)), alive=False) from None
+            return str(error)
+        return None
 
     def layers(self) -> list[Layer]:
+        """What a server holds back is in its files before they are looked at."""
+        if self.service is not None:
+            with _faults():
+                self.service.flush()
         return process.storage(self.adapter, self.space, self._home(), self.deadlines, self.launch)
 
     def compact(self) -> None:
@@ -53,6 +66,15 @@ class ChildHost:
     def _home(self) -> Path:
         self.opened += 1
         return self.root.parent / f"home-{self.opened}"
+
+
+@contextmanager
+def _faults() -> Iterator[None]:
+    """A server that cannot be had, or has died, is a fault of the backend like any other."""
+    try:
+        yield
+    except ServiceError as error:
+        raise MemoryFault(Fault(kind="crashed", op="serve", message=str(error)), alive=False) from None
 
 
 @dataclass

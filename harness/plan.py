@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
 from harness import drills, noise, registry
 from harness.classify import Classifier
@@ -14,6 +16,31 @@ from harness.model import Selection, Trial, WritePolicy, digest
 from harness.readers import scripted
 from harness.repo import Repo
 from harness.scenario import Scenario
+
+
+class Shard(NamedTuple):
+    """A share of a run: scenarios with all their trials, then backends with all their drills, are dealt in turns.
+
+    A scenario is never split, as its measures need its cold arm and its controls.
+    """
+
+    number: int
+    of: int
+
+    def __str__(self) -> str:
+        return f"{self.number}/{self.of}"
+
+    @classmethod
+    def parse(cls, text: str) -> Shard:
+        """`2/4`. Raises ValueError, one line, for anything else."""
+        found = re.fullmatch(r"([1-9]\d{0,3})/([1-9]\d{0,3})", text)
+        if found is None or int(found[1]) > int(found[2]):
+            raise ValueError(f"shard '{text}' is not of the form 2/4: the number of a share, and of how many")
+        return cls(int(found[1]), int(found[2]))
+
+    def takes(self, at: int) -> bool:
+        """Whether the share holds what stands at this place, counted from 0."""
+        return at % self.of == self.number - 1
 
 
 def trials(selection: Selection, scenarios: Sequence[Scenario]) -> list[Trial]:

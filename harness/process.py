@@ -15,17 +15,34 @@ import signal
 import socket
 import subprocess
 import time
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Generic, Self, TypeVar
+from typing import Any, Self, TypeVar
 
-from pydantic import ConfigDict, TypeAdapter, ValidationError, field_validator
+from pydantic import TypeAdapter, ValidationError
 
-from harness.adapter import CAPABILITIES, Ack, Hit, Item, Layer, Scope, Server, Space, Usage, to_wire
-from harness.events import Declared, Fault, FaultKind
+from harness.adapter import Ack, Hit, Item, Layer, Scope, Server, Space, Usage, to_wire
+from harness.events import Fault, FaultKind
 from harness.launch import Launcher, spawn
-from harness.model import SECRET, Model
+from harness.model import SECRET
+from harness.replies import (
+    ACK,
+    ACKS,
+    BOOL,
+    BOOLS,
+    DESCRIPTION,
+    HIT,
+    HITS,
+    LAYERS,
+    NOTHING,
+    SERVER,
+    TEXT,
+    TEXTS,
+    USAGE,
+    Description,
+    Reply,
+)
 
 T = TypeVar("T")
 REPLY_LIMIT = 8 * 2**20
@@ -40,63 +57,17 @@ class MemoryFault(Exception):  # noqa: N818  a fault is an outcome that is logge
         self.fault, self.alive, self.trace = fault, alive, trace
 
 
-class Error(Model):
-    kind: FaultKind
-    message: str
-    trace: str = ""
-
-
-class Reply(Model, Generic[T]):
-    """One answer, with the number of its request. Nothing is converted: a word is no flag."""
-
-    model_config = ConfigDict(strict=True)
-    n: int
-    ok: T | None = None
-    error: Error | None = None
-    took: float
-
-
-class Description(Model):
-    """What an adapter says of itself; `source` is the digest of its code, `server` what it needs running."""
-
-    name: str
-    version: str
-    support: Mapping[str, Declared]
-    settings: tuple[str, ...] = ()
-    server: Server | None = None
-    source: str
-
-    @field_validator("support")
-    @classmethod
-    def _total(cls, support: Mapping[str, Declared]) -> Mapping[str, Declared]:
-        wrong = sorted(set(support) ^ set(CAPABILITIES))
-        if wrong:
-            raise ValueError(f"must name every capability and no other; missing or unknown: {', '.join(wrong)}")
-        return support
-
-
-DESCRIPTION: TypeAdapter[Reply[Description]] = TypeAdapter(Reply[Description])
-LAYERS: TypeAdapter[Reply[list[Layer]]] = TypeAdapter(Reply[list[Layer]])
-SERVER: TypeAdapter[Reply[Server]] = TypeAdapter(Reply[Server])
-NOTHING: TypeAdapter[Reply[None]] = TypeAdapter(Reply[None])
-ACK: TypeAdapter[Reply[Ack]] = TypeAdapter(Reply[Ack])
-ACKS: TypeAdapter[Reply[list[Ack]]] = TypeAdapter(Reply[list[Ack]])
-BOOL: TypeAdapter[Reply[bool]] = TypeAdapter(Reply[bool])
-BOOLS: TypeAdapter[Reply[list[bool]]] = TypeAdapter(Reply[list[bool]])
-HIT: TypeAdapter[Reply[Hit]] = TypeAdapter(Reply[Hit])
-HITS: TypeAdapter[Reply[list[Hit]]] = TypeAdapter(Reply[list[Hit]])
-TEXT: TypeAdapter[Reply[str]] = TypeAdapter(Reply[str])
-TEXTS: TypeAdapter[Reply[list[str]]] = TypeAdapter(Reply[list[str]])
-USAGE: TypeAdapter[Reply[Usage]] = TypeAdapter(Reply[Usage])
-
-
 @dataclass(frozen=True)
 class Deadlines:
-    """Seconds that a call may take: opening (an SDK is imported), any call, and more for each item it handles."""
+    """Seconds that a call may take: opening (an SDK is imported), any call, and more for each item it handles.
+
+    rewrite: more for each item that a chat model inside rewrites.
+    """
 
     open: float = 120.0
     call: float = 30.0
     item: float = 0.5
+    rewrite: float = 60.0
     exit: float = 15.0
 
 
@@ -193,10 +164,14 @@ class Child:
             raise TimeoutError
 
     def _fault(self, kind: FaultKind, op: str, message: str, *, alive: bool = False, trace: str = "") -> MemoryFault:
+        fault = Fault(kind=kind, op=op, message=self.redacted(message))
+        return MemoryFault(fault, alive=alive, trace=self.redacted(trace))
+
+    def redacted(self, text: str) -> str:
         """Says nothing of a secret, whatever the adapter quotes."""
         for secret in self.secrets:
-            message, trace = message.replace(secret, "[redacted]"), trace.replace(secret, "[redacted]")
-        return MemoryFault(Fault(kind=kind, op=op, message=message), alive=alive, trace=trace)
+            text = text.replace(secret, "[redacted]")
+        return text
 
     def _last_words(self) -> str:
         with contextlib.suppress(subprocess.TimeoutExpired):
@@ -244,19 +219,26 @@ class RemoteMemory:
 
     def __init__(self, child: Child, description: Description) -> None:
         self._child, self.description, self._pool = child, description, 0
+        self.outage: Callable[[], str | None] = lambda: None
+        """Why what the child depends on is gone, asked after each fault: the child is then of no use any more."""
 
     @property
     def took(self) -> float:
         return self._child.took
 
     def _call(self, reply: TypeAdapter[Reply[T]], op: str, *args: Any, items: int = 0) -> T | None:
-        seconds = self._child.deadlines.call + self._child.deadlines.item * items
+        limits = self._child.deadlines
+        rewrites = op in ("remember", "supersede") and self.description.support["extracts"].level != "unsupported"
+        seconds = limits.call + (limits.item + limits.rewrite * rewrites) * items
         try:
             return self._child.call(reply, op, *args, seconds=seconds)
         except MemoryFault as error:
             declared = self.description.support.get(op)
             if error.fault.kind == "refused" and (declared is None or declared.level != "unsupported"):
                 raise self._breach(op, f"refused although it is declared: {error.fault.message}") from None
+            if error.alive and (outage := self.outage()):
+                self.kill()
+                raise MemoryFault(Fault(kind="crashed", op=op, message=outage), alive=False, trace=str(error)) from None
             raise
 
     def _must(self, reply: TypeAdapter[Reply[T]], op: str, *args: Any, items: int = 0) -> T:
@@ -300,7 +282,7 @@ class RemoteMemory:
         return self._must(ACK, "update", scope, memory_id, item)
 
     def supersede(self, scope: Scope, memory_ids: Sequence[str], item: Item) -> Ack:
-        return self._must(ACK, "supersede", scope, memory_ids, item, items=len(memory_ids))
+        return self._must(ACK, "supersede", scope, memory_ids, item, items=len(memory_ids) + 1)
 
     def forget(self, scope: Scope, memory_ids: Sequence[str]) -> list[bool]:
         said = self._must(BOOLS, "forget", scope, memory_ids, items=len(memory_ids))
@@ -335,17 +317,28 @@ class RemoteMemory:
         self._child.kill()
 
 
-def describe(adapter: str, home: Path, deadlines: Deadlines = Deadlines(), launch: Launcher = spawn) -> Description:
-    """What an adapter says of itself, asked in a child of its own; its SDK is not imported."""
+def describe(
+    adapter: str,
+    home: Path,
+    deadlines: Deadlines = Deadlines(),
+    launch: Launcher = spawn,
+    settings: Mapping[str, str] = {},
+) -> Description:
+    """What an adapter with these settings says of itself, asked in a child of its own; its SDK is not imported."""
     with Child(adapter, home, deadlines, launch) as child:
-        return _described(child)
+        return _described(child, settings)
 
 
-def _described(child: Child) -> Description:
-    described = child.call(DESCRIPTION, "describe", seconds=child.deadlines.open)
+def _described(child: Child, settings: Mapping[str, str]) -> Description:
+    """MemoryFault also where the environment lacks a secret that the adapter opens with."""
+    child.secrets = tuple(value for key, value in settings.items() if value and SECRET.search(key))
+    described = child.call(DESCRIPTION, "describe", settings, seconds=child.deadlines.open)
     if described is None:
         raise MemoryFault(Fault(kind="breach", op="describe", message="answered nothing"), alive=True)
-    return described
+    if missing := [name for name in described.secrets if not os.environ.get(name)]:
+        message = f"{', '.join(missing)} must be set in the environment"
+        raise MemoryFault(Fault(kind="refused", op="describe", message=message), alive=True)
+    return described.model_copy(update={"problem": child.redacted(" ".join(described.problem.split()))})
 
 
 def open_memory(
@@ -353,10 +346,12 @@ def open_memory(
 ) -> RemoteMemory:
     """A fresh process with the store at `space.root` open."""
     child = Child(adapter, home, deadlines, launch)
-    child.secrets = tuple(value for key, value in space.settings.items() if value and SECRET.search(key))
     try:
-        memory = RemoteMemory(child, _described(child))
-        child.call(NOTHING, "open", _wired(space), seconds=deadlines.open)
+        memory = RemoteMemory(child, _described(child, space.settings))
+        lent = {name: os.environ[name] for name in memory.description.secrets}
+        child.secrets += tuple(lent.values())
+        opened = replace(space, settings={**space.settings, **lent})
+        child.call(NOTHING, "open", _wired(opened), seconds=deadlines.open)
     except MemoryFault:
         child.kill()
         raise

@@ -69,7 +69,9 @@ def redacted(argument: str) -> str:
     )
 
 
-def check_settings(spec: Spec, known: Sequence[str]) -> None:
-    """A setting that the adapter does not read would only change its label."""
+def check_settings(spec: Spec, known: Sequence[str], problem: str = "") -> None:
+    """A setting that the adapter does not read would only change its label. problem: a value that it does not know."""
     for name in sorted(set(spec.settings) - set(known)):
         raise RegistryError(f"backend '{spec.adapter}' has no setting '{name}'; known: {', '.join(known) or 'none'}")
+    if problem:
+        raise RegistryError(f"backend '{spec.adapter}': {problem}")

@@ -103,8 +103,8 @@ class Task:
 class Run:
     """Plays a selection into a folder. `only`: trial ids begin so; `keep`: stores stay below the folder.
 
-    suite: which stories these are, for the run file. chat: who answers what `selection.chat` asks for; closed with the
-    run. budget: what its calls may cost.
+    suite: which stories these are, for the run file. shard: the share of them that is played. chat: who answers what
+    `selection.chat` asks for; closed with the run. budget: what its calls may cost.
     """
 
     folder: Folder
@@ -119,6 +119,7 @@ class Run:
     only: tuple[str, ...] = ()
     keep: bool = False
     suite: Suite | None = None
+    shard: plan.Shard | None = None
     chat: Upstream | None = None
     budget: Budget | None = None
 
@@ -145,7 +146,7 @@ class Run:
             with (
                 Gateway(cache, self.chat, self.budget) as gateway,
                 Nursery(self.folder.work / "nursery") as nursery,
-                Services(self.folder.work / "services", gateway.url, self.listener.noted) as servers,
+                Services(self.folder.root / "services", gateway.url, self.listener.noted) as servers,
             ):
                 self._all(tasks, Ways(gateway, nursery, servers, Workshop(), threading.Event()))
         finally:
@@ -165,6 +166,7 @@ class Run:
             command=self.command,
             selection=self.selection.model_copy(update={"backends": shown}),
             suite=self.suite,
+            shard=str(self.shard) if self.shard else None,
             embedder=f"{embedder.name} {embedder.digest[:12]}",
             tokens=tokens.ENCODING,
             chat=self.chat.name if self.chat else "",
@@ -174,11 +176,12 @@ class Run:
         )
 
     def _parts(self, players: Mapping[str, Player], embedder: str) -> list[Part]:
+        stories = [each for at, each in enumerate(self.stories) if self.shard is None or self.shard.takes(at)]
         self._stages = {
-            scenario.id: Stage(scenario, repo, Classifier(scenario), Explorer(repo)) for scenario, repo in self.stories
+            scenario.id: Stage(scenario, repo, Classifier(scenario), Explorer(repo)) for scenario, repo in stories
         }
         parts = []
-        for trial in plan.trials(self.selection, [scenario for scenario, _ in self.stories]):
+        for trial in plan.trials(self.selection, [scenario for scenario, _ in stories]):
             player = players.get(trial.backend) if trial.backend else None
             if trial.backend is None or player is not None:
                 stage = self._stages[trial.scenario]
@@ -197,11 +200,13 @@ class Run:
 
     def _drilled(self) -> list[str]:
         """The labels of those that drills are played against: what is under test, and the sound reference."""
-        return [
+        labels = [
             label
             for label, player in self.cast.players.items()
             if player.entry.reference is not None and (not player.entry.control or label == registry.SOUND)
         ]
+        dealt = enumerate(labels, len(self.stories))
+        return [label for at, label in dealt if self.shard is None or self.shard.takes(at)]
 
     def _stories(self, parts: Iterable[Part]) -> list[Task]:
         """Trials without a closed log whose digests are those of today's plan."""

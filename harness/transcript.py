@@ -152,7 +152,9 @@ class Transcript:
         return unpack(self.blobs, SIGHTINGS, look.sightings)
 
     def supports(self, capability: str) -> bool:
-        return self.drilled.backend.support[capability].level != "unsupported"
+        """As it was declared; a capability that did not exist then is none."""
+        declared = self.drilled.backend.support.get(capability)
+        return declared is not None and declared.level != "unsupported"
 
     @property
     def reason(self) -> str:

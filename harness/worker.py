@@ -63,23 +63,43 @@ class Worker:
             read = ARGUMENTS[op]
             return getattr(self._memory, op)(*(form(value) for form, value in zip(read, args, strict=True)))
         if op == "describe":
-            support = {name: to_wire(entry) for name, entry in self._adapter.support.items()}
-            said = {"name": self._adapter.name, "version": self._adapter.version()}
-            said["server"] = to_wire(self._adapter.serve("http://127.0.0.1/v1"))
-            return {**said, "support": support, "settings": list(self._adapter.settings), "source": self._source()}
+            return self._described(*args)
         if op == "open":
-            self._memory = self._adapter.open(Space(**args[0]))
+            adapter, space = self._placed(*args)
+            self._memory = adapter.open(space)
             return None
         if op == "close":
             memory, self._memory = self._memory, None
             return memory.close() if memory else None
-        if op == "storage":
-            return self._adapter.storage(Space(**args[0]))
-        if op == "compact":
-            return self._adapter.compact(Space(**args[0]))
+        if op in ("storage", "compact"):
+            adapter, space = self._placed(*args)
+            return getattr(adapter, op)(space)
         if op == "serve":
             return self._adapter.serve(*args)
         raise RuntimeError(f"unknown operation {op!r}")
+
+    def _placed(self, space: Mapping[str, Any]) -> tuple[Adapter, Space]:
+        """The adapter as the settings of its space make it."""
+        made = Space(**space)
+        return self._adapter.configured(made.settings), made
+
+    def _described(self, settings: Mapping[str, str]) -> dict[str, Any]:
+        """With a value that the adapter does not know, it is described without settings, and `problem` says which."""
+        adapter, problem = self._adapter, ""
+        try:
+            adapter = adapter.configured(settings)
+        except ValueError as error:
+            problem = str(error)
+        return {
+            "name": adapter.name,
+            "version": adapter.version(),
+            "support": {name: to_wire(entry) for name, entry in adapter.support.items()},
+            "settings": list(adapter.settings),
+            "secrets": list(adapter.secrets),
+            "server": to_wire(adapter.serve("http://127.0.0.1/v1")),
+            "problem": problem,
+            "source": self._source(),
+        }
 
     def _source(self) -> str:
         """sha256 of the adapter's own modules: a changed adapter is never taken for the one in a log."""

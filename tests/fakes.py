@@ -136,13 +136,16 @@ class FakeHost:
         root: Path,
         *,
         lacks: Sequence[str] = (),
+        extracts: bool = False,
         memory: type[FakeMemory] = FakeMemory,
         faults: Mapping[str, Sequence[tuple[FaultKind, bool] | None]] | None = None,
     ) -> None:
         support = {
             word: Declared(level="unsupported", note=f"no {word}") if word in lacks else Declared(level="native")
             for word in CAPABILITIES
+            if word != "extracts"
         }
+        support["extracts"] = Declared(level="native" if extracts else "unsupported")
         self.backend = Backend(name="fake", version="1", support=support)
         self.root = root
         self.calls: list[tuple[str, tuple[object, ...]]] = []

@@ -159,6 +159,7 @@ class Tape:
         *,
         control: bool = False,
         unsupported: Sequence[str] = (),
+        extracts: bool = False,
         scenario: Scenario = STORY,
         **trial: Any,
     ) -> None:
@@ -171,7 +172,9 @@ class Tape:
         support = {
             word: Declared(level="unsupported", note=f"no {word}") if word in unsupported else Declared(level="native")
             for word in CAPABILITIES
+            if word != "extracts"
         }
+        support["extracts"] = Declared(level="native" if extracts else "unsupported")
         made = Backend(name=backend, version="1", support=support, control=control) if backend else None
         place = self.blobs.put(scenario.model_dump_json(by_alias=True).encode())
         self.events: list[Event] = [
@@ -305,8 +308,9 @@ class Tape:
             self.add(Forgot(session="third", fact=name, ids=(name,), said=(said,)))
         return self
 
-    def listed(self, stage: Stage, *texts: str) -> Tape:
-        return self.add(Listed(stage=stage, scope=HOME, hits=tuple(hit(text) for text in texts)))
+    def listed(self, stage: Stage, *hits: Hit | str, fault: Fault | None = None) -> Tape:
+        made = tuple(each if isinstance(each, Hit) else hit(each) for each in hits)
+        return self.add(Listed(stage=stage, scope=HOME, hits=made, fault=fault))
 
     def scanned(self, stage: Stage, layer: str, *facts: str, problem: str | None = None) -> Tape:
         seen = tuple(Sighting(fact=name, path=layer, form="utf-8", count=1, offset=0) for name in facts)

@@ -22,13 +22,16 @@ def transcript(
     lacks: Mapping[str, str] = {},
     ended: Ended | None = Ended(status="complete"),  # noqa: B008  frozen
     backend: str = "made",
+    extracts: bool = False,
 ) -> Transcript:
     """A transcript whose line 1 is the opening, so that the first of `events` is line 2. lacks: capability -> why."""
     blobs = Blobs(folder / "blobs")
     support = {
         word: Declared(level="unsupported", note=lacks[word]) if word in lacks else Declared(level="native")
         for word in CAPABILITIES
+        if word != "extracts"
     }
+    support["extracts"] = Declared(level="native" if extracts else "unsupported")
     opening = Drilled(
         trial=DrillTrial(backend=backend, drill=drill, size=max(1, len(plan.pieces)), seed=1, k=5),
         backend=Backend(name=backend, version="1", support=support),

@@ -26,21 +26,28 @@ def doctor(out: Path) -> None:
 @click.command()
 @click.argument("backends", metavar="BACKEND...", nargs=-1, required=True)
 def conform(backends: tuple[str, ...]) -> None:
-    """Check that adapters keep the contract: NAME or module:Class, one line for each check (up to a minute or two)."""
+    """Check that adapters keep the contract: NAME[,key=value...] or module:Class, one line for each check.
+
+    Up to a minute or two. A model inside of an adapter is answered by a stand-in, and a line says so.
+    """
     from harness import conformance, registry
     from harness.models.embedder import EmbedderError
     from harness.process import MemoryFault
     from harness.report.words import visible
 
-    marks = {"kept": "ok  ", "broken": "BAD ", "unsupported": "--  "}
+    marks = {"kept": "ok  ", "broken": "BAD ", "unsupported": "--  ", "not-applicable": "n/a "}
     broken = 0
     try:
         for spec in [registry.parse(text) for text in backends]:
-            told = {"kept": 0, "broken": 0, "unsupported": 0}
-            for outcome in conformance.conform(spec):
-                told[outcome.status] += 1
-                why = f"\n       {visible(outcome.why)}" if outcome.why else ""
-                click.echo(f"{marks[outcome.status]} {outcome.check.name:<38} {outcome.check.says}{why}")
+            told = dict.fromkeys(marks, 0)
+            with conformance.setting(spec) as place:
+                if place.chat:
+                    click.echo(f"{spec.label}: the model inside is answered by {place.chat}")
+                for check in conformance.CHECKS:
+                    outcome = place.judge(check)
+                    told[outcome.status] += 1
+                    why = f"\n       {visible(outcome.why)}" if outcome.why else ""
+                    click.echo(f"{marks[outcome.status]} {check.name:<38} {check.says}{why}")
             click.echo(f"{spec.label}: {', '.join(f'{n} {word}' for word, n in told.items())}")
             broken += told["broken"]
     except registry.RegistryError as error:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -30,9 +31,9 @@ def stop(message: object, code: int = BAD) -> NoReturn:
 
 def say(message: object) -> None:
     """One line; what a backend put into it cannot steer the terminal."""
-    from harness.report.words import visible
+    from harness.report.words import plain
 
-    click.echo(f"coldwarm: {visible(' '.join(str(message).split()))}", err=True)
+    click.echo(f"coldwarm: {plain(' '.join(str(message).split()))}", err=True)
 
 
 def with_suite(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -42,6 +43,11 @@ def with_suite(command: Callable[..., Any]) -> Callable[..., Any]:
 
 def with_out(command: Callable[..., Any]) -> Callable[..., Any]:
     return click.option("--out", type=FOLDER, default=paths.REPORTS / "out", help="Where runs are written.")(command)
+
+
+def with_demands(command: Callable[..., Any]) -> Callable[..., Any]:
+    baseline = click.option("--baseline", type=FOLDER, help="What `baseline save` wrote: the run is compared with it.")
+    return click.option("--gates", type=FOLDER, help="A gates.toml: demands that the run must hold.")(baseline(command))
 
 
 def load_stories(tasks: Path, fixtures: Path, names: tuple[str, ...], split: Split) -> list[tuple[Scenario, Repo]]:
@@ -57,37 +63,53 @@ def load_stories(tasks: Path, fixtures: Path, names: tuple[str, ...], split: Spl
         stop(error)
 
 
-def terminal() -> Any:
+def with_output(command: Callable[..., Any]) -> Callable[..., Any]:
+    command = click.option("--json", "as_json", is_flag=True, help="results.json on stdout, all else on stderr.")(
+        command
+    )
+    return click.option("--quiet", "-q", is_flag=True, help="No progress, no table: only how it ended.")(command)
+
+
+def terminal(*, quiet: bool = False, as_json: bool = False) -> Any:
+    """Where progress and tables go. Where no terminal is, lines are 80 wide, unless COLUMNS says otherwise."""
     from rich.console import Console
 
-    return Console(highlight=False, soft_wrap=True)
+    wide = (sys.stderr if as_json else sys.stdout).isatty() or "COLUMNS" in os.environ
+    return Console(highlight=False, soft_wrap=True, stderr=as_json, quiet=quiet, width=None if wide else 80)
 
 
-def reported(folder: Folder) -> int:
+def reported(folder: Folder, *, quiet: bool = False, as_json: bool = False) -> int:
     """Scores the logs, writes everything that is derived from them, prints the table; the exit code it deserves."""
     from harness import report
+    from harness.progress import during
     from harness.report import console
 
-    results = scored(folder)
-    written = report.write(folder, results)
-    console.show(results, terminal())
-    click.echo(f"report: {shown(written.page)}")
+    out = terminal(quiet=quiet, as_json=as_json)
+    with during(out, "scoring the logs and writing the report"):
+        results = scored(folder)
+        written = report.write(folder, results)
+    console.show(results, out)
+    if as_json:
+        click.echo(written.results.read_text(encoding="utf-8"), nl=False)
+    if not (quiet and as_json):
+        click.echo(f"{console.ending(results)}\nreport: {shown(written.page)}", err=as_json)
     return verdict(results)
 
 
 def scored(folder: Folder) -> Results:
-    from harness import compare
+    from harness import compare, regress
     from harness.blobs import BlobError
     from harness.folder import FolderError
 
     try:
-        return compare.results(folder)
-    except (FolderError, BlobError) as error:
+        return regress.judged(compare.results(folder), folder)
+    except (FolderError, BlobError, regress.RegressError) as error:
         stop(error)
 
 
 def verdict(results: Results) -> int:
-    """Bad logs are bad input; a trial that did not end, or a backend that never began, could not run."""
+    """Bad logs are bad input; then a broken gate failed; then what did not end, never began, or was not measured for a
+    gate could not run."""
     for problem in results.run.problems:
         say(problem)
     missing = [each for each in results.run.unplayed if not each.allowed]
@@ -97,9 +119,16 @@ def verdict(results: Results) -> int:
     unended += sorted(cell.id for cell in results.trust if cell.status in ("failed", "incomplete", "not-run"))
     for trial in unended:
         say(f"trial {trial} did not get to its end")
+    if results.run.missing:
+        say(f"shards {', '.join(results.run.missing)} are missing: give them to `coldwarm merge`, too")
+    unmet = [gate for gate in results.gates if gate.verdict != "held"]
+    for gate in sorted(unmet, key=lambda gate: gate.verdict == "broken"):  # what broke is read last
+        say(gate.says)
     if results.run.problems:
         return BAD
-    return COULD_NOT_RUN if missing or unended else GOOD
+    if any(gate.verdict == "broken" for gate in unmet):
+        return FAILED
+    return COULD_NOT_RUN if missing or unended or results.run.missing or unmet else GOOD
 
 
 def shown(path: Path) -> Path:

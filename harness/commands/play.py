@@ -22,7 +22,9 @@ from harness.commands.common import (
     stop,
     terminal,
     verdict,
+    with_demands,
     with_out,
+    with_output,
     with_suite,
 )
 from harness.drill import DRILLS
@@ -64,7 +66,10 @@ from harness.model import DEFAULT_BACKENDS, DEFAULT_BUDGET, DEFAULT_K, DEFAULT_N
 @click.option("--allow", multiple=True, help="A backend that may be missing without failing the run; repeatable.")
 @click.option("--trial", "only", multiple=True, help="Only the trials whose id begins so; repeatable.")
 @click.option("--keep", is_flag=True, help="Keep each trial's store below the run's folder.")
+@click.option("--shard", metavar="N/OF", help="Play a share, as 2/4, to be joined with the others by `merge`.")
+@with_demands
 @click.option("--resume", type=FOLDER, help="Go on with this run's folder: what is finished is not played again.")
+@with_output
 @with_out
 @with_suite
 def run(
@@ -75,14 +80,19 @@ def run(
     allow: tuple[str, ...],
     only: tuple[str, ...],
     keep: bool,
+    shard: str | None,
+    gates: Path | None,
+    baseline: Path | None,
     resume: Path | None,
+    quiet: bool,
+    as_json: bool,
     out: Path,
     tasks: Path,
     fixtures: Path,
     **asked: Any,
 ) -> None:
     """Play scenarios cold and warm against backends, and write a report."""
-    from harness import registry, runner
+    from harness import plan, registry, regress, runner
     from harness.cast import cast
     from harness.folder import Folder, FolderError
     from harness.models.chat.choice import upstream
@@ -90,24 +100,32 @@ def run(
     from harness.models.embedder import EmbedderError
     from harness.models.gateway import GatewayError
     from harness.models.meter import Budget
-    from harness.progress import Lines
+    from harness.progress import Lines, during
     from tasks import suite
 
     try:
+        regress.check(gates, baseline)
         folder = Folder.open(resume) if resume else None
+        shard = folder.read().shard if folder else shard
+        if shard and (gates or baseline):
+            raise regress.RegressError("a shard is no run that gates could judge: give them to `coldwarm merge`")
         selection = _resumed(folder.read().selection, **asked) if folder else _selection(**asked)
         allowance = Budget(chat_budget, chat_cost, *(chat_price or (0.0, 0.0)))
         chat = upstream(selection.chat, os.environ) if selection.chat else None
-        players = cast(selection, allow)
+        screen = terminal(quiet=quiet, as_json=as_json)
+        with during(screen, "asking the backends what they are"):
+            players = cast(selection, allow)
         stories = load_stories(tasks, fixtures, selection.scenarios, selection.split)
+        dealt = plan.Shard.parse(shard) if shard else None
         folder = folder or Folder.create(out)
-    except (FolderError, registry.RegistryError, ChatError, ValueError) as error:
+        regress.keep(folder, gates, baseline)
+    except (FolderError, registry.RegistryError, regress.RegressError, ChatError, ValueError) as error:
         stop(error)
-    listener = Lines(terminal())
+    listener = Lines(screen)
     command = " ".join(["coldwarm", *map(registry.redacted, sys.argv[1:])])
     played = runner.Run(
         folder, selection, players, command, stories, paths.cache_root(), listener,
-        jobs=jobs, only=only, keep=keep, chat=chat, budget=allowance,
+        jobs=jobs, only=only, keep=keep, shard=dealt, chat=chat, budget=allowance,
         suite=suite.identity([story for story, _ in stories], tasks, selection.split),
     )  # fmt: skip
     try:
@@ -118,7 +136,7 @@ def run(
         stop(f"{error}; finished trials are kept: coldwarm run --resume {folder.root}", COULD_NOT_RUN)
     finally:
         listener.ended()
-    sys.exit(reported(folder))
+    sys.exit(reported(folder, quiet=quiet, as_json=as_json))
 
 
 def _selection(
@@ -182,6 +200,7 @@ def score(folder: Path) -> None:
 
 @click.command()
 @click.argument("folder", type=FOLDER, default=paths.REPORTS / "out" / "latest")
-def report(folder: Path) -> None:
+@with_output
+def report(folder: Path, quiet: bool, as_json: bool) -> None:
     """Write results, summary and page of a run again, from its logs and blobs alone, and print the table."""
-    sys.exit(reported(open_run(folder)))
+    sys.exit(reported(open_run(folder), quiet=quiet, as_json=as_json))

@@ -29,11 +29,23 @@ from harness.commands.common import (
 
 @click.command(name="list")
 @click.option("--split", type=SPLIT, default="all", show_default=True, help="Of each kind, a part is held back.")
+@click.option("--backend", "-b", "backends", multiple=True, help="What this one declares instead; repeatable.")
 @with_suite
-def list_(split: Any, tasks: Path, fixtures: Path) -> None:
-    """Show the scenarios, what they hold, and the backends."""
-    from harness import listing, registry
+def list_(split: Any, backends: tuple[str, ...], tasks: Path, fixtures: Path) -> None:
+    """Show the scenarios, what they hold, and the backends; with -b what backends declare, as Markdown."""
+    from harness import declared, listing, registry
+    from harness.process import MemoryFault
     from tasks import suite
+
+    if backends:
+        try:
+            told = declared.declared(map(registry.parse, backends))
+        except registry.RegistryError as error:
+            stop(error)
+        except MemoryFault as error:
+            stop(error, COULD_NOT_RUN)
+        click.echo(declared.markdown(told), nl=False)
+        return
 
     stories = [story for story, _ in load_stories(tasks, fixtures, (), split)]
     listing.show(stories, suite.identity(stories, tasks, split), terminal())

@@ -18,12 +18,13 @@ from harness.hosts import ChildHost
 from harness.launch import Nursery
 from harness.model import Spec
 from harness.models.cache import EmbeddingCache
+from harness.models.chat.standin import StandIn
 from harness.models.embedder import Embedder, Encoder
 from harness.models.gateway import Gateway
 from harness.process import Deadlines
 from harness.services import Services
 
-__all__ = ["CHECKS", "Check", "Outcome", "Setting", "conform", "setting"]
+__all__ = ["CHECKS", "Check", "Outcome", "Setting", "setting"]
 
 
 DEADLINES = Deadlines()
@@ -31,16 +32,16 @@ DEADLINES = Deadlines()
 
 @dataclass(frozen=True)
 class Outcome:
-    """How one check ended. `why`: what broke, or which capability is declared as unsupported."""
+    """How one check ended. `why`: what broke, which capability is declared as unsupported, or why it means nothing."""
 
     check: Check
-    status: Literal["kept", "broken", "unsupported"]
+    status: Literal["kept", "broken", "unsupported", "not-applicable"]
     why: str = ""
 
 
 @dataclass
 class Setting:
-    """One adapter with all that its checks share."""
+    """One adapter with all that its checks share. chat: who answers a model inside; None: it has none."""
 
     adapter: str
     backend: Backend
@@ -51,12 +52,15 @@ class Setting:
     settings: Mapping[str, str]
     dims: int
     services: Services
+    chat: str | None
 
     def judge(self, check: Check) -> Outcome:
         """One check on a store of its own."""
         for name in check.needs:
             if self.backend.support[name].level == "unsupported":
                 return Outcome(check, "unsupported", f"{name}: {self.backend.support[name].note}")
+        if check.verbatim and self.backend.support["extracts"].level != "unsupported":
+            return Outcome(check, "not-applicable", "a model inside rewrites what it is told")
         root = self.folder / check.name / "store"
         space = Space(str(root), self.gateway.url, check.name, self.dims, 1, dict(self.settings))
         with self.services.lent(self.adapter) as service:
@@ -77,23 +81,25 @@ def setting(spec: Spec, embedder: Encoder | None = None, deadlines: Deadlines = 
     if entry.reference is None:
         raise registry.RegistryError(f"'{spec.adapter}' is a control without an adapter")
     model = embedder or Embedder()
-    with (
-        tempfile.TemporaryDirectory(prefix="coldwarm-") as name,
-        Gateway(EmbeddingCache(None, model)) as gateway,
-        Nursery(Path(name) / "nursery") as nursery,
-        Services(Path(name) / "services", gateway.url) as services,
-    ):
+    with tempfile.TemporaryDirectory(prefix="coldwarm-") as name:
         folder = Path(name)
-        said = process.describe(entry.reference, folder / "describe", deadlines)
-        registry.check_settings(spec, said.settings)
-        backend = Backend(name=said.name, version=said.version, support=said.support)
-        yield Setting(
-            entry.reference, backend, gateway, nursery, folder, deadlines, spec.settings, model.dims, services
-        )
-
-
-def conform(spec: Spec) -> Iterator[Outcome]:
-    """Every check in turn, each on an empty store."""
-    with setting(spec) as place:
-        for check in CHECKS:
-            yield place.judge(check)
+        said = process.describe(entry.reference, folder / "describe", deadlines, settings=spec.settings)
+        registry.check_settings(spec, said.settings, said.problem)
+        chat = StandIn() if said.support["extracts"].level != "unsupported" else None
+        with (
+            Gateway(EmbeddingCache(None, model), chat) as gateway,
+            Nursery(folder / "nursery") as nursery,
+            Services(folder / "services", gateway.url) as services,
+        ):
+            yield Setting(
+                entry.reference,
+                Backend(name=said.name, version=said.version, support=said.support),
+                gateway,
+                nursery,
+                folder,
+                deadlines,
+                spec.settings,
+                model.dims,
+                services,
+                chat.name if chat else None,
+            )

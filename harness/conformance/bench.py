@@ -24,23 +24,24 @@ class Broken(AssertionError):  # noqa: N818  a finding, not an error
 
 @dataclass(frozen=True)
 class Check:
-    """`needs`: capabilities without which there is nothing to check."""
+    """`needs`: capabilities without which there is nothing to check. verbatim: wants a text back as it was told."""
 
     name: str
     says: str
     needs: tuple[str, ...]
     run: Callable[[Bench], None]
+    verbatim: bool = False
 
 
 CHECKS: list[Check] = []
 """Filled by the modules of checks, in the order in which a reader would ask."""
 
 
-def check(*needs: str) -> Callable[[Callable[[Bench], None]], Callable[[Bench], None]]:
+def check(*needs: str, verbatim: bool = False) -> Callable[[Callable[[Bench], None]], Callable[[Bench], None]]:
     """Registers a function as a check; its docstring is the line of the contract."""
 
     def register(run: Callable[[Bench], None]) -> Callable[[Bench], None]:
-        CHECKS.append(Check(run.__name__, (run.__doc__ or "").strip(), needs, run))
+        CHECKS.append(Check(run.__name__, (run.__doc__ or "").strip(), needs, run, verbatim))
         return run
 
     return register

@@ -116,7 +116,7 @@ def stores_no_blank_text(bench: Bench) -> None:
             equal(memory.entries(SHOP), [], "listing")
 
 
-@check("persistent", "entries")
+@check("persistent", "entries", verbatim=True)
 def keeps_odd_texts(bench: Bench) -> None:
     """gives quotes, line ends, other scripts and template syntax back as they were"""
     with bench.open() as memory:
@@ -126,7 +126,7 @@ def keeps_odd_texts(bench: Bench) -> None:
             expect(holds(listed, text), f"lost or changed: {text!r}")
 
 
-@check("persistent", "entries")
+@check("persistent", "entries", verbatim=True)
 def keeps_long_texts(bench: Bench) -> None:
     """gives a text of 10,000 characters back whole"""
     text = " ".join(f"word{at}" for at in range(1200))[:10_000].rstrip()
@@ -148,7 +148,8 @@ def takes_equal_texts_twice(bench: Bench) -> None:
     """acknowledges a text that it holds already"""
     with bench.open() as memory:
         first, second = memory.remember([item(SHIP)]), memory.remember([item(SHIP)])
-        expect(bool(first[0].ids) and bool(second[0].ids), "an equal text was not acknowledged")
+        known = bench.offers("extracts") or bool(second[0].ids)  # nothing new in it: there may be no fact to store
+        expect(bool(first[0].ids) and known, "an equal text was not acknowledged")
         expect(holds(memory.entries(SHOP), SHIP), "it is not listed")
 
 

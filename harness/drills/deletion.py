@@ -60,12 +60,9 @@ FRAMES = (
 
 
 def plan(size: int, seed: int) -> Plan:
-    """`size` memories to begin with, half of them in a scope that is forgotten, and what comes after the deletions.
-
-    Raises ValueError below 60 memories.
-    """
-    if size < SMALLEST:
-        raise ValueError(f"the drill deletion needs at least {SMALLEST} memories, not {size}")
+    """`size` memories to begin with, SMALLEST at least, half of them in a scope that is forgotten, and what comes after
+    the deletions."""
+    size = max(size, SMALLEST)
     draw = random.Random(f"deletion {seed}")  # noqa: S311  reproducible on purpose
     few = 6 if size >= 2 * SMALLEST else 3
     parts = {"forget": 2 * few, "update": few, "supersede": few, "expire": few}

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from harness.classify import Classifier
 from harness.log import Log
-from harness.metrics import acting, completion, deletion, provenance, recall, staleness, tokens
+from harness.metrics import acting, completion, deletion, extraction, provenance, recall, staleness, tokens
 from harness.metrics.metric import Metric, failed, not_applicable, unsupported
 from harness.metrics.view import Record, View
 from harness.model import READ_POLICIES, CellKey, Definition, Measure
@@ -21,6 +21,7 @@ METRICS: tuple[Metric, ...] = (
     *tokens.METRICS,
     *provenance.METRICS,
     *deletion.METRICS,
+    *extraction.METRICS,
 )
 DEFINITIONS: Mapping[str, Definition] = {metric.definition.name: metric.definition for metric in METRICS}
 

@@ -26,6 +26,14 @@ def _brings(question: Question, entries: Sequence[Entry]) -> bool:
     return not question.fault and any(entry.asserted.intersection(question.probe.gold) for entry in entries)
 
 
+def answered(question: Question) -> bool:
+    """Whether an entry within the budget answers it: asserts a gold fact, or, asked of the past, mentions it."""
+    if not question.probe.history:
+        return _brings(question, question.window)
+    gold = set(question.probe.gold)
+    return not question.fault and any(gold & (entry.asserted | entry.reading.mentioned) for entry in question.window)
+
+
 def _share(questions: Sequence[Question], right: Callable[[Question], bool]) -> Measure:
     """How many questions came out right; the receipts are those that did not."""
     verdicts = [(question, right(question)) for question in questions]
@@ -35,7 +43,7 @@ def _share(questions: Sequence[Question], right: Callable[[Question], bool]) -> 
 
 def recall(view: View, stratum: Stratum | None = None) -> Measure:
     questions = view.record.questions_in(stratum) if stratum else view.record.known_questions
-    return _share(questions, lambda question: _brings(question, question.window))
+    return _share(questions, answered)
 
 
 def recall_upper(view: View) -> Measure:
@@ -162,13 +170,7 @@ def abstention(view: View) -> Measure:
 
 
 def history_recall(view: View) -> Measure:
-    def right(question: Question) -> bool:
-        gold = set(question.probe.gold)
-        return not question.fault and any(
-            gold & (entry.asserted | entry.reading.mentioned) for entry in question.window
-        )
-
-    return _share([q for q in view.record.questions if q.probe.gold and q.probe.history], right)
+    return _share([q for q in view.record.questions if q.probe.gold and q.probe.history], answered)
 
 
 _RECALL = "probes (not of history) of which an entry within the token budget asserts a gold fact / probes with gold"

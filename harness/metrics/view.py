@@ -170,7 +170,9 @@ class Record:
     def support(self, capability: str) -> Declared:
         """What the adapter declares; the cold arm has no backend and supports nothing."""
         backend = self.log.opened.backend
-        return backend.support[capability] if backend else Declared(level="unsupported", note="no memory")
+        if backend is None:
+            return Declared(level="unsupported", note="no memory")
+        return backend.support.get(capability, Declared(level="unsupported", note="not declared when it was played"))
 
     def supports(self, capability: str) -> bool:
         return self.support(capability).level != "unsupported"

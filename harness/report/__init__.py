@@ -1,4 +1,4 @@
-"""What a run says, written down: `results.json` with its JSON Schema, `summary.md`, `report.html`."""
+"""What a run says, written down: `results.json` with its JSON Schema, `summary.md`, `junit.xml`, `report.html`."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 
 from harness import metrics
 from harness.folder import Folder, FolderError
-from harness.report import html, markdown
+from harness.report import html, junit, markdown
 from harness.results import Results
 
 
@@ -21,6 +21,7 @@ class Written:
     results: Path
     schema: Path
     summary: Path
+    junit: Path
     page: Path
 
 
@@ -30,13 +31,15 @@ def write(folder: Folder, results: Results) -> Written:
     Raises FolderError, one line, if the folder cannot be written.
     """
     root = folder.root
-    written = Written(root / "results.json", root / "results.schema.json", root / "summary.md", root / "report.html")
+    names = ("results.json", "results.schema.json", "summary.md", "junit.xml", "report.html")
+    written = Written(*(root / name for name in names))
     logs, _ = folder.logs()
     transcripts, _ = folder.transcripts()
     texts = {
         written.results: _json(_dumped(results)),
         written.schema: _json(Results.model_json_schema(by_alias=True, mode="serialization")),
         written.summary: markdown.summary(results),
+        written.junit: junit.text(results),
         written.page: html.page(results, metrics.views(list(logs.values())), list(transcripts.values())),
     }
     for path, text in texts.items():

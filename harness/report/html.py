@@ -1,167 +1,84 @@
-"""`report.html`: one file without script or network, readable in order. Every figure leads to its cells, a cell to
-its receipts."""
+"""`report.html`: one file, no network, complete without script.
+
+Every figure leads to its cells, a cell to its timeline.
+"""
 
 from __future__ import annotations
 
 import base64
 import hashlib
 import re
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from harness import paths
-from harness.adapter import CAPABILITIES
-from harness.compare import COLD, headline
-from harness.metrics import deletion
+from harness.compare import COLD
 from harness.metrics.view import View
-from harness.model import Measured
-from harness.report import charts, receipts, tables, trust, words
-from harness.report.tables import COLUMNS, Figure
-from harness.results import Cell, Results
+from harness.report import answers, beside, charts, findings, parts, tables, timeline, trust, words, wrong
+from harness.results import GateVerdict, Results
 from harness.transcript import Transcript
 
 if TYPE_CHECKING:
     from jinja2 import Environment
 
 TEMPLATES = paths.REPORTS / "templates"
-
-
-@dataclass(frozen=True)
-class Topic:
-    """A question of the page; a measure belongs to the first topic that names the start of its name."""
-
-    id: str
-    title: str
-    asks: str
-    starts: tuple[str, ...]
-
-
-TOPICS = (
-    Topic(
-        "recalled", "Recalled", "Asked for something it was told, does the memory bring it back?",
-        ("recall", "chance", "mrr", "precision", "abstention", "history_recall", "facts_stored", "unclear"),
-    ),
-    Topic(
-        "stale", "Stale", "After a rule has changed, does the memory still serve the old one, and is it acted on?",
-        (
-            "stale_use", "stale_from", "missing", "lure", "stale_exposure", "unflagged", "stale_first", "updates",
-            "update_current", "update_both_flagged", "update_both_current", "update_both_stale", "update_stale",
-            "update_neither", "update_failed", "update", "stale",
-        ),
-    ),
-    Topic(
-        "work", "Cold against warm", "Is more of the work right with the memory than without?",
-        ("decisions_right", "jobs_done", "help", "harm", "new_harmful", "net", "checks"),
-    ),
-    Topic(
-        "cost", "Cost", "What does it cost in tokens, and what are they spent on?",
-        (
-            "tokens_total", "tokens_per_job", "tokens_agent", "tokens_recall", "tokens_ingest", "tokens_backend",
-            "tokens", "break_even", "repeated", "duplicate", "false_paths", "first_relevant", "embedding", "truncated",
-        ),
-    ),
-    Topic(
-        "proven", "Provenance", "Can a memory show the line of the repository that it comes from?",
-        (
-            "source_verified", "source_coverage", "source_fidelity", "source_at_head_same", "source_at_head_moved",
-            "source_at_head_renamed", "source_at_head_gone", "source", "dangling", "dates",
-        ),
-    ),
-    Topic(
-        "deleted", "Deletion", "Is deleted gone, however one asks, and in the stored bytes?",
-        (
-            "deleted_from_search", "deleted_from_forbidden", "deleted_from_entries", "deleted_from_get",
-            "deleted_from_history", "deleted_after", "deleted_from_bytes", "delet", "over_",
-        ),
-    ),
-    Topic("other", "Other measures", "What else was measured?", ("",)),
-)  # fmt: skip
-ARROW = {"higher": "\u2191", "lower": "\u2193", "neither": ""}
-MARK = {
-    "current": "\u25cf", "superseded": "\u25b2", "retracted": "\u25c6", "out-of-scope": "\u25b3", "unclear": "?",
-    "mentioned": "\u2013", "partial": "\u25d0", "other": "\u00b7",
-}  # fmt: skip
-
-
-@dataclass(frozen=True)
-class Row:
-    """One measure over all rows of the run."""
-
-    measure: str
-    arrow: str
-    figures: tuple[Figure, ...]
-
-
-@dataclass(frozen=True)
-class Section:
-    topic: Topic
-    says: tuple[str, ...]
-    rows: tuple[Row, ...]
-
-
-@dataclass(frozen=True)
-class LayerRow:
-    """A layer of a backend's storage, over the scenarios: targets seen in it before and after the deletion."""
-
-    backend: str
-    layer: str
-    before: int
-    after: int
-    moved: int
-    problem: str
-
-
-@dataclass(frozen=True)
-class Pool:
-    """Cells that one figure pools: the target of its link."""
-
-    anchor: str
-    title: str
-    cells: tuple[Cell, ...]
+STYLES, SCRIPTS = ("style.css", "timeline.css"), ("page.js", "unpack.js")
+GATES = ("broken", "not-measured", "held")
+FAULTS = {"stale": wrong.BAD["stale_use"], "deleted": wrong.BAD["deleted_from_bytes"]}
+"""Questions of which one bad case is an example, and what a timeline calls it."""
+_STARTED = re.compile(r"(\d{4})(\d\d)(\d\d)-\d{6}-")
 
 
 def page(results: Results, views: Sequence[View], transcripts: Sequence[Transcript] = ()) -> str:
-    """The whole file. The style's hash is in the policy, so nothing else can style or run."""
-    environment = _environment()
-    style = (TEMPLATES / "style.css").read_text("utf-8")
-    found = receipts.collect(results, views)
-    pools = list(_pools(results))
-    anchors = {cell.id: pool.anchor for pool in pools for cell in pool.cells}
+    """The whole file. Its policy names the hashes of its own style and script, so nothing else can style or run."""
+    style, script = ("\n".join((TEMPLATES / name).read_text("utf-8") for name in names) for names in (STYLES, SCRIPTS))
+    pools = list(parts.pools(results))
     names = tables.names(results)
-    held = [(name, tables.pool_cells(results, name)) for name in names]
-    return environment.get_template("report.html.j2").render(
-        results=results,
-        style=style,
-        style_hash=base64.b64encode(hashlib.sha256(style.encode()).digest()).decode(),
-        columns=COLUMNS,
-        lines=tables.lines(results),
-        names=names,
-        groups={name: tables.group(results, name) for name in names},
-        links={name: anchors[cells[0].id] for name, cells in held if cells},
-        anchors=anchors,
-        says=tables.says(results),
-        cold=tables.cold_right(results),
-        chance=tables.chance(results),
-        cannot_say=tables.cannot_say(results),
-        conditions=words.conditions(results),
-        suite=tables.suite(results),
-        missing=tables.missing(results),
-        meaning=words.MEANING,
-        charts=charts.charts(results),
-        sections=list(_sections(results)),
-        layers=list(_layers(results, views)),
-        contrasted=list(results.contrasts[0].measures) if results.contrasts else [],
-        contrasts=list(tables.contrasts(results)),
-        comparisons=list(tables.comparisons(results)),
-        pools=pools,
-        receipts=found,
-        bound=receipts.BOUND,
-        sentences=[words.sentence(each, results) for each in results.comparisons],
-        supports=list(_supports(results)),
-        mark=MARK,
-        trust=trust.collect(results, transcripts) if results.trust else None,
-        arrow=ARROW,
+    anchors = {cell.id: pool.anchor for pool in pools for cell in pool.cells}
+    told = timeline.collect(results, views)
+    held = [tables.pool_cells(results, name) for name in names]
+    return (
+        _environment()
+        .get_template("report.html.j2")
+        .render(
+            results=results,
+            style=style,
+            style_hash=_hash(style),
+            script=script,
+            script_hash=_hash(script),
+            started=_started(results),
+            findings=findings.collect(results),
+            answers=answers.answers(results),
+            gates=_gates(results),
+            names=names,
+            shown={
+                name: tables.shown(results, name)
+                for name in {*names, *(cell.backend or COLD for cell in results.cells)}
+            },
+            stand_in=tables.stand_in(results),
+            groups={name: tables.group(results, name) for name in names},
+            anchors=anchors,
+            chance=tables.chance(results),
+            cannot_say=tables.cannot_say(results),
+            conditions=words.conditions(results),
+            suite=tables.suite(results),
+            missing=tables.missing(results),
+            lacking=findings.lacking(results),
+            meaning=words.MEANING,
+            charts=charts.charts(results, views, transcripts),
+            sections=list(parts.sections(results, [anchors[cells[0].id] if cells else "cells" for cells in held])),
+            layers=list(parts.layers(results, views)),
+            contrasted=list(results.contrasts[0].measures) if results.contrasts else [],
+            contrasts=list(beside.contrasts(results)),
+            comparisons=list(beside.comparisons(results)),
+            changes=list(beside.changes(results)),
+            pools=pools,
+            told=told,
+            example={topic: found for topic, fault in FAULTS.items() if (found := _example(told, fault))},
+            supports=list(parts.supports(results)),
+            trust=trust.collect(results, transcripts) if results.trust else None,
+            arrow=parts.ARROW,
+        )
     )
 
 
@@ -178,100 +95,26 @@ def _environment() -> Environment:
     )
     environment.filters["visible"] = words.visible
     environment.filters["number"] = words.number
-    environment.globals["figure_of"] = _figure_of
+    environment.globals["figure_of"] = parts.figure_of
     environment.globals["plural"] = words.plural
     return environment
 
 
-def _figure_of(cell: Cell, measure: str) -> Figure:
-    """A measure of one cell."""
-    known = cell.measures.get(measure)
-    if not isinstance(known, Measured):
-        word = words.NOT_MEASURED[known.status if known else "not-run"]
-        return Figure(word, measured=False, why=words.visible(known.reason, 200) if known else "")
-    shown = words.count(known.hits, known.of) if known.hits is not None and known.of else words.number(known.value)
-    return Figure(f"\u2265 {shown}" if known.known == "at-least" else shown)
+def _hash(text: str) -> str:
+    return base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
 
 
-def _sections(results: Results) -> Iterator[Section]:
-    left = set(results.definitions)
-    for topic in TOPICS:
-        mine = sorted(
-            (index, name)
-            for name in left
-            if (index := next((at for at, start in enumerate(topic.starts) if name.startswith(start)), -1)) >= 0
-        )
-        chosen = [name for _, name in mine]
-        left.difference_update(chosen)
-        if chosen:
-            compared = [c for c in results.comparisons if c.measure in chosen and c.verdict != "no-difference-shown"]
-            rows = tuple(_row(results, name) for name in chosen)
-            says = [words.sentence(each, results) for each in compared]
-            says += tables.verified(results) if topic.id == "proven" else []
-            yield Section(topic, tuple(says), rows)
+def _example(told: timeline.Timelines, fault: str) -> str | None:
+    """The first timeline in full in which this went wrong."""
+    return next((each.id for each in told.shown if fault in each.said), None)
 
 
-def _row(results: Results, name: str) -> Row:
-    rows = [results.backends[each].measures for each in tables.names(results)]
-    figures = tuple(tables.figure(name, row.get(name), row.get("recall")) for row in rows)
-    return Row(name, ARROW[results.definitions[name].better], figures)
+def _started(results: Results) -> str:
+    """The day on which the run began, as its id says it; results hold no clock."""
+    found = _STARTED.match(results.run.id)
+    return "-".join(found.groups()) if found else ""
 
 
-def _layers(results: Results, views: Sequence[View]) -> Iterator[LayerRow]:
-    """Counts of `deletion.layers` over the primary trials of each backend."""
-    primary = {cell.trial for cell in results.cells if cell.backend and headline(cell, results.run.conditions)}
-    logs = {view.log.trial.id: view.log for view in views if view.log.trial.id in primary}
-    grouped: dict[tuple[str, str], list[deletion.LayerVerdict]] = {}
-    for log in logs.values():
-        for verdict in deletion.layers(log):
-            kind = f"{words.visible(verdict.layer, 80)} ({verdict.format})"
-            grouped.setdefault((words.visible(log.trial.backend or "", 60), kind), []).append(verdict)
-    for (backend, layer), verdicts in sorted(grouped.items()):
-        yield LayerRow(
-            backend,
-            layer,
-            sum(len(each.before) for each in verdicts),
-            sum(len(each.after) for each in verdicts),
-            sum(len(each.moved) for each in verdicts),
-            "; ".join(dict.fromkeys(words.visible(each.problem, 200) for each in verdicts if each.problem)),
-        )
-
-
-def _pools(results: Results) -> Iterator[Pool]:
-    """What each row pools, then what is left, by backend, policies and noise; each cell stands in one of them."""
-    taken: set[str] = set()
-    for name in tables.names(results):
-        cells = [cell for cell in tables.pool_cells(results, name) if cell.id not in taken]
-        taken.update(cell.id for cell in cells)
-        if cells:
-            what = "without memory" if name == COLD else "under the primary conditions"
-            yield Pool(_anchor(name, "primary"), f"{words.visible(name, 60)} {what}", tuple(cells))
-    grouped: dict[tuple[str, str, str, int], list[Cell]] = {}
-    for cell in results.cells:
-        if cell.id not in taken:
-            key = cell.backend or COLD, cell.write_policy or "", cell.read_policy or "", cell.noise
-            grouped.setdefault(key, []).append(cell)
-    for (name, write, read, noise), cells in sorted(grouped.items()):
-        title = f"{words.visible(name, 60)}, {write} and {read}, noise {noise}"
-        yield Pool(_anchor(name, f"{write}-{read}-n{noise}"), title, tuple(cells))
-
-
-def _anchor(name: str, rest: str) -> str:
-    """Unique also for names that differ only in what an id cannot hold."""
-    slug = re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")
-    return f"cells-{slug}-{hashlib.sha256(name.encode('utf-8', 'replace')).hexdigest()[:6]}-{rest}"
-
-
-def _supports(results: Results) -> Iterator[tuple[str, list[tuple[str, list[str]]]]]:
-    """What each backend declares: level -> capabilities with their notes."""
-    for name in tables.names(results):
-        backend = results.backends[name].backend
-        if backend is not None and name != COLD:
-            told: dict[str, list[str]] = {"native": [], "emulated": [], "unsupported": []}
-            for capability in CAPABILITIES:
-                if (declared := backend.support.get(capability)) is not None:
-                    note = f" ({words.visible(declared.note, 200)})" if declared.note else ""
-                    told[declared.level].append(f"{capability}{note}")
-            settings = ", ".join(f"{key}={value}" for key, value in sorted(backend.settings.items()))
-            title = words.visible(f"{name}: {settings}" if settings else name, 200)
-            yield title, [(level, held) for level, held in told.items() if held]
+def _gates(results: Results) -> list[tuple[str, list[GateVerdict]]]:
+    """Verdict -> its gates, the broken first."""
+    return [(verdict, [gate for gate in results.gates if gate.verdict == verdict]) for verdict in GATES]

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 
-from harness.report import tables, trust, words
-from harness.report.tables import COLUMNS, Figure, Line
+from harness.report import answers, findings, tables, trust, words
+from harness.report.findings import Line
+from harness.report.tables import COLUMNS, Figure
 from harness.results import Results
 
 _ENTITIES = str.maketrans(
@@ -20,7 +22,7 @@ def code(text: str, limit: int = 200) -> str:
 
 def summary(results: Results) -> str:
     """The whole file."""
-    return "\n".join([*_head(results), *_table(results), *_trust(results), *_rest(results)]) + "\n"
+    return "\n".join([*_head(results), *_gates(results), *_table(results), *_trust(results), *_rest(results)]) + "\n"
 
 
 def _head(results: Results) -> list[str]:
@@ -29,28 +31,44 @@ def _head(results: Results) -> list[str]:
     return [
         "# What memory changed",
         "",
-        f"{played.translate(_ENTITIES)}, logs `{results.run.logs[:12]}`.",
+        f"{_safe(played)}, logs `{results.run.logs[:12]}`.",
         "",
-        *(f"- {line.translate(_ENTITIES)}" for line in tables.says(results)),
+        *(f"- **{each.label}** {_safe(' '.join(map(str, each.sentences)))}" for each in answers.answers(results)),
+        *(f"- **Not measured** {_safe(line)}" for line in findings.lacking(results)),
         "",
     ]
+
+
+def _safe(text: str) -> str:
+    return text.translate(_ENTITIES)
+
+
+def _gates(results: Results) -> list[str]:
+    """The broken and the unmeasured one by one, the held ones counted."""
+    if not results.gates:
+        return []
+    counts = Counter(gate.verdict for gate in results.gates)
+    told = f"{counts['broken']} broken, {counts['not-measured']} not measured, {counts['held']} held"
+    bad = [gate for verdict in ("broken", "not-measured") for gate in results.gates if gate.verdict == verdict]
+    mark = {"broken": "\u2715", "not-measured": "?"}
+    lines = [f"- {mark[gate.verdict]} {gate.verdict.replace('-', ' ')}: {code(gate.says, 400)}" for gate in bad]
+    return [f"**Gates: {told}**", "", *lines, *([""] if lines else [])]
 
 
 def _table(results: Results) -> list[str]:
-    cold = tables.cold_right(results)
-    heads = [
-        f"{column.head} (cold {cold})"
-        if column.measure == "decisions_right" and not column.write and cold
-        else column.head
-        for column in COLUMNS
-    ]
+    found = findings.collect(results)
+    beside = {
+        column.head: head.beside for head in found.heads for column in found.columns if column.question == head.question
+    }
+    heads = [f"{column.head} ({beside[column.head]})" for column in found.columns]
     rows, before = [], "ranked"
-    for line in tables.lines(results):
-        if line.group == "control" and before == "ranked":
-            rows.append(["*controls, never ranked*", *[""] * len(COLUMNS)])
+    for line in found.lines:
+        if line.group != "ranked" and before == "ranked":
+            rows.append(["*controls, never ranked*", *[""] * len(heads)])
         before = line.group
         rows.append([_name(line), *map(_figure, line.figures)])
-    return [*_grid(["Backend", *heads], rows), ""]
+    marked = tables.stand_in(results)
+    return [*_grid(["Backend", *heads], rows), "", *([_safe(marked), ""] if marked else [])]
 
 
 def _trust(results: Results) -> list[str]:
@@ -73,7 +91,7 @@ def _grid(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
 
 
 def _name(line: Line) -> str:
-    return f"{code(line.name)} {line.version.translate(_ENTITIES)}".strip()
+    return f"{code(line.name)} {_safe(line.version)}".strip()
 
 
 def _figure(figure: Figure) -> str:
@@ -100,10 +118,10 @@ def _rest(results: Results) -> list[str]:
             if missing
             else []
         ),
-        *(line.translate(_ENTITIES) + "\n" for line in filter(None, [tables.chance(results)])),
-        words.conditions(results).translate(_ENTITIES),
+        *(f"{_safe(line)}\n" for line in filter(None, [tables.chance(results)])),
+        _safe(words.conditions(results)),
         "",
         "**This run cannot say**",
         "",
-        *(f"- {line.translate(_ENTITIES)}" for line in tables.cannot_say(results)),
+        *(f"- {_safe(line)}" for line in tables.cannot_say(results)),
     ]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
@@ -109,18 +109,54 @@ def _line(results: Results, name: str) -> Line:
         for column in COLUMNS
     )
     version = words.visible(row.backend.version, 40) if row.backend and not row.control else ""
-    return Line(name, words.visible(name, 60), version, group(results, name), figures)
+    return Line(name, shown(results, name), version, group(results, name), figures)
 
 
 def _pooled(results: Results, name: str, row: Row, column: Column) -> Pooled | None:
     if column.write is None:
         return row.measures.get(column.measure)
+    measures = contrast(results, name, column.write)
+    return measures[column.measure] if measures else None
+
+
+def contrast(results: Results, name: str, write: WritePolicy) -> Mapping[str, Pooled] | None:
+    """What a backend did under another write policy, all else as in its row; None if that was not played."""
     conditions = results.run.conditions
-    wanted = (name, column.write, conditions.headline_read, conditions.headline_noise)
+    wanted = (name, write, conditions.headline_read, conditions.headline_noise)
     for each in results.contrasts:
         if (each.backend, each.write_policy, each.read_policy, each.noise) == wanted:
-            return each.measures[column.measure]
+            return each.measures
     return None
+
+
+STAND_IN = "\u2021"
+"""Stands beside the name of a backend whose chat calls nobody's model answered in earnest."""
+
+
+def shown(results: Results, name: str) -> str:
+    """A row's name as every table has it, marked where a model inside it was stood in for."""
+    row = results.backends.get(name)
+    extracts = row.backend.support.get("extracts") if row and row.backend else None
+    inside = extracts is not None and extracts.level != "unsupported"
+    mark = f" {STAND_IN}" if inside and results.run.conditions.chat else ""
+    return f"{words.visible(name, 60)}{mark}"
+
+
+def naming(results: Results, name: str) -> str:
+    """A row as sentences call it."""
+    return "no memory" if name == COLD else shown(results, name)
+
+
+def stand_in(results: Results) -> str:
+    """Who answered the chat calls of the marked rows; empty if no row is marked."""
+    marked = [name for name in results.backends if shown(results, name).endswith(STAND_IN)]
+    return (
+        f"{STAND_IN} Chat calls inside {words.listed([words.visible(name, 60) for name in marked])} were answered by "
+        f"{words.visible(results.run.conditions.chat, 120)}: these rows show the wiring, not what another model would "
+        "extract."
+        if marked
+        else ""
+    )
 
 
 def cold_right(results: Results) -> str:
@@ -128,12 +164,6 @@ def cold_right(results: Results) -> str:
     row = results.backends.get(COLD)
     known = row.measures.get("decisions_right") if row else None
     return words.value(known) if known else ""
-
-
-def says(results: Results) -> list[str]:
-    """The answer in sentences: what happened, then what the comparisons show."""
-    ranked = [name for name in names(results) if group(results, name) == "ranked"]
-    return [*words.observed(results, ranked, COLD), *words.findings(results)]
 
 
 def chance(results: Results) -> str:
@@ -193,97 +223,6 @@ def missing(results: Results, chosen: tuple[str, ...] | None = None) -> list[Mis
         for each in results.run.unplayed
     ]
     return sorted(absent + found, key=lambda each: (order.index(each.word), each.reason, each.backends))
-
-
-@dataclass(frozen=True)
-class Contrasted:
-    """One way to write and read at one noise level, for one backend."""
-
-    name: str
-    write: str
-    read: str
-    noise: int
-    primary: bool
-    cells: tuple[str, ...]
-    figures: tuple[Figure, ...]
-
-
-def contrasts(results: Results) -> Iterator[Contrasted]:
-    """How each backend fares under each write and read policy and noise level; controls are not contrasted."""
-    for each in results.contrasts:
-        if each.backend in results.backends and group(results, each.backend) != "ranked":
-            continue
-        measures = each.measures
-        yield Contrasted(
-            name=words.visible(each.backend, 60),
-            write=each.write_policy,
-            read=each.read_policy,
-            noise=each.noise,
-            primary=each.primary,
-            cells=next(iter(measures.values())).cells,
-            figures=tuple(figure(name, pooled, measures.get("recall")) for name, pooled in measures.items()),
-        )
-
-
-def verified(results: Results) -> Iterator[str]:
-    """Of each backend that returns sources: what a reader who checks them was spared, and what he paid for it."""
-    conditions = results.run.conditions
-    for name in names(results):
-        if group(results, name) != "ranked" or results.backends[name].measures["source_verified"].value is None:
-            continue
-        told = {
-            each.read_policy: each.measures
-            for each in results.contrasts
-            if (each.backend, each.write_policy, each.noise)
-            == (name, conditions.headline_write, conditions.headline_noise)
-        }
-        trusting, verifying = (
-            [told[policy][measure] for measure in ("stale_use", "tokens_total")] if policy in told else []
-            for policy in ("trusting", "verifying")
-        )
-        if all(each.value is not None for each in (*trusting, *verifying)) and trusting and verifying:
-            yield (
-                f"{words.visible(name, 40)}: a reader who checks the cited line at HEAD acted on a stale rule in "
-                f"{words.value(verifying[0])} decisions, one who takes the first entry in {words.value(trusting[0])}; "
-                f"tokens a story {words.value(verifying[1])} against {words.value(trusting[1])}."
-            )
-
-
-@dataclass(frozen=True)
-class Compared:
-    """One pair on one measure, in words and figures that are ready to stand in a table."""
-
-    measure: str
-    left: str
-    right: str
-    left_value: str
-    right_value: str
-    left_better: int
-    right_better: int
-    scenarios: int
-    p: str
-    adjusted_p: str
-    verdict: str
-
-
-def comparisons(results: Results) -> Iterator[Compared]:
-    """Every pair that was compared, shown or not, in the order of the measures."""
-    for each in results.comparisons:
-        left, right = words.visible(each.left, 60), words.visible(each.right, 60)
-        verdicts = {"left-better": f"{left} better", "right-better": f"{right} better"}
-        yield Compared(
-            measure=each.measure,
-            left=left,
-            right=right,
-            left_value=words.number(each.left_value),
-            right_value=words.number(each.right_value),
-            left_better=each.left_better,
-            right_better=each.right_better,
-            scenarios=each.scenarios,
-            p=f"{each.p:.2g}",
-            adjusted_p=f"{each.adjusted_p:.2g}",
-            verdict=verdicts.get(each.verdict, "no difference shown"),
-        )
 
 
 def group_of(results: Results, cell: Cell) -> Group:

@@ -11,7 +11,7 @@ from harness import registry
 from harness.drill import DRILLS, DrillName
 from harness.events import Event, Sighting
 from harness.model import Definition, Measure, Measured
-from harness.report import words
+from harness.report import tables, words
 from harness.report.repeat import repeat
 from harness.report.words import visible
 from harness.results import LayerRow, LookStage, Results, TrustCell
@@ -137,7 +137,7 @@ def headline(results: Results) -> tuple[list[tuple[str, str]], list[tuple[str, t
     absent = Figure(words.NOT_MEASURED["not-run"], "", False, False, "")
     rows = [
         (
-            visible(backend, 60),
+            tables.shown(results, backend),
             tuple(
                 _figure(own[name], name, results.trust_definitions[name], {}) if name in own else absent
                 for name in played
@@ -173,7 +173,7 @@ def _tables(results: Results, links: Mapping[tuple[str, str], str]) -> Iterator[
                 for name in names
             )
             title, asks = ASKS[drill]
-            backends = tuple(visible(cell.backend, 60) for cell in cells)
+            backends = tuple(tables.shown(results, cell.backend) for cell in cells)
             yield Table(drill, title, asks, cells[0].size, backends, rows)
 
 
@@ -199,7 +199,7 @@ def _layers(results: Results) -> Iterator[Layers]:
             stages = tuple(
                 stage for stage in STAGES if any(look.stage == stage for r in cell.layers for look in r.looks)
             )
-            yield Layers(visible(cell.backend, 60), stages, tuple(_layer(row, stages) for row in cell.layers))
+            yield Layers(tables.shown(results, cell.backend), stages, tuple(_layer(row, stages) for row in cell.layers))
 
 
 def _layer(row: LayerRow, stages: Sequence[LookStage]) -> LayerLine:

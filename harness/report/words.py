@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Mapping, Sequence
-from typing import Literal
+from collections.abc import Callable, Mapping, Sequence
 
-from harness.model import Better, Interval
-from harness.results import Comparison, Pooled, Results
+from harness.model import Interval
+from harness.results import Pooled, Results
 
 NOT_MEASURED: Mapping[str, str] = {
     "unsupported": "unsupported",
@@ -35,7 +34,6 @@ CANNOT_SAY_OF_DRILLS = (
     "with this machine's builds of libraries. Its intervals are over the drill's own cases."
 )
 
-Verdict = Literal["left-better", "right-better", "no-difference-shown"]
 THINGS: Mapping[str, str] = {
     "recall": "answers recalled",
     "jobs_done": "jobs done",
@@ -47,15 +45,8 @@ THINGS: Mapping[str, str] = {
     "deleted_from_bytes": "deleted secrets gone from storage",
 }
 """What a compared measure counts, so that `more` and `fewer` can stand before it."""
-_FIRST: Mapping[tuple[Verdict, Better], tuple[str, bool]] = {
-    # verdict and direction -> how it compares, and whether the left one is named first
-    ("left-better", "higher"): ("more", True),
-    ("right-better", "higher"): ("more", False),
-    ("left-better", "lower"): ("fewer", True),
-    ("right-better", "lower"): ("fewer", False),
-    ("left-better", "neither"): ("more", True),
-    ("right-better", "neither"): ("more", False),
-}
+_COMMAND = re.compile(r"::(?=[A-Za-z])|##(?=\[|vso\[|teamcity\[)", re.IGNORECASE)
+"""How GitHub (`::error::`, `##[error]`), Azure and TeamCity are told something by a line that they log."""
 
 
 def number(value: float) -> str:
@@ -69,6 +60,11 @@ def share(value: float) -> str:
     """A proportion of 0 to 1 as .83, its ends as 0 and 1."""
     text = f"{value:.2f}"
     return {"0.00": "0", "1.00": "1", "-0.00": "0"}.get(text, re.sub(r"^(-?)0\.", r"\1.", text))
+
+
+def signed(value: float, show: Callable[[float], str]) -> str:
+    """A difference with its sign; a minus is a minus."""
+    return f"\u2212{show(-value)}" if value < 0 else f"+{show(value)}" if value else show(value)
 
 
 def count(hits: float, of: int) -> str:
@@ -122,97 +118,6 @@ def measure_name(name: str) -> str:
     return THINGS.get(name, name.replace("_", " "))
 
 
-def sentence(comparison: Comparison, results: Results) -> str:
-    """One comparison in words, from the table verdict x direction. Swapping the sides says the same."""
-    better = results.definitions[comparison.measure].better
-    thing = measure_name(comparison.measure)
-    sides = [(comparison.left, comparison.left_value), (comparison.right, comparison.right_value)]
-    told = f"over {plural(comparison.scenarios, 'scenario')}, adjusted p {comparison.adjusted_p:.2g}"
-    if comparison.verdict == "no-difference-shown":
-        (one, first), (other, second) = sorted(sides)
-        shown = f"{_side(results, comparison, one, first)} and {_side(results, comparison, other, second)}"
-        return f"No difference shown between {_name(one)} and {_name(other)} in {thing}: {shown}, {told}."
-    word, left_first = _FIRST[comparison.verdict, better]
-    (one, first), (other, second) = sides if left_first else sides[::-1]
-    shown = f"{_side(results, comparison, one, first)} against {_side(results, comparison, other, second)}"
-    return f"{_name(one)} has {word} {thing} than {_name(other)}: {shown}, {told}."
-
-
-def _name(name: str) -> str:
-    return visible(name, 40)
-
-
-def _side(results: Results, comparison: Comparison, name: str, mean: float) -> str:
-    """The counts of a side where they cover the compared scenarios, else its mean over these."""
-    pooled = results.backends[name].measures[comparison.measure]
-    counted = pooled.hits is not None and pooled.of and pooled.scenarios == comparison.scenarios
-    return count(pooled.hits or 0, pooled.of or 0) if counted else number(mean)
-
-
-def findings(results: Results) -> list[str]:
-    """One sentence a measure for the differences that were shown, and one for all that was not. The counts stand in
-    the findings, each pair in the table of comparisons."""
-    if results.comparisons and all(each.verdict == "no-difference-shown" for each in results.comparisons):
-        rows = sorted({_name(name) for each in results.comparisons for name in (each.left, each.right)})
-        things = list(dict.fromkeys(measure_name(each.measure) for each in results.comparisons))
-        return [f"No difference shown between {listed(rows)}, in any of: {listed(things)}."]
-    families: dict[str, list[Comparison]] = {}
-    for comparison in results.comparisons:
-        families.setdefault(comparison.measure, []).append(comparison)
-    said = [line for measure, family in families.items() if (line := _shown(results, measure, family))]
-    open_ = {name: [c for c in family if c.verdict == "no-difference-shown"] for name, family in families.items()}
-    rest = [
-        f"{measure_name(name)} ({len(open_[name])} of {len(families[name])} pairs)" for name in open_ if open_[name]
-    ]
-    return [*said, f"No difference shown in {listed(rest)}."] if rest else said
-
-
-def _shown(results: Results, measure: str, family: Sequence[Comparison]) -> str:
-    """The shown differences of one measure: who has more than whom, and the largest adjusted p of each group."""
-    than: dict[str, list[tuple[str, float]]] = {}
-    word = "more"
-    for each in family:
-        if each.verdict != "no-difference-shown":
-            word, left_first = _FIRST[each.verdict, results.definitions[measure].better]
-            first, second = (each.left, each.right) if left_first else (each.right, each.left)
-            than.setdefault(second, []).append((first, each.adjusted_p))
-    groups = [
-        f"{listed(sorted(_name(name) for name, _ in firsts))} than {_name(second)} "
-        f"(adjusted p {'at most ' if len(firsts) > 1 else ''}{max(p for _, p in firsts):.2g})"
-        for second, firsts in sorted(than.items())
-    ]
-    return f"{word.capitalize()} {measure_name(measure)}: {'; '.join(groups)}." if groups else ""
-
-
-def observed(results: Results, ranked: Sequence[str], cold: str) -> list[str]:
-    """What happened in plain counts, before any comparison: helped, misled, forgot."""
-    said = []
-    without = _pooled(results, cold, "decisions_right")
-    right = [f"{_name(name)} {value(p)}" for name, p in _each(results, ranked, "decisions_right")]
-    if right and without is not None and without.value is not None:
-        said.append(f"Decisions right: {listed(right)}; without memory {value(without)}.")
-    stale = [f"{_name(name)} in {value(p)}" for name, p in _each(results, ranked, "stale_use")]
-    if stale:
-        said.append(f"Acted on a rule that no longer held: {listed(stale)} decisions in which memory could mislead.")
-    kept = [
-        f"{_name(name)} {count(p.of - p.hits, p.of)}"
-        for name, p in _each(results, ranked, "deleted_from_bytes")
-        if p.hits is not None and p.of and p.hits < p.of
-    ]
-    if kept:
-        said.append(f"Deleted secrets that are still in the stored bytes: {listed(kept)}.")
-    return said
-
-
-def _pooled(results: Results, name: str, measure: str) -> Pooled | None:
-    return results.backends[name].measures.get(measure) if name in results.backends else None
-
-
-def _each(results: Results, names: Sequence[str], measure: str) -> list[tuple[str, Pooled]]:
-    found = [(name, _pooled(results, name, measure)) for name in names]
-    return [(name, pooled) for name, pooled in found if pooled is not None and pooled.value is not None]
-
-
 def power(results: Results) -> list[str]:
     """What the comparisons could have shown at all, each distinct answer once with its measures."""
     grouped: dict[str, list[str]] = {}
@@ -245,6 +150,11 @@ def visible(text: str, limit: int | None = None, *, lines: bool = False) -> str:
     safe = "".join(char if char in kept or not _hidden(char) else f"\u27e8U+{ord(char):04X}\u27e9" for char in shown)
     cut = len(text) - len(shown)
     return f"{safe} \u2026 [cut: {len(shown):,} of {len(text):,} characters shown]" if cut else safe
+
+
+def plain(text: str, limit: int | None = None) -> str:
+    """`visible` for what is printed: no CI server reads a command in its log, wherever a line of it is broken."""
+    return _COMMAND.sub(lambda found: f"{found[0][0]}\u27e8U+{ord(found[0][1]):04X}\u27e9", visible(text, limit))
 
 
 def _hidden(char: str) -> bool:

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from harness import erasure, paths
-from harness.adapter import Hit, Item, Layer, Scope, to_wire
+from harness.adapter import Ack, Hit, Item, Layer, Scope, to_wire
 from harness.controls import KEPT
 from harness.events import (
     Began,
@@ -116,6 +116,39 @@ def test_the_events_of_a_small_story(small: Stage, tmp_path: Path) -> None:
         "scanned", *look, "metered", "closed",
     ]  # fmt: skip
     assert [event.read_policy for event in log.of(Worked)] == list(READ_POLICIES)
+
+
+def test_what_an_extracting_backend_is_left_with_is_listed_before_the_last_looks(small: Stage, tmp_path: Path) -> None:
+    where = host(tmp_path, extracts=True)
+    log = small.play(tmp_path, where)
+    plain = kinds(small.play(tmp_path / "plain", host(tmp_path / "plain")).events)
+    ends = [(at, event) for at, event in enumerate(log.events) if isinstance(event, Listed) and event.stage == "end"]
+    homes = {small.scenario.home(fact) for fact in small.scenario.facts}
+    assert {event.scope for _, event in ends} == homes and len(ends) == len(homes)
+    (first, *_) = (at for at, _ in ends)
+    more = {*dict(ends), *(at for at, event in enumerate(log.events) if getattr(event, "stage", "") == "lookup")}
+    assert [kind for at, kind in enumerate(kinds(log.events)) if at not in more] == plain
+    assert log.events[first - 1].kind == "recalled" and log.events[ends[-1][0] + 1].kind == "scanned"
+    unlisted = small.play(tmp_path / "unlisted", host(tmp_path / "unlisted", extracts=True, lacks=["entries"]))
+    assert not list(unlisted.of(Listed))
+
+
+class FakeMerging(FakeMemory):
+    """A fake that also keeps a copy of what it is told under an id that it does not tell."""
+
+    def _store(self, item: Item) -> Ack:
+        ack = super()._store(item)
+        super()._store(item)
+        return ack
+
+
+def test_a_forget_asks_an_extracting_backend_for_every_listed_id_with_the_canary(small: Stage, tmp_path: Path) -> None:
+    ids = {}
+    for extracts in (True, False):
+        where = host(tmp_path / str(extracts), extracts=extracts, memory=FakeMerging)
+        (forgot,) = small.play(tmp_path / str(extracts), where).of(Forgot)
+        ids[extracts] = forgot.ids
+    assert len(ids[False]) == 1 and len(ids[True]) == 2 and ids[True][0] == ids[False][0]
 
 
 def test_noise_is_written_before_the_session_that_follows_it(small: Stage, tmp_path: Path) -> None:

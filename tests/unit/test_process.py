@@ -17,7 +17,7 @@ from pathlib import Path
 
 import pytest
 
-from harness import paths, process
+from harness import paths, process, replies
 from harness.adapter import Hit, Item, Layer, Scope, Source, Space
 from harness.launch import Launcher, Nursery, spawn
 from harness.process import Child, Deadlines, MemoryFault, RemoteMemory
@@ -380,9 +380,9 @@ def test_adapters_run_in_a_bare_environment(tmp_path: Path, space: Space) -> Non
     missing = subprocess.run([python, "-c", "import pydantic"], capture_output=True, cwd=tmp_path, check=False)
     assert missing.returncode != 0
     with Child("adapters.notes:Notes", tmp_path / "home", PATIENT, partial(spawn, python=python)) as child:
-        description = child.call(process.DESCRIPTION, "describe", seconds=30)
+        description = child.call(replies.DESCRIPTION, "describe", {}, seconds=30)
         assert description is not None and description.name == "notes"
-        child.call(process.NOTHING, "open", {**vars(space), "settings": {}, "service": None}, seconds=30)
+        child.call(replies.NOTHING, "open", {**vars(space), "settings": {}, "service": None}, seconds=30)
         memory = RemoteMemory(child, description)
         memory.remember([item()])
         assert item().text in asked(memory)[0].text

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import io
+import itertools
+from pathlib import Path
 
 import pytest
 from rich.console import Console
 from syrupy.assertion import SnapshotAssertion
 
 from harness import compare
-from harness.report import console, html, markdown, tables
-from harness.results import Comparison, Results, Suite
+from harness.report import console, findings, html, markdown, tables
+from harness.results import Change, Comparison, GateVerdict, Results, Suite, Unplayed
 from tests.runs import run
 
 HOSTILE = "[red]x[/]\x1b[2J|`@you`<b>"
+COMMAND = "aaaaaaaaaaaa::error::x ##[group]y ::set-output name=z::w"
+"""Folded at the width of a name, its second line would begin with a command."""
 
 
 @pytest.fixture(scope="module")
@@ -55,10 +59,60 @@ def test_without_colour_no_colour_is_sent(results: Results, monkeypatch: pytest.
     assert not [code for code in ("\x1b[31m", "\x1b[32m", "\x1b[33m", "\x1b[34m") if code in text]
 
 
+def test_no_line_tells_a_ci_server_anything(tmp_path: Path) -> None:
+    absent = Unplayed(backend=COMMAND, reason=COMMAND, allowed=True)
+    told = compare.results(run(tmp_path, label=COMMAND, unplayed=(absent,)))
+    for width in (80, 200):
+        lines = shown(told, width=width).splitlines()
+        assert not [line for line in lines if line.lstrip().startswith("::") or "##[" in line]
+    assert "aaaaaaaaaaaa" in shown(told)
+
+
+def test_a_mark_stands_for_what_is_not_in_a_figure_and_is_told_below(results: Results) -> None:
+    lines = shown(results).splitlines()
+    marks = {char for line in lines for char in line if char in console.MARKS}
+    assert marks and all(any(line.startswith(f"{mark} ") or f"   {mark} " in line for line in lines) for mark in marks)
+
+
+def test_a_screen_has_room_for_all_of_it(results: Results) -> None:
+    """As many differences as there can be are counted and not told one by one."""
+    shows = [
+        Comparison(
+            measure=measure, left=left, right=right, scenarios=31, left_value=1, right_value=2, left_better=0,
+            right_better=31, p=0.001, adjusted_p=0.01, verdict="right-better", detectable="much",
+        )
+        for measure in compare.BETWEEN
+        for left, right in itertools.permutations(results.backends, 2)
+    ]  # fmt: skip
+    text = shown(results.model_copy(update={"comparisons": tuple(shows)}))
+    pairs = len(results.backends) * (len(results.backends) - 1)
+    assert f"answers recalled ({pairs} of {pairs} pairs)" in " ".join(text.split())
+    assert len(text.splitlines()) < 50
+
+
+# --- how it ended -----------------------------------------------------------------------------------------------------
+
+
+def test_the_last_line_counts_what_came_to_its_end(results: Results) -> None:
+    ended, failed = results.cells[0], results.cells[-1].model_copy(update={"status": "failed", "trial": "another"})
+    told = results.model_copy(update={"cells": (ended, failed), "trust": ()})
+    assert console.ending(told) == "1 of 2 trials complete, 1 failed"
+    gates = tuple(
+        GateVerdict(gate="g", backend="b", measure="recall", line=1, verdict=verdict, says="")
+        for verdict in ("held", "broken", "not-measured")
+    )
+    changes = tuple(Change(backend="b", measure="recall", verdict=word) for word in ("worse", "worse", "better"))
+    judged = told.model_copy(update={"gates": gates, "changes": changes})
+    assert console.ending(judged) == (
+        "1 of 2 trials complete, 1 failed; against the baseline 1 better, 2 worse; 1 of 3 gates held"
+    )
+    assert console.ending(results.model_copy(update={"cells": (), "trust": ()})) == "nothing was played"
+
+
 def test_names_break_no_table_and_mention_nobody(hostile: Results) -> None:
     text = markdown.summary(hostile)
     rows = [line for line in text.splitlines() if line.startswith("| ")]
-    assert {line.count("|") for line in rows} == {len(tables.COLUMNS) + 2}
+    assert {line.count("|") for line in rows} == {len(findings.collect(hostile).columns) + 2}
     assert not [mark for mark in ("@you", "<b>", "`@", "\x1b") if mark in text]
 
 

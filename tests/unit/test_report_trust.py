@@ -105,7 +105,7 @@ def test_each_kind_of_event_is_told(told: Transcript, tmp_path: Path) -> None:
 def test_the_page_runs_nothing_of_what_memories_say(told: Transcript, tmp_path: Path) -> None:
     found = results(told, {"gone": share(0, 1, "L2")}, tmp_path)
     page = html.page(found, [], [told])
-    assert 'id="trust"' in page and "<script" not in page and "{{ 7 * 7 }}" in page
+    assert 'id="trust"' in page and page.count("<script") == 1 and "{{ 7 * 7 }}" in page
     assert 'id="d-gone"' in page
 
 

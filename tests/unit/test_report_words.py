@@ -2,22 +2,16 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness import compare
 from harness.model import Interval
 from harness.report import words
-from harness.results import Comparison, Pooled, Results
-from tests.runs import run
-
-
-@pytest.fixture(scope="module")
-def results(tmp_path_factory: pytest.TempPathFactory) -> Results:
-    return compare.results(run(tmp_path_factory.mktemp("run")))
+from harness.results import Pooled
 
 
 @pytest.mark.parametrize(
@@ -52,37 +46,8 @@ def test_what_is_missing_stands_beside_what_was_measured() -> None:
     assert words.beside(pooled) == ".25 to .75, 2 cells unsupported, 1 cell failed"
 
 
-SWAPPED = {"left-better": "right-better", "right-better": "left-better", "no-difference-shown": "no-difference-shown"}
-
-
-@pytest.mark.parametrize("verdict", SWAPPED)
-@pytest.mark.parametrize("measure", ["recall", "stale_use", "updates_eligible"])
-def test_swapping_the_sides_says_the_same(results: Results, verdict: str, measure: str) -> None:
-    made = {
-        "measure": measure, "left": "keeper", "right": "store", "scenarios": 2, "left_value": 0.2, "right_value": 0.4,
-        "left_better": 0, "right_better": 2, "p": 0.01, "adjusted_p": 0.02, "verdict": verdict, "detectable": "",
-    }  # fmt: skip
-    swapped = {
-        **made, "left": "store", "right": "keeper", "left_value": 0.4, "right_value": 0.2, "left_better": 2,
-        "right_better": 0, "verdict": SWAPPED[verdict],
-    }  # fmt: skip
-    said = words.sentence(Comparison.model_validate(made), results)
-    assert said == words.sentence(Comparison.model_validate(swapped), results)
-    assert ("No difference shown" in said) == (verdict == "no-difference-shown")
-
-
-def test_fewer_is_said_of_the_better_side_where_lower_is_better(results: Results) -> None:
-    comparison = Comparison(
-        measure="stale_use", left="keeper", right="store", scenarios=2, left_value=0, right_value=1, left_better=2,
-        right_better=0, p=0.01, adjusted_p=0.03, verdict="left-better", detectable="",
-    )  # fmt: skip
-    said = words.sentence(comparison, results)
-    assert said.startswith("keeper has fewer decisions acted on stale rules than store: 0/4 against 4/4, over 2")
-
-
-def test_one_sentence_says_that_nothing_was_shown_at_all(results: Results) -> None:
-    (said,) = words.findings(results)
-    assert said.startswith("No difference shown between cold, keeper and store, in any of: ")
+def test_a_difference_carries_its_sign() -> None:
+    assert [words.signed(value, words.share) for value in (-0.25, 0.0, 0.5)] == ["\u2212.25", "0", "+.50"]
 
 
 @given(st.text(st.characters()), st.integers(0, 40), st.booleans())
@@ -91,6 +56,21 @@ def test_no_control_or_bidi_character_survives(text: str, limit: int, lines: boo
     left = {unicodedata.category(char) for char in shown if not (lines and char in "\n\t")}
     assert not left & {"Cc", "Cf", "Cs", "Zl", "Zp"}
     assert shown.endswith(f"of {len(text):,} characters shown]") == (len(text) > limit)
+
+
+COMMANDS = ("::error::x", "::add-mask::x", "##[error]x", "##vso[task.complete]x", "##teamcity[x]", "::", "#", ":", " ")
+
+
+@given(st.lists(st.sampled_from(COMMANDS) | st.characters()).map("".join), st.integers(1, 30))
+def test_what_is_printed_is_no_command_wherever_its_lines_are_broken(text: str, width: int) -> None:
+    printed = words.plain(text)
+    lines = [printed, *(printed[at : at + width] for at in range(len(printed)))]
+    assert not [line for line in lines if re.match(r"\s*::\s*[a-z-]+.*::", line, re.IGNORECASE)]
+    assert not [line for line in lines if re.search(r"##(\[|vso\[|teamcity\[)", line, re.IGNORECASE)]
+
+
+def test_what_is_printed_names_what_was_broken() -> None:
+    assert words.plain("a::error::b, mine:Adapter") == "a:\u27e8U+003A\u27e9error:\u27e8U+003A\u27e9b, mine:Adapter"
 
 
 def test_hidden_characters_become_visible() -> None:

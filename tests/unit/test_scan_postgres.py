@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from adapters.letta import TOP
 from harness.adapter import Layer
 from harness.scan.disk import Needles, Scan, scan
 
@@ -127,6 +128,7 @@ def test_half_a_page_is_searched(folder: Path) -> None:
 def _programs() -> Path | None:
     found = [Path(name).resolve().parent for name in (shutil.which("initdb"), shutil.which("pg_ctl")) if name]
     known = sorted(Path("/usr/lib/postgresql").glob("*/bin"), reverse=True)
+    known += TOP.glob("lib/python*/site-packages/pgserver/pginstall/bin")  # what `make letta` installs
     return next((each for each in [*found, *known] if (each / "initdb").exists() and (each / "pg_ctl").exists()), None)
 
 

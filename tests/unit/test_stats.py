@@ -1,14 +1,18 @@
-"""The statistics against what can be worked out by hand."""
+"""The statistics against what can be worked out by hand, against scipy, and against published worked examples."""
 
 from __future__ import annotations
 
 import itertools
+from math import comb
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy import stats as scipy
 
-from harness.stats import bootstrap, holm, sign_flip, smallest_p
+from harness.metrics.metric import wilson
+from harness.stats import bootstrap, fisher, holm, sign_flip, smallest_p, sweep
 
 P = st.floats(0, 1)
 
@@ -61,3 +65,88 @@ def test_an_interval_holds_the_mean_and_is_the_same_each_time() -> None:
     assert 0 <= low < sum(values) / len(values) < high <= 1
     assert (low, high) == bootstrap(values)
     assert bootstrap([0.5, 0.5]) == (0.5, 0.5)
+
+
+# --- published and by scipy -------------------------------------------------------------------------------------------
+
+
+def test_darwins_maize() -> None:
+    """Fisher, The Design of Experiments (1935), 21: of 32,768 signs of Darwin's 15 pairs, 1,726 sum to 314 or more."""
+    pairs = [49, -67, 8, 16, 6, 23, 28, 41, 14, 29, 56, 24, 75, 60, -48]
+    assert sum(pairs) == 314 and by_hand(pairs) == 1726 / 32768
+    assert sign_flip(pairs) == pytest.approx(1726 / 32768, abs=0.004)  # so many signs are drawn, not counted
+
+
+def test_students_sleep() -> None:
+    """Student (1908): ten sleepers, nine of whom slept longer with the second drug, and one as long."""
+    longer = [1.2, 2.4, 1.3, 1.3, 0.0, 1.0, 1.8, 0.8, 4.6, 1.4]
+    assert sign_flip(longer) == pytest.approx(2 / 2**9)
+
+
+@given(better=st.integers(0, 7), worse=st.integers(0, 6), same=st.integers(0, 20))
+def test_yes_and_no_pairs_are_the_exact_test_of_mcnemar(better: int, worse: int, same: int) -> None:
+    """The sign test on the discordant pairs; pairs that agree say nothing, however many there are."""
+    exact = scipy.binomtest(better, better + worse).pvalue if better + worse > 1 else 1.0
+    assert sign_flip([1] * better + [-1] * worse + [0] * same) == pytest.approx(exact)
+
+
+def test_the_lady_tasting_tea() -> None:
+    """Fisher (1935), 5 to 8: eight cups, three of each four named rightly; both ends of 1, 16, 36, 16, 1 of 70."""
+    assert fisher(3, 4, 1, 4) == pytest.approx((1 + 16 + 16 + 1) / 70)
+    assert fisher(4, 4, 0, 4) == pytest.approx(2 / 70)
+
+
+def test_the_twins_of_convicts() -> None:
+    """Fisher (1962): 10 of 13 identical and 2 of 17 other twins were convicted too; one-sided 619 of 1,330,665."""
+    below = sum(comb(17, hits) * comb(13, 12 - hits) for hits in range(3)) / comb(30, 12)
+    assert below == pytest.approx(619 / 1_330_665)
+    assert fisher(10, 13, 2, 17) == pytest.approx(0.0005367, abs=5e-8)
+
+
+@given(st.integers(1, 12), st.integers(1, 12), st.data())
+def test_fisher_is_the_same_seen_from_either_side(of: int, other_of: int, data: st.DataObject) -> None:
+    hits, other = data.draw(st.integers(0, of)), data.draw(st.integers(0, other_of))
+    p = fisher(hits, of, other, other_of)
+    assert p == pytest.approx(fisher(other, other_of, hits, of))
+    assert p == pytest.approx(fisher(of - hits, of, other_of - other, other_of))
+
+
+@pytest.mark.parametrize(
+    ("hits", "of", "low", "high"),
+    [(81, 263, 0.2553, 0.3662), (15, 148, 0.0624, 0.1605), (0, 20, 0.0, 0.1611), (1, 29, 0.0061, 0.1718)],
+)
+def test_wilsons_interval_in_newcombes_table(hits: int, of: int, low: float, high: float) -> None:
+    """Newcombe (1998), Statistics in Medicine 17, 857, table I, method 3."""
+    found = wilson(hits, of)
+    assert (found.low, found.high) == pytest.approx((low, high), abs=5e-5)
+
+
+@given(st.integers(1, 300), st.data())
+def test_wilsons_interval_is_the_one_of_scipy(of: int, data: st.DataObject) -> None:
+    hits = data.draw(st.integers(0, of))
+    found, known = wilson(hits, of), scipy.binomtest(hits, of).proportion_ci(method="wilson")
+    assert (found.low, found.high) == pytest.approx((known.low, known.high), abs=1e-6)
+
+
+@given(st.lists(P, min_size=1, max_size=6))
+def test_holm_is_the_closure_of_bonferroni(values: list[float]) -> None:
+    """Holm (1979) proves it so: a hypothesis falls if every set that holds it falls by Bonferroni."""
+    places = range(len(values))
+    sets = [each for size in places for each in itertools.combinations(places, size + 1)]
+    by_sets = [max(min(1.0, len(s) * min(values[i] for i in s)) for s in sets if place in s) for place in places]
+    assert holm(values) == pytest.approx(by_sets)
+
+
+@settings(max_examples=5)
+@given(st.integers(0, 2**32 - 1))
+def test_the_bootstrap_agrees_with_scipys(seed: int) -> None:
+    values = np.random.default_rng(seed).exponential(size=30)
+    known = scipy.bootstrap((values,), np.mean, n_resamples=9999, method="percentile", rng=seed).confidence_interval
+    assert bootstrap(list(values)) == pytest.approx(tuple(known), abs=0.05)
+
+
+@pytest.mark.parametrize("family", [1, 2, 5, 9])
+def test_a_sweep_of_so_many_pairs_is_shown_and_one_fewer_is_not(family: int) -> None:
+    needed = sweep(family, 0.05)
+    shown = [holm([sign_flip([1.0] * pairs), *[1.0] * (family - 1)])[0] <= 0.05 for pairs in (needed - 1, needed)]
+    assert shown == [False, True]

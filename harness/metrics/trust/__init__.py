@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from harness.drill import DrillTrial
-from harness.metrics.metric import failed, unsupported
+from harness.metrics.metric import failed, not_applicable, unsupported
 from harness.metrics.trust import deletion, durability, isolation, keeping, poison, rollback, sharing
 from harness.metrics.trust.metric import TrustMetric
 from harness.metrics.trust.residue import matrix
@@ -86,4 +86,6 @@ def _measure(metric: TrustMetric, transcript: Transcript) -> Measure:
         return unsupported(transcript.reason)
     if ended.status == "failed" and metric.whole:
         return failed(transcript.reason)
+    if metric.verbatim and transcript.supports("extracts"):
+        return not_applicable("a model inside rewrites what it is told")
     return metric.measure(transcript)

@@ -276,7 +276,7 @@ METRICS: tuple[TrustMetric, ...] = (
         "writes_kept", "keeping", "higher", "proportion",
         "acknowledged writes that the listing of their scope shows under each of their ids and with their text, white "
         "space aside / acknowledged writes; without listings, that a question of their own text brings so",
-        writes_kept,
+        writes_kept, verbatim=True,
     ),
     trust(
         "entries_unaccounted", "keeping", "lower", "proportion",
@@ -287,7 +287,7 @@ METRICS: tuple[TrustMetric, ...] = (
         "odd_texts_exact", "keeping", "higher", "proportion",
         "texts of quotes, markup, control characters, two directions, 10,000 characters and the like that are listed "
         "byte for byte, alone or inside of a larger text / those acknowledged",
-        odd_texts_exact,
+        odd_texts_exact, verbatim=True,
     ),
     trust(
         "self_reachability", "keeping", "higher", "proportion",

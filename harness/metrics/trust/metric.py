@@ -12,12 +12,16 @@ from harness.transcript import Transcript
 
 @dataclass(frozen=True)
 class TrustMetric:
-    """A measure as a function of one transcript. whole: says nothing about a drill that did not reach its end."""
+    """A measure as a function of one transcript. whole: says nothing about a drill that did not reach its end.
+
+    verbatim: wants texts back as they were told, so that it says nothing of a backend that rewrites them.
+    """
 
     definition: Definition
     drill: DrillName
     measure: Callable[[Transcript], Measure]
     whole: bool = True
+    verbatim: bool = False
 
 
 def trust(
@@ -30,6 +34,7 @@ def trust(
     *,
     source: str = "own",
     whole: bool = True,
+    verbatim: bool = False,
 ) -> TrustMetric:
     definition = Definition(name=name, better=better, unit=unit, version=1, formula=formula, source=source)
-    return TrustMetric(definition, drill, measure, whole)
+    return TrustMetric(definition, drill, measure, whole, verbatim)

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import http.server
 import os
+import shutil
+import signal
 import threading
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
+from typing import ClassVar
 
 import pytest
 from hypothesis import given
@@ -23,7 +27,7 @@ from harness.events import Backend
 from harness.hosts import ChildHost
 from harness.models.cache import EmbeddingCache
 from harness.models.gateway import Gateway
-from harness.process import Deadlines
+from harness.process import Deadlines, MemoryFault
 from harness.scan.disk import Needles, scan
 from harness.services import Service
 from tests.unit.adapters.conftest import Words
@@ -71,23 +75,65 @@ def test_opening_without_a_server_says_how_to_get_one(tmp_path: Path) -> None:
         Letta().open(Space(str(tmp_path), "http://127.0.0.1:9/v1", KEY, 64, 1))
 
 
-def test_a_server_of_another_version_is_refused(tmp_path: Path) -> None:
-    class Other(http.server.BaseHTTPRequestHandler):
+@contextmanager
+def answering(health: tuple[str, bytes], status: int = 200) -> Iterator[tuple[str, list[str]]]:
+    """A server without archives that says `health` of itself and `status` to every write; and the writes."""
+    writes: list[str] = []
+
+    class Same(http.server.BaseHTTPRequestHandler):
         def do_GET(self) -> None:
-            self.send_response(200)
-            self.send_header("content-type", "application/json")
+            self.say(200, *(health if "health" in self.path else ("application/json", b"[]")))
+
+        def do_POST(self) -> None:
+            writes.append(self.path)
+            self.rfile.read(int(self.headers["content-length"]))
+            self.say(status, "application/json", b'{"detail": "no"}')
+
+        def say(self, status: int, kind: str, body: bytes) -> None:
+            self.send_response(status)
+            self.send_header("content-type", kind)
             self.end_headers()
-            self.wfile.write(b'{"version": "0.17.0", "status": "ok"}')
+            self.wfile.write(body)
 
         def log_message(self, *_: object) -> None:
             """Silent."""
 
-    with http.server.HTTPServer(("127.0.0.1", 0), Other) as other:
-        threading.Thread(target=other.serve_forever, daemon=True).start()
-        url = f"http://127.0.0.1:{other.server_port}"
-        with pytest.raises(RuntimeError, match=r"is Letta 0\.17\.0, not 0\.16\.8"):
-            Letta().open(Space(str(tmp_path), "http://127.0.0.1:9/v1", KEY, 64, 1, service=url))
-        other.shutdown()
+    with http.server.HTTPServer(("127.0.0.1", 0), Same) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}", writes
+        server.shutdown()
+
+
+HEALTHY = ("application/json", b'{"version": "0.16.8", "status": "ok"}')
+
+
+@pytest.mark.parametrize(
+    ("kind", "body", "what"),
+    [
+        (
+            "application/json",
+            b'{"version": "0.17.0", "status": "ok"}',
+            r"is Letta 0\.17\.0; this adapter speaks to Letta",
+        ),
+        ("application/json", b'{"status": "ok"}', "is not Letta"),
+        ("application/json", b'["ok"]', "is not Letta"),
+        ("text/html", b"<h1>It works!</h1>", "is not Letta"),
+    ],
+)
+def test_what_is_no_letta_of_this_version_is_refused(kind: str, body: bytes, what: str, tmp_path: Path) -> None:
+    with answering((kind, body)) as (url, _), pytest.raises(RuntimeError, match=what):
+        Letta().open(Space(str(tmp_path), "http://127.0.0.1:9/v1", KEY, 64, 1, service=url))
+
+
+@pytest.mark.parametrize("status", [408, 409, 429, 500, 503])
+def test_a_write_that_failed_is_not_asked_again_because_it_may_have_landed(status: int, tmp_path: Path) -> None:
+    with answering(HEALTHY, status) as (url, writes):
+        for adapter in (Letta(), LettaBlocks()):
+            memory = adapter.open(Space(str(tmp_path), "http://127.0.0.1:9/v1", KEY, 64, 1, service=url))
+            writes.clear()
+            with pytest.raises(Exception, match=f"Error code: {status}"):
+                memory.remember([item("one")])
+            assert len(writes) == 1
 
 
 def test_the_layer_is_a_database_where_the_server_is_ours_and_remote_where_it_is_not(tmp_path: Path) -> None:
@@ -200,14 +246,125 @@ class TestLetta:
         memory.recall("three", SHOP, 5, AT)
         assert sum(count.texts for count in meter.counts().values()) == 3
 
-    def test_a_deleted_text_stays_in_the_write_ahead_log(
-        self, store: Space, opened: Callable[[], process.RemoteMemory]
+    def test_a_deleted_text_leaves_the_heap_when_it_is_compacted_and_stays_in_the_write_ahead_log(
+        self, letta: tuple[Service, Gateway], store: Space, opened: Callable[[], process.RemoteMemory]
     ) -> None:
+        def places() -> set[str]:
+            letta[0].flush()
+            found = scan(Path(store.root), Letta().storage(store)[0], Needles({"pin": "k4n4ry7f3"}, {}))
+            return {sighting.place for sighting in found.sightings}
+
         memory = opened()
         ((name,),) = (ack.ids for ack in memory.remember([item("the pin of the door is k4n4ry7f3")]))
+        assert places() == {"live tuple", "write-ahead log"}
         assert memory.forget(SHOP, [name]) == [True]
         assert memory.entries(SHOP) == []
-        database = Letta().storage(store)[0]
-        seen = scan(Path(store.root), database, Needles({"pin": "k4n4ry7f3"}, {}))
-        assert "write-ahead log" in {sighting.place for sighting in seen.sightings}
-        assert "live tuple" not in {sighting.place for sighting in seen.sightings}
+        memory.close()
+        left = places()
+        assert left & {"dead tuple", "free space of a page"} and "live tuple" not in left
+        process.compact(REFERENCE, store, Path(store.root).parent / "compacting")
+        assert places() == {"write-ahead log"}
+
+
+@pytest.fixture(scope="module")
+def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Service, Gateway]]:
+    """One that may be harmed."""
+    with Gateway(EmbeddingCache(None, Words())) as gateway:
+        gateway.register(KEY)
+        with Service(server(gateway.url), tmp_path_factory.mktemp("faults") / "letta") as service:
+            yield service, gateway
+
+
+class TestFaults:
+    """What can happen to the server in the middle of a run: one trial is lost, the next has a fresh server."""
+
+    pytestmark: ClassVar = [
+        *real,
+        pytest.mark.skipif("LETTA_BASE_URL" in os.environ, reason="needs a server of its own"),
+    ]
+
+    @pytest.fixture
+    def host(self, service: tuple[Service, Gateway], tmp_path: Path) -> Callable[[], ChildHost]:
+        service[0]._deaths = 0  # they are one run for it
+        said = process.describe(REFERENCE, tmp_path / "describe")
+        backend = Backend(name=said.name, version=said.version, support=said.support)
+
+        def make() -> ChildHost:
+            root = tmp_path / f"trial-{len(list(tmp_path.iterdir()))}" / "store"
+            space = Space(str(root), service[1].url, KEY, Words.dims, seed=7)
+            return ChildHost(REFERENCE, backend, root, space, Deadlines(), service=service[0])
+
+        return make
+
+    @staticmethod
+    def well(host: ChildHost) -> None:
+        memory = host.open()
+        assert [len(ack.ids) for ack in memory.remember([item("ship blimp")])] == [1]
+        assert [hit.text for hit in memory.recall("ship", SHOP, 5, AT)] == ["ship blimp"]
+        memory.close()
+
+    @pytest.mark.parametrize("program", ["letta", "postgres"])
+    def test_a_program_that_is_killed_ends_the_trial_with_its_name(
+        self, program: str, service: tuple[Service, Gateway], host: Callable[[], ChildHost]
+    ) -> None:
+        memory = host().open()
+        memory.remember([item("ship blimp")])
+        os.kill(pid_of(service[0], program), signal.SIGKILL)
+        with pytest.raises(MemoryFault, match=f"{program} was ended by signal 9") as fault:
+            for _ in range(20):  # until what listens there is gone
+                memory.recall("ship", SHOP, 5, AT)
+        assert not fault.value.alive
+        self.well(host())
+
+    @pytest.mark.parametrize(
+        ("harm", "said"),
+        [
+            (shutil.rmtree, "postgres cannot get a fresh store: .*No such file or directory"),
+            (
+                lambda folder: (folder / "PG_VERSION").write_text("9.6\n"),
+                "postgres ended with 1; it last printed: .*not compatible with this version 16",
+            ),
+        ],
+        ids=["missing", "another version"],
+    )
+    def test_a_database_that_cannot_be_used_costs_one_trial(
+        self,
+        harm: Callable[[Path], object],
+        said: str,
+        service: tuple[Service, Gateway],
+        host: Callable[[], ChildHost],
+    ) -> None:
+        harm(service[0]._first / "postgres")
+        with pytest.raises(MemoryFault, match=said) as fault:
+            host().open()
+        assert fault.value.fault.op == "serve"
+        self.well(host())
+
+    def test_a_database_that_vanishes_in_the_middle_is_told_call_by_call(self, host: Callable[[], ChildHost]) -> None:
+        place = host()
+        memory = place.open()
+        memory.remember([item("ship blimp")])
+        shutil.rmtree(place.root / "postgres")
+        with pytest.raises(MemoryFault):
+            for _ in range(20):
+                memory.remember([item("ship blimp")])
+        memory.kill()
+        self.well(host())
+
+
+def pid_of(service: Service, program: str) -> int:
+    """The program that listens on its port, as Linux knows it."""
+    port = f"{service._ports[program]:04X}"
+    rows = [row.split() for row in Path("/proc/net/tcp").read_text().splitlines()[1:]]
+    (socket_,) = (row[9] for row in rows if row[1].endswith(f":{port}") and row[3] == "0A")
+    holders = [
+        int(each.parts[2]) for each in Path("/proc").glob("[0-9]*/fd/*") if _target(each) == f"socket:[{socket_}]"
+    ]
+    return min(holders)
+
+
+def _target(link: Path) -> str:
+    try:
+        return str(link.readlink())
+    except OSError:
+        return ""

@@ -1,0 +1,71 @@
+"""The vector stores that Mem0 can keep its memories in: where each stands true to itself, and how it finds scopes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from adapters.chroma import Chroma
+from harness.adapter import Layer, Space, Support, Unsupported
+
+COLLECTION = "memories"
+
+
+def no_compaction(space: Space) -> None:
+    raise Unsupported("compact")
+
+
+@dataclass(frozen=True)
+class Store:
+    """One of Mem0's vector stores.
+
+    config: its settings beside collection and path. any_of: the filter for one of these values. reach: how many
+    memories a search has to be asked for, so that k of the scope are among them. support: what is its own.
+    """
+
+    config: Callable[[Space], dict[str, Any]]
+    any_of: Callable[[Sequence[str]], Any]
+    layers: Callable[[Space], list[Layer]]
+    support: Mapping[str, Support]
+    reach: Callable[[Any, int], int] = lambda store, k: k
+    close: Callable[[Any], None] = lambda store: None
+    compact: Callable[[Space], None] = no_compaction
+
+
+QDRANT = Store(
+    config=lambda space: {"embedding_model_dims": space.dims},
+    any_of=lambda values: {"in": list(values)},
+    layers=lambda space: [Layer("vectors", f"qdrant/collection/{COLLECTION}/storage.sqlite", "sqlite")],
+    support={
+        "abstains": Support("native"),
+        "compact": Support("unsupported", "no documented compaction"),
+        "multi_process": Support("unsupported", "the embedded store is locked by one process"),
+    },
+    close=lambda store: store.client.close(),  # Memory.close() keeps the store's lock
+)
+CHROMA = Store(
+    config=lambda space: {},
+    any_of=lambda values: {"in": list(values)},
+    layers=Chroma().storage,
+    support={
+        "abstains": Support("unsupported", "scores are at least 0.2, Mem0's threshold is 0.1: always the k nearest"),
+        "compact": Support("emulated", "`chroma vacuum`; Mem0's own history has no compaction"),
+        "multi_process": Support("unsupported", "the embedded client is for one process"),
+    },
+    close=lambda store: store.client.close(),
+    compact=Chroma().compact,
+)
+FAISS = Store(
+    config=lambda space: {"embedding_model_dims": space.dims, "distance_strategy": "cosine"},
+    any_of=list,  # the one form that its own filter knows
+    layers=lambda space: [Layer("vectors", "faiss", "file")],
+    support={
+        "abstains": Support("native"),
+        "compact": Support("unsupported", "every write and deletion rewrites the whole index"),
+        "multi_process": Support("unsupported", "each process holds the whole store and writes it whole"),
+        "ranked": Support("native", "the store filters after its search, so that all memories are asked for"),
+    },
+    reach=lambda store, k: max(k, store.index.ntotal),
+)
+STORES: Mapping[str, Store] = {"qdrant": QDRANT, "chroma": CHROMA, "faiss": FAISS}

@@ -1,0 +1,57 @@
+"""What backends declare that they can do, as Markdown: a table of levels, and below it how and why not."""
+
+from __future__ import annotations
+
+import tempfile
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+from harness import controls, process, registry
+from harness.adapter import CAPABILITIES
+from harness.events import Declared
+from harness.model import Spec
+
+SIGNS = {"native": "native", "emulated": "emulated", "unsupported": "-"}
+
+
+def declared(specs: Iterable[Spec]) -> dict[str, Mapping[str, Declared]]:
+    """Label -> what it declares, total over CAPABILITIES. Asks every adapter in a child of its own; imports no SDK.
+
+    Raises RegistryError for a backend or a setting that nobody knows, MemoryFault for one that cannot say what it is.
+    """
+    found: dict[str, Mapping[str, Declared]] = {}
+    with tempfile.TemporaryDirectory(prefix="coldwarm-") as home:
+        for spec in specs:
+            entry = registry.find(spec)
+            if entry.reference is None:
+                found[spec.label] = controls.described(spec.adapter).support
+                continue
+            said = process.describe(entry.reference, Path(home) / str(len(found)), settings=spec.settings)
+            registry.check_settings(spec, said.settings, said.problem)
+            found[spec.label] = said.support
+    return found
+
+
+def markdown(told: Mapping[str, Mapping[str, Declared]]) -> str:
+    """The same backends as columns, capabilities as rows; then for each backend the notes, equal ones together."""
+    lines = [_row("", *(f"`{label}`" for label in told)), _row(*["---"] * (len(told) + 1))]
+    lines += [_row(f"`{name}`", *(SIGNS[support[name].level] for support in told.values())) for name in CAPABILITIES]
+    for label, support in told.items():
+        notes: dict[tuple[str, str], list[str]] = defaultdict(list)
+        for name in CAPABILITIES:
+            if support[name].note:
+                notes[support[name].level, support[name].note].append(f"`{name}`")
+        lines += ["", f"`{label}`", ""] if notes else []
+        lines += [
+            f"- {level}: {', '.join(names)}: {note}" for (level, note), names in sorted(notes.items(), key=_level)
+        ]
+    return "\n".join(lines) + "\n"
+
+
+def _level(note: tuple[tuple[str, str], list[str]]) -> str:
+    return note[0][0]
+
+
+def _row(*cells: str) -> str:
+    return f"| {' | '.join(cells)} |"

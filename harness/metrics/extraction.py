@@ -1,0 +1,162 @@
+"""What a model inside the backend makes of what it is told: facts kept, merged, made up, or kept although they ended.
+
+All by classifying what is listed at the end of the story, never by id: one item may have become several memories, one
+memory may stand for several items. An unclear memory asserts nothing; one that the backend marks as superseded only
+mentions.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Mapping
+from functools import wraps
+from typing import NamedTuple
+
+from harness.events import Listed, Wrote
+from harness.metrics.metric import Metric, failed, metric, not_applicable, proportion, unsupported
+from harness.metrics.view import Record, View, once
+from harness.model import Measure
+
+VERBATIM = "it stores what it is told, word for word"
+
+
+class Live(NamedTuple):
+    """A memory in a listing at the end of the story: the listing's line, and the facts that it asserts."""
+
+    line: int
+    asserted: frozenset[str]
+
+
+class Ending(NamedTuple):
+    """What there was at the end. told: fact -> line of its first telling, acknowledged or not; together: the facts
+    that one item asserted; named: every fact of which some item told at least a part."""
+
+    live: tuple[Live, ...]
+    told: Mapping[str, int]
+    together: frozenset[frozenset[str]]
+    named: frozenset[str]
+
+
+@once
+def ending(record: Record) -> Ending:
+    live: list[Live] = []
+    told: dict[str, int] = {}
+    together: set[frozenset[str]] = set()
+    named: set[str] = set()
+    for line, event in record.of(Wrote):
+        for written in record.log.items(event):
+            kind, _, fact = written.name.partition(":")
+            if kind == "fact":
+                told.setdefault(fact, line)
+            reading = record.classifier.read(written.item.text)
+            together.add(reading.asserted)
+            named.update(reading.named)
+    for line, listed in record.of(Listed):
+        if listed.stage == "end":
+            for hit in record.log.hits(listed):
+                reading = record.classifier.read(hit.text)
+                reading = reading.demoted() if hit.superseded else reading
+                live.append(Live(line, frozenset() if reading.unclear else reading.asserted))
+    return Ending(tuple(live), told, frozenset(together), frozenset(named))
+
+
+def _holds(record: Record, fact: str) -> bool:
+    """Whether a fact still held, in its own place, when the story ended."""
+    home = record.scenario.home(record.scenario.by_id[fact])
+    return record.scenario.standing(fact, record.scenario.sessions[-1].at, home) == "current"
+
+
+def _carriers(found: Ending) -> Mapping[str, list[Live]]:
+    carriers: defaultdict[str, list[Live]] = defaultdict(list)
+    for live in found.live:
+        for fact in live.asserted:
+            carriers[fact].append(live)
+    return carriers
+
+
+def _told(record: Record, *, held: bool) -> list[str]:
+    """The facts that were told and held at the end, or those that did not."""
+    return [fact for fact in ending(record).told if _holds(record, fact) == held]
+
+
+def _listing(measure: Callable[[Record], Measure]) -> Callable[[View], Measure]:
+    """Asked of backends that extract and can list what they hold; a listing that failed says nothing."""
+
+    @wraps(measure)
+    def asked(view: View) -> Measure:
+        record = view.record
+        if not record.supports("extracts"):
+            return not_applicable(VERBATIM)
+        if not record.supports("entries"):
+            return unsupported(f"entries: {record.support('entries').note or 'not offered'}")
+        listings = [event for _, event in record.of(Listed) if event.stage == "end"]
+        faults = [event.fault for event in listings if event.fault is not None]
+        if faults or not listings:
+            return failed(f"entries: {faults[0].message}" if faults else "nothing was listed at the end")
+        return measure(record)
+
+    return asked
+
+
+@_listing
+def facts_survived(record: Record) -> Measure:
+    found, told = ending(record), _told(record, held=True)
+    carriers = _carriers(found)
+    lost = [f"L{found.told[fact]}" for fact in told if fact not in carriers]
+    return proportion(len(told) - len(lost), len(told), lost, none="no fact that was told held at the end")
+
+
+@_listing
+def facts_merged(record: Record) -> Measure:
+    found = ending(record)
+    carriers = _carriers(found)
+
+    def merged(live: Live) -> bool:
+        return len(live.asserted) > 1 and not any(live.asserted <= told for told in found.together)
+
+    survived = [fact for fact in _told(record, held=True) if fact in carriers]
+    only = [fact for fact in survived if all(merged(live) for live in carriers[fact])]
+    lines = [f"L{found.told[fact]}" for fact in only]
+    return proportion(len(only), len(survived), lines, none="no fact survived")
+
+
+@_listing
+def facts_invented(record: Record) -> Measure:
+    found = ending(record)
+    invented = [f"L{live.line}" for live in found.live if live.asserted - found.named]
+    return proportion(len(invented), len(found.live), invented, none="nothing was left at the end")
+
+
+@_listing
+def facts_kept_stale(record: Record) -> Measure:
+    found, ended = ending(record), _told(record, held=False)
+    carriers = _carriers(found)
+    kept = [fact for fact in ended if fact in carriers]
+    lines = [f"L{carriers[fact][0].line}" for fact in kept]
+    return proportion(len(kept), len(ended), lines, none="no fact that was told was replaced, ended or deleted")
+
+
+_WHERE = "by classifying what is listed in the scopes of the story's facts at its end; unclear memories assert nothing"
+METRICS: tuple[Metric, ...] = (
+    metric(
+        "facts_survived", "higher", "proportion",
+        f"facts told, acknowledged or not, that still hold and that some live memory asserts / such facts; {_WHERE}",
+        facts_survived, whole=True,
+    ),
+    metric(
+        "facts_merged", "neither", "proportion",
+        "facts survived that are asserted only by memories that assert several facts which no one item told together / "
+        f"facts survived; {_WHERE}", facts_merged, whole=True,
+    ),
+    metric(
+        "facts_invented", "lower", "proportion",
+        "live memories that assert a fact of the story of which no item had told / live memories; what is made up "
+        f"beyond the story's facts cannot be told from noise and is not counted; {_WHERE}", facts_invented, whole=True,
+    ),
+    metric(
+        "facts_kept_stale", "lower", "proportion",
+        "facts told that were replaced, had ended or were to be deleted, and that some live memory still asserts "
+        f"without the backend's superseded mark / such facts; {_WHERE}", facts_kept_stale, source="own, after HaluMem",
+        whole=True,
+    ),
+)  # fmt: skip

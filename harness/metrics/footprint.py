@@ -1,0 +1,65 @@
+"""What calls took and storage weighed, by how many memories there were. Of the machine that played, not of the stories.
+
+No measure: times differ between equal runs, so nothing of this is in the results. It can be read again from the logs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Literal, NamedTuple
+
+from harness.events import Forgot, Recalled, Scanned, Wrote
+from harness.log import Log
+from harness.transcript import Transcript
+
+What = Literal["recall", "write", "storage"]
+
+
+class Sample(NamedTuple):
+    """recall: seconds of one call. write: seconds of one call / its memories. storage: bytes of all declared layers.
+
+    memories: in the store at that time, before the write; of storage, those that were stored.
+    """
+
+    backend: str
+    what: What
+    memories: int
+    value: float
+
+
+def of_trial(log: Log) -> Iterator[Sample]:
+    """Recalls that were answered, writes that were acknowledged, and the look at the bytes before a deletion."""
+    name, alive, looks = log.trial.backend or "", set[str](), list[Scanned]()
+    for event in log.events:
+        if isinstance(event, Recalled) and event.took is not None and event.fault is None:
+            yield Sample(name, "recall", event.pool, event.took)
+        elif isinstance(event, Wrote) and event.ids is not None:
+            if event.op == "remember" and event.ids and event.took is not None:
+                yield Sample(name, "write", len(alive), event.took / len(event.ids))
+            alive.difference_update(event.replaces)
+            alive.update(each for ids in event.ids for each in ids)
+        elif isinstance(event, Forgot) and event.said is not None:
+            alive.difference_update(event.ids)
+        elif isinstance(event, Scanned) and event.stage == "before":
+            looks.append(event)
+            stored = len(alive)
+    if looks and not any(look.problem for look in looks):
+        yield Sample(name, "storage", stored, sum(look.bytes for look in looks))
+
+
+def of_drill(transcript: Transcript) -> Iterator[Sample]:
+    """Of the drill `keeping`: recalls at the trial's k, the first writes, and the look after closing."""
+    trial, stored = transcript.trial, 0
+    if trial.drill != "keeping":
+        return
+    for _, call in transcript.calls("remember"):
+        if ids := [each for each in transcript.ids(call) if each]:
+            if call.took is not None:
+                yield Sample(trial.backend, "write", stored, call.took / len(ids))
+            stored += len(ids)
+    for _, call in transcript.calls("recall"):
+        if call.took is not None and call.fault is None and call.request["k"] == trial.k:
+            yield Sample(trial.backend, "recall", stored, call.took)
+    looks = [look for _, look in transcript.looks("closed")]
+    if looks and not any(look.problem for look in looks):
+        yield Sample(trial.backend, "storage", stored, sum(look.bytes for look in looks))

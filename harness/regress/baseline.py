@@ -1,0 +1,297 @@
+"""A baseline: what a run measured, small enough to commit. Two runs are compared by their baselines alone.
+
+The file is JSON with one row a line, sorted, so that a diff names what changed. It holds a digest of its own content.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from math import isclose
+from pathlib import Path
+from statistics import fmean
+from typing import Annotated, Any, Literal
+
+from pydantic import Field, ValidationError
+
+from harness import registry
+from harness.compare import headline
+from harness.drill import DrillName
+from harness.model import Measure, Measured, Model, NotMeasured, digest
+from harness.results import Cell, Conditions, Results, Suite
+
+Word = Literal["failed", "not-run", "unsupported", "not-applicable"]
+WORDS: tuple[Word, ...] = ("failed", "not-run", "unsupported", "not-applicable")
+"""The worst first: it is the one that stands for a scenario whose cells say different ones."""
+Count = tuple[float, Annotated[int, Field(ge=1)]]
+Point = Count | float | Word | None
+"""Of one scenario: hits and cases; another number; why there is none; or None where nothing was planned."""
+
+
+class RegressError(Exception):
+    """Results, a baseline or gates that cannot be used: which file, where, why, what to do. One line."""
+
+
+class Story(Model):
+    id: str
+    digest: str
+
+
+class Entrant(Model):
+    """A backend with the cells of its row: of each scenario, in the order of `stories`, their ids."""
+
+    backend: str
+    version: str | None
+    cells: tuple[tuple[str, ...], ...] = ()
+
+
+class StoryRow(Model):
+    """One measure of one backend under the primary conditions: a point a scenario, in the order of `stories`.
+
+    reasons: why there is no number, by word. at_least: some number is only a lower bound.
+    """
+
+    backend: str
+    measure: str
+    points: tuple[Point, ...]
+    reasons: Mapping[str, str] = {}
+    at_least: bool = False
+
+
+class TrustRow(Model):
+    """One measure of one drill. `cell` names backend, size, seed and k, so that equal cells were played alike."""
+
+    backend: str
+    drill: DrillName
+    measure: str
+    cell: str
+    point: Point
+    reasons: Mapping[str, str] = {}
+    at_least: bool = False
+
+
+class Baseline(Model):
+    """What a run measured of the backends under test; controls are no part of it.
+
+    definitions: measure -> version of its formula. digest: of all the rest; empty if it was never saved.
+    """
+
+    schema_: Literal[1] = Field(1, alias="schema")
+    run: str
+    version: str
+    commit: str | None
+    protocol: int
+    suite: Suite | None
+    conditions: Conditions
+    definitions: Mapping[str, int]
+    entrants: tuple[Entrant, ...]
+    stories: tuple[Story, ...]
+    rows: tuple[StoryRow, ...]
+    trust: tuple[TrustRow, ...]
+    digest: str = ""
+
+
+def of(results: Results) -> Baseline:
+    """The baseline that a run makes: equal results give the same one, its digest included."""
+    tested = sorted(_tested(results))
+    own = defaultdict[tuple[str, str], list[Cell]](list)
+    for cell in results.cells:
+        if cell.backend in tested and headline(cell, results.run.conditions):
+            own[cell.backend, cell.scenario].append(cell)
+    digests = {cell.scenario: "" for cell in results.cells} | {story.id: story.digest for story in results.stories}
+    stories = sorted(digests)
+    trust = [
+        _trust(cell.backend, cell.drill, name, cell.id, measure)
+        for cell in results.trust
+        if cell.backend in tested
+        for name, measure in cell.measures.items()
+    ]
+    made = Baseline(
+        run=results.run.id,
+        version=results.run.version,
+        commit=results.run.commit,
+        protocol=results.run.protocol,
+        suite=results.run.suite,
+        conditions=results.run.conditions,
+        definitions={
+            name: each.version
+            for name, each in sorted({**results.definitions, **results.trust_definitions}.items())
+            if each.better != "neither"
+        },
+        entrants=tuple(_entrant(results, name, [own[name, story] for story in stories]) for name in tested),
+        stories=tuple(Story(id=name, digest=digests[name]) for name in stories),
+        rows=tuple(
+            _row(backend, name, [own[backend, story] for story in stories])
+            for backend in sorted({backend for backend, _ in own if own[backend, _]})
+            for name in sorted(results.definitions)
+            if _directed(results, name)
+        ),
+        trust=tuple(
+            sorted(
+                (row for row in trust if row.measure in results.trust_definitions and _directed(results, row.measure)),
+                key=lambda row: (row.backend, row.drill, row.measure),
+            )
+        ),
+    )
+    return made.model_copy(update={"digest": _digest(made)})
+
+
+def _directed(results: Results, measure: str) -> bool:
+    """Whether one direction of a measure is the better one, so that it can become worse."""
+    return (results.definitions.get(measure) or results.trust_definitions[measure]).better != "neither"
+
+
+def _tested(results: Results) -> set[str]:
+    """The backends under test: those with a row, and those that were only drilled."""
+    rows = {name for name, row in results.backends.items() if not row.control}
+    return rows | {
+        cell.backend for cell in results.trust if cell.backend not in results.backends
+    } - {registry.SOUND}  # fmt: skip
+
+
+def _entrant(results: Results, name: str, cells: Iterable[Sequence[Cell]]) -> Entrant:
+    card = results.backends[name].backend if name in results.backends else None
+    return Entrant(
+        backend=name,
+        version=card.version if card else None,
+        cells=tuple(tuple(sorted(cell.id for cell in own)) for own in cells),
+    )
+
+
+def _row(backend: str, name: str, cells: Iterable[Sequence[Cell]]) -> StoryRow:
+    measures = [[cell.measures[name] for cell in own if name in cell.measures] for own in cells]
+    return StoryRow(
+        backend=backend,
+        measure=name,
+        points=tuple(map(_point, measures)),
+        reasons=_reasons(each for own in measures for each in own),
+        at_least=any(isinstance(each, Measured) and each.known == "at-least" for own in measures for each in own),
+    )
+
+
+def _trust(backend: str, drill: DrillName, name: str, cell: str, measure: Measure) -> TrustRow:
+    return TrustRow(
+        backend=backend,
+        drill=drill,
+        measure=name,
+        cell=cell,
+        point=_point([measure]),
+        reasons=_reasons([measure]),
+        at_least=isinstance(measure, Measured) and measure.known == "at-least",
+    )
+
+
+def _point(measures: Sequence[Measure]) -> Point:
+    """The mean of the cells (seeds) that measured; as a count where that says the same."""
+    found = [each for each in measures if isinstance(each, Measured)]
+    if not found:
+        said = {each.status for each in measures if isinstance(each, NotMeasured)}
+        return next((word for word in WORDS if word in said), None)
+    value = fmean(each.value for each in found)
+    hits: list[float] = [each.hits for each in found if each.hits is not None]
+    cases: list[int] = [each.of for each in found if each.of]
+    if len(hits) == len(cases) == len(found) and isclose(sum(hits) / sum(cases), value):
+        return sum(hits), sum(cases)
+    return value
+
+
+def _reasons(measures: Iterable[Measure]) -> dict[str, str]:
+    """The first reason of each word."""
+    found: dict[str, str] = {}
+    for each in measures:
+        if isinstance(each, NotMeasured):
+            found.setdefault(each.status, each.reason)
+    return dict(sorted(found.items()))
+
+
+def value(point: Point) -> float | None:
+    """The number of a point, if it has one."""
+    if isinstance(point, tuple):
+        return point[0] / point[1]
+    return point if isinstance(point, float) else None
+
+
+# --- the file -----------------------------------------------------------------------------------------------------
+
+
+def _digest(baseline: Baseline) -> str:
+    return digest(baseline.model_copy(update={"digest": ""}))
+
+
+def text(baseline: Baseline) -> str:
+    """The file: sorted, one row a line."""
+    plain = _plain(baseline.model_dump(mode="json", by_alias=True))
+    parts = [f"{json.dumps(key)}: {_lines(part)}" for key, part in sorted(plain.items())]
+    return "{\n" + ",\n".join(parts) + "\n}\n"
+
+
+def _lines(part: Any) -> str:
+    if isinstance(part, list) and part:
+        return "[\n" + ",\n".join(json.dumps(row, sort_keys=True) for row in part) + "\n]"
+    if isinstance(part, dict) and part:
+        pairs = (f"{json.dumps(key)}: {json.dumps(each, sort_keys=True)}" for key, each in sorted(part.items()))
+        return "{\n" + ",\n".join(pairs) + "\n}"
+    return json.dumps(part, sort_keys=True)
+
+
+def _plain(part: Any) -> Any:
+    """Counts without a decimal point, and nothing that is empty anyway."""
+    if isinstance(part, dict):
+        return {key: _plain(each) for key, each in part.items() if each is not False and each != {}}
+    if isinstance(part, list):
+        return [_plain(each) for each in part]
+    return int(part) if isinstance(part, float) and part.is_integer() else part
+
+
+def read(content: bytes, name: str) -> Baseline:
+    """A saved baseline, called `name` in errors. Raises RegressError, also for one that was edited by hand."""
+    try:
+        found = Baseline.model_validate_json(content)
+    except ValidationError as error:
+        raise RegressError(f"{name}: not a baseline of this coldwarm: {first(error)}; save it again") from None
+    if found.digest != _digest(found):
+        raise RegressError(f"{name}: edited since it was saved: its digest differs; save it again from its run")
+    if any(len(row.points) != len(found.stories) for row in found.rows):
+        raise RegressError(f"{name}: a row has not one point for each scenario; save it again from its run")
+    return found
+
+
+def first(error: ValidationError) -> str:
+    """The first thing that is wrong: where and why, in one line."""
+    one = error.errors()[0]
+    where = ".".join(str(part) for part in one["loc"])
+    return f"{where}: {one['msg']}" if where else one["msg"]
+
+
+def load(path: Path) -> Baseline:
+    """The baseline behind a run folder, a results.json or a baseline file. Raises RegressError.
+
+    Of a run folder its results.json is read; `coldwarm score` writes that again.
+    """
+    place = path / "results.json" if path.is_dir() else path
+    try:
+        content = place.read_bytes()
+    except OSError as error:
+        hint = "; write it by `coldwarm score`" if path.is_dir() else ""
+        raise RegressError(f"{place}: cannot be read: {error.strerror}{hint}") from None
+    if not _results(content):
+        return read(content, str(place))
+    try:
+        results = Results.model_validate_json(content)
+    except ValidationError as error:
+        raise RegressError(
+            f"{place}: not results of this coldwarm: {first(error)}; write it again by `coldwarm score`"
+        ) from None
+    if results.run.shard or results.run.missing:
+        raise RegressError(f"{place}: only a part of a run: join all of its shards by `coldwarm merge`")
+    return of(results)
+
+
+def _results(content: bytes) -> bool:
+    """Whether it claims to be a results.json: a baseline has no cells."""
+    try:
+        found = json.loads(content)
+    except (ValueError, RecursionError):
+        return False
+    return isinstance(found, dict) and "cells" in found

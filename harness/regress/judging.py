@@ -1,0 +1,249 @@
+"""Does a run hold what its team demands? One verdict for each gate and backend, in one line each."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+from harness import registry
+from harness.model import Measure, Measured, NotMeasured
+from harness.regress.gates import COUNT, Bound, Gate, Gates, Placed
+from harness.report import words
+from harness.results import Change, GateVerdict, Pooled, Results
+
+Verdict = Literal["held", "broken", "not-measured"]
+RANK: Mapping[Verdict, int] = {"broken": 0, "not-measured": 1, "held": 2}
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What one demand of a gate came to."""
+
+    verdict: Verdict
+    why: str
+    cells: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A measured number of one backend, or why there is none. measures: its cells."""
+
+    pooled: Pooled | None
+    missing: str
+    measures: Mapping[str, Measure]
+
+
+def judge(gates: Gates, results: Results) -> tuple[GateVerdict, ...]:
+    """All gates in the order of the file, each for its backends by name. `results` hold the changes to judge by."""
+    changes = {(each.backend, each.measure): each for each in results.changes}
+    return tuple(
+        _judged(gates.name, placed, backend, results, changes)
+        for placed in gates.placed
+        for backend in placed.gate.named or _all(results, placed.gate)
+    )
+
+
+def _all(results: Results, gate: Gate) -> list[str]:
+    """What is under test, with what could not run although it was asked for; never nobody."""
+    rows = {name for name, row in results.backends.items() if not row.control}
+    drilled = {cell.backend for cell in results.trust if cell.backend not in results.backends} - {registry.SOUND}
+    absent = {each.backend for each in results.run.unplayed if not each.allowed}
+    return sorted(rows | drilled | absent) or ["*"]
+
+
+def _judged(
+    name: str, placed: Placed, backend: str, results: Results, changes: Mapping[tuple[str, str], Change]
+) -> GateVerdict:
+    gate = placed.gate
+    found = min(_findings(gate, backend, results, changes), key=lambda each: RANK[each.verdict])
+    word = {"held": "held", "broken": "broken", "not-measured": "not measured"}[found.verdict]
+    where = f"; see cell {found.cells[0]}" if found.cells and found.verdict != "held" else ""
+    more = f" and {len(found.cells) - 1} more" if where and len(found.cells) > 1 else ""
+    return GateVerdict(
+        gate=gate.name,
+        backend=backend,
+        measure=gate.measure,
+        line=placed.line,
+        verdict=found.verdict,
+        says=f"gate '{gate.name}' {word}: {backend}: {found.why} ({name}:{placed.line}){where}{more}",
+        cells=found.cells,
+    )
+
+
+def _findings(
+    gate: Gate, backend: str, results: Results, changes: Mapping[tuple[str, str], Change]
+) -> Iterator[Finding]:
+    if gate.at_least is not None or gate.at_most is not None:
+        figure = _figure(gate, backend, results)
+        for bound, sign in ((gate.at_least, 1), (gate.at_most, -1)):
+            if bound is not None:
+                yield _absolute(gate, figure, bound, sign)
+    if gate.margin is not None:
+        yield _relative(gate, gate.margin, backend, results, changes.get((backend, gate.measure)))
+
+
+# --- against a number ---------------------------------------------------------------------------------------------
+
+
+def _figure(gate: Gate, backend: str, results: Results) -> Figure:
+    """The pooled number of the row, of a contrast, or of the one cell of a drill."""
+    reasons = {each.backend: each.reason for each in results.run.unplayed}
+    absent = f"could not run: {reasons[backend]}" if backend in reasons else "was not played"
+    if gate.measure in results.trust_definitions:
+        for cell in results.trust:
+            if cell.backend == backend and gate.measure in cell.measures:
+                own = {cell.id: cell.measures[gate.measure]}
+                return Figure(_alone(own[cell.id]), "", own)
+        return Figure(None, f"{absent} in the drill", {})
+    if gate.conditioned:
+        held = results.run.conditions
+        wanted = (
+            gate.write or held.headline_write,
+            gate.read or held.headline_read,
+            held.headline_noise if gate.noise is None else gate.noise,
+        )
+        shown = next(
+            (
+                each.measures[gate.measure]
+                for each in results.contrasts
+                if each.backend == backend and (each.write_policy, each.read_policy, each.noise) == wanted
+            ),
+            None,
+        )
+        absent += f" with write {wanted[0]}, read {wanted[1]}, noise {wanted[2]}"
+    else:
+        shown = results.backends[backend].measures.get(gate.measure) if backend in results.backends else None
+    ids = set(shown.cells) if shown else set()
+    own = {cell.id: cell.measures[gate.measure] for cell in results.cells if cell.id in ids}
+    return Figure(shown, absent, own)
+
+
+def _alone(measure: Measure) -> Pooled:
+    if isinstance(measure, Measured):
+        return Pooled(
+            value=measure.value, hits=measure.hits, of=measure.of, scenarios=1, at_least=measure.known == "at-least"
+        )
+    return Pooled(value=None, reasons=(measure.reason,), **{measure.status.replace("-", "_"): 1})
+
+
+def _absolute(gate: Gate, figure: Figure, bound: Bound, sign: int) -> Finding:
+    """sign: 1 if the value must be at least the bound, -1 if at most."""
+    shown = bound if isinstance(bound, str) else f"{bound:g}"
+    demand = f"{'at least' if sign > 0 else 'at most'} {shown} demanded"
+    found = figure.pooled
+    if found is None:
+        return Finding("not-measured", f"{gate.measure} {figure.missing}, {demand}")
+    if found.value is None or found.failed or found.not_run or found.unsupported:
+        said = ", ".join(f"{words.plural(n, 'cell')} {word}" for word, n in words.missed(found))
+        why = f" ({found.reasons[0]})" if found.reasons else ""
+        return Finding("not-measured", f"{gate.measure} has {said}{why}, {demand}", _without(figure))
+    limit, value = _limit(bound), found.value
+    told = f"{gate.measure} {_shown(found)}"
+    if isinstance(bound, str):
+        if found.hits is None or not found.of:
+            return Finding("not-measured", f"{told} is no count, {demand}")
+        value, cases = found.hits / found.of, int(bound.split()[-1])
+        if found.of < cases:
+            return Finding("not-measured", f"{told}: only {found.of} of {cases} cases counted, {demand}")
+    broken = sign * value < sign * limit
+    if found.at_least and broken is (sign > 0):  # what is missing could only make it more
+        return Finding("not-measured", f"{told}: a part of it is unknown, {demand}")
+    cells = _worst(figure, limit, sign) if broken else ()
+    return Finding("broken" if broken else "held", f"{told}, {demand}", cells)
+
+
+def _limit(bound: Bound) -> float:
+    if isinstance(bound, float):
+        return bound
+    count = COUNT.match(bound)
+    assert count is not None
+    return int(count[1]) / int(count[2])
+
+
+def _shown(pooled: Pooled) -> str:
+    """The value that is judged, and the count behind it."""
+    told = words.value(pooled)
+    mean = words.number(pooled.value or 0.0)
+    over = f", mean {mean} over {words.plural(pooled.scenarios, 'scenario')}" if pooled.scenarios > 1 else ""
+    return told if told == mean else f"{told}{over}"
+
+
+def _worst(figure: Figure, limit: float, sign: int) -> tuple[str, ...]:
+    """The cells that fall short by themselves, the worst first."""
+    short = {
+        name: sign * measure.value
+        for name, measure in figure.measures.items()
+        if isinstance(measure, Measured) and sign * measure.value < sign * limit
+    }
+    return tuple(sorted(short, key=lambda name: (short[name], name)))
+
+
+def _without(figure: Figure) -> tuple[str, ...]:
+    return tuple(
+        name
+        for name, measure in figure.measures.items()
+        if isinstance(measure, NotMeasured) and measure.status != "not-applicable"
+    )
+
+
+# --- against the baseline -----------------------------------------------------------------------------------------
+
+
+def _relative(gate: Gate, margin: float, backend: str, results: Results, change: Change | None) -> Finding:
+    before = results.baseline
+    assert before is not None
+    allowed = f"a margin of {margin:g} allowed"
+    if before.differs:
+        return Finding(
+            "not-measured", f"{gate.measure} is not comparable with baseline {before.run}: {before.differs[0]}"
+        )
+    if change is None:
+        return Finding("not-measured", f"{gate.measure} has no number in this run, nor in baseline {before.run}")
+    if change.difference is not None and _beyond(gate, margin, change):
+        return Finding("broken", f"{_told(change, before.run)}, {allowed}", change.broken)
+    if change.vanished:
+        said = f"{gate.measure}: {change.reason}; baseline {before.run}"
+        return Finding("broken" if _gone(change, results) else "not-measured", said, change.vanished)
+    if change.difference is None:
+        return Finding("not-measured", f"{gate.measure}: {change.reason or change.verdict}; baseline {before.run}")
+    return Finding("held", f"{_told(change, before.run)}, {allowed}")
+
+
+def _beyond(gate: Gate, margin: float, change: Change) -> bool:
+    """Whether it is worse than the margin allows: all of the interval, or without one the difference itself."""
+    assert change.difference is not None
+    low, high = (change.interval.low, change.interval.high) if change.interval else (change.difference,) * 2
+    return low > margin + SLACK if gate.lower_is_better else high < -margin - SLACK
+
+
+SLACK = 1e-9
+"""So that a mean that is off by a rounding is none that moved."""
+
+
+def _gone(change: Change, results: Results) -> bool:
+    """Whether the backend was played and a number is gone for that, not only for want of playing."""
+    measures = {cell.id: cell.measures for cell in results.cells} | {cell.id: cell.measures for cell in results.trust}
+    found = (measures.get(name, {}).get(change.measure) for name in change.vanished)
+    played = any(each is not None and each.status != "not-run" for each in found)
+    return played and change.verdict in ("vanished", "worse")
+
+
+def _told(change: Change, run: str) -> str:
+    def side(value: float | None, count: tuple[float, int] | None) -> str:
+        return words.count(*count) if count else number(value or 0.0)
+
+    beside = f" ({words.interval(change.interval)})" if change.interval else ""
+    moved = (
+        f" over {words.plural(change.scenarios, 'scenario')}, {words.plural(len(change.broken), 'cell')} worse and "
+        f"{len(change.mended)} better"
+        if change.scenarios
+        else ""
+    )
+    sides = f"{side(change.new, change.new_count)} against {side(change.old, change.old_count)}"
+    return f"{change.measure} {sides} in baseline {run}{moved}, difference {number(change.difference or 0.0)}{beside}"
+
+
+def number(value: float) -> str:
+    """As everywhere, but a small difference is not rounded to none."""
+    return words.number(value) if not value or abs(value) >= 0.1 else f"{value:.2g}"

@@ -1,0 +1,392 @@
+"""Two runs side by side: every measure of every backend, paired on scenarios, and what has no number any more.
+
+Nothing is compared that was played under other conditions, told by another story or counted by another formula.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from statistics import fmean
+from typing import Literal
+
+from harness import metrics, stats
+from harness.compare import ALPHA, ENOUGH
+from harness.metrics import trust
+from harness.model import Interval
+from harness.regress.baseline import Baseline, Point, StoryRow, TrustRow, value
+from harness.results import Against, Change
+
+BY_CHANCE = ("torn_by_kill",)
+"""Whether they have anything to measure is the machine's doing, so that it means nothing if they have not."""
+ABSENT = "not played in the new run"
+
+
+def against(old: Baseline, new: Baseline) -> Against:
+    """What `new` is compared with, and whether it can be."""
+    versions = [{each.backend: each.version for each in side.entrants} for side in (old, new)]
+    return Against(
+        run=old.run,
+        version=old.version,
+        commit=old.commit,
+        protocol=old.protocol,
+        suite=old.suite,
+        digest=old.digest,
+        versions={
+            name: (versions[0].get(name), versions[1].get(name)) for name in sorted({*versions[0], *versions[1]})
+        },
+        differs=tuple(_differs(old, new)),
+        retold=tuple(sorted(_retold(old, new))),
+    )
+
+
+def _differs(old: Baseline, new: Baseline) -> Iterator[str]:
+    if old.protocol != new.protocol:
+        yield f"protocol {old.protocol} then, {new.protocol} now"
+    then, now = (
+        {**side.conditions.model_dump(mode="json", exclude={"noise"})} for side in (old, new)
+    )  # fmt: skip  # the levels beside the headline's are no part of a row
+    if not (old.stories and new.stories):
+        then["reader"] = now["reader"]  # drills have none
+    for name in now:
+        if then[name] != now[name]:
+            yield f"{name.replace('_', ' ')} {_said(then[name])} then, {_said(now[name])} now"
+
+
+def _retold(old: Baseline, new: Baseline) -> set[str]:
+    """Scenarios of both that tell another story now. One without a digest was not played."""
+    then = {story.id: story.digest for story in old.stories}
+    return {story.id for story in new.stories if story.digest and then.get(story.id, "") not in ("", story.digest)}
+
+
+def _said(condition: object) -> str:
+    return ", ".join(map(str, condition)) if isinstance(condition, list) else str(condition) or "nobody"
+
+
+def changes(old: Baseline, new: Baseline) -> tuple[Change, ...]:
+    """All measures of all backends of either side, of which one direction is better; none if conditions differ."""
+    if any(_differs(old, new)):
+        return ()
+    return (*_stories(old, new), *_drills(old, new))
+
+
+# --- stories ------------------------------------------------------------------------------------------------------
+
+
+@dataclass
+class Paired:
+    """One measure of one backend: scenarios that both measured, and those that only one of the two did."""
+
+    backend: str
+    measure: str
+    pairs: dict[str, tuple[Point, Point]] = field(default_factory=dict)
+    lost: dict[str, str] = field(default_factory=dict)
+    gained: list[str] = field(default_factory=list)
+    retold: bool = False
+    absent: bool = False
+    bound: str = ""
+    reasons: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def differences(self) -> list[float]:
+        return [_number(new) - _number(old) for old, new in self.pairs.values()]
+
+    @property
+    def says_something(self) -> bool:
+        return bool(self.pairs or self.lost or self.gained or self.retold)
+
+
+def _number(point: Point) -> float:
+    found = value(point)
+    assert found is not None
+    return found
+
+
+def _stories(old: Baseline, new: Baseline) -> Iterator[Change]:
+    cells = _cells(old) | _cells(new)
+    rows = [{(row.backend, row.measure): row for row in side.rows} for side in (old, new)]
+    families = defaultdict[str, list[Paired]](list)
+    for backend, measure in sorted({*rows[0], *rows[1]}):
+        then, now = rows[0].get((backend, measure)), rows[1].get((backend, measure))
+        families[measure].append(_pair(backend, measure, (old, then), (new, now)))
+    for measure in sorted(families):
+        if measure not in metrics.DEFINITIONS:
+            continue
+        formula = _formula(measure, old, new)
+        family = [each for each in families[measure] if each.says_something]
+        tested = [each for each in family if each.pairs and not each.bound and not formula]
+        raw = [stats.sign_flip(each.differences) for each in tested]
+        told = {
+            each.backend: p for each, p in zip(tested, zip(raw, stats.holm(raw), strict=True), strict=True)
+        }  # fmt: skip
+        for each in family:
+            if formula or (each.bound and each.pairs):
+                yield _incomparable(each, formula or each.bound)
+            else:
+                yield _change(each, told.get(each.backend), len(tested), cells)
+
+
+def _cells(side: Baseline) -> dict[tuple[str, str], tuple[str, ...]]:
+    return {
+        (each.backend, story.id): own
+        for each in side.entrants
+        for story, own in zip(side.stories, each.cells, strict=False)
+        if own
+    }
+
+
+def _formula(measure: str, old: Baseline, new: Baseline) -> str:
+    """Why a measure says something else now; empty if it does not."""
+    then, now = old.definitions.get(measure), new.definitions.get(measure)
+    if then == now or not (old.definitions and new.definitions):
+        return ""
+    if then is None or now is None:
+        return f"the measure is not known to the {'old' if then is None else 'new'} run"
+    return f"the measure's definition changed: version {then} then, {now} now"
+
+
+def _pair(
+    backend: str, measure: str, then: tuple[Baseline, StoryRow | None], now: tuple[Baseline, StoryRow | None]
+) -> Paired:
+    found = Paired(backend, measure)
+    (old, old_row), (new, new_row) = then, now
+    points = [
+        dict(zip((story.id for story in side.stories), row.points, strict=True)) if row else {}
+        for side, row in (then, now)
+    ]
+    retold = _retold(old, new)
+    for story in sorted({*points[0], *points[1]}):
+        before, after = points[0].get(story), points[1].get(story)
+        measured = value(before) is not None, value(after) is not None
+        if story in retold:
+            found.retold |= any(measured)
+        elif all(measured):
+            found.pairs[story] = before, after
+        elif measured[0]:
+            found.lost[story] = after if isinstance(after, str) else "not-run"
+        elif measured[1]:
+            found.gained.append(story)
+    found.reasons = new_row.reasons if new_row else {}
+    found.absent = new_row is None
+    if new_row and old_row and (new_row.at_least or old_row.at_least):
+        found.bound = "a part of it is unknown, so that its numbers are lower bounds"
+        if not old_row.at_least:  # it was exact: an unknown number must not look like a smaller one
+            found.lost |= dict.fromkeys(found.pairs, "unknown")
+            found.reasons = {**found.reasons, "unknown": found.bound}
+            found.pairs.clear()
+    return found
+
+
+def _incomparable(paired: Paired, why: str) -> Change:
+    return Change(backend=paired.backend, measure=paired.measure, verdict="not-comparable", reason=why)
+
+
+def _change(
+    paired: Paired,
+    told: tuple[float, float] | None,
+    family: int,
+    cells: Mapping[tuple[str, str], tuple[str, ...]],
+) -> Change:
+    def of(stories: Iterable[str]) -> tuple[str, ...]:
+        return tuple(cell for story in stories for cell in cells.get((paired.backend, story), ()))
+
+    sides = list(zip(*paired.pairs.values(), strict=True)) or [(), ()]
+    old, new = ([_number(point) for point in side] for side in sides)
+    differences = dict(zip(paired.pairs, paired.differences, strict=True))
+    sign = _sign(paired.measure)
+    mean = fmean(differences.values()) if differences else None
+    return Change(
+        backend=paired.backend,
+        measure=paired.measure,
+        scenarios=len(differences),
+        old=fmean(old) if old else None,
+        new=fmean(new) if new else None,
+        old_count=_count(sides[0]),
+        new_count=_count(sides[1]),
+        difference=mean,
+        interval=_interval(list(differences.values())),
+        p=told[0] if told else None,
+        adjusted_p=told[1] if told else None,
+        detectable=_detectable(len(differences), family) if differences else "",
+        verdict=_verdict(paired, sign * mean if mean is not None else None, told),
+        reason=_reason(paired),
+        broken=of(story for story, each in differences.items() if sign * each < 0),
+        mended=of(story for story, each in differences.items() if sign * each > 0),
+        vanished=of(paired.lost),
+    )
+
+
+def _sign(measure: str) -> int:
+    definition = metrics.DEFINITIONS.get(measure) or trust.DEFINITIONS[measure]
+    return -1 if definition.better == "lower" else 1
+
+
+def _count(points: Sequence[Point]) -> tuple[float, int] | None:
+    counted = [point for point in points if isinstance(point, tuple)]
+    if not counted or len(counted) < len(points):
+        return None
+    return sum(hits for hits, _ in counted), sum(cases for _, cases in counted)
+
+
+def _interval(differences: Sequence[float]) -> Interval | None:
+    """None below ten scenarios, and where nothing moved: resampling would claim that nothing ever can."""
+    if len(differences) < ENOUGH or not any(differences):
+        return None
+    low, high = stats.bootstrap(differences)
+    return Interval(low=low, high=high, method="bootstrap-95 of the paired difference, over scenarios")
+
+
+def _detectable(pairs: int, family: int) -> str:
+    """The smallest change that this many pairs could have shown, after adjusting for the family."""
+    needed = stats.sweep(family, ALPHA)
+    if needed > pairs:
+        least = min(1.0, family * stats.smallest_p(pairs))
+        return f"nothing: with {pairs} scenarios the adjusted p cannot fall below {least:.2g}"
+    return f"a change in one direction in {needed} of {pairs} scenarios, and none in the other"
+
+
+Verdict = Literal["better", "worse", "no-difference-shown", "vanished", "appeared", "not-comparable"]
+
+
+def _verdict(paired: Paired, gain: float | None, told: tuple[float, float] | None) -> Verdict:
+    """A regression stands before everything else.
+
+    Where a measure found nothing to measure in some scenarios, as `not-applicable` says, these leave the pairs; where
+    it finds nothing in any, or where a scenario failed or was not played, it has vanished.
+    """
+    shown = told is not None and told[1] <= ALPHA
+    if shown and gain is not None and gain < 0:
+        return "worse"
+    if paired.lost and (not paired.pairs or {*paired.lost.values()} - {"not-applicable"}):
+        return "vanished"
+    if paired.pairs:
+        return "better" if shown else "no-difference-shown"
+    return "appeared" if paired.gained else "not-comparable"
+
+
+def _reason(paired: Paired) -> str:
+    if paired.absent and paired.lost:
+        return ABSENT
+    said = []
+    if paired.pairs and not any(paired.differences):
+        said.append(f"the same in every {'other ' if paired.lost else ''}scenario")
+    for word, n in sorted(Counter(paired.lost.values()).items()):
+        why = paired.reasons.get(word)
+        said.append(f"had a number in {_scenarios(n)} where it has none now: {word}{f' ({why})' if why else ''}")
+    if paired.retold and not (paired.pairs or paired.lost or paired.gained):
+        said.append("every scenario that measured it tells another story now")
+    if paired.gained:
+        said.append(f"measured in {_scenarios(len(paired.gained))} more")
+    return "; ".join(said)
+
+
+def _scenarios(n: int) -> str:
+    return "1 scenario" if n == 1 else f"{n} scenarios"
+
+
+# --- drills -------------------------------------------------------------------------------------------------------
+
+
+def _drills(old: Baseline, new: Baseline) -> Iterator[Change]:
+    rows = [{(row.measure, row.backend): row for row in side.trust} for side in (old, new)]
+    families = defaultdict[str, list[tuple[TrustRow | None, TrustRow | None]]](list)
+    for measure, backend in sorted({*rows[0], *rows[1]}):
+        if measure in trust.DEFINITIONS:
+            families[measure].append((rows[0].get((measure, backend)), rows[1].get((measure, backend))))
+    for measure, family in families.items():
+        formula = _formula(measure, old, new)
+        counts = [None if formula else _counts(*each) for each in family]
+        raw = {at: stats.fisher(*both) for at, both in enumerate(counts) if both}
+        told = dict(zip(raw, zip(raw.values(), stats.holm(list(raw.values())), strict=True), strict=True))
+        for at, (then, now) in enumerate(family):
+            if change := _drill(then, now, told.get(at), counts[at], len(told), formula):
+                yield change
+
+
+def _counts(then: TrustRow | None, now: TrustRow | None) -> tuple[int, int, int, int] | None:
+    """Hits and cases of both, if they are whole numbers from drills that were played alike."""
+    if not then or not now or then.cell != now.cell:
+        return None
+    if not isinstance(then.point, tuple) or not isinstance(now.point, tuple):
+        return None
+    (hits, of), (other, other_of) = then.point, now.point
+    return (int(hits), of, int(other), other_of) if hits == int(hits) and other == int(other) else None
+
+
+def _drill(
+    then: TrustRow | None,
+    now: TrustRow | None,
+    told: tuple[float, float] | None,
+    counts: tuple[int, int, int, int] | None,
+    family: int,
+    formula: str,
+) -> Change | None:
+    """One cell of each side; None where neither has a number."""
+    row = now or then
+    assert row is not None
+    made = Change(backend=row.backend, measure=row.measure, drill=row.drill, verdict="not-comparable")
+    old, new = (value(each.point) if each else None for each in (then, now))
+    if old is None and new is None:
+        return None
+    if formula:
+        return made.model_copy(update={"reason": formula})
+    if then and now and then.cell != now.cell:
+        return made.model_copy(update={"reason": f"played with another size, seed or k: {then.cell}, {now.cell}"})
+    both = {
+        "old": old,
+        "new": new,
+        "old_count": then.point if then and isinstance(then.point, tuple) else None,
+        "new_count": now.point if now and isinstance(now.point, tuple) else None,
+    }
+    if old is None:
+        return made.model_copy(update={**both, "verdict": "appeared"})
+    if new is None:
+        return made.model_copy(update={**both, **_lost(row, now)})
+    if then and now and (then.at_least or now.at_least):
+        return made.model_copy(update={**both, "reason": "a part of it is unknown: a lower bound"})
+    gain = _sign(row.measure) * (new - old)
+    shown = told is not None and told[1] <= ALPHA and gain
+    return made.model_copy(
+        update={
+            **both,
+            "difference": new - old,
+            "p": told[0] if told else None,
+            "adjusted_p": told[1] if told else None,
+            "detectable": _fewest(counts, family, row.measure) if counts else "",
+            "verdict": "no-difference-shown" if not shown else "better" if gain > 0 else "worse",
+            "reason": _alone(gain, counts is not None),
+            "broken": (row.cell,) if counts and gain < 0 else (),
+            "mended": (row.cell,) if counts and gain > 0 else (),
+        }
+    )
+
+
+def _lost(row: TrustRow, now: TrustRow | None) -> dict[str, object]:
+    if now is None:
+        return {"verdict": "vanished", "vanished": (row.cell,), "reason": ABSENT}
+    word = now.point if isinstance(now.point, str) else "not-run"
+    why = now.reasons.get(word, "")
+    said = {"reason": f"had a number and has none now: {word}{f' ({why})' if why else ''}"}
+    if word == "not-applicable" and row.measure in BY_CHANCE:
+        return {**said, "verdict": "not-comparable"}
+    return {**said, "verdict": "vanished", "vanished": (row.cell,)}
+
+
+def _alone(gain: float, counted: bool) -> str:
+    if not gain:
+        return "the same"
+    return "" if counted else "one number of each run, and nothing says how far it varies by itself"
+
+
+def _fewest(counts: tuple[int, int, int, int], family: int, measure: str) -> str:
+    """The smallest change for the worse that could have been shown from the old count on."""
+    hits, of, _, now_of = counts
+    ends = (0, round(hits / of * now_of)) if _sign(measure) > 0 else (now_of, round(hits / of * now_of))
+    far, near = ends
+    if min(1.0, family * stats.fisher(hits, of, far, now_of)) > ALPHA:
+        return f"nothing: not even {far}/{now_of} after {hits}/{of}"
+    while abs(far - near) > 1:  # p falls steadily with the distance
+        middle = (far + near) // 2
+        far, near = (middle, near) if family * stats.fisher(hits, of, middle, now_of) <= ALPHA else (far, middle)
+    return f"{far}/{now_of} after {hits}/{of}"

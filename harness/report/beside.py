@@ -1,0 +1,146 @@
+"""Tables of what was set side by side: pairs of backends, ways to write and read, this run and its baseline."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from harness.report import words
+from harness.report.tables import Figure, figure, group, names, shown
+from harness.results import Results
+
+
+@dataclass(frozen=True)
+class Changed:
+    """One measure of one backend against the baseline, in words."""
+
+    rank: int
+    backend: str
+    measure: str
+    verdict: str
+    old: str
+    new: str
+    difference: str
+    p: str
+    note: str
+    cells: tuple[str, ...]
+
+
+CHANGES = ("worse", "vanished", "not-comparable", "better", "appeared", "no-difference-shown")
+"""Verdicts in the order in which they are read."""
+
+
+def changes(results: Results) -> Iterator[Changed]:
+    """What became of the baseline, the bad first. cells: those that went with it."""
+    for each in sorted(results.changes, key=lambda change: CHANGES.index(change.verdict)):
+        amounts = [
+            words.count(*count) if count else words.number(value) if value is not None else "\u2013"
+            for count, value in ((each.old_count, each.old), (each.new_count, each.new))
+        ]
+        span = f" ({words.interval(each.interval)})" if each.interval else ""
+        moved = f"{words.signed(each.difference, words.number)}{span}" if each.difference is not None else ""
+        yield Changed(
+            rank=CHANGES.index(each.verdict),
+            backend=words.visible(each.backend, 60),
+            measure=each.measure if not each.drill else f"{each.measure} (drill {each.drill})",
+            verdict=each.verdict.replace("-", " "),
+            old=amounts[0],
+            new=amounts[1],
+            difference=moved,
+            p=f"{each.adjusted_p:.2g}" if each.adjusted_p is not None else "",
+            note=words.visible(each.reason, 300),
+            cells=(*each.broken, *each.vanished, *each.mended),
+        )
+
+
+@dataclass(frozen=True)
+class Contrasted:
+    """One way to write and read at one noise level, for one backend."""
+
+    name: str
+    write: str
+    read: str
+    noise: int
+    primary: bool
+    cells: tuple[str, ...]
+    figures: tuple[Figure, ...]
+
+
+def contrasts(results: Results) -> Iterator[Contrasted]:
+    """How each backend fares under each write and read policy and noise level; controls are not contrasted."""
+    for each in results.contrasts:
+        if each.backend in results.backends and group(results, each.backend) != "ranked":
+            continue
+        measures = each.measures
+        yield Contrasted(
+            name=shown(results, each.backend),
+            write=each.write_policy,
+            read=each.read_policy,
+            noise=each.noise,
+            primary=each.primary,
+            cells=next(iter(measures.values())).cells,
+            figures=tuple(figure(name, pooled, measures.get("recall")) for name, pooled in measures.items()),
+        )
+
+
+def verified(results: Results) -> Iterator[str]:
+    """Of each backend that returns sources: what a reader who checks them was spared, and what he paid for it."""
+    conditions = results.run.conditions
+    for name in names(results):
+        if group(results, name) != "ranked" or results.backends[name].measures["source_verified"].value is None:
+            continue
+        told = {
+            each.read_policy: each.measures
+            for each in results.contrasts
+            if (each.backend, each.write_policy, each.noise)
+            == (name, conditions.headline_write, conditions.headline_noise)
+        }
+        trusting, verifying = (
+            [told[policy][measure] for measure in ("stale_use", "tokens_total")] if policy in told else []
+            for policy in ("trusting", "verifying")
+        )
+        if all(each.value is not None for each in (*trusting, *verifying)) and trusting and verifying:
+            yield (
+                f"{words.visible(name, 40)}: a reader who checks the cited line at HEAD acted on a stale rule in "
+                f"{words.value(verifying[0])} decisions, one who takes the first entry in {words.value(trusting[0])}; "
+                f"tokens a story {words.value(verifying[1])} against {words.value(trusting[1])}."
+            )
+
+
+@dataclass(frozen=True)
+class Compared:
+    """One pair on one measure, in words and figures that are ready to stand in a table."""
+
+    measure: str
+    left: str
+    right: str
+    left_value: str
+    right_value: str
+    left_better: int
+    right_better: int
+    scenarios: int
+    p: str
+    adjusted_p: str
+    verdict: str
+    difference: str
+
+
+def comparisons(results: Results) -> Iterator[Compared]:
+    """Every pair that was compared, shown or not, in the order of the measures."""
+    for each in results.comparisons:
+        left, right = (shown(results, name) for name in (each.left, each.right))
+        verdicts = {"left-better": f"{left} better", "right-better": f"{right} better"}
+        yield Compared(
+            measure=each.measure,
+            left=left,
+            right=right,
+            left_value=words.number(each.left_value),
+            right_value=words.number(each.right_value),
+            left_better=each.left_better,
+            right_better=each.right_better,
+            scenarios=each.scenarios,
+            p=f"{each.p:.2g}",
+            adjusted_p=f"{each.adjusted_p:.2g}",
+            verdict=verdicts.get(each.verdict, "no difference shown"),
+            difference=words.interval(each.interval) if each.interval else "",
+        )

@@ -1,0 +1,126 @@
+"""What a chart is, and what all of them need: names that fit, groups of rows, words for what was not measured."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from harness.report import tables, words
+from harness.report.charts.drawing import INK, PALE, ROW, SOFT, VERMILLION, Scale, Shape, Sheet
+from harness.results import Pooled, Results
+
+NARROW = 126
+"""Where a plot begins, right of the names."""
+CONTROLS = "controls, never ranked"
+
+
+@dataclass(frozen=True)
+class Chart:
+    """A figure, its finding in one sentence, and the rows that it was drawn from.
+
+    topic: the question that it answers, as the page calls it. title: its words stand in its SVG, too.
+    """
+
+    name: str
+    topic: str
+    title: str
+    says: str
+    heads: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    svg: str
+
+
+def finished(
+    sheet: Sheet, name: str, topic: str, title: str, says: str, heads: tuple[str, ...],
+    rows: Iterable[tuple[str, ...]],
+) -> Chart:  # fmt: skip
+    return Chart(name, topic, title, says, heads, tuple(rows), sheet.svg(name, title, says))
+
+
+def measured(results: Results, name: str, measure: str) -> Pooled | None:
+    return results.backends[name].measures.get(measure) if name in results.backends else None
+
+
+def ranked(results: Results) -> list[str]:
+    return [name for name in tables.names(results) if tables.group(results, name) == "ranked"]
+
+
+def shown(name: str) -> str:
+    """A name as a table has it."""
+    return words.visible(name, 60)
+
+
+def short(name: str, limit: int = 13) -> str:
+    """A name as it fits beside a row: cut in its middle, as long names differ in their settings."""
+    safe = words.visible(name)
+    return safe if len(safe) <= limit else f"{safe[: limit // 2]}\u2026{safe[len(safe) - (limit - 1) // 2 :]}"
+
+
+def counted(name: str, n: int) -> str:
+    return f"{short(name)} ({n})"
+
+
+def placed(results: Results, names: Iterable[str], y: float) -> Iterator[tuple[str, float]]:
+    """Each row's height in turn, with room for a line above the first control."""
+    aside = False
+    for name in names:
+        if not aside and tables.group(results, name) == "control":
+            aside, y = True, y + ROW
+        yield name, y
+        y += ROW
+
+
+def apart(sheet: Sheet, results: Results, rows: Iterable[tuple[str, float]]) -> None:
+    """The line above the first control."""
+    first = next((y for name, y in rows if tables.group(results, name) == "control"), None)
+    if first is not None:
+        sheet.text(0, first - ROW, CONTROLS, colour=SOFT, italic=True)
+
+
+def dot(
+    sheet: Sheet, pooled: Pooled | None, scale: Scale, y: float, shape: Shape, colour: str, *, hollow: bool = False
+) -> None:
+    """A mean with its interval, or the word for there being none."""
+    if pooled is None or pooled.value is None:
+        sheet.text(scale.start, y, told(pooled), italic=True, colour=SOFT)
+        return
+    sheet.interval(pooled.interval, scale, y, colour)
+    sheet.mark(scale(pooled.value), y, shape, colour, hollow=hollow)
+
+
+def told(pooled: Pooled | None) -> str:
+    """The number or its word; what no cell has was not run."""
+    return words.NOT_MEASURED["not-run"] if pooled is None else words.value(pooled)
+
+
+_COUNT = re.compile(r"(?:\u2265 )?([\d,.]+)/([\d,]+)")
+
+
+def counts(text: str) -> tuple[float, int] | None:
+    """Hits and cases of a text of a table; None for one of the words."""
+    found = _COUNT.fullmatch(text)
+    return (float(found[1].replace(",", "")), int(found[2].replace(",", ""))) if found else None
+
+
+def within(pooled: Pooled | None) -> str:
+    """The interval as a table has it."""
+    return words.interval(pooled.interval) if pooled and pooled.value is not None and pooled.interval else ""
+
+
+def grid(sheet: Sheet, scale: Scale, top: float, bottom: float, ticks: Iterable[tuple[float, str]]) -> None:
+    """Pale upright lines with their words below."""
+    for value, said in ticks:
+        sheet.line((scale(value), top), (scale(value), bottom), colour=PALE)
+        if said:
+            sheet.text(scale(value), bottom + 10, said, "center", colour=SOFT)
+
+
+SHARES = ((0.0, "none"), (0.5, "half"), (1.0, "all"))
+WARM: str = INK
+WARM_SHAPE: Shape = "diamond"
+
+
+def cold_line(sheet: Sheet, x: float, top: float, bottom: float) -> None:
+    """Where the cold arm stands, through all rows."""
+    sheet.line((x, top), (x, bottom), colour=VERMILLION, width=1, dash=(4, 3))

@@ -1,0 +1,90 @@
+"""What matplotlib writes, made fit to stand in a page beside others: no prolog, metadata, style or leaking id."""
+
+from __future__ import annotations
+
+import re
+from xml.etree import ElementTree
+
+SVG = "http://www.w3.org/2000/svg"
+FONT = "system-ui, sans-serif"
+_XLINK = "{http://www.w3.org/1999/xlink}href"
+_LONG = re.compile(r"-?\d+\.\d{2,}|-0(?![\d.])")
+
+
+def clean(raw: str, name: str, title: str, says: str, size: float) -> str:
+    """An SVG whose looks are presentation attributes, so that they hold under a policy without styles; its ids begin
+    with `name`, and it has words for those who do not see it. size: of the font, in units of its view box."""
+    root = ElementTree.fromstring(raw)  # noqa: S314  drawn by matplotlib a moment ago
+    _plain(root)
+    _own_ids(root, name)
+    root[:] = [kept for child in root for kept in _unwrapped(child)]
+    for text in root.iter(f"{{{SVG}}}text"):
+        if text.get("font-size") == f"{size:g}":
+            del text.attrib["font-size"]
+    _, _, width, height = root.get("viewBox", "0 0 0 0").split()
+    root.attrib.pop("version", None)
+    root.attrib |= {
+        "width": width, "height": height, "role": "img", "aria-labelledby": f"{name}-title {name}-desc",
+        "stroke-linejoin": "round", "font-family": FONT, "font-size": f"{size:g}",
+    }  # fmt: skip
+    for at, (tag, said) in enumerate((("title", title), ("desc", says))):
+        words_ = ElementTree.Element(f"{{{SVG}}}{tag}", {"id": f"{name}-{tag}"})
+        words_.text = said
+        root.insert(at, words_)
+    ElementTree.register_namespace("", SVG)
+    ElementTree.register_namespace("xlink", "http://www.w3.org/1999/xlink")
+    return ElementTree.tostring(root, encoding="unicode")
+
+
+def _plain(root: ElementTree.Element) -> None:
+    """Without metadata and style elements, style rules as attributes, places to a tenth."""
+    for parent in root.iter():
+        for child in list(parent):
+            local = child.tag.rpartition("}")[2]
+            if local == "metadata" or (local == "style" and child.tag.startswith(f"{{{SVG}}}")):
+                parent.remove(child)
+    for element in root.iter():
+        for rule in element.attrib.pop("style", "").split(";"):
+            key, colon, value = rule.partition(":")
+            if colon:
+                _present(element, key.strip(), value.strip())
+        if re.fullmatch(r"rotate\(-?0[ ,].*\)", element.get("transform", "")):
+            del element.attrib["transform"]
+        for key, value in element.attrib.items():
+            element.set(key, _short(value) if key in ("d", "x", "y") else value)
+
+
+def _present(element: ElementTree.Element, key: str, value: str) -> None:
+    """One style rule as an attribute; what is the default, or the same for all, is left out."""
+    if (key, value) in (("stroke-linejoin", "miter"), ("stroke-linecap", "butt"), ("stroke-dashoffset", "0")):
+        return
+    if key != "font-family":
+        element.set(key, value.removesuffix("px") if key == "font-size" else value)
+
+
+def _short(value: str) -> str:
+    """Numbers of a path to a tenth, white space single."""
+    return " ".join(_LONG.sub(lambda found: f"{round(float(found[0]), 1) + 0.0:g}", value).split())
+
+
+def _own_ids(root: ElementTree.Element, name: str) -> None:
+    """Ids that nothing refers to go, the others get the chart's name."""
+    used = {value[1:] for element in root.iter() if (value := element.get(_XLINK, "")).startswith("#")}
+    for element in root.iter():
+        if (key := element.attrib.pop("id", None)) in used:
+            element.set("id", f"{name}-{key}")
+        if (target := element.get(_XLINK, "")).startswith("#"):
+            element.set(_XLINK, f"#{name}-{target[1:]}")
+
+
+def _unwrapped(element: ElementTree.Element) -> list[ElementTree.Element]:
+    """What stands in groups that group nothing; the white space between elements goes."""
+    element.tail = None
+    if element.tag == f"{{{SVG}}}text":
+        return [element]
+    element.text = None
+    inside = [kept for child in element for kept in _unwrapped(child)]
+    if element.tag == f"{{{SVG}}}g" and not element.attrib:
+        return inside
+    element[:] = inside
+    return [element]

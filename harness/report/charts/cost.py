@@ -1,0 +1,195 @@
+"""What a job that got done has cost in tokens, who was paid, and how many jobs got done at all."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from harness.compare import COLD
+from harness.model import Measured
+from harness.report import tables, words
+from harness.report.charts.chart import (
+    NARROW,
+    SHARES,
+    WARM,
+    WARM_SHAPE,
+    Chart,
+    apart,
+    cold_line,
+    counted,
+    dot,
+    finished,
+    grid,
+    placed,
+    shown,
+    told,
+    within,
+)
+from harness.report.charts.drawing import PALE, ROW, SOFT, VERMILLION, WIDTH, Scale, Shape, Sheet
+from harness.results import Cell, Pooled, Results
+
+NAME, TITLE = "tokens", "Tokens for each job done, by who was paid"
+PAYERS: Mapping[str, tuple[str, str]] = {
+    "tokens_agent": ("the", "agent"),
+    "tokens_recall": ("recall", ""),
+    "tokens_ingest": ("writing", ""),
+    "tokens_backend": ("models", "inside"),
+    "embedding_tokens": ("pieces*", ""),
+}
+"""The parts of the total, and apart from it what was embedded: another unit, in no total."""
+HEADS = (
+    "backend", "stories", "jobs done", "interval", "tokens for each job done", "agent", "recall", "writing",
+    "models inside", "word pieces embedded",
+)  # fmt: skip
+NO_JOB = "no job done"
+LEAST = "\u2265 "
+
+
+@dataclass(frozen=True)
+class Row:
+    """each: tokens for each job done, of all attempts. total: the same in words. parts: by payer, or the word."""
+
+    name: str
+    stories: int
+    jobs: Pooled
+    each: float | None
+    total: str
+    parts: tuple[float | str, ...]
+
+
+def chart(results: Results) -> Chart | None:
+    rows = [_row(results, name) for name in sorted(tables.names(results), key=lambda name: name != COLD)]
+    if not any(row.each is not None for row in rows):
+        return None
+    body = [
+        (
+            shown(row.name), str(row.stories), told(row.jobs), within(row.jobs), row.total,
+            *(part if isinstance(part, str) else words.number(round(part)) for part in row.parts),
+        )
+        for row in rows
+    ]  # fmt: skip
+    told_of = [line for line, row in zip(body, rows, strict=True) if tables.group(results, row.name) == "ranked"]
+    cold = next((line for line in body if line[0] == COLD), None)
+    return finished(_sheet(results, rows), NAME, "cost", TITLE, says(told_of, cold), HEADS, body)
+
+
+def _row(results: Results, name: str) -> Row:
+    """All tokens of the stories whose total is known, failures included, over the jobs that got done in them."""
+    cells = [cell for cell in tables.pool_cells(results, name) if _value(cell, "tokens_total") is not None]
+    done = sum(jobs.hits or 0 for cell in cells if isinstance(jobs := cell.measures.get("jobs_done"), Measured))
+    spent = [tokens for cell in cells if isinstance(tokens := cell.measures["tokens_total"], Measured)]
+    each = sum(tokens.value for tokens in spent) / done if done else None
+    if each is None:
+        total = NO_JOB if cells else told(results.backends[name].measures["tokens_total"])
+    else:
+        least = any(tokens.known == "at-least" for tokens in spent)
+        total = f"{LEAST if least else ''}{words.number(round(each))}"
+    return Row(
+        name,
+        len({cell.scenario for cell in cells}),
+        results.backends[name].measures["jobs_done"],
+        each,
+        total,
+        tuple(_part(results, name, cells, measure, done) for measure in PAYERS),
+    )
+
+
+def _value(cell: Cell, measure: str) -> float | None:
+    known = cell.measures.get(measure)
+    return known.value if isinstance(known, Measured) else None
+
+
+def _part(results: Results, name: str, cells: Sequence[Cell], measure: str, done: float) -> float | str:
+    values = [value for cell in cells if (value := _value(cell, measure)) is not None]
+    if not values:
+        return told(results.backends[name].measures.get(measure))
+    return sum(values) / done if done else NO_JOB
+
+
+def says(ranked: Sequence[Sequence[str]], cold: Sequence[str] | None) -> str:
+    """From the rows of the table: what each job done has cost, and how many there were."""
+    without = [f"{cold[4]} without memory ({cold[2]} jobs)"] if cold else []
+    told_of = words.listed([f"{row[0]} {row[4]} ({row[2]} jobs)" for row in ranked])
+    return f"Tokens for each job that got done: {'; '.join(filter(None, [*without, told_of]))}."
+
+
+def _sheet(results: Results, rows: Sequence[Row]) -> Sheet:
+    sheet = Sheet()
+    _done(sheet, results, rows)
+    _paid(sheet, results, rows, sheet.height + 22)
+    return sheet
+
+
+def _done(sheet: Sheet, results: Results, rows: Sequence[Row]) -> None:
+    """Jobs done, beside what each has cost."""
+    jobs, cost = Scale(0, 1, NARROW + 8, 202), Scale.decades([row.each or 0 for row in rows], 270, 362)
+    sheet.text(0, 8, "backend (stories)", colour=SOFT)
+    sheet.text(254, 8, "jobs done", "right", colour=SOFT)
+    sheet.text(WIDTH, 8, "tokens for each job done", "right", colour=SOFT)
+    at = list(placed(results, [row.name for row in rows], 32))
+    bottom = at[-1][1] + 14
+    grid(sheet, jobs, 20, bottom, SHARES)
+    grid(sheet, cost, 20, bottom, _decades(cost))
+    apart(sheet, results, at)
+    cold = next((row for row in rows if row.name == COLD), None)
+    if cold is not None and cold.each is not None:
+        cold_line(sheet, cost(cold.each), 20, bottom)
+    if cold is not None and cold.jobs.value is not None:
+        cold_line(sheet, jobs(cold.jobs.value), 20, bottom)
+    for row, (_, y) in zip(rows, at, strict=True):
+        known = row.each is not None
+        sheet.text(0, y, counted(row.name, row.stories))
+        cold_row = row.name == COLD
+        shape: Shape = "circle" if cold_row else WARM_SHAPE
+        colour = VERMILLION if cold_row else WARM
+        dot(sheet, row.jobs, jobs, y, shape, colour, hollow=cold_row)
+        sheet.text(254, y, told(row.jobs) if row.jobs.value is not None else "", "right")
+        sheet.text(WIDTH, y, row.total, "right", italic=not known, colour=WARM if known else SOFT)
+        if row.each is not None:
+            sheet.mark(cost(row.each), y, shape, colour, hollow=cold_row)
+
+
+def _paid(sheet: Sheet, results: Results, rows: Sequence[Row], top: float) -> None:
+    """By payer, on one scale of decades; the embedder's pieces on one of their own."""
+    step, left = 65, NARROW - 11
+    for column, head in enumerate(PAYERS.values()):
+        for nth, word in enumerate(head if head[1] else ("", head[0])):
+            sheet.text(left + step * (column + 1), top + 8 + 14 * nth, word, "right", colour=SOFT)
+    sheet.text(0, top + 22, "of these tokens, to", colour=SOFT)
+    parts = [[part if isinstance(part, float) else 0 for part in row.parts] for row in rows]
+    paid = Scale.decades([value for each in parts for value in each[:-1]], 0, step - 12)
+    pieces = Scale.decades([each[-1] for each in parts], 0, step - 12)
+    y, aside = top + 44, False
+    for row in rows:
+        if not aside and tables.group(results, row.name) == "control":
+            aside = True
+            sheet.line((0, y - 13), (WIDTH, y - 13), colour=SOFT, width=0.8)
+        sheet.text(0, y, counted(row.name, row.stories))
+        for column, part in enumerate(row.parts):
+            x, scale = left + step * column, pieces if column == len(row.parts) - 1 else paid
+            known = isinstance(part, float)
+            text = words.number(round(part)) if isinstance(part, float) else part if part != NO_JOB else "\u2013"
+            sheet.text(x + step, y, text, "right", italic=not known, colour=WARM if known else SOFT)
+            if isinstance(part, float) and part > 0:
+                sheet.line((x + 12 + scale.start, y + 11), (x + 12 + scale.end, y + 11), colour=PALE, width=2)
+                sheet.mark(x + 12 + scale(part), y + 11, WARM_SHAPE, WARM, size=6)
+        y += ROW + 8
+
+    for scale, unit, x in ((paid, "tokens", left + step * 3), (pieces, "pieces", WIDTH)):
+        sheet.text(x, y - 2, f"{unit}: {compact(scale.low)} to {compact(scale.high)}", "right", colour=SOFT)
+    sheet.text(0, y - 2, "scales, by tens", colour=SOFT)
+    sheet.text(0, y + 16, "* word pieces embedded: another unit, in no total", colour=SOFT)
+
+
+def _decades(scale: Scale) -> list[tuple[float, str]]:
+    powers = scale.powers()
+    every = -(-len(powers) // 3)
+    return [(power, compact(power) if nth % every == 0 else "") for nth, power in enumerate(powers)]
+
+
+def compact(value: float) -> str:
+    """1k for 1,000."""
+    for size, letter in ((1e6, "M"), (1e3, "k")):
+        if value >= size:
+            return f"{value / size:g}{letter}"
+    return f"{value:g}"

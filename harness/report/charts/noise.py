@@ -1,0 +1,82 @@
+"""What noise does to recall: one small picture a backend, from the fewest unrelated memories to the most."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from harness.report import tables, words
+from harness.report.charts.chart import CONTROLS, WARM, Chart, counted, counts, finished, shown, told, within
+from harness.report.charts.drawing import PALE, SOFT, WIDTH, Scale, Sheet
+from harness.results import Contrast, Pooled, Results
+
+NAME, TITLE = "recall-by-noise", "Answers recalled, by how much noise is in the memory"
+HEADS = ("backend", "stories", "noise", "recalled", "interval")
+ACROSS, _TALL = 3, 136
+
+
+def chart(results: Results) -> Chart | None:
+    held = results.run.conditions
+    chosen: dict[str, list[Contrast]] = {}
+    for each in results.contrasts:
+        if (each.write_policy, each.read_policy) == (held.headline_write, held.headline_read):
+            chosen.setdefault(each.backend, []).append(each)
+    rows = {name: sorted(chosen[name], key=lambda each: each.noise) for name in tables.names(results) if name in chosen}
+    if not any(len(each) > 1 for each in rows.values()):
+        return None
+    body = [
+        (shown(name), str(recall.scenarios), str(each.noise), told(recall), within(recall))
+        for name, levels in rows.items()
+        for each in levels
+        for recall in [each.measures["recall"]]
+    ]
+    real = {shown(name) for name in rows if tables.group(results, name) == "ranked"}
+    sheet = Sheet()
+    for aside in (False, True):
+        mine = [name for name in rows if (tables.group(results, name) == "control") == aside]
+        top = sheet.height + 6
+        if mine and aside:
+            sheet.text(0, top, CONTROLS, colour=SOFT, italic=True)
+            top += 18
+        for at, name in enumerate(mine):
+            points = [(each.noise, each.measures["recall"]) for each in rows[name]]
+            _panel(sheet, WIDTH / ACROSS * (at % ACROSS), top + at // ACROSS * _TALL, name, points)
+    sheet.text(0, sheet.height + 6, "upper line: all answers; lower line: none", colour=SOFT)
+    return finished(sheet, NAME, "recalled", TITLE, says([row for row in body if row[0] in real]), HEADS, body)
+
+
+def says(body: Sequence[Sequence[str]]) -> str:
+    """From the rows of the table: of each backend its counts at the least and the most noise."""
+    levels = sorted({int(row[2]) for row in body})
+    first, last = (
+        {row[0]: row[3] for row in body if row[2] == str(level)} for level in (levels[0], levels[-1])
+    )  # fmt: skip
+    groups: dict[str, list[str]] = {}
+    for name in first:
+        if (one := counts(first[name])) and (other := counts(last.get(name, ""))):
+            change = other[0] / other[1] - one[0] / one[1]
+            word = "fewer" if change < 0 else "more" if change > 0 else "as many"
+            groups.setdefault(word, []).append(f"{name} ({last[name]} against {first[name]})")
+    parts = [f"{word} with {words.listed(groups[word])}" for word in ("fewer", "more", "as many") if word in groups]
+    if not parts:
+        return "What noise does was not measured."
+    return f"Among {levels[-1]} unrelated memories, against {levels[0]}, answers recalled were {'; '.join(parts)}."
+
+
+def _panel(sheet: Sheet, left: float, top: float, name: str, points: Sequence[tuple[int, Pooled]]) -> None:
+    """Levels stand side by side, not to scale: their words say what they are."""
+    sheet.text(left, top + 4, counted(name, max(pooled.scenarios for _, pooled in points)), bold=True)
+    across = Scale(0, max(len(points) - 1, 1), left + 26, left + WIDTH / ACROSS - 44)
+    up = Scale(0, 1, top + 82, top + 20)
+    for share in (0, 1):
+        sheet.line((left, up(share)), (left + WIDTH / ACROSS - 18, up(share)), colour=PALE)
+    known = [(across(at), up(pooled.value)) for at, (_, pooled) in enumerate(points) if pooled.value is not None]
+    if len(known) > 1:
+        sheet.line(*known, colour=WARM)
+    for at, (noise, pooled) in enumerate(points):
+        x = across(at)
+        if pooled.value is not None:
+            sheet.interval(pooled.interval, up, x, WARM, upright=True)
+            sheet.mark(x, up(pooled.value), "circle", WARM, hollow=at == 0)
+        if at in (0, len(points) - 1):
+            sheet.text(x, top + 96, f"noise {noise}" if at == 0 else f"{noise:,}", "center", colour=SOFT)
+            sheet.text(x, top + 110, told(pooled), "center", italic=pooled.value is None)

@@ -1,0 +1,170 @@
+"""What came back, entry by entry: rank, verdict by mark and word, where it says it is from, and what git says of it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Mapping
+from functools import lru_cache
+from typing import NamedTuple
+
+from harness.adapter import Source
+from harness.classify import Verdict
+from harness.events import Checked, Recalled, Resolved
+from harness.metrics.view import Entry, Record, once
+from harness.report import words
+from harness.report.packed import Node, node
+from harness.scenario import CANARY
+
+TEXT, BLOCK = 400, 4000
+"""Characters shown of a text, and of a diff or an output."""
+FIRST, MOST = 5, 20
+"""Entries shown whatever they say, and how many at most that speak of the story."""
+MARK: Mapping[str, str] = {
+    "current": "\u25cf", "superseded": "\u25b2", "retracted": "\u25c6", "out-of-scope": "\u25b3", "unclear": "?",
+    "mentioned": "\u2013", "partial": "\u25d0", "other": "\u00b7",
+    "right": "\u25cf", "stale": "\u25b2", "lure": "\u25b3", "unresolved": "\u25cb", "failed": "\u2715",
+}  # fmt: skip
+"""A sign before each verdict, of an entry or of a decision: none is told by its colour alone."""
+_COMMIT, _PATH = re.compile(r"[0-9a-f]{7,64}"), re.compile(r"\w[\w./-]*")
+
+
+@lru_cache(maxsize=16384)
+def shown(text: str, limit: int = TEXT) -> str:
+    """Harmless to look at; a run's texts come back many times."""
+    return words.visible(text, limit)
+
+
+@lru_cache(maxsize=64)
+def verdict(word: str) -> Node:
+    """A verdict as mark and word."""
+    return node("span", f"v {word}", f"{MARK.get(word, MARK['other'])} {word.replace('-', ' ')}")
+
+
+def quoted(text: str, limit: int = TEXT) -> Node:
+    return node("bdi", "", f"\u201c{shown(text, limit)}\u201d")
+
+
+def small(*notes: str) -> Node:
+    """Notes beside a text, told apart from it even where no style is applied."""
+    return node("small", "", " " + " \u00b7 ".join(filter(None, notes)))
+
+
+def fact(record: Record, name: str) -> str:
+    """A fact in its plain words, with the secret that this trial put into it."""
+    text = record.scenario.by_id[name].plain.text
+    return text.replace(CANARY, record.log.opened.canaries.get(name, CANARY))
+
+
+# --- a list of entries ------------------------------------------------------------------------------------------------
+
+
+def listed(record: Record, line: int, event: Recalled, cited: Collection[int] = (), gold: Collection[str] = ()) -> Node:
+    """All that one question brought, in reading order. cited: positions that decided; gold: the facts that answer.
+
+    Beyond the first few, entries that speak of nothing in the story are only counted.
+    """
+    entries = record.entries(line, event)
+    if not entries:
+        return node("p", "quiet", "nothing came back" if event.fault is None else "no answer")
+
+    def row(entry: Entry, rank: str = "") -> Node:
+        source = entry.hit.source
+        notes = (
+            "decided here" if entry.position in cited else "",
+            "gold" if entry.asserted.intersection(gold) else "",
+            ", ".join(sorted(entry.reading.asserted)),
+            place(source),
+            said(checked(record, event.session, source)),
+            "marked as superseded by the backend" if entry.marked else "",
+            "" if entry.in_budget else "beyond the token budget",
+        )
+        cls = "cited" if entry.position in cited else "" if entry.in_budget else "over"
+        return _row(cls, rank, record.verdict(entry), shown(entry.text), notes)
+
+    first = node("ol", "entries", *(row(entry) for entry in entries[:FIRST]))
+    later = [each for each in entries[FIRST:] if each.position in cited or each.says_something][:MOST]
+    rest = len(entries) - len(first.children) - len(later)
+    if not rest and not later:
+        return first
+    far = [row(each, f"{each.position + 1}.") for each in later]
+    gap = node("p", "quiet", f"\u2026 {rest:,} more") if rest else None
+    return node("div", "", first, node("ul", "entries", *far) if far else None, gap)
+
+
+@lru_cache(maxsize=16384)
+def _row(cls: str, rank: str, word: Verdict, text: str, notes: tuple[str, ...]) -> Node:
+    said = small(*notes)
+    number = node("span", "rank", rank) if rank else None
+    return node("li", cls, number, verdict(word), node("bdi", "", f" \u201c{text}\u201d"), said)
+
+
+# --- sources and git --------------------------------------------------------------------------------------------------
+
+
+_Place = tuple[str | None, str | None, int | None]
+"""Commit, path, line: all that git is asked for."""
+
+
+def _place(source: Source) -> _Place:
+    return source.commit, source.path, source.line
+
+
+@once
+def _heads(record: Record) -> dict[str, dict[_Place, Checked]]:
+    """Checkout -> what git said there of each place; a place is looked up once per checkout."""
+    heads: dict[str, dict[_Place, Checked]] = {}
+    for _, event in record.of(Resolved):
+        heads.setdefault(event.head, {}).update((_place(each.source), each) for each in event.sources)
+    return heads
+
+
+def checked(record: Record, session: str, source: Source | None) -> Checked | None:
+    """What git said of a source at the checkout of a session."""
+    commit = next((each.commit for each in record.scenario.sessions if each.id == session), "")
+    return _heads(record).get(commit, {}).get(_place(source)) if source else None
+
+
+@lru_cache(maxsize=4096)
+def place(source: Source | None) -> str:
+    """`docs/a.md:7 @1a2b3c4 session first`."""
+    if source is None:
+        return "no source"
+    at = f"{source.path}:{source.line}" if source.path and source.line is not None else source.path or ""
+    commit = f"@{source.commit[:7]}" if source.commit else ""
+    session = f"session {source.session}" if source.session else ""
+    return shown(" ".join(filter(None, [at, commit, session])), 300) or "no source"
+
+
+def said(found: Checked | None) -> str:
+    """What git says of a source: the line at its commit, and where it stands at the checkout."""
+    if found is None:
+        return ""
+    if found.state == "dangling":
+        return "git: no such line at that commit"
+    by = f" by {found.by[:7]}" if found.by else ""
+    now = f" to {found.path}:{found.line}" if found.state in ("moved", "renamed") else ""
+    return f"git: \u201c{shown(found.says or '', 300)}\u201d, at this checkout: {shown(found.state + by + now, 300)}"
+
+
+class Proof(NamedTuple):
+    """A command that shows a cited line, and what it is to print."""
+
+    command: str
+    prints: str
+
+
+def proof(record: Record, source: Source | None) -> Proof | None:
+    """How to see a cited line in the built fixture; only for a source that is a plain hash, path and line."""
+    if source is None or not (source.commit and source.path and source.line is not None):
+        return None
+    if not (_COMMIT.fullmatch(source.commit) and _PATH.fullmatch(source.path)):
+        return None
+    command = f"git -C {_fixture(record)} show {source.commit[:12]}:{source.path} | sed -n {source.line}p"
+    asked = (heads.get(_place(source)) for heads in _heads(record).values())
+    return Proof(command, shown(next((each.says for each in asked if each and each.says), ""), 300))
+
+
+def _fixture(record: Record) -> str:
+    """The built fixture in the cache, as a reader's shell finds it from the checkout."""
+    digest = record.log.opened.digests.get("fixture", "")[:16]
+    return f'"${{COLDWARM_CACHE:-.cache}}"/{record.scenario.fixture}-{digest}'

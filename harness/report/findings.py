@@ -1,0 +1,152 @@
+"""The summary of findings: rows are backends, columns the questions of a run, each under every write policy played."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from harness.compare import COLD
+from harness.model import WritePolicy
+from harness.report import tables, words
+from harness.report.tables import Figure, Group
+from harness.results import Results
+
+WRITES: tuple[WritePolicy, ...] = ("append", "curated")
+PER_JOB = "tokens_per_job"
+
+
+@dataclass(frozen=True)
+class Question:
+    """topic: the part of the page that goes on with it. both: it depends on how memory was written."""
+
+    topic: str
+    head: str
+    measure: str
+    both: bool = False
+
+
+QUESTIONS = (
+    Question("work", "Decided right", "decisions_right", both=True),
+    Question("stale", "Acted on stale", "stale_use", both=True),
+    Question("recalled", "Recalled", "recall", both=True),
+    Question("cost", "Tokens per job done", PER_JOB, both=True),
+    Question("proven", "Source proven", "source_verified"),
+    Question("deleted", "Gone after delete", "deleted_from_bytes"),
+)
+
+
+@dataclass(frozen=True)
+class Column:
+    """One column: a question, and how memory was written, where that matters. at: its place in a row, from 1."""
+
+    question: Question
+    write: WritePolicy | None
+    head: str
+    at: int
+
+
+@dataclass(frozen=True)
+class Head:
+    """A question over its columns. beside: what cold reached, or which direction is better."""
+
+    question: Question
+    writes: tuple[WritePolicy, ...]
+    beside: str
+
+
+@dataclass(frozen=True)
+class Line:
+    """One row. `mark` tells that a stand-in answered its chat calls."""
+
+    key: str
+    name: str
+    version: str
+    group: Group
+    figures: tuple[Figure, ...]
+
+
+@dataclass(frozen=True)
+class Findings:
+    heads: tuple[Head, ...]
+    columns: tuple[Column, ...]
+    lines: tuple[Line, ...]
+
+
+def collect(results: Results) -> Findings:
+    """Questions, columns, and rows in the order of every table; what could not run keeps its row."""
+    writes = _writes(results)
+    heads = tuple(Head(each, writes if each.both else (), _beside(results, each)) for each in QUESTIONS)
+    chosen = [(head, write) for head in heads for write in (head.writes or (None,))]
+    columns = tuple(Column(head.question, write, _head(head, write), at) for at, (head, write) in enumerate(chosen, 1))
+    known = tuple(_line(results, name, columns) for name in tables.names(results))
+    absent = tuple(
+        Line(
+            each.backend,
+            words.visible(each.backend, 60),
+            "",
+            "ranked",
+            (_figure_of_absent(each.reason),) * len(columns),
+        )
+        for each in results.run.unplayed
+        if each.backend not in results.backends
+    )
+    order = tables.GROUPS.index
+    return Findings(heads, columns, tuple(sorted(known + absent, key=lambda line: (order(line.group), line.name))))
+
+
+def _writes(results: Results) -> tuple[WritePolicy, ...]:
+    """Those that were played; one alone needs no name."""
+    played = {each.write_policy for each in results.contrasts}
+    found = tuple(write for write in WRITES if write in played)
+    return found if len(found) > 1 else ()
+
+
+def _head(head: Head, write: WritePolicy | None) -> str:
+    return f"{head.question.head}, {write}" if write else head.question.head
+
+
+def _beside(results: Results, question: Question) -> str:
+    """What the cold arm reached, where there is such a thing; else which direction is better."""
+    row = results.backends.get(COLD)
+    cold = row.measures[question.measure] if row and question.measure in ("decisions_right", PER_JOB) else None
+    if cold is not None and cold.value is not None:
+        return f"cold {words.value(cold)}"
+    return f"{results.definitions[question.measure].better} is better"
+
+
+def _figure_of_absent(reason: str) -> Figure:
+    return Figure(words.NOT_MEASURED["not-run"], measured=False, why=words.visible(reason, 200))
+
+
+def _line(results: Results, name: str, columns: Sequence[Column]) -> Line:
+    row = results.backends[name]
+    version = words.visible(row.backend.version, 40) if row.backend and not row.control else ""
+    figures = tuple(_figure(results, name, column) for column in columns)
+    return Line(name, tables.shown(results, name), version, tables.group(results, name), figures)
+
+
+def _figure(results: Results, name: str, column: Column) -> Figure:
+    measure = column.question.measure
+    elsewhere = column.write not in (None, results.run.conditions.headline_write)
+    if elsewhere and name == COLD:
+        return Figure(words.NOT_MEASURED["not-applicable"], measured=False, why="the cold arm writes nothing")
+    own = (
+        tables.contrast(results, name, column.write) if elsewhere and column.write else results.backends[name].measures
+    )
+    return tables.figure(measure, own.get(measure) if own else None, own.get("recall") if own else None)
+
+
+def lacking(results: Results) -> list[str]:
+    """The questions without a number, of the backends under test, each with its word and reason."""
+    told: dict[tuple[str, str, str], list[str]] = {}
+    for name in tables.names(results):
+        for question in QUESTIONS:
+            pooled = results.backends[name].measures.get(question.measure)
+            if tables.group(results, name) == "ranked" and pooled is not None and pooled.value is None:
+                why = "; ".join(words.visible(reason, 120) for reason in pooled.reasons)
+                told.setdefault((question.head.lower(), words.value(pooled), why), []).append(
+                    tables.shown(results, name)
+                )
+    said = [f"{head} of {words.listed(held)}: {word} ({why})" for (head, word, why), held in told.items()]
+    absent = [(words.visible(each.backend, 60), words.visible(each.reason, 120)) for each in results.run.unplayed]
+    return said + [f"{name}: not run ({why})" for name, why in absent]

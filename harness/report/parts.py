@@ -1,0 +1,210 @@
+"""What the page shows below its first screen: a part a question, layers of storage, pools of cells, declarations."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from harness.adapter import CAPABILITIES
+from harness.compare import COLD, headline
+from harness.metrics import deletion
+from harness.metrics.view import View
+from harness.model import Measured
+from harness.report import answers, beside, tables, words
+from harness.report.tables import Figure
+from harness.results import Cell, Results
+
+
+@dataclass(frozen=True)
+class Topic:
+    """A question of the page; a measure belongs to the first topic that names the start of its name."""
+
+    id: str
+    title: str
+    asks: str
+    starts: tuple[str, ...]
+
+
+TOPICS = (
+    Topic(
+        "recalled", "Recalled", "Asked for something it was told, does the memory bring it back?",
+        ("recall", "chance", "mrr", "precision", "abstention", "history_recall", "facts_stored", "unclear"),
+    ),
+    Topic(
+        "stale", "Stale", "After a rule has changed, does the memory still serve the old one, and is it acted on?",
+        (
+            "stale_use", "stale_from", "missing", "lure", "stale_exposure", "unflagged", "stale_first", "updates",
+            "update_current", "update_both_flagged", "update_both_current", "update_both_stale", "update_stale",
+            "update_neither", "update_failed", "update", "stale",
+        ),
+    ),
+    Topic(
+        "cost", "Cost", "What does it cost in tokens, and what are they spent on?",
+        (
+            "tokens_total", "tokens_per_job", "tokens_agent", "tokens_recall", "tokens_ingest", "tokens_backend",
+            "tokens", "break_even", "repeated", "duplicate", "false_paths", "first_relevant", "embedding", "truncated",
+        ),
+    ),
+    Topic(
+        "proven", "Provenance", "Can a memory show the line of the repository that it comes from?",
+        (
+            "source_verified", "source_coverage", "source_fidelity", "source_at_head_same", "source_at_head_moved",
+            "source_at_head_renamed", "source_at_head_gone", "source", "dangling", "dates",
+        ),
+    ),
+    Topic(
+        "deleted", "Deletion", "Is deleted gone, however one asks, and in the stored bytes?",
+        (
+            "deleted_from_search", "deleted_from_forbidden", "deleted_from_entries", "deleted_from_get",
+            "deleted_from_history", "deleted_after", "deleted_from_bytes", "delet", "over_",
+        ),
+    ),
+    Topic(
+        "work", "Cold against warm", "Is more of the work right with the memory than without?",
+        ("decisions_right", "jobs_done", "help", "harm", "new_harmful", "net", "checks"),
+    ),
+    Topic("other", "Other measures", "What else was measured?", ("",)),
+)  # fmt: skip
+ARROW = {"higher": "\u2191", "lower": "\u2193", "neither": ""}
+
+
+@dataclass(frozen=True)
+class Row:
+    """One measure over all rows of the run."""
+
+    measure: str
+    arrow: str
+    figures: tuple[Figure, ...]
+
+
+@dataclass(frozen=True)
+class Section:
+    topic: Topic
+    says: tuple[str, ...]
+    rows: tuple[Row, ...]
+    links: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class LayerRow:
+    """A layer of a backend's storage, over the scenarios: targets seen in it before and after the deletion."""
+
+    backend: str
+    layer: str
+    before: int
+    after: int
+    moved: int
+    problem: str
+
+
+@dataclass(frozen=True)
+class Pool:
+    """Cells that one figure pools: the target of its link."""
+
+    anchor: str
+    title: str
+    cells: tuple[Cell, ...]
+
+
+def figure_of(cell: Cell, measure: str) -> Figure:
+    """A measure of one cell."""
+    known = cell.measures.get(measure)
+    if not isinstance(known, Measured):
+        word = words.NOT_MEASURED[known.status if known else "not-run"]
+        return Figure(word, measured=False, why=words.visible(known.reason, 200) if known else "")
+    shown = words.count(known.hits, known.of) if known.hits is not None and known.of else words.number(known.value)
+    return Figure(f"\u2265 {shown}" if known.known == "at-least" else shown)
+
+
+def sections(results: Results, links: Sequence[str]) -> Iterator[Section]:
+    left = set(results.definitions)
+    for topic in TOPICS:
+        mine = sorted(
+            (index, name)
+            for name in left
+            if (index := next((at for at, start in enumerate(topic.starts) if name.startswith(start)), -1)) >= 0
+        )
+        chosen = [name for _, name in mine]
+        left.difference_update(chosen)
+        if chosen:
+            compared = [c for c in results.comparisons if c.measure in chosen and c.verdict != "no-difference-shown"]
+            rows = tuple(_row(results, name) for name in chosen)
+            says = [answers.sentence(each, results) for each in compared]
+            says += beside.verified(results) if topic.id == "proven" else []
+            yield Section(topic, tuple(says), rows, tuple(links))
+
+
+def _row(results: Results, name: str) -> Row:
+    rows = [results.backends[each].measures for each in tables.names(results)]
+    figures = tuple(tables.figure(name, row.get(name), row.get("recall")) for row in rows)
+    return Row(name, ARROW[results.definitions[name].better], figures)
+
+
+def layers(results: Results, views: Sequence[View]) -> Iterator[LayerRow]:
+    """Counts of `deletion.layers` over the primary trials of each backend."""
+    primary = {cell.trial for cell in results.cells if cell.backend and headline(cell, results.run.conditions)}
+    logs = {view.log.trial.id: view.log for view in views if view.log.trial.id in primary}
+    grouped: dict[tuple[str, str], list[deletion.LayerVerdict]] = {}
+    for log in logs.values():
+        for verdict in deletion.layers(log):
+            kind = f"{words.visible(verdict.layer, 80)} ({verdict.format})"
+            grouped.setdefault((words.visible(log.trial.backend or "", 60), kind), []).append(verdict)
+    for (backend, layer), verdicts in sorted(grouped.items()):
+        yield LayerRow(
+            backend,
+            layer,
+            sum(len(each.before) for each in verdicts),
+            sum(len(each.after) for each in verdicts),
+            sum(len(each.moved) for each in verdicts),
+            "; ".join(dict.fromkeys(words.visible(each.problem, 200) for each in verdicts if each.problem)),
+        )
+
+
+def pools(results: Results) -> Iterator[Pool]:
+    """What each row pools, then what is left, by backend, policies and noise; each cell stands in one of them."""
+    taken: set[str] = set()
+    for name in tables.names(results):
+        cells = [cell for cell in tables.pool_cells(results, name) if cell.id not in taken]
+        taken.update(cell.id for cell in cells)
+        if cells:
+            what = "without memory" if name == COLD else "under the primary conditions"
+            yield Pool(
+                _anchor(name, "primary"), f"{tables.shown(results, name)} {what}", tuple(sorted(cells, key=_worst))
+            )
+    grouped: dict[tuple[str, str, str, int], list[Cell]] = {}
+    for cell in results.cells:
+        if cell.id not in taken:
+            key = cell.backend or COLD, cell.write_policy or "", cell.read_policy or "", cell.noise
+            grouped.setdefault(key, []).append(cell)
+    for (name, write, read, noise), cells in sorted(grouped.items()):
+        title = f"{tables.shown(results, name)}, {write} and {read}, noise {noise}"
+        yield Pool(_anchor(name, f"{write}-{read}-n{noise}"), title, tuple(sorted(cells, key=_worst)))
+
+
+def _worst(cell: Cell) -> tuple[bool, float, str]:
+    """What did not end well first, then by the share of decisions that were wrong."""
+    right = cell.measures.get("decisions_right")
+    return cell.status == "complete", right.value if isinstance(right, Measured) else 1.0, cell.scenario
+
+
+def _anchor(name: str, rest: str) -> str:
+    """Unique also for names that differ only in what an id cannot hold."""
+    slug = re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")
+    return f"cells-{slug}-{hashlib.sha256(name.encode('utf-8', 'replace')).hexdigest()[:6]}-{rest}"
+
+
+def supports(results: Results) -> Iterator[tuple[str, list[tuple[str, list[str]]]]]:
+    """What each backend declares: level -> capabilities with their notes."""
+    for name in tables.names(results):
+        backend = results.backends[name].backend
+        if backend is not None and name != COLD:
+            told: dict[str, list[str]] = {"native": [], "emulated": [], "unsupported": []}
+            for capability in CAPABILITIES:
+                if (declared := backend.support.get(capability)) is not None:
+                    note = f" ({words.visible(declared.note, 200)})" if declared.note else ""
+                    told[declared.level].append(f"{capability}{note}")
+            settings = ", ".join(f"{key}={value}" for key, value in sorted(backend.settings.items()))
+            title = words.visible(f"{name}: {settings}" if settings else name, 200)
+            yield title, [(level, held) for level, held in told.items() if held]

@@ -1,0 +1,333 @@
+"""One trial told in story time, as a tree of words: what was written, asked, decided and deleted, and what went wrong.
+
+The three read policies of a trial read the same memories, so they are rows of each decision, not stories of their own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import groupby
+
+from harness.events import Check, Choice, Forgot, Recalled, Settled, Worked, Wrote
+from harness.metrics import recall, staleness
+from harness.metrics.view import Question, Record, View
+from harness.model import ReadPolicy
+from harness.report import erased, words
+from harness.report.entries import BLOCK, fact, listed, place, proof, quoted, shown, small, verdict
+from harness.report.packed import Node, node
+from harness.scenario import Decision, Job, Session
+
+_UPDATE: Mapping[staleness.Outcome, str] = {
+    "current_only": "", "both_flagged": "the old one marked beside it", "both_current_first": "the old one after it",
+    "both_stale_first": "the old one first", "stale_only": "only the old one", "neither": "", "failed": "",
+}  # fmt: skip
+_WORST: tuple[staleness.Outcome, ...] = ("both_stale_first", "stale_only")
+
+
+@dataclass(frozen=True)
+class Taken:
+    """How one or several readers took a decision. bad: acted on what held no longer, or never held here."""
+
+    who: tuple[str, ...]
+    verdict: str
+    value: str
+    origin: str
+
+    @property
+    def bad(self) -> bool:
+        return self.verdict in ("stale", "lure", "failed")
+
+
+@dataclass(frozen=True)
+class Telling:
+    """One trial. whole: also what each probe brought, and the work of jobs that went well."""
+
+    view: View
+    whole: bool
+
+    @property
+    def record(self) -> Record:
+        return self.view.record
+
+    def sessions(self) -> Iterator[Node]:
+        """Each session that was reached, in story time."""
+        reached = {getattr(event, "session", None) for event in self.record.log.events}
+        for session in self.record.scenario.sessions:
+            if session.id in reached:
+                at = node("b", "", f"{session.at:%Y-%m-%d}")
+                who = f" {session.id} by {session.by}"
+                head = node("p", "when", at, who, small(f"at {session.commit[:7]}"))
+                yield node("div", "session", head, *self._steps(session))
+
+    def _steps(self, session: Session) -> Iterator[Node]:
+        """What happened in a session, in the order of the log; writes without anything in between are one list."""
+        steps = [*self._writing(session), *self._asking(session), *self._working(session)]
+        steps.sort(key=lambda step: step[0])
+        for listed_, group in groupby((step for _, step in steps), key=lambda step: step.tag == "li"):
+            if listed_:
+                yield node("ul", "writes", *group)
+            else:
+                yield from group
+
+    def _writing(self, session: Session) -> Iterator[tuple[int, Node]]:
+        for line, wrote in self.record.of(Wrote):
+            if wrote.session == session.id:
+                yield from ((line, each) for each in self._wrote(wrote))
+        for line, settled in self.record.of(Settled):
+            if settled.session == session.id and not settled.ok:
+                why = f": {settled.fault.kind}, {shown(settled.fault.message)}" if settled.fault else ""
+                yield line, node("p", "bad", f"\u2715 not every acknowledged write could be read back{why}")
+
+    def _asking(self, session: Session) -> Iterator[tuple[int, Node]]:
+        lookups = [each for each in self.record.recalls("lookup") if each[1].session == session.id]
+        if lookups:
+            yield from ((lookups[0][0], each) for each in self._lookups(lookups))
+        probes: dict[str, list[Question]] = {}
+        for question in self.record.questions:
+            if question.session.id == session.id:
+                probes.setdefault(question.probe.id, []).append(question)
+        for asked in probes.values():
+            yield min((each.line for each in asked if each.line is not None), default=self._end), self._probe(asked)
+
+    def _working(self, session: Session) -> Iterator[tuple[int, Node]]:
+        for at, job in self.record.scenario.jobs():
+            if at.id == session.id:
+                lines = [line for (name, _), line in self.record.decision_lines.items() if name == job.id]
+                lines += [line for line, event in self.record.of(Worked) if event.job == job.id]
+                yield from ((min(lines, default=self._end), each) for each in self._job(job))
+        forgot = [line for line, event in self.record.of(Forgot) if event.session == session.id]
+        if forgot:
+            yield forgot[0], node("div", "erased", *erased.told(self.record))
+
+    @property
+    def _end(self) -> int:
+        """After everything: where what was not reached stands."""
+        return len(self.record.log.events)
+
+    # --- what was written ---
+
+    def _wrote(self, event: Wrote) -> Iterator[Node]:
+        items = self.record.log.items(event)
+        why = f"{event.fault.kind}: {shown(event.fault.message)}" if event.fault else "the outcome is unknown"
+        if event.purpose == "noise":
+            lost = "" if event.ids is not None else f", {why}"
+            yield node("li", "quiet", f"+ {words.plural(len(items), 'unrelated text')}{lost}")
+            return
+        answers = event.ids if event.ids is not None else (None,) * len(items)
+        for written, ids in zip(items, answers, strict=False):
+            kind, _, name = written.name.partition(":")
+            notes = [
+                name if kind == "fact" else "as it was said",
+                place(written.item.source),
+                self._changes(event, name),
+            ]
+            if written.item.scope != self.record.scenario.scope:
+                notes.append(f"for {_scope(written.item.scope)}")
+            stored = why if ids is None else "no id: nothing was stored" if not ids else ""
+            if ids and len(ids) > 1:
+                notes.append(f"became {len(ids)} memories")
+            mark = node("b", "bad" if stored else "", "\u2715 " if stored else "+ ")
+            notes.append(stored)
+            yield node("li", "", mark, quoted(written.item.text), small(*notes))
+
+    def _changes(self, event: Wrote, name: str) -> str:
+        known = self.record.scenario.by_id.get(name)
+        old = known.supersedes if known else None
+        if event.replaces:
+            return f"in place of {words.plural(len(event.replaces), 'memory').replace('memorys', 'memories')}"
+        if old is None:
+            return ""
+        return f"{old} holds no longer; it stays beside this"
+
+    def _lookups(self, asked: Sequence[tuple[int, Recalled]]) -> Iterator[Node]:
+        """What a curating writer looked up before it wrote."""
+        faults = [event.fault for _, event in asked if event.fault]
+        summary = node("summary", "quiet", f"{words.plural(len(asked), 'look-up')} before writing")
+        if self.whole:
+            parts = [
+                node("div", "", node("p", "q", quoted(event.query)), listed(self.record, line, event))
+                for line, event in asked
+                if self.record.scenario.predecessors(event.ref)
+            ]
+            yield node("details", "", summary, *parts)
+        for fault in faults:
+            yield node("p", "bad", f"\u2715 look-up {fault.kind}: {shown(fault.message)}")
+
+    # --- what was asked ---
+
+    @cached_property
+    def _updates(self) -> Mapping[int | None, staleness.Outcome]:
+        return {update.question.line: update.outcome for update in staleness.updates(self.record)}
+
+    def _probe(self, asked: Sequence[Question]) -> Node:
+        probe = asked[0].probe
+        known = [self._outcome(question) for question in asked]
+        bad = [worst for _, worst in known]
+        answered = sum(recall.answered(question) for question in asked)
+        if probe.gold:
+            mark = "\u2715" if any(bad) else "\u25cf" if answered == len(asked) else "\u25cb"
+            total = f"{answered} of {words.plural(len(asked), 'phrasing')} recalled"
+        else:
+            mark, total = "\u25cb", "nothing is known of it"
+        if any(bad):
+            total += f", {next(word for word, worst in known if worst)}"
+        question = next((q.event.query for q in asked if q.event and q.stratum == "plain"), probe.ask.phrasings()[0][1])
+        cls = "bad" if any(bad) else "quiet" if answered == len(asked) or not probe.gold else ""
+        head = node("span", "", f"{mark} asked ", quoted(question, 160), small(f"{probe.id}: {total}"))
+        if not self.whole:
+            return node("p", f"asked {cls}".strip(), head)
+        parts = [self._phrasing(q, word) for q, (word, _) in zip(asked, known, strict=True)]
+        gold = [node("p", "q", f"right: {name}, ", quoted(fact(self.record, name))) for name in probe.gold]
+        return node("details", f"asked {cls}".strip(), node("summary", "", head), *gold, *parts)
+
+    def _outcome(self, question: Question) -> tuple[str, bool]:
+        """What became of one phrasing, and whether it went wrong; a fact not recalled is no fault of trust."""
+        if question.event is None:
+            return "not reached", True
+        if question.event.fault:
+            return f"{question.event.fault.kind}: {shown(question.event.fault.message)}", True
+        if not question.probe.gold:
+            return f"{len(question.entries)} came back", False
+        update = self._updates.get(question.line)
+        found = "recalled" if recall.answered(question) else "not recalled"
+        worst = update in _WORST
+        return (_UPDATE[update] if worst else f"{found}, {_UPDATE[update]}".rstrip(", ")) if update else found, worst
+
+    def _phrasing(self, question: Question, word: str) -> Node:
+        event, line = question.event, question.line
+        if event is None or line is None:
+            return node("p", "q", f"{question.stratum}: {word}")
+        head = node("p", "q", f"{question.stratum} ", quoted(event.query), small(f"{word}; {_pool(event)}"))
+        return node("div", "", head, listed(self.record, line, event, gold=question.probe.gold))
+
+    # --- what was done ---
+
+    def _job(self, job: Job) -> Iterator[Node]:
+        works = [event for _, event in self.record.of(Worked) if event.job == job.id]
+        asked = any(name == job.id for name, _ in self.record.decision_lines)
+        if works or asked:
+            yield node("p", "job", node("b", "", "job "), shown(job.goal), small(job.id))
+            decided = [self._decided(job, decision, works) for decision in job.decisions]
+            yield from decided
+            if works and (self.whole or any("bad" in each.cls for each in decided)):
+                trees = self._trees(works)
+                yield node("details", "", node("summary", "quiet", "diff of the work tree, checks and output"), *trees)
+            if not works:
+                yield node("p", "bad", "\u2715 the job was not finished")
+
+    def _decided(self, job: Job, decision: Decision, works: Sequence[Worked]) -> Node:
+        taken = list(_merged(self._taken(job, decision, self.record, works)))
+        beside = list(_merged(self._contrast(job, decision)))
+        bad = any(each.bad for each in taken)
+        options = ", ".join(f"{each.verdict}: {shown(each.value, 160)} ({each.fact})" for each in decision.options)
+        rows = [_reader(each, "") for each in taken] + [_reader(each, "beside") for each in beside]
+        parts: list[Node | None] = [
+            node(
+                "p",
+                "q",
+                "\u2715 " if bad else "",
+                node("bdi", "", shown(decision.question)),
+                small(options),
+            ),
+            node("ul", "taken", *rows),
+        ]
+        parts += self._evidence(job, decision, works, bad)
+        return node("div", "decision bad" if bad else "decision", *parts)
+
+    def _taken(
+        self, job: Job, decision: Decision, record: Record, works: Sequence[Worked]
+    ) -> Iterator[tuple[str, Taken]]:
+        for work in works:
+            choice = next((each for each in work.choices if each.decision == decision.id), None)
+            found = record.decided(work.read_policy).get((job.id, decision.id))
+            value = "nothing" if choice is None or choice.value is None else shown(choice.value, 160)
+            outcome = found.verdict if found else "failed"
+            yield work.read_policy or "cold", Taken((), outcome, value, _origin(choice))
+
+    def _contrast(self, job: Job, decision: Decision) -> Iterator[tuple[str, Taken]]:
+        """The same decision without memory, with only gold, with only superseded facts, where these were played."""
+        others: list[tuple[str, Record | None, ReadPolicy | None]] = [("cold", self.view.cold, None)]
+        others += [("oracle", self.view.oracle, "trusting"), ("stale oracle", self.view.stale_oracle, "trusting")]
+        for name, record, policy in others:
+            if record is not None and record.log.trial.id != self.record.log.trial.id:
+                works = [work for _, work in record.works(policy) if work.job == job.id]
+                yield from ((name, taken) for _, taken in self._taken(job, decision, record, works))
+
+    def _evidence(self, job: Job, decision: Decision, works: Sequence[Worked], bad: bool) -> Iterator[Node | None]:
+        """What came back for it, and what git says of what was chosen; open if it went wrong."""
+        line = self.record.decision_lines.get((job.id, decision.id))
+        event = self.record.log.events[line - 1] if line else None
+        choices = [choice for work in works for choice in work.choices if choice.decision == decision.id]
+        chosen = sorted({choice.entry for choice in choices if choice.entry is not None})
+        if line is not None and isinstance(event, Recalled) and (bad or self.whole):
+            entries = listed(self.record, line, event, cited=chosen, gold=(decision.right.fact,))
+            head = node("span", "", "asked ", quoted(event.query, 200), small(_pool(event)))
+            if bad:
+                yield node("p", "q", head)
+                yield entries
+                yield self._prove(line, event, chosen, decision)
+            else:
+                yield node("details", "", node("summary", "quiet", head), entries)
+
+    def _prove(self, line: int, event: Recalled, chosen: Sequence[int], decision: Decision) -> Node | None:
+        """The line that the chosen memory cites, and the line that says what is right."""
+        entries = self.record.entries(line, event)
+        cited = [proof(self.record, entries[each].hit.source) for each in chosen if each < len(entries)]
+        right = self.record.scenario.by_id[decision.right.fact].source
+        known = [proof(self.view.oracle or self.record, right)]
+        lines = [
+            f"{found.command}\n# {word}{f': {found.prints}' if found.prints else ''}"
+            for word, proofs in (("memory cites", cited), ("right is", known))
+            for found in proofs
+            if found is not None
+        ]
+        return node("pre", "", "\n".join(dict.fromkeys(lines))) if lines else None
+
+    def _trees(self, works: Sequence[Worked]) -> Iterator[Node]:
+        """Each different work tree once, with who left it so, and what the checks saw in it."""
+        groups: dict[tuple[str, tuple[Check, ...]], list[str]] = {}
+        for work in works:
+            diff = work.diff if isinstance(work.diff, str) else self.record.log.blobs.text(work.diff)
+            groups.setdefault((diff, (*work.ran, *work.checks)), []).append(work.read_policy or "cold")
+        for (diff, checks), who in groups.items():
+            yield node("p", "q", words.listed(who))
+            yield node("pre", "", words.visible(diff, BLOCK, lines=True) or "(no change)")
+            ran = [
+                f"$ {' '.join(shown(word, 200) for word in check.command)}\n"
+                f"{words.visible(check.output, BLOCK, lines=True)}(exit {check.exit})"
+                for check in checks
+            ]
+            yield node("pre", "", "\n".join(ran))
+
+
+def _merged(taken: Iterator[tuple[str, Taken]]) -> Iterator[Taken]:
+    """Readers that took it alike stand in one row."""
+    groups: dict[Taken, list[str]] = {}
+    for who, each in taken:
+        groups.setdefault(each, []).append(who)
+    return (Taken(tuple(who), each.verdict, each.value, each.origin) for each, who in groups.items())
+
+
+def _reader(taken: Taken, cls: str) -> Node:
+    value = node("div", "", node("bdi", "", taken.value), small(taken.origin))
+    return node("li", cls, node("span", "who", ", ".join(taken.who)), " ", verdict(taken.verdict), " ", value)
+
+
+def _origin(choice: Choice | None) -> str:
+    if choice is None or choice.origin == "nowhere":
+        return "left open"
+    if choice.origin == "memory":
+        return f"from memory, entry {choice.entry + 1}" if choice.entry is not None else "from memory"
+    at = f"{choice.path}:{choice.line}" if choice.line is not None else choice.path or "somewhere"
+    return f"from the repository, {shown(at, 200)}"
+
+
+def _pool(event: Recalled) -> str:
+    return f"k {event.k}, {event.pool:,} stored"
+
+
+def _scope(scope: object) -> str:
+    parts = {name: getattr(scope, name, None) for name in ("org", "repo", "branch", "user")}
+    return shown(", ".join(f"{name} {value}" for name, value in parts.items() if value), 120)

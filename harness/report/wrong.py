@@ -1,0 +1,155 @@
+"""What went wrong in one trial, by the receipts of its cells: the head of its timeline, and the words of its row."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Iterator, Mapping, Sequence
+
+from harness.events import Forgot, Recalled, Scanned, Sought
+from harness.metrics.view import View
+from harness.model import DEFAULT_BUDGET, DEFAULT_K, DEFAULT_NOISE, READ_POLICIES, NotMeasured, ReadPolicy
+from harness.report import words
+from harness.report.entries import checked, place, proof, quoted, said, shown, small
+from harness.report.packed import Node, node
+from harness.results import Cell
+
+BAD: Mapping[str, str] = {
+    "stale_use": "acted on a stale rule",
+    "deleted_from_bytes": "deleted, and still in the stored bytes",
+    "deleted_from_search": "deleted, and still found by search",
+    "deleted_from_forbidden": "deleted, and still found by searching for it",
+    "deleted_from_entries": "deleted, and still listed",
+    "deleted_from_get": "deleted, and still returned by its id",
+    "deleted_from_history": "deleted, and still in the audit history",
+    "deleted_after_reopening": "deleted, and back after reopening",
+    "source_verified": "source not proven",
+}
+"""Measures of which every receipt is a bad case, and what such a case is called."""
+MOST = 12
+"""Cases that one timeline lists; the rest is counted."""
+_REF = re.compile(r"L(?P<line>\d+)(?::e(?P<entry>\d+))?")
+
+
+def broken(cells: Sequence[Cell]) -> str:
+    """Why a trial did not get to its end; empty if it did."""
+    cell = cells[0]
+    return f"{cell.status}: {shown(cell.reason, 200)}" if cell.status in ("failed", "incomplete") else ""
+
+
+def cases(cells: Sequence[Cell]) -> dict[tuple[str, str], list[Cell]]:
+    """Measure and receipt of each bad case, with the cells that cite it."""
+    found: dict[tuple[str, str], list[Cell]] = {}
+    for measure in BAD:
+        for cell in cells:
+            for ref in cell.measures[measure].receipts if measure in cell.measures else ():
+                found.setdefault((measure, ref), []).append(cell)
+    return found
+
+
+def brief(cells: Sequence[Cell]) -> str:
+    """In a few words, with counts; empty if nothing went wrong."""
+    counts: dict[str, int] = {}
+    for measure, _ in cases(cells):
+        counts[measure] = counts.get(measure, 0) + 1
+    named = [f"{BAD[measure]} ({n})" if n > 1 else BAD[measure] for measure, n in counts.items()]
+    return "; ".join(filter(None, [broken(cells), *named]))
+
+
+def told(view: View, cells: Sequence[Cell]) -> Iterator[Node]:
+    """Each case in one line, a measure's deleted secrets in one; and what was not measured."""
+    lines: dict[object, tuple[str, list[Node | str | None], list[str]]] = {}
+    for measure, (line, what, note) in _merged(view, cells):
+        many = isinstance(view.log.events[line - 1], Sought | Forgot)
+        known = lines.setdefault(measure if many else (measure, line, note), (measure, [], []))
+        known[1].extend([", ", *what] if known[1] else what)
+        known[2].append(f"{note} \u00b7 L{line}" if note else f"L{line}")
+    listed = [
+        node("li", "", node("b", "", f"\u2715 {BAD[measure]}: "), *what, small(", ".join(notes)))
+        for measure, what, notes in list(lines.values())[:MOST]
+    ]
+    if why := broken(cells):
+        listed.insert(0, node("li", "", node("b", "", f"\u2715 {why}")))
+    if len(lines) > MOST:
+        listed.append(node("li", "quiet", f"\u2026 and {len(lines) - MOST} more"))
+    if listed:
+        yield node("ul", "wrong", *listed)
+    asked = [each for each in ("stale_use", "deleted_from_bytes", "source_verified") if each in cells[0].measures]
+    missing = [f"{words.measure_name(each)} {word}" for each in asked if (word := _word(cells[0], each))]
+    if missing:
+        yield node("p", "quiet", f"Not measured here: {'; '.join(missing)}.")
+
+
+def _word(cell: Cell, measure: str) -> str:
+    found = cell.measures[measure]
+    if isinstance(found, NotMeasured):
+        return f"{words.NOT_MEASURED[found.status]} ({shown(found.reason, 160)})"
+    return ""
+
+
+_Case = tuple[int, list[Node | str | None], str]
+"""The line of the log, what it was, and where."""
+
+
+def _merged(view: View, cells: Sequence[Cell]) -> Iterator[tuple[str, _Case]]:
+    """Bad cases; a decision stands once, by whichever entry of the same question each reader took it."""
+    known: dict[tuple[str, str], list[Cell]] = {}
+    for (measure, ref), cited in cases(cells).items():
+        known.setdefault((measure, ref.partition(":")[0] if measure == "stale_use" else ref), []).extend(cited)
+    told = [(measure, _case(view, measure, ref, cited)) for (measure, ref), cited in known.items()]
+    yield from sorted(told, key=lambda each: (list(BAD).index(each[0]), each[1][0]))
+
+
+def _case(view: View, measure: str, ref: str, cited: Sequence[Cell]) -> _Case:
+    found = _REF.fullmatch(ref)
+    line = min(int(found["line"]) if found else 1, len(view.log.events))
+    entry = int(found["entry"]) if found and found["entry"] else None
+    event = view.log.events[line - 1]
+    if isinstance(event, Recalled) and measure == "stale_use":
+        readers = [policy for policy in READ_POLICIES if policy in {cell.read_policy for cell in cited}]
+        where = f"{event.at:%Y-%m-%d}, session {event.session}, reading {words.listed(readers)}"
+        return line, _decision(view, event, readers), where
+    if isinstance(event, Recalled) and entry is not None and entry < len(view.record.entries(line, event)):
+        back = view.record.entries(line, event)[entry]
+        git = checked(view.record, event.session, back.hit.source)
+        seen = proof(view.record, back.hit.source)
+        shown_by = node("code", "", seen.command) if seen else None
+        return (
+            line,
+            [quoted(back.text), shown_by],
+            f"cites {place(back.hit.source)}; {said(git) or 'git was not asked'}",
+        )
+    if isinstance(event, Scanned):
+        facts = {sighting.fact for sighting in event.sightings} & {each.fact for _, each in view.record.of(Forgot)}
+        return line, [words.listed(sorted(facts))], f"layer {shown(event.layer.name, 80)}"
+    return line, [event.fact if isinstance(event, Sought | Forgot) else event.__class__.__name__.lower()], ""
+
+
+def _decision(view: View, event: Recalled, readers: Sequence[ReadPolicy]) -> list[Node | str | None]:
+    """The question, the values that were taken, the right one."""
+    job, _, name = event.ref.partition("/")
+    works = [work for policy in readers for _, work in view.record.works(policy) if work.job == job]
+    values = [each.value or "" for work in works for each in work.choices if each.decision == name]
+    known = next(each for _, each in view.scenario.jobs() if each.id == job)
+    decision = next(each for each in known.decisions if each.id == name)
+    taken = shown(words.listed(list(dict.fromkeys(values))), 160)
+    right = f" {taken}, where {shown(decision.right.value, 160)} is right"
+    return [node("bdi", "", shown(decision.question, 200)), node("bdi", "", right)]
+
+
+def again(view: View) -> str:
+    """The command that plays the trial again and keeps its store."""
+    trial, backend = view.log.trial, view.log.opened.backend
+    label = "none"
+    if trial.backend and backend and not (backend.control and backend.name in ("oracle", "stale_oracle")):
+        settings = [f"{key}={value}" for key, value in sorted(backend.settings.items())]
+        label = ",".join([trial.backend.partition("+")[0] if settings else trial.backend, *settings])
+    parts = ["coldwarm", "run", "-b", label, "-s", trial.scenario]
+    parts += ["-n", str(trial.noise)] if trial.noise not in DEFAULT_NOISE else []
+    parts += ["--seed", str(trial.seed)] if trial.seed != 1 else []
+    parts += ["-k", str(trial.k)] if trial.k != DEFAULT_K else []
+    parts += ["--budget", str(trial.budget)] if trial.budget != DEFAULT_BUDGET else []
+    if backend and (extracts := backend.support.get("extracts")) and extracts.level != "unsupported":
+        stands_in = view.log.opened.digests.get("chat", "").startswith("stand-in")
+        parts += ["--chat", "stand-in" if stands_in else "model"]
+    return shlex.join([shown(part, 300) for part in [*parts, "--trial", trial.id, "--keep"]])

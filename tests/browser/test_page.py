@@ -1,0 +1,387 @@
+"""`report.html` in a real browser, opened from the disk as a reviewer does: found, followed, sorted, printed."""
+
+from __future__ import annotations
+
+import base64
+import gzip
+import io
+import json
+import re
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from harness.events import Wrote
+from harness.folder import Folder
+from tests.browser.chromium import Page
+from tests.browser.conftest import Opener
+
+ROWS = "[...document.querySelectorAll('#all-cells tbody tr:not(.group)')]"
+SHOWN = f"{ROWS}.filter((row) => row.getClientRects().length)"
+OPEN = "document.querySelectorAll('details').forEach((one) => { one.open = true })"
+TOLD = """(() => {
+    const copy = document.body.cloneNode(true);
+    copy.querySelectorAll("script, style, template, [hidden]").forEach((one) => one.remove());
+    return copy.textContent;
+})()"""
+"""All words but hidden ones. What is far below is laid out when it is scrolled to; `innerText` is empty until then."""
+UNFOLDED = "!document.querySelector('details[open][data-block]')"
+LEFT = "Number(document.querySelector('#filter output').textContent.match(/[\\d,]+/)[0].replaceAll(',', ''))"
+A4 = 688
+"""CSS pixels between the margins."""
+JENKINS = "default-src 'none'; img-src 'self'; style-src 'self'"
+
+
+def column(page: Page, place: int) -> list[str]:
+    """What a column of the cells shows, from the first row on."""
+    shown: list[str] = page.run(f"{SHOWN}.map((row) => row.cells[{place}].innerText.trim())")
+    return shown
+
+
+def head(place: int) -> str:
+    return f"#all-cells thead th:nth-child({place + 1})"
+
+
+def sorted_by(page: Page, place: int) -> str | None:
+    said: str | None = page.run(f"document.querySelector('{head(place)}').getAttribute('aria-sort')")
+    return said
+
+
+def place_of(page: Page, name: str) -> int:
+    """The column of a head."""
+    heads = page.run("[...document.querySelectorAll('#all-cells thead th')].map((one) => one.textContent)")
+    return next(at for at, text in enumerate(heads) if text.strip().startswith(name))
+
+
+def in_view(page: Page, anchor: str) -> bool:
+    found: bool = page.run(
+        f"""(() => {{
+            const box = document.getElementById({json.dumps(anchor)}).getBoundingClientRect();
+            return box.height > 0 && box.top >= 0 && box.top < innerHeight;
+        }})()"""
+    )
+    return found
+
+
+def squeezed(text: str) -> str:
+    """Without blanks, which a printer sets as it likes."""
+    return "".join(text.split())
+
+
+def unfolded(page: Page) -> Page:
+    """With everything open that can be opened."""
+    page.run(OPEN)
+    page.until(UNFOLDED)
+    return page
+
+
+# --- a clean page -----------------------------------------------------------------------------------------------------
+
+
+def test_nothing_is_asked_for_and_nothing_complains(opened: Opener, report: Path) -> None:
+    page = unfolded(opened(report))
+    assert page.requests() == [report.as_uri()]
+    assert page.complaints() == []
+
+
+@pytest.mark.parametrize(
+    ("width", "medium", "scheme"), [(1280, "", "dark"), (360, "", "light"), (A4, "print", "light")]
+)
+def test_axe_finds_nothing(opened: Opener, report: Path, axe: str, width: int, medium: str, scheme: str) -> None:
+    page = unfolded(opened(report, width=width))
+    with page.media(medium, prefers_color_scheme=scheme, prefers_reduced_motion="reduce"):
+        page.run(f"{axe}; 0")
+        found = page.run("axe.run({resultTypes: ['violations']}).then((said) => said.violations)")
+    assert [(each["id"], [node["target"] for node in each["nodes"]][:5]) for each in found] == []
+
+
+def test_nothing_moves_and_a_dark_desktop_changes_nothing(opened: Opener, report: Path) -> None:
+    """One palette, made for reading and printing; it says so, else a dark desktop would colour the form alone."""
+    page = opened(report)
+    seen = "[...document.querySelectorAll('body, select, input')].map((one) => getComputedStyle(one).backgroundColor)"
+    light = page.run(seen)
+    with page.media(prefers_color_scheme="dark", prefers_reduced_motion="reduce"):
+        assert page.run(seen) == light
+        assert page.run("document.getAnimations().length") == 0
+
+
+# --- cells: sort, filter, links -----------------------------------------------------------------------------------------
+
+
+def test_a_click_on_a_head_sorts_numbers_as_numbers_and_words_last(opened: Opener, report: Path) -> None:
+    page = opened(report)
+    place = place_of(page, "tokens")
+    figures = ["9", "1,204", "85", "\u2265 348", "12/24", "n/a", "<i>unsupported</i>"]
+    page.run(
+        f"""{ROWS}.forEach((row, at) => {{
+            row.cells[{place}].textContent = {json.dumps(figures[:5])}[at] ?? "";
+            if (at === 5) row.cells[{place}].append(Object.assign(document.createElement("i"), {{textContent: "n/a"}}));
+        }})"""
+    )
+    assert sorted_by(page, place) is None
+    page.click(f"{head(place)} .sort")
+    assert sorted_by(page, place) == "ascending"
+    assert column(page, place)[:5] == ["12/24", "9", "85", "\u2265 348", "1,204"]
+    page.click(f"{head(place)} .sort")
+    assert sorted_by(page, place) == "descending"
+    assert column(page, place)[:5] == ["1,204", "\u2265 348", "85", "9", "12/24"]
+    assert set(column(page, place)[5:]) == {"", "n/a"}
+    page.click(f"{head(0)} .sort")
+    assert (sorted_by(page, place), sorted_by(page, 0)) == (None, "ascending")
+    assert column(page, 0) == sorted(column(page, 0), key=str.lower)
+
+
+def test_sorting_the_findings_leaves_controls_below(opened: Opener, report: Path) -> None:
+    page = opened(report)
+    names = (
+        "[...document.querySelectorAll('table.findings tbody tr:not(.group) th[scope=row]')].map((e) => e.innerText)"
+    )
+    before = page.run(names)
+    for _ in range(2):
+        page.click("table.findings thead .sort")
+        after = page.run(names)
+        assert sorted(after) == sorted(before) and set(after[:2]) == set(before[:2])
+    assert page.run("document.querySelectorAll('table.findings [aria-sort]').length") == 1
+
+
+def test_a_filter_counts_and_stands_in_the_address(opened: Opener, report: Path) -> None:
+    page = opened(report)
+    all_rows = page.run(f"{ROWS}.length")
+    assert page.run(LEFT) == all_rows
+    page.run(
+        """(() => {
+            for (const [name, value] of [["backend", "keeper"], ["has", "TWIN"]]) {
+                const control = document.forms.filter.elements[name];
+                control.value = value;
+                control.dispatchEvent(new Event("input", {bubbles: true}));
+            }
+        })()"""
+    )
+    assert set(column(page, 1)) == {"keeper"} and all("twin" in text for text in column(page, 0))
+    assert 0 < page.run(LEFT) == len(column(page, 1)) < all_rows
+    page.click(f"{head(3)} .sort")
+    again = opened(report, page.run("location.hash"))
+    assert column(again, 0) == column(page, 0) and column(again, 3) == column(page, 3)
+    assert again.run("document.forms.filter.elements.has.value") == "TWIN" and sorted_by(again, 3) == "ascending"
+    again.click("#filter button[type=reset]")
+    again.until(f"{LEFT} === {all_rows}")
+    assert len(column(again, 0)) == all_rows and sorted_by(again, 3) is None
+
+
+def test_a_link_to_a_cell_shows_it_even_if_it_was_filtered_away(opened: Opener, report: Path) -> None:
+    page = opened(report, "#cells?backend=keeper")
+    cell = page.run(f"{ROWS}.find((row) => row.cells[1].textContent === 'store').id")
+    page.run(f"location.hash = {json.dumps(cell)}")
+    page.until(f"document.getElementById({json.dumps(cell)}).getClientRects().length > 0")
+    assert in_view(page, cell)
+    assert in_view(opened(report, f"#{cell}"), cell)
+
+
+def test_a_fragment_that_leads_nowhere_does_no_harm(opened: Opener, report: Path) -> None:
+    for fragment in ("#nothing-here", "#%E0%A4%A", "#cells?sort=99", "#cells?sort=x&down=1", "#answer?sort=-1", "#?"):
+        page = opened(report, fragment)
+        assert page.complaints() == [], fragment
+        assert len(column(page, 0)) == page.run(f"{ROWS}.length"), fragment
+
+
+# --- receipts -----------------------------------------------------------------------------------------------------------
+
+
+def test_from_a_figure_in_two_clicks_to_a_timeline(opened: Opener, report: Path) -> None:
+    """The stale decisions of `store`, its cells, and in a cell's timeline the error with its evidence."""
+    page = opened(report)
+    row = next(
+        at
+        for at, text in enumerate(page.run("[...document.querySelectorAll('.findings tr')].map((e) => e.innerText)"))
+        if text.startswith("store")
+    )
+    page.run(
+        f"""(() => {{
+            const cells = [...document.querySelectorAll('.findings tr')[{row}].cells];
+            cells.find((one) => one.dataset.head?.includes('stale')).querySelector('a').id = 'first';
+        }})()"""
+    )
+    page.click("#first")
+    page.until("document.querySelector('#all-cells :target, tr:target')")
+    pool = page.run("location.hash.slice(1)")
+    assert in_view(page, pool)
+    page.run(f"document.getElementById({json.dumps(pool)}).parentElement.querySelector('a').id = 'second'")
+    page.click("#second")
+    page.until("document.querySelector('details .told:target')")
+    page.until(UNFOLDED)
+    trial = page.run("location.hash.slice(1)")
+    assert in_view(page, trial) or in_view(page, page.run("document.querySelector(':target').closest('details').id"))
+    told = page.text(f"[id='{trial}']")
+    for word in ("alphadeploy", "stale", "superseded", "git -C", "coldwarm run"):
+        assert word in told, word
+
+
+def trees(report: Path) -> dict[str, str]:
+    """The words of each packed timeline, read without a browser."""
+    said = {}
+    for data in re.findall(r'<template class="block">(.*?)</template>', report.read_text("utf-8")):
+        block: dict[str, Any] = json.loads(gzip.decompress(base64.b64decode(data)))
+        texts = iter(block["texts"])
+        words: list[str] = []
+        for _, *children in block["nodes"]:
+            words.append("".join(words[child - 1] if child else next(texts) for child in children))
+        said |= {trial: words[number - 1] for trial, number in block["trees"].items()}
+    return said
+
+
+def test_every_packed_timeline_unfolds_and_says_what_its_log_says(opened: Opener, report: Path, folder: Folder) -> None:
+    packed, (logs, _) = trees(report), folder.logs()
+    page = unfolded(opened(report))
+    told = page.run(
+        "Object.fromEntries([...document.querySelectorAll('.timeline .told')].map((one) => [one.id, one.textContent]))"
+    )
+    assert packed and set(packed) <= set(told)
+    for trial, words in packed.items():
+        assert squeezed(told[trial]) == squeezed(words)
+        for wrote in (event for event in logs[trial].events if isinstance(event, Wrote)):
+            for written in logs[trial].items(wrote):
+                assert written.item.text in told[trial], (trial, written.item.text)
+    assert page.complaints() == []
+
+
+def test_a_link_to_a_packed_timeline_opens_it(opened: Opener, report: Path) -> None:
+    page = opened(report)
+    packed = page.run("document.querySelector('details[data-block] .told').id")
+    page = opened(report, f"#{packed}")
+    page.until(UNFOLDED)
+    assert in_view(page, packed)
+    assert squeezed(page.text(f"[id='{packed}']")).startswith(squeezed(trees(report)[packed])[:40])
+
+
+# --- without a mouse ------------------------------------------------------------------------------------------------------
+
+
+def test_keys_reach_everything_in_order_and_show_where_they_are(opened: Opener, report: Path) -> None:
+    page = opened(report)
+    page.run(
+        """window.known = [...document.querySelectorAll('a[href], button, select, input, summary, [tabindex]')]
+            .filter((one) => one.checkVisibility({contentVisibilityAuto: false}) && one.getClientRects().length)"""
+    )
+    stops = page.run("known.length")
+    for at in range(min(stops, 60)):
+        page.press("Tab")
+        seen = page.run(
+            "[known.indexOf(document.activeElement), getComputedStyle(document.activeElement).outlineStyle, "
+            "document.activeElement.outerHTML.slice(0, 100)]"
+        )
+        assert seen[0] == at and seen[1] != "none", seen
+    assert page.run("document.querySelectorAll('[tabindex]:not([tabindex=\"0\"])').length") == 0
+
+
+@pytest.mark.parametrize("key", ["Enter", " "])
+def test_keys_sort_and_open(opened: Opener, report: Path, key: str) -> None:
+    page = opened(report)
+    page.run(f"document.querySelector('{head(0)} .sort').focus()")
+    page.press(key)
+    assert sorted_by(page, 0) == "ascending"
+    page.run("document.querySelector('details:not([open]) > summary').focus()")
+    page.press(key)
+    assert page.run("document.activeElement.parentElement.open") is True
+
+
+def test_what_scrolls_aside_can_be_focused_and_has_a_name(opened: Opener, report: Path) -> None:
+    page = unfolded(opened(report, width=360))
+    found = page.run(
+        """[...document.querySelectorAll('main *')].filter((one) => one.scrollWidth > one.clientWidth + 1
+            && ['auto', 'scroll'].includes(getComputedStyle(one).overflowX))
+            .map((one) => [one.tabIndex, one.getAttribute('role'), one.getAttribute('aria-label')])"""
+    )
+    assert found and all(place == 0 and role == "region" and label for place, role, label in found)
+
+
+def test_every_control_and_picture_has_a_name_and_heads_skip_no_level(opened: Opener, report: Path) -> None:
+    page = opened(report)
+    levels = page.run("[...document.querySelectorAll('h1, h2, h3, h4, h5')].map((one) => Number(one.tagName[1]))")
+    assert levels[0] == 1 and levels.count(1) == 1
+    assert all(after - before <= 1 for before, after in pairwise(levels))
+    pictures = page.run("[...document.querySelectorAll('svg')].map((one) => [one.getAttribute('role'), "
+                        "(one.getAttribute('aria-labelledby') ?? '').split(' ').map((id) => "
+                        "document.getElementById(id)?.textContent ?? '').join(' ') || one.getAttribute('aria-label')])")  # fmt: skip
+    assert all(role == "img" and len(name.strip()) > 20 for role, name in pictures)
+
+
+# --- with less than a browser ---------------------------------------------------------------------------------------------
+
+
+def test_without_script_the_page_is_complete(opened: Opener, report: Path) -> None:
+    page = opened(report, script=False)
+    assert (
+        page.run("[...document.querySelectorAll('button, form, select')].some((e) => e.getClientRects().length)")
+        is False
+    )
+    assert page.run(f"{SHOWN}.length") == page.run(f"{ROWS}.length") > 0
+    page.run(OPEN)
+    said = page.run(TOLD)
+    for word in (
+        "What this run says",
+        "acts on no stale rule",
+        "alphadeploy",
+        "git -C",
+        "coldwarm run",
+        "not installed",
+    ):
+        assert word in said, word
+    folded = page.run("[...document.querySelectorAll('details[data-block] .told')].map((one) => one.innerText)")
+    assert folded and all(re.search(r"script|log", text) for text in folded)
+
+
+def test_stripped_as_a_ci_server_does_it_reads_in_order(opened: Opener, report: Path, tmp_path: Path) -> None:
+    text = report.read_text("utf-8")
+    page = tmp_path / "stripped.html"
+    page.write_text(text.replace("<meta charset", f'<meta http-equiv=Content-Security-Policy content="{JENKINS}"><meta charset', 1))  # fmt: skip
+    bare = opened(page)
+    assert bare.run("getComputedStyle(document.querySelector('h1')).letterSpacing") == "normal"  # no style of ours
+    said = bare.run(TOLD)
+    order = [
+        said.index(word)
+        for word in (
+            "coldwarm 9.9",
+            "What this run says",
+            "Summary of findings",
+            "This run cannot say",
+            ">Cells",
+            "Run card",
+        )
+    ]
+    assert order == sorted(order)
+    assert "Sort" not in said and bare.run("document.querySelector('#filter').getClientRects().length") == 0
+    sizes = bare.run("[...document.querySelectorAll('svg')].map((one) => one.getBoundingClientRect().height)")
+    assert sizes and all(height > 20 for height in sizes)
+
+
+@pytest.mark.parametrize("everything", [False, True])
+def test_a_phone_never_scrolls_sideways(opened: Opener, report: Path, everything: bool) -> None:
+    page = opened(report, width=360)
+    if everything:
+        unfolded(page)
+    assert page.run("document.scrollingElement.scrollWidth") <= 360
+
+
+def test_on_paper_nothing_is_cut_and_nothing_is_missing(opened: Opener, report: Path) -> None:
+    """What is folded on the screen is told on paper; what must be unfolded by script says where it is."""
+    pypdf = pytest.importorskip("pypdf")
+    page = opened(report)
+    wanted = page.run(
+        """[...document.querySelectorAll('h1, h2, h3, main p, main li, th[scope=row], dd, summary, pre, figcaption')]
+            .filter((one) => !one.closest('nav, form, [hidden]')).map((one) => one.textContent)"""
+    )
+    pages = pypdf.PdfReader(io.BytesIO(page.pdf())).pages
+    printed = squeezed("".join(each.extract_text() for each in pages))
+    missing = [text for text in wanted if squeezed(text)[:60] not in printed]
+    assert missing == []
+    page.resize(A4)
+    with page.media("print"):
+        cut = page.run(
+            f"""[...document.querySelectorAll('body *')].filter((one) => one.getClientRects().length
+                && !one.closest('svg') && (one.getBoundingClientRect().right > {A4} + 1
+                || (getComputedStyle(one).overflowX !== 'visible' && one.scrollWidth > one.clientWidth + 1)))
+                .map((one) => one.outerHTML.slice(0, 160))"""
+        )
+    assert cut == []

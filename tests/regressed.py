@@ -1,0 +1,101 @@
+"""Results made of numbers alone: backends x measures x scenarios, and drills, for what is computed from results."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from harness import metrics
+from harness.adapter import Scope
+from harness.compare import pooled
+from harness.events import Backend
+from harness.metrics import trust
+from harness.model import Measure, Measured, NotMeasured
+from harness.results import Cell, Conditions, Results, Row, Run, Story, TrustCell
+
+Said = Measure | tuple[int, int] | float | str | None
+"""A measure; hits and cases; a number; a word for there being none; or None where no cell is."""
+
+
+def measure(said: Said) -> Measure:
+    if isinstance(said, tuple):
+        return Measured(value=said[0] / said[1], hits=said[0], of=said[1])
+    if isinstance(said, (int, float)):
+        return Measured(value=said)
+    if isinstance(said, str):
+        return NotMeasured.model_validate({"status": said, "reason": f"why it is {said}"})
+    assert said is not None
+    return said
+
+
+def results(
+    rows: Mapping[str, Mapping[str, Sequence[Said]]],
+    drills: Mapping[str, Mapping[str, Said]] | None = None,
+    *,
+    run: str = "a-run",
+    version: str = "1",
+    digests: Mapping[int, str] | None = None,
+    size: int = 20,
+    **conditions: Any,
+) -> Results:
+    """rows: backend -> measure -> one for each scenario. drills: backend -> measure, each in a cell of its drill."""
+    cells = [_cell(name, at, own) for name, own in rows.items() for at in range(_stories(own)) if _has(own, at)]
+    held = Conditions.model_validate(
+        {
+            "k": 5, "budget": 800, "reader": "scripted", "embedder": "e", "tokens": "t", "seeds": (1,), "noise": (0,),
+            "headline_noise": 0, **conditions,
+        }
+    )  # fmt: skip
+    stories = range(max(map(_stories, rows.values()), default=0))
+    return Results(
+        run=Run(id=run, version="9", commit=None, dirty=None, command="c", logs="0", conditions=held),
+        definitions=dict(metrics.DEFINITIONS),
+        stories=tuple(_story(at, (digests or {}).get(at, "d")) for at in stories),
+        backends={
+            name: Row(
+                backend=Backend(name=name, version=version, support={}),
+                control=False,
+                measures={each: pooled(each, [cell for cell in cells if cell.backend == name]) for each in own},
+            )
+            for name, own in rows.items()
+        },
+        contrasts=(),
+        cells=tuple(cells),
+        comparisons=(),
+        trust_definitions=dict(trust.DEFINITIONS),
+        trust=tuple(
+            _drill(name, one, said, size) for name, own in (drills or {}).items() for one, said in own.items()
+        ),
+    )  # fmt: skip
+
+
+def _stories(own: Mapping[str, Sequence[Said]]) -> int:
+    return max(map(len, own.values()))
+
+
+def _has(own: Mapping[str, Sequence[Said]], at: int) -> bool:
+    return any(said[at] is not None for said in own.values())
+
+
+def _cell(backend: str, at: int, own: Mapping[str, Sequence[Said]]) -> Cell:
+    return Cell(
+        id=f"{backend}-{at}", trial=f"{backend}-{at}", backend=backend, scenario=f"rename/story-{at:02}", kind="rename",
+        arm="warm", write_policy="append", read_policy="trusting", noise=0, seed=1, reader="scripted", k=5, pool=9,
+        status="complete", log="l", log_sha256="0",
+        measures={name: measure(said[at]) for name, said in own.items() if said[at] is not None},
+    )  # fmt: skip
+
+
+def _story(at: int, digest: str) -> Story:
+    return Story(
+        id=f"rename/story-{at:02}", kind="rename", version=1, title="t", digest=digest, fixture="f",
+        scope=Scope(repo="r"), facts=1, sessions=1, probes=1, jobs=1, decisions=1,
+    )  # fmt: skip
+
+
+def _drill(backend: str, name: str, said: Said, size: int) -> TrustCell:
+    drill = next(each.drill for each in trust.METRICS if each.definition.name == name)
+    return TrustCell(
+        id=f"{backend}-{drill}-{size}", backend=backend, drill=drill, size=size, seed=1, k=5, status="complete",
+        transcript="t", transcript_sha256="0", measures={name: measure(said)},
+    )  # fmt: skip

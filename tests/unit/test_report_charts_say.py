@@ -1,0 +1,109 @@
+"""The sentence of each chart says what its table says: recomputed here from the same rows."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from harness.metrics.footprint import Sample
+from harness.report.charts import footprint, noise, policies, stale, work
+
+MORE, FEWER, SAME = "more right", "fewer right", "no difference shown"
+
+
+@pytest.mark.parametrize(
+    ("verdicts", "said"),
+    [
+        ((FEWER, SAME), "Fewer, by more than chance: a 5/20. No difference from that shown: b 9/20."),
+        ((MORE, MORE), "More, by more than chance: a 5/20 and b 9/20."),
+        ((SAME, MORE), "More, by more than chance: b 9/20. No difference from that shown: a 5/20."),
+        ((work.NOT_COMPARED, FEWER), "Fewer, by more than chance: b 9/20."),
+    ],
+)
+def test_the_sentence_of_cold_and_warm(verdicts: tuple[str, str], said: str) -> None:
+    rows = zip("ab", ("5/20", "9/20"), verdicts, strict=True)
+    body = [("cold", "9", "9/20", "", "", "", ""), *((name, "9", right, "", "", "", v) for name, right, v in rows)]
+    assert work.says(body) == f"Without memory 9/20 decisions were right. {said}"
+
+
+COUNT = st.integers(0, 30).map(lambda hits: f"{hits}/30")
+
+
+KINDS = st.dictionaries(
+    st.sampled_from(("rename", "refactor", "secret-erasure")),
+    st.tuples(COUNT | st.just("n/a"), COUNT | st.just("n/a")),
+    min_size=1,
+)
+
+
+@given(KINDS)
+def test_the_kinds_that_mislead_most_and_least(table: dict[str, tuple[str, str]]) -> None:
+    """Recomputed from the table; ties are all named."""
+    said = stale.says([*((kind, "3", *row, "") for kind, row in table.items()), ("all kinds", "9", "0/1", "0/1", "")])
+    hits = {kind: [int(text.split("/")[0]) for text in row if text != "n/a"] for kind, row in table.items()}
+    rates = {kind: sum(own) / (30 * len(own)) for kind, own in hits.items() if own}
+    most = {kind for kind in rates if rates[kind] == max(rates.values())}
+    least = {kind for kind in rates if rates[kind] == min(rates.values())}
+    named = dict(re.findall(r"([a-z-]+) \((\d+/\d+)\)", said))
+    assert named == (
+        {kind: f"{sum(hits[kind])}/{30 * len(hits[kind])}" for kind in most | least} if any(rates.values()) else {}
+    )
+    if len(set(rates.values())) > 1:
+        before, after = said.split("least in")
+        assert all(f"{kind} (" in before for kind in most) and all(f"{kind} (" in after for kind in least)
+
+
+LEVELS = st.tuples(COUNT | st.just("failed"), COUNT | st.just("n/a"))
+
+
+@given(st.dictionaries(st.sampled_from("abc"), LEVELS, min_size=1))
+def test_what_noise_does_is_told_as_it_is(table: dict[str, tuple[str, str]]) -> None:
+    body = [(name, "9", level, pair[at], "") for name, pair in table.items() for at, level in enumerate(("0", "50"))]
+    said = noise.says(body)
+    for name, (quiet, loud) in table.items():
+        if "/" not in quiet or not quiet[0].isdigit() or not loud[0].isdigit():
+            assert f"{name} (" not in said
+            continue
+        change = int(loud.split("/")[0]) - int(quiet.split("/")[0])
+        word = "fewer with" if change < 0 else "more with" if change > 0 else "as many with"
+        (part,) = (part for part in re.split(r"; | were ", said) if part.startswith(word))
+        assert f"{name} ({loud} against {quiet})" in part
+
+
+@given(st.dictionaries(st.sampled_from("abc"), st.tuples(COUNT, COUNT | st.just("unsupported"), COUNT), min_size=1))
+def test_what_policies_change_is_told_as_it_is(table: dict[str, tuple[str, str, str]]) -> None:
+    ways = (("append", "trusting"), ("curated", "trusting"), ("append", "verifying"))
+    body = [(name, "9", *way, row[at], "", "1/2", "") for name, row in table.items() for at, way in enumerate(ways)]
+    said = policies.says(body)
+    for name, (base, curated, verifying) in table.items():
+        for start, text in (("Curated", curated), ("Verifying", verifying)):
+            if text == "unsupported":
+                assert f"{name} (unsupported" not in said
+                continue
+            change = int(text.split("/")[0]) - int(base.split("/")[0])
+            word = "fewer with" if change < 0 else "more with" if change > 0 else "as many with"
+            (sentence,) = (each for each in said.split(". ") if each.startswith(start))
+            (part,) = (part for part in re.split(r"; | were ", sentence) if part.startswith(word))
+            assert f"{name} ({text} against {base})" in part
+
+
+def test_sizes_are_pooled_by_half_powers_of_ten() -> None:
+    samples = [Sample("a", "recall", n, n / 1000) for n in (1, 3, 4, 9, 10, 31, 32, 99, 100)]
+    found = footprint.points([*samples, Sample("a", "recall", 0, 9.0)])
+    assert [(p.sizes, p.n, p.value) for p in found] == [
+        ("1 to 3", 2, 2.0), ("4 to 9", 2, 6.5), ("10 to 31", 2, 20.5), ("32 to 99", 2, 65.5), ("100", 1, 100.0),
+    ]  # fmt: skip
+
+
+def test_times_are_told_with_their_sizes_and_rank_nobody() -> None:
+    body = [
+        ("a", "one recall, ms", "1 to 3", "9", "4.00", ""), ("a", "one recall, ms", "100", "9", "7.00", ""),
+        ("b", "one recall, ms", "100", "9", "0.10", ""), ("b", "one write, ms", "", "0", "no sample", ""),
+        ("c", "one recall, ms", "", "0", "no sample", ""),
+    ]  # fmt: skip
+    rest = "Times and bytes are those of the machine that played: no ranking."
+    assert footprint.says(body) == f"Median time of a recall, among 100 memories a 7.00 ms and b 0.10 ms. {rest}"
+    assert footprint.says(body[-2:]) == rest
