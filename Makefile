@@ -11,11 +11,13 @@ BIN := .venv/bin
 BENCH ?= --jobs 2
 TESTS ?= -m "not slow"
 
+SAMPLE := --jobs 2 --split dev --noise 20 --drill-size 60 -b bm25 -b chroma -b mem0 -b notes -b none -b full_context --gates reports/gates.toml
+
 LETTA := .cache/letta/venv
 LETTA_PYTHON ?= $(BIN)/python
 LOCAL := .cache/local
 
-.PHONY: letta bench-letta bench-local-model bench test test-all selftest conform lint speed lock clean
+.PHONY: letta bench-letta bench-local-model bench-mem0 sample bench test test-all selftest conform lint speed lock clean
 .DEFAULT_GOAL := bench
 
 .venv/.ready: requirements.lock installer.lock pyproject.toml
@@ -45,7 +47,20 @@ selftest: .venv/.ready
 
 conform: .venv/.ready
 	@echo "checking every adapter against the contract (one to two minutes)"
-	@$(BIN)/coldwarm conform bm25 chroma mem0 notes vector_file reference
+	@$(BIN)/coldwarm conform bm25 chroma mem0 mem0,store=chroma mem0,store=faiss mem0,infer=true notes vector_file reference
+
+# The recordings are of the stand-in: coldwarm run -b mem0,infer=true ... --chat stand-in --record fixtures/chat/mem0
+bench-mem0: .venv/.ready
+	@echo "playing Mem0 over its three stores, and with inference, answered from recordings (a minute)"
+	@$(BIN)/coldwarm run -b mem0 -b mem0,store=chroma -b mem0,store=faiss -b mem0,infer=true --chat fixtures/chat/mem0 \
+	  -s stale-deploy-rule -n 0 -d none $(BENCH)
+
+sample: .venv/.ready
+	@echo "playing the committed sample anew (three minutes)"
+	@rm -rf .cache/sample
+	@$(BIN)/coldwarm run $(SAMPLE) --out .cache/sample
+	@rm -rf reports/sample && cp -r .cache/sample/latest/ reports/sample
+	@$(BIN)/coldwarm report -q reports/sample
 
 lint: .venv/.ready
 	@$(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/mypy && $(BIN)/lint-imports
@@ -61,11 +76,11 @@ $(LETTA)/.ready: letta.lock | .venv/.ready
 letta: $(LETTA)/.ready
 	@echo "the server is installed; make bench-letta plays the suite against it"
 
-# A running server needs no installation. Its drills are smaller than others' unless BENCH says so.
-bench-letta: BENCH = --jobs 2 --drill-size 120
+# A running server needs no installation. One noise level and smaller drills unless BENCH says otherwise.
+bench-letta: BENCH = --jobs 2 --noise 100 --drill-size 120
 bench-letta: .venv/.ready $(if $(LETTA_BASE_URL),,$(LETTA)/.ready)
-	@echo "playing the suite against a real Letta server (some twenty minutes on 2 cores; drills in full size, ten more: BENCH='-j 2';"
-	@echo "two minutes: BENCH='-s forgotten-runbook -n 0 -d deletion --drill-size 60')"
+	@echo "playing the suite against a real Letta server (some twenty minutes on 2 cores; all of it, half an hour:"
+	@echo "make bench-letta BENCH='-j 2'; two minutes: make bench-letta BENCH='-s forgotten-runbook -n 0 -d deletion --drill-size 60')"
 	@$(BIN)/coldwarm run -b none -b letta -b letta_blocks $(BENCH)
 
 $(LOCAL)/.ready: local.lock | .venv/.ready
