@@ -9,6 +9,7 @@ lends it one.
 from __future__ import annotations
 
 import json
+import subprocess
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict
@@ -67,6 +68,11 @@ asyncio.run(make())
 """The wheel has no migrations: the tables are made from its models, with the sequence that one column lacks."""
 
 
+PORT_LINE = 3
+"""Of PostgreSQL's `postmaster.pid`, counted from 0."""
+COMPACT = {"compact": "VACUUM FULL, as PostgreSQL documents it; Letta documents no compaction"}
+
+
 def archive_name(scope: Scope) -> str:
     return urlencode({part: value for part, value in asdict(scope).items() if value}, quote_via=quote) or EVERYWHERE
 
@@ -107,8 +113,9 @@ class Store(BaseMemory):
         # Without retries: a write that timed out may have landed.
         self.client = sdk.Letta(base_url=space.service, api_key=KEY, timeout=600, max_retries=0)
         health: Any = self.client.get("/v1/health/", cast_to=object)
-        if (said := health["version"]) != SERVER:
-            raise RuntimeError(f"the server at {space.service} is Letta {said}, not {SERVER}")
+        if (said := health.get("version") if isinstance(health, dict) else None) != SERVER:
+            what = f"Letta {said}" if said else "not Letta"
+            raise RuntimeError(f"the server at {space.service} is {what}; this adapter speaks to Letta {SERVER}")
         mark = Path(space.root, MARK)
         if not mark.exists():
             mark.write_text(uuid4().hex)
@@ -278,6 +285,7 @@ class Letta(BaseAdapter):
         "get": "read through the listing: a passage cannot be asked for by its id",
         "supersede": "add, then delete, not atomic",
         "source": "echoed: stored as the passage's metadata",
+        **COMPACT,
         **dict.fromkeys(
             ("scope_org", "scope_repo", "scope_branch", "scope_user"),
             "an archive for each scope, searched one by one; hits of several are merged by the cosine of their vectors",
@@ -288,9 +296,9 @@ class Letta(BaseAdapter):
         "history": "no earlier versions of a passage",
         "snapshot": "no versions of an archive; an export leaves its passages out",
         "restore": "no versions of an archive",
-        "compact": "no documented compaction: the database is PostgreSQL's to vacuum",
         "abstains": "no threshold, and every score is 0.0: always the k nearest, however far",
         "expiry": "not in the API",
+        "extracts": "stores what it is told, word for word",
     }
 
     def version(self) -> str:
@@ -308,10 +316,30 @@ class Letta(BaseAdapter):
         database = Layer("database", "postgres", "postgres") if ours else Layer("server", "server", "remote")
         return [database, Layer("mark", MARK, "file")]
 
+    def compact(self, space: Space) -> None:
+        """RuntimeError: the database is not within reach, or refuses."""
+        try:
+            port = Path(space.root, "postgres", "postmaster.pid").read_text().splitlines()[PORT_LINE]
+        except OSError:
+            raise RuntimeError("only the database of a server that the run has started can be compacted") from None
+        command = [str(_postgres() / "vacuumdb"), *_client(port), "--full", "--quiet", "letta"]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=100)
+        if done.returncode:
+            raise RuntimeError(" ".join(done.stderr.split()))
+
+
+def _postgres() -> Path:
+    """PostgreSQL's programs; the folder in which they would be if there are none."""
+    return next(TOP.glob("lib/python*/site-packages/pgserver/pginstall/bin"), TOP)
+
+
+def _client(port: str) -> tuple[str, ...]:
+    return ("-h", "127.0.0.1", "-p", port, "-U", "postgres")
+
 
 def server(gateway: str) -> Server:
     """PostgreSQL with pgvector, then Letta, whose every model is the gateway. Nothing is reported to anybody."""
-    postgres, python = next(TOP.glob("lib/python*/site-packages/pgserver/pginstall/bin"), TOP), str(TOP / "bin/python")
+    postgres, python = _postgres(), str(TOP / "bin/python")
     folder = "{store}/postgres"
     environment = {
         "LETTA_PG_URI": "postgresql://postgres@127.0.0.1:{postgres}/letta?sslmode=disable",
@@ -321,6 +349,7 @@ def server(gateway: str) -> Server:
         "OPENAI_BASE_URL": gateway,
         "LETTA_TRACK_PROVIDER_TRACE": "false",
         "LETTA_ENABLE_DB_POOL_MONITORING": "false",
+        "SSL_CERT_DIR": "{root}/home",  # nothing it talks to has a certificate, and it reads them all for each search
         "LETTA_DISABLE_TRACING": "true",
         "DD_TRACE_ENABLED": "false",
         "DO_NOT_TRACK": "1",
@@ -332,10 +361,11 @@ def server(gateway: str) -> Server:
               "-c", "unix_socket_directories="),
         env={"TZ": "UTC"},
         data="postgres",
+        flush=(str(postgres / "psql"), *_client("{postgres}"), "-d", "letta", "-c", "CHECKPOINT"),
         stop="SIGINT",
         unprivileged=True,
     )  # fmt: skip
-    create = (str(postgres / "createdb"), "-h", "127.0.0.1", "-p", "{postgres}", "-U", "postgres", "letta")
+    create = (str(postgres / "createdb"), *_client("{postgres}"), "letta")
     letta = Program(
         name="letta",
         setup=(create, (python, "-c", SCHEMA)),

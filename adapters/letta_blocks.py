@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
-from adapters.letta import PAGE, Letta, Store, archive_name, metadata, scope_of
+from adapters.letta import COMPACT, PAGE, Letta, Store, archive_name, metadata, scope_of
 from harness.adapter import Ack, Hit, Item, Scope, Source, applies
 
 
@@ -81,6 +81,7 @@ class LettaBlocks(Letta):
         "entries", "get", "update", "forget", "persistent", "multi_process", "usage",
     )  # fmt: skip
     emulated: ClassVar = {
+        **COMPACT,
         "supersede": "add, then delete, not atomic",
         "forget_scope": "the blocks of the scope are listed and deleted one by one",
         "source": "echoed: stored as the block's metadata",
@@ -91,9 +92,10 @@ class LettaBlocks(Letta):
         ),
     }
     unsupported: ClassVar = {
-        **{name: why for name, why in Letta.unsupported.items() if name in ("restore", "compact", "expiry")},
+        **{name: why for name, why in Letta.unsupported.items() if name in ("expiry", "extracts")},
         "history": "the server keeps no earlier values of a block",
         "snapshot": "no versions of a block",
+        "restore": "no versions of a block",
         "ranked": "every block that applies is in the prompt",
         "abstains": "every block that applies is in the prompt",
     }

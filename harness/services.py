@@ -6,23 +6,22 @@ also when this process is killed. A running server that the environment names is
 
 from __future__ import annotations
 
-import http.client
 import json
 import os
-import random
 import shutil
 import socket
 import subprocess
 import sys
+import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
+from itertools import count
 from pathlib import Path
 from typing import Any, Self
-from urllib.parse import urlsplit
 
-from harness import paths, process
+from harness import paths, ports, process
 from harness.adapter import Program, Server
 from harness.keeper import NOBODY
 
@@ -30,8 +29,8 @@ READY_SECONDS = 180.0
 """From the start of the first program to the health of the last."""
 TOLD_EVERY = 5.0
 """Seconds between two words of progress."""
-PORTS = range(20000, 32000)
-"""Below those that the system gives to outgoing connections."""
+DEATHS = 5
+"""How often a server may die in one run; then it is not started again."""
 _ASK_SECONDS = 60.0
 
 
@@ -50,7 +49,7 @@ def named(server: Server) -> str | None:
 def missing(server: Server) -> str | None:
     """Why it cannot be had, in one line that says what to do; None if it is installed, or named and healthy."""
     if url := named(server):
-        healthy = _answers(url, server.programs[-1].health)
+        healthy = ports.answers(url, server.programs[-1].health)
         return None if healthy else f"{server.variable} names {url}, where no healthy server answers"
     for program in server.programs:
         if any(not shutil.which(command[0]) for command in (program.argv, *program.setup)):
@@ -87,11 +86,12 @@ class Services:
                 yield service
 
     def _asked(self, adapter: str) -> tuple[Service, threading.Lock] | None:
-        place = self._folder / str(len(self._known))
-        server = process.serve(adapter, self._gateway, place / "describe")
+        with tempfile.TemporaryDirectory(prefix="coldwarm-") as home:
+            server = process.serve(adapter, self._gateway, Path(home))
         if server is None:
             return None
         same = (known for known in self._known.values() if known and known[0].server == server)
+        place = self._folder / server.programs[-1].name
         return next(same, None) or (Service(server, place, self._progress), threading.Lock())
 
     def __enter__(self) -> Self:
@@ -106,8 +106,8 @@ class Services:
 class Service:
     """A server, started when it is entered or first asked for a fresh store, and ended at the end of the block.
 
-    `url` is what a space's `service` is; `root`, a new folder, takes logs and the server's own files; progress: hears
-    one line now and then while it starts; seconds: how long that may take. Not for use by two threads at once.
+    `url` is what a space's `service` is; `root` takes its logs and, while it runs, its other files; progress: hears one
+    line now and then while it starts; seconds: how long that may take. Not for use by two threads at once.
     """
 
     url: str
@@ -116,7 +116,7 @@ class Service:
         self, server: Server, root: Path, progress: Progress = lambda _: None, seconds: float = READY_SECONDS
     ) -> None:
         self.server, self._top, self._progress, self._seconds = server, root, progress, seconds
-        self._attempts = 0
+        self._deaths = 0
         self._keeper: subprocess.Popen[bytes] | None = None
         self._failed: ServiceError | None = None
 
@@ -140,11 +140,25 @@ class Service:
         """
         self._up()
         if named(self.server) is None:
-            self._swap(store)
+            try:
+                self._swap(store)
+            except ServiceError as error:
+                self._died(error)
+                raise
         return self.url
 
+    def flush(self) -> None:
+        """Brings all memories to the files of the store, so that they can be looked at. Raises ServiceError."""
+        if self._keeper is not None:
+            self.check()
+            for program in self.server.programs:
+                if program.flush:
+                    self._run(f"{program.name}-flush", program.flush, program, time.monotonic() + self._seconds)
+
     def check(self) -> None:
-        """Raises ServiceError if a program has ended that nobody stopped."""
+        """Raises ServiceError if a program has ended that nobody stopped, or a named server no longer answers."""
+        if named(self.server) is not None and (reason := missing(self.server)):
+            raise ServiceError(reason)
         if self._keeper is not None:
             for name, code in self._ask("codes").items():
                 if code is not None:
@@ -163,12 +177,28 @@ class Service:
             raise self._failed
         if self._keeper is not None:
             try:
-                self.check()
+                self._healthy()
             except ServiceError as error:
+                self._died(error)
+                if self._failed is not None:
+                    raise self._failed from None
                 self._progress(f"{error}; starting it again")
-                self._end()
         if self._keeper is None:
             self._begin()
+
+    def _died(self, error: ServiceError) -> None:
+        """Ends what is left of it."""
+        self._end()
+        self._deaths += 1
+        if self._deaths == DEATHS:
+            self._failed = ServiceError(f"{error}; it has died {DEATHS} times and is not started again")
+
+    def _healthy(self) -> None:
+        """Raises ServiceError also if a program runs but answers nobody. Those that hold memories get fresh ones."""
+        self.check()
+        for program in self.server.programs:
+            if not program.data and not self._answers(program):
+                raise ServiceError(f"{program.name} no longer answers{self._last_words(program.name)}")
 
     def _begin(self) -> None:
         """Starts; what fails, as it does if another took a port meanwhile, is tried once more, and never again."""
@@ -198,7 +228,8 @@ class Service:
             try:
                 _copy(self._first / data, store / data, program.unprivileged)
             except OSError as error:
-                raise ServiceError(f"{program.name} cannot get a fresh store: {error}") from None
+                first = error.args[0][0][2] if isinstance(error, shutil.Error) else error  # it lists every file
+                raise ServiceError(f"{program.name} cannot get a fresh store: {first}") from None
         self._store = store
         deadline = time.monotonic() + self._seconds
         for program, _ in held:
@@ -206,19 +237,22 @@ class Service:
 
     def _start_all(self) -> None:
         """Every program in order, each after its setup. The first store is never played in: later ones are copies."""
-        self._attempts += 1
-        self._root = self._top / f"start-{self._attempts}"
+        self._root = next(each for at in count(1) if not (each := self._top / f"start-{at}").exists())
         self._first = self._root / "first"
         self._store = self._first
         for folder in (self._first, self._root / "home" / "tmp"):
             folder.mkdir(parents=True)
-        self._ports = _free_ports(program.name for program in self.server.programs)
+        if (chosen := ports.free(program.name for program in self.server.programs)) is None:
+            raise ServiceError(f"no free port between {ports.PORTS.start} and {ports.PORTS.stop}")
+        self._ports = chosen
         self.url = self._filled(self.server.url)
         self._keep()
         deadline = time.monotonic() + self._seconds
         for program in self.server.programs:
+            begun = time.monotonic()
             self._prepare(program, deadline)
             self._start(program, deadline)
+            self._progress(f"{program.name}: ready after {time.monotonic() - begun:.1f} s")
 
     def _keep(self) -> None:
         ours, theirs = socket.socketpair()
@@ -238,7 +272,7 @@ class Service:
         self._lines = ours.makefile("rb")
 
     def _end(self) -> None:
-        """Cuts the line; the keeper ends the programs and itself."""
+        """Cuts the line; the keeper ends the programs and itself. What they printed stays."""
         keeper, self._keeper = self._keeper, None
         if keeper is not None:
             self._lines.close()
@@ -248,6 +282,8 @@ class Service:
             except subprocess.TimeoutExpired:
                 keeper.kill()  # its programs go with it
                 keeper.wait()
+            for folder in (self._first, self._root / "home"):
+                shutil.rmtree(folder, ignore_errors=True)
 
     def _prepare(self, program: Program, deadline: float) -> None:
         """Runs each command of its setup to the end."""
@@ -256,27 +292,40 @@ class Service:
         if program.data and program.unprivileged:
             _give(self._store)
         for at, command in enumerate(program.setup, 1):
-            name = f"{program.name}-setup-{at}"
-            self._launch(name, command, program)
-            while (code := self._ask("codes")[name]) is None:
-                self._in_time(name, deadline)
-                time.sleep(0.05)
-            if code != 0:
-                raise self._ended(name, code)
-            self._ask("end", name)
+            self._run(f"{program.name}-setup-{at}", command, program, deadline)
+
+    def _run(self, name: str, command: Iterable[str], program: Program, deadline: float) -> None:
+        """One command of a program, to its end."""
+        self._launch(name, command, program)
+        while (code := self._ask("codes")[name]) is None:
+            self._in_time(name, deadline)
+            time.sleep(0.02)
+        self._ask("end", name)
+        if code != 0:
+            raise self._ended(name, code)
 
     def _start(self, program: Program, deadline: float) -> None:
-        """Until it answers; says now and then how long that has taken."""
+        """Until it answers; says now and then how long that has taken.
+
+        Whether it still runs is asked first, so that who took its port meanwhile is not mistaken for it.
+        """
+        port = self._ports[program.name]
+        if not ports.is_free(port):
+            raise ServiceError(f"{program.name} cannot be started: another program has taken port {port}")
         self._launch(program.name, program.argv, program)
         begun = told = time.monotonic()
-        while not _answers(f"http://127.0.0.1:{self._ports[program.name]}", program.health):
+        while True:
+            time.sleep(0.05)
             self.check()
+            if self._answers(program):
+                break
             self._in_time(program.name, deadline)
             if (now := time.monotonic()) - told > TOLD_EVERY:
                 told = now
                 self._progress(f"{program.name}: starting, {now - begun:.0f} s")
-            time.sleep(0.05)
-        self._progress(f"{program.name}: ready after {time.monotonic() - begun:.1f} s")
+
+    def _answers(self, program: Program) -> bool:
+        return ports.answers(f"http://127.0.0.1:{self._ports[program.name]}", program.health)
 
     def _in_time(self, name: str, deadline: float) -> None:
         if time.monotonic() > deadline:
@@ -324,39 +373,6 @@ class Service:
             lines = self._log(name).read_text("utf-8", "replace").strip().splitlines()
         said = f"; it last printed: {' '.join(lines[-1].split())[:300]}" if lines else ""
         return f"{said}; its output is in {self._log(name)}"
-
-
-def _free_ports(names: Iterable[str]) -> Mapping[str, int]:
-    """A port for each name that nobody listens on now."""
-    ports: dict[str, int] = {}
-    for name in names:
-        for port in random.sample(PORTS, 100):
-            with socket.socket() as probe, suppress(OSError):
-                probe.bind(("127.0.0.1", port))
-                if port not in ports.values():
-                    ports[name] = port
-                    break
-        else:
-            raise ServiceError(f"no free port between {PORTS.start} and {PORTS.stop}")
-    return ports
-
-
-def _answers(url: str, health: str | None) -> bool:
-    """Whether somebody listens there and, with `health`, says 200."""
-    where = urlsplit(url)
-    try:
-        if health is None:
-            socket.create_connection((where.hostname or "", where.port or 80), timeout=2).close()
-            return True
-        kind = http.client.HTTPSConnection if where.scheme == "https" else http.client.HTTPConnection
-        link = kind(where.hostname or "", where.port, timeout=10)
-        try:
-            link.request("GET", where.path + health)
-            return link.getresponse().status == 200
-        finally:
-            link.close()
-    except (OSError, ValueError, http.client.HTTPException):
-        return False
 
 
 def _copy(source: Path, target: Path, unprivileged: bool) -> None:

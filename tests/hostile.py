@@ -124,9 +124,9 @@ ABSENT = ("script-after-ends", "ansi", "markdown-table", "workflow-command")
 GATES = """
 [[gate]]
 name = "<b onclick=alert(1)> | `@x` ::error::"
-measure = "recall"
+measure = "stale_use"
 backends = "*"
-at_least = 0.99
+at_most = 0
 """
 LABEL = f"<i onclick={RUN}>\u202e|`@x`$x_1$\x1b[31m"
 """A backend's name."""

@@ -108,7 +108,7 @@ class Chromium:
             if "id" in each:
                 self._answers[each["id"]] = each
             elif page := self.pages.get(each.get("sessionId", "")):
-                page.heard(each)
+                page.events.append(each)
         return True
 
 
@@ -126,9 +126,6 @@ class Page:
         del self._browser.pages[self._session]
         self._browser.call("Target.disposeBrowserContext", browserContextId=self._context)
 
-    def heard(self, event: Event) -> None:
-        self.events.append(event)
-
     def said(self, method: str) -> list[Event]:
         """The parameters of each event of one kind."""
         return [each["params"] for each in self.events if each["method"] == method]
@@ -136,7 +133,8 @@ class Page:
     def open(self, file: Path, fragment: str = "") -> Page:
         """Opens it as a reviewer does, from the disk, and waits until it is loaded."""
         before = len(self.said("Page.loadEventFired"))
-        self.call("Page.navigate", url=file.as_uri() + fragment)
+        if failed := self.call("Page.navigate", url=file.as_uri() + fragment).get("errorText"):
+            raise BrowserError(f"{file}: {failed}")
         end = time.monotonic() + PATIENCE
         while len(self.said("Page.loadEventFired")) == before:
             if not self._browser.listen(end - time.monotonic()):
@@ -190,9 +188,8 @@ class Page:
     def resize(self, width: int, height: int = 900) -> None:
         """In CSS pixels."""
         phone = width < 600
-        self.call(
-            "Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=phone
-        )  # fmt: skip
+        size = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": phone}
+        self.call("Emulation.setDeviceMetricsOverride", **size)
 
     @contextlib.contextmanager
     def media(self, medium: str = "", **features: str) -> Iterator[None]:
@@ -214,7 +211,7 @@ class Page:
     def complaints(self) -> list[str]:
         """Errors, warnings, breaches of the policy, and dialogs."""
         found = [f"console: {each['args']}" for each in self.said("Runtime.consoleAPICalled")]
-        found += [f"thrown: {each['exceptionDetails']['text']}" for each in self.said("Runtime.exceptionThrown")]
+        found += [f"thrown: {each['exceptionDetails']}" for each in self.said("Runtime.exceptionThrown")]
         found += [f"log: {each['entry']['text']}" for each in self.said("Log.entryAdded")]
         found += [f"issue: {json.dumps(each['issue'])}" for each in self.said("Audits.issueAdded")]
         return found + [f"dialog: {each['message']}" for each in self.said("Page.javascriptDialogOpening")]

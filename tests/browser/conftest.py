@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from harness import compare, paths, regress
-from harness.adapter import Item, Layer, Scope
+from harness.adapter import Item, Layer, Scope, Source
 from harness.drill import Piece, Plan
 from harness.events import Event, Sighting
 from harness.folder import Folder
@@ -18,6 +18,7 @@ from harness.report import write
 from harness.transcript import Called, Looked
 from tests import hostile
 from tests.browser.chromium import Chromium, Page, program
+from tests.logs import NEW
 from tests.runs import run
 from tests.transcripts import transcript
 
@@ -42,6 +43,7 @@ measure = "source_verified"
 backends = "*"
 margin = 0
 """
+CITED = Source(commit="abcdef1", path="ship.toml", line=3, session="first")
 PLAN = Plan(
     pieces=(Piece(name="pin", role="forget", item=Item("the pin", Scope(repo="shop"), "2026-01-01", "project")),)
 )
@@ -89,11 +91,8 @@ def axe() -> str:
 @pytest.fixture(scope="session")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Folder:
     """A run with gates, a baseline of which much has changed, and a drill."""
-    before, root = (
-        run(tmp_path_factory.mktemp("before"), stale="Deploy with betadeploy"),
-        tmp_path_factory.mktemp("run"),
-    )
-    made = run(root)
+    before, root = run(tmp_path_factory.mktemp("before"), stale=NEW), tmp_path_factory.mktemp("run")
+    made = run(root, source=CITED)
     (root / "gates.toml").write_text(GATES)
     (root / "baseline.json").write_text(baseline.text(baseline.of(compare.results(before))))
     drill = transcript(root, PLAN, EVENTS, drill="deletion", backend="store")

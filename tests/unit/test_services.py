@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
+import socket
 import subprocess
 import sys
 import textwrap
 import time
 import urllib.request
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
@@ -18,17 +20,21 @@ from typing import Any
 
 import pytest
 
-from harness import paths, process
-from harness.adapter import Program, Server
-from harness.services import Service, ServiceError, Services
+from harness import paths, ports, process
+from harness.adapter import Item, Program, Scope, Server, Space
+from harness.events import Backend
+from harness.hosts import ChildHost
+from harness.process import Deadlines, MemoryFault
+from harness.services import DEATHS, Service, ServiceError, Services
 
 LONG = 30.0
 """Seconds that a process may take to come or go on a busy machine before a test gives up."""
 
 STORE = """
-    import http.server, os, pathlib, subprocess, sys
+    import http.server, os, pathlib, socketserver, subprocess, sys
     port, folder, pids = int(sys.argv[1]), pathlib.Path(sys.argv[2]), pathlib.Path(sys.argv[3])
-    helper = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"])
+    helper = subprocess.Popen(["sleep", "600"])
+    held = {}
     with pids.open("a") as file:
         print(os.getpid(), helper.pid, file=file)
     print("serving", folder, os.environ.get("MODE"), flush=True)
@@ -37,15 +43,26 @@ STORE = """
             if self.path == "/die":
                 print("the disk is full", flush=True)
                 os._exit(7)
+            if self.path == "/sicken":
+                os.environ["MODE"] = "ill"
             if self.path.startswith("/write/"):
                 (folder / "value").write_text(self.path[7:])
+            if self.path.startswith("/hold/"):
+                held["value"] = self.path[6:]
+            if self.path == "/flush":
+                (folder / "value").write_text(held["value"])
             good = self.path != "/health" or os.environ.get("MODE") != "ill"
             self.send_response(200 if good else 503)
             self.end_headers()
             self.wfile.write((folder / "value").read_bytes())
         def log_message(self, *words):
             pass
-    http.server.HTTPServer(("127.0.0.1", port), Answers).serve_forever()
+    socketserver.TCPServer.allow_reuse_address = True  # HTTPServer would ask for this machine's name
+    socketserver.TCPServer(("127.0.0.1", port), Answers).serve_forever()
+"""
+FLUSH = """
+    import sys, urllib.request
+    urllib.request.urlopen("http://127.0.0.1:" + sys.argv[1] + "/flush")
 """
 SETUP = """
     import pathlib, sys
@@ -56,7 +73,8 @@ SETUP = """
 
 
 def python(code: str, *words: str) -> tuple[str, ...]:
-    return (sys.executable, "-c", textwrap.dedent(code), *words)
+    """Without the packages of this environment, which take longest to find."""
+    return (sys.executable, "-S", "-c", textwrap.dedent(code), *words)
 
 
 @pytest.fixture(autouse=True)
@@ -81,6 +99,7 @@ def server(pids: Path, code: str = STORE, setup: str = SETUP, env: Mapping[str, 
         env=env or {},
         health="/health",
         data="data",
+        flush=python(FLUSH, "{daemon}"),
     )
     return Server((store,), "http://127.0.0.1:{daemon}", "STORE_URL", "key", "make store")
 
@@ -155,6 +174,93 @@ def test_a_server_that_died_is_noticed_and_started_again_for_the_next_trial(pids
     assert not running(pids)
 
 
+def test_a_server_that_dies_again_and_again_is_given_up(pids: Path, tmp_path: Path) -> None:
+    with Service(server(pids), tmp_path / "server") as service:
+        for trial in range(DEATHS):
+            service.fresh(tmp_path / str(trial))
+            with pytest.raises(OSError):
+                ask(service, "/die")
+            assert gone(pids, started(pids)[-2])
+        for _ in range(2):
+            with pytest.raises(ServiceError, match=f"daemon ended with 7.*; it has died {DEATHS} times and is not"):
+                service.fresh(tmp_path / "last")
+    assert not running(pids)
+
+
+def test_a_server_that_runs_but_answers_nobody_is_started_again_for_the_next_trial(pids: Path, tmp_path: Path) -> None:
+    told = server(pids)
+    front = replace(told.programs[0], name="front", setup=(), argv=python(STORE, "{front}", *told.programs[0].argv[5:]))
+    told = Server((*told.programs, replace(front, data=None, flush=())), "http://127.0.0.1:{front}", "S", "k", "make")
+    said: list[str] = []
+    with Service(told, tmp_path / "server", said.append) as service:
+        service.fresh(tmp_path / "one")
+        assert ask(service, "/sicken") == "pristine"
+        service.check()
+        service.fresh(tmp_path / "two")
+        assert ask(service, "/value") == "pristine"
+    assert [line.partition(";")[0] for line in said if "again" in line] == ["front no longer answers"]
+    assert not running(pids)
+
+
+@pytest.mark.parametrize(
+    ("harm", "said"),
+    [
+        (shutil.rmtree, r"\[Errno 2\] No such file or directory: '[^']*'"),
+        (lambda folder: [os.mkfifo(folder / name) for name in ("a", "b")], r"`[^`]*` is a named pipe"),
+    ],
+)
+def test_a_store_that_cannot_be_made_costs_one_trial(
+    harm: Callable[[Path], object], said: str, pids: Path, tmp_path: Path
+) -> None:
+    with Service(server(pids), tmp_path / "server") as service:
+        harm(tmp_path / "server" / "start-1" / "first" / "data")
+        with pytest.raises(ServiceError, match=f"^daemon cannot get a fresh store: {said}$"):
+            service.fresh(tmp_path / "one")
+        assert not running(pids)
+        service.fresh(tmp_path / "two")
+        assert ask(service, "/value") == "pristine"
+
+
+def test_memories_that_a_server_holds_back_are_in_its_files_when_they_are_looked_at(pids: Path, tmp_path: Path) -> None:
+    with Service(server(pids), tmp_path / "server") as service:
+        service.fresh(tmp_path / "one")
+        ask(service, "/hold/news")
+        assert (tmp_path / "one" / "data" / "value").read_text() == "pristine"
+        service.flush()
+        assert (tmp_path / "one" / "data" / "value").read_text() == "news"
+        with pytest.raises(OSError):
+            ask(service, "/die")
+        assert gone(pids, started(pids)[-2])
+        with pytest.raises(ServiceError, match="daemon ended with 7"):
+            service.flush()
+
+
+def test_what_a_server_printed_outlives_it_and_nothing_else_of_it(pids: Path, tmp_path: Path) -> None:
+    with Service(server(pids), tmp_path / "server"):
+        pass
+    left = {each.name for each in (tmp_path / "server" / "start-1").iterdir()}
+    assert left == {"daemon.log", "daemon-setup-1.log", "keeper.log"}
+
+
+def test_a_port_that_somebody_takes_meanwhile_is_not_mistaken_for_the_server(
+    pids: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    choose, taken, said = ports.free, list[socket.socket](), list[str]()
+
+    def late(names: Iterable[str]) -> Mapping[str, int] | None:
+        found = choose(names)
+        if found and not taken:
+            taken.append(socket.create_server(("127.0.0.1", found["daemon"])))
+        return found
+
+    monkeypatch.setattr(ports, "free", late)
+    with Service(server(pids), tmp_path / "server", said.append) as service:
+        assert ask(service, "/value") == "pristine"
+    (other,) = taken
+    other.close()
+    assert "another program has taken port" in said[1] and "trying once more" in said[1]
+
+
 def test_a_program_that_ends_at_once_is_tried_once_more_and_not_for_every_trial(pids: Path, tmp_path: Path) -> None:
     code = "import sys; open(sys.argv[3], 'a').write('0 '); sys.exit('the port is taken')"
     service = Service(server(pids, code), tmp_path / "server")
@@ -166,8 +272,8 @@ def test_a_program_that_ends_at_once_is_tried_once_more_and_not_for_every_trial(
 
 def test_a_server_that_never_gets_healthy_is_given_up_and_ended(pids: Path, tmp_path: Path) -> None:
     ill = server(pids, env={"MODE": "ill"})
-    with pytest.raises(ServiceError, match="daemon was not ready within 2 s; it last printed: serving"):
-        Service(ill, tmp_path / "server", seconds=2).__enter__()
+    with pytest.raises(ServiceError, match="daemon was not ready within 1 s; it last printed: serving"):
+        Service(ill, tmp_path / "server", seconds=1).__enter__()
     assert started(pids) and not running(pids)
 
 
@@ -195,6 +301,16 @@ def test_a_named_server_is_used_and_left_running(pids: Path, tmp_path: Path, mon
             named.check()
         assert ask(own, "/value") == "pristine"
         assert len(running(pids)) == 2 and not (tmp_path / "one").exists()
+
+
+def test_a_named_server_that_goes_away_is_noticed(pids: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with Service(server(pids), tmp_path / "server") as own:
+        monkeypatch.setenv("STORE_URL", own.url)
+        with Service(server(pids), tmp_path / "unused") as named:
+            named.check()
+            assert ask(own, "/sicken") == "pristine"
+            with pytest.raises(ServiceError, match=r"STORE_URL names .*, where no healthy server answers"):
+                named.check()
 
 
 def test_a_named_server_that_does_not_answer_is_one_clear_line(
@@ -254,6 +370,57 @@ def test_a_run_has_one_server_an_adapter_and_lends_it_to_one_trial_at_a_time(
     assert not running(pids)
 
 
+ASKING = """
+    import urllib.request
+    from adapters.none import Nothing, NothingMemory
+    from harness.adapter import Ack, Program, Server
+    class Asks(NothingMemory):
+        def __init__(self, space):
+            self.url = space.service
+        def remember(self, items):
+            for item in items:
+                urllib.request.urlopen(self.url + item.text).close()
+            return [Ack(()) for _ in items]
+    class Asking(Nothing):
+        def open(self, space):
+            return Asks(space)
+"""
+
+
+def test_a_server_that_dies_ends_its_trial_with_the_reason(
+    pids: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "asking.py").write_text(textwrap.dedent(ASKING))
+    monkeypatch.setenv("COLDWARM_ADAPTER_PATH", str(tmp_path))
+    said = process.describe("asking:Asking", tmp_path / "describe")
+    backend = Backend(name=said.name, version=said.version, support=said.support)
+
+    def host(name: str) -> ChildHost:
+        space = Space(str(tmp_path / name), "http://127.0.0.1:9/v1", "key", 64, 1)
+        return ChildHost("asking:Asking", backend, tmp_path / name, space, Deadlines(), service=service)
+
+    def tell(path: str) -> list[Item]:
+        return [Item(path, Scope(), "2026-02-03T10:00:00+00:00", "project")]
+
+    with Service(server(pids), tmp_path / "server") as service:
+        memory = host("one").open()
+        memory.remember(tell("/value"))
+        with pytest.raises(MemoryFault, match="InvalidURL") as wrong:
+            memory.remember(tell("nowhere"))
+        assert wrong.value.alive
+        with pytest.raises(MemoryFault) as dead:
+            memory.remember(tell("/die"))
+        if dead.value.alive:  # it had closed the connection, and had not ended yet
+            assert gone(pids, started(pids)[0])
+            with pytest.raises(MemoryFault) as dead:
+                memory.remember(tell("/value"))
+        assert not dead.value.alive
+        assert "daemon ended with 7; it last printed: the disk is full" in str(dead.value)
+        memory = host("two").open()
+        memory.remember(tell("/value"))
+        memory.close()
+
+
 OWNER = """
     import json, sys, time
     from pathlib import Path
@@ -306,7 +473,7 @@ def test_an_unprivileged_program_is_not_root_and_still_reaches_a_store_in_roots_
     tmp_path.chmod(0o700)
     told = server(pids).programs[0]
     code = textwrap.dedent(STORE).replace('print("serving"', 'print("user", os.geteuid()); print("serving"')
-    plain = replace(told, argv=(sys.executable, "-c", code, *told.argv[3:]), unprivileged=True)
+    plain = replace(told, argv=(*python(code), *told.argv[4:]), unprivileged=True)
     with Service(replace(server(pids), programs=(plain,)), tmp_path / "server") as service:
         service.fresh(tmp_path / "one")
         assert ask(service, "/write/mine") == "mine"
