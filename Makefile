@@ -1,6 +1,7 @@
 # make bench   sets up .venv from the lock, plays the suite, prints the table, says where the report is
 # make test    the tests, without the slow ones;   make test-all   every test;  make selftest  proves suite and measures
 # make lint    ruff, mypy, import rules;            make speed      the project's own benchmarks
+# make browser tries the report in a real browser: installs what that needs, then runs tests/browser
 # make conform checks every adapter against the contract
 # make letta   installs Letta's server and PostgreSQL beside .venv;   make bench-letta  plays the suite against them
 # make bench-local-model   proves the chat half of the gateway with a small model that runs here
@@ -11,13 +12,18 @@ BIN := .venv/bin
 BENCH ?= --jobs 2
 TESTS ?= -m "not slow"
 
-SAMPLE := --jobs 2 --split dev --noise 20 --drill-size 60 -b bm25 -b chroma -b mem0 -b notes -b none -b full_context --gates reports/gates.toml
+# One story of each kind, which is enough for intervals and small enough to commit.
+STORIES := branch-scope/kiosk-answers cross-repo/borrowed-limit experiment/median-hunch failed-session/phantom-gaps \
+  incident-override/replay-storm migration/ini-beside-toml preference/at-whose-desk refactor/half-moved-store \
+  rename/two-names-ago secret-erasure/customers-card stale-deploy-rule/forgotten-runbook unfinished-work/station-cards
+SAMPLE := --jobs 2 --noise 20 --drill-size 60 -b chroma -b mem0 -b notes -b none --gates reports/gates.toml $(STORIES:%=-s %)
 
 LETTA := .cache/letta/venv
 LETTA_PYTHON ?= $(BIN)/python
 LOCAL := .cache/local
+AXE := .cache/axe
 
-.PHONY: letta bench-letta bench-local-model bench-mem0 sample bench test test-all selftest conform lint speed lock clean
+.PHONY: browser letta bench-letta bench-local-model bench-mem0 sample bench test test-all selftest conform lint speed lock clean
 .DEFAULT_GOAL := bench
 
 .venv/.ready: requirements.lock installer.lock pyproject.toml
@@ -39,6 +45,21 @@ test: .venv/.ready
 
 test-all: .venv/.ready
 	@$(BIN)/python -m pytest -q -n 2
+
+$(AXE)/.ready:
+	@command -v npm >/dev/null || { echo "axe-core comes by npm; install npm"; exit 3; }
+	@echo "installing axe-core 4.14.1 (MPL-2.0), which finds what readers stumble over, into $(AXE)"
+	@npm install --silent --no-audit --no-fund --no-save --prefix $(AXE) axe-core@4.14.1
+	@touch $@
+
+# Of the distribution's packages only what is missing is installed, and only as root.
+browser: .venv/.ready $(AXE)/.ready
+	@command -v chromium >/dev/null && command -v pdftotext >/dev/null || { \
+	  test "$$(id -u)" = 0 || { echo "the tests need chromium and pdftotext: apt-get install chromium poppler-utils"; exit 3; }; \
+	  echo "installing chromium and poppler-utils"; \
+	  apt-get -qq update && apt-get -qq install -y --no-install-recommends chromium poppler-utils >/dev/null; }
+	@echo "trying the report in a real browser (under a minute)"
+	@COLDWARM_BROWSER=required $(BIN)/python -m pytest -q tests/browser
 
 selftest: .venv/.ready
 	@echo "proving every scenario of the suite, then every measure against planted faults (some six minutes)"

@@ -3,6 +3,6 @@
 import subprocess
 import sys
 
-for name in ("probes", "share", "scoring", "noise", "gateway", "scan"):
+for name in ("probes", "share", "scoring", "noise", "gateway", "scan", "page"):
     print(f"--- {name}", flush=True)
     subprocess.run([sys.executable, "-m", f"benchmarks.{name}"], check=True)

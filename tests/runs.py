@@ -17,9 +17,12 @@ from tests.logs import KEY, NEW, OLD, PIN, STORY, Tape, hit, story
 CITED = Source(commit="c1", path="ship.toml", line=3, session="first")
 
 
-def run(root: Path, label: str = "store", stale: str = OLD, source: Source = CITED, **file: Any) -> Folder:
-    """Two scenarios. `label` acts on the stale rule in the text `stale` and keeps deleted bytes, `keeper` does not."""
-    tapes = [tape for each in (STORY, story(id="rename/twin")) for tape in _tapes(root, each, label, stale, source)]
+def run(
+    root: Path, label: str = "store", stale: str = OLD, source: Source = CITED, stories: int = 2, **file: Any
+) -> Folder:
+    """`label` acts on the stale rule in the text `stale` and keeps deleted bytes, `keeper` does not."""
+    twins = [story(id=f"rename/twin{at or ''}") for at in range(stories - 1)]
+    tapes = [tape for each in (STORY, *twins) for tape in _tapes(root, each, label, stale, source)]
     (root / "logs").mkdir(exist_ok=True)
     for tape in tapes:
         opened = tape.events[0]

@@ -120,7 +120,7 @@ def _figure_of_absent(reason: str) -> Figure:
 
 def _line(results: Results, name: str, columns: Sequence[Column]) -> Line:
     row = results.backends[name]
-    version = words.visible(row.backend.version, 40) if row.backend and not row.control else ""
+    version = words.visible(row.backend.version, 60) if row.backend and not row.control else ""
     figures = tuple(_figure(results, name, column) for column in columns)
     return Line(name, tables.shown(results, name), version, tables.group(results, name), figures)
 
