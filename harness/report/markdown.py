@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Sequence
 
@@ -11,13 +12,15 @@ from harness.report.tables import COLUMNS, Figure
 from harness.results import Results
 
 _ENTITIES = str.maketrans(
-    {"&": "&amp;", "<": "&lt;", ">": "&gt;", "|": "&#124;", "`": "&#96;", "@": "&#64;", "\n": " "}
+    {"&": "&amp;", "<": "&lt;", ">": "&gt;", "\n": " ", **{char: f"&#{ord(char)};" for char in "|`@[]*~$\\"}}
 )
+_BETWEEN = re.compile(r"(?<![^\W_])_|_(?![^\W_])|(?<=:)/(?=/)|(?<=www)\.", re.IGNORECASE)
+"""What is emphasis or an address only where it stands: `_` at the end of a word, `://`, `www.`"""
 
 
 def code(text: str, limit: int = 200) -> str:
     """Foreign text that breaks no table, mentions nobody and links nowhere."""
-    return f"<code>{words.visible(text.replace(chr(10), ' '), limit).translate(_ENTITIES)}</code>"
+    return f"<code>{_safe(words.visible(text.replace(chr(10), ' '), limit))}</code>"
 
 
 def summary(results: Results) -> str:
@@ -40,7 +43,8 @@ def _head(results: Results) -> list[str]:
 
 
 def _safe(text: str) -> str:
-    return text.translate(_ENTITIES)
+    """Markdown is read inside of `<code>`, too: an image in a memory would be fetched for each reader of a summary."""
+    return _BETWEEN.sub(lambda found: f"&#{ord(found[0])};", text.translate(_ENTITIES))
 
 
 def _gates(results: Results) -> list[str]:

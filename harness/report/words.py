@@ -45,6 +45,11 @@ THINGS: Mapping[str, str] = {
     "deleted_from_bytes": "deleted secrets gone from storage",
 }
 """What a compared measure counts, so that `more` and `fewer` can stand before it."""
+_UNSEEN = frozenset(
+    ["\u034f", "\u115f", "\u1160", "\u17b4", "\u17b5", "\u2800", "\u3164", "\uffa0"]
+    + [chr(code) for code in (*range(0xFE00, 0xFE0F), *range(0xE0100, 0xE01F0))]
+)
+"""Letters and marks that show nothing, and can carry a text past a reader; U+FE0F is left, as emoji need it."""
 _COMMAND = re.compile(r"::(?=[A-Za-z])|##(?=\[|vso\[|teamcity\[)", re.IGNORECASE)
 """How GitHub (`::error::`, `##[error]`), Azure and TeamCity are told something by a line that they log."""
 
@@ -158,4 +163,4 @@ def plain(text: str, limit: int | None = None) -> str:
 
 
 def _hidden(char: str) -> bool:
-    return unicodedata.category(char) in ("Cc", "Cf", "Cs", "Zl", "Zp", "Cn", "Co")
+    return unicodedata.category(char) in ("Cc", "Cf", "Cs", "Zl", "Zp", "Cn", "Co") or char in _UNSEEN

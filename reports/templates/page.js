@@ -18,7 +18,7 @@
     const at = rows.map((row, index) => index);
     at.sort((a, b) => {
       const [x, y] = [keys[a], keys[b]];
-      if (x === null || y === null) return (x === null) - (y === null) || a - b;
+      if (x == null || y == null) return (x == null) - (y == null) || a - b;
       return x < y ? -sign : x > y ? sign : a - b;
     });
     return at.map((index) => rows[index]);
@@ -27,7 +27,7 @@
   const keysOf = (rows) => {
     const known = new Map();
     return (column) => {
-      if (!known.has(column)) known.set(column, rows.map((row) => keyOf(row.cells[column])));
+      if (!known.has(column)) known.set(column, rows.map((row) => row.cells[column] && keyOf(row.cells[column])));
       return known.get(column);
     };
   };
@@ -137,12 +137,19 @@
   });
 
   // --- fragments ----------------------------------------------------------------------------------------------------
+  const named = (id) => {
+    try {
+      return document.getElementById(decodeURIComponent(id));
+    } catch {
+      return null; // a broken escape: a link that a mail program cut
+    }
+  };
   const follow = () => {
     const [id, text = ""] = location.hash.slice(1).split("?");
     const query = new URLSearchParams(text);
     if (id === "answer") showFindings(query);
     if (id === "cells") showCells(query);
-    const target = document.getElementById(decodeURIComponent(id));
+    const target = named(id);
     if (!target) return;
     if (table.contains(target) && flat.isConnected) showCells(new URLSearchParams());
     let opened = false;

@@ -76,6 +76,7 @@ def test_an_interrupt_says_how_to_go_on(cli: Cli, cache: Path, tmp_path: Path) -
     process = subprocess.Popen(
         [sys.executable, "-m", "harness", *ASKED, "--out", str(tmp_path)],
         cwd=paths.ROOT, env=environment(cache), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        preexec_fn=_heed,
     )  # fmt: skip
     _until_slow(tmp_path, process)
     process.send_signal(signal.SIGINT)
@@ -83,6 +84,11 @@ def test_an_interrupt_says_how_to_go_on(cli: Cli, cache: Path, tmp_path: Path) -
     line = one_line(subprocess.CompletedProcess((), process.returncode, stdout, stderr), 3)
     assert f"coldwarm run --resume {only(tmp_path)}" in line
     assert not any(log.closed for name, log in _logs(only(tmp_path)).items() if "Slow" in name)
+
+
+def _heed() -> None:
+    """What a shell starts in the background is told to ignore an interrupt, and so is all that it starts."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 def _gone(pid: int, seconds: float = 10) -> bool:
