@@ -1,4 +1,4 @@
-"""`report.html` in a real browser, opened from the disk as a reviewer does: found, followed, sorted, printed."""
+"""`report.html` in a real browser, opened from the disk as a reviewer does: found, followed, sorted."""
 
 from __future__ import annotations
 
@@ -6,39 +6,19 @@ import base64
 import gzip
 import json
 import re
-import shutil
-import subprocess
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
-from xml.etree import ElementTree
 
 import pytest
 
 from harness.events import Wrote
 from harness.folder import Folder
 from tests.browser.chromium import Page
-from tests.browser.conftest import Opener, lacking
+from tests.browser.conftest import Opener
+from tests.browser.reading import A4, ROWS, SHOWN, UNFOLDED, in_view, squeezed, unfolded
 
-ROWS = "[...document.querySelectorAll('#all-cells tbody tr:not(.group)')]"
-SHOWN = f"{ROWS}.filter((row) => row.getClientRects().length)"
-OPEN = """document.querySelectorAll("details").forEach((one) => { one.open = true; });
-document.querySelectorAll(".far").forEach((one) => { one.style.contentVisibility = "visible"; });"""
-"""What is far below is laid out only when it is scrolled to; here at once."""
-TOLD = """(() => {
-    const copy = document.body.cloneNode(true);
-    copy.querySelectorAll("script, style, template, [hidden]").forEach((one) => one.remove());
-    return copy.textContent;
-})()"""
-"""All words but hidden ones."""
-FOLDED = "Unfolds by script"
-UNFOLDED = (
-    f"![...document.querySelectorAll('.timeline[open] .told')].some((one) => one.textContent.startsWith('{FOLDED}'))"
-)
 LEFT = "Number(document.querySelector('#filter output').textContent.match(/[\\d,]+/)[0].replaceAll(',', ''))"
-A4 = 688
-"""CSS pixels between the margins."""
-JENKINS = "default-src 'none'; img-src 'self'; style-src 'self'"
 
 
 def column(page: Page, place: int) -> list[str]:
@@ -60,42 +40,6 @@ def place_of(page: Page, name: str) -> int:
     """The column of a head."""
     heads = page.run("[...document.querySelectorAll('#all-cells thead th')].map((one) => one.textContent)")
     return next(at for at, text in enumerate(heads) if text.strip().startswith(name))
-
-
-def in_view(page: Page, anchor: str) -> bool:
-    found: bool = page.run(
-        f"""(() => {{
-            const box = document.getElementById({json.dumps(anchor)}).getBoundingClientRect();
-            return box.height > 0 && box.top >= 0 && box.top < innerHeight;
-        }})()"""
-    )
-    return found
-
-
-def squeezed(text: str) -> str:
-    """Without blanks, which a printer sets as it likes."""
-    return "".join(text.split())
-
-
-def unfolded(page: Page) -> Page:
-    """With everything open that can be opened."""
-    page.run(OPEN)
-    page.until(UNFOLDED)
-    return page
-
-
-def printed(pdf: bytes) -> tuple[list[tuple[str, float]], float]:
-    """The words of a file with their right ends, and the width of its pages."""
-    if not shutil.which("pdftotext"):
-        lacking("no pdftotext here: make browser")
-    told = subprocess.run(["pdftotext", "-bbox", "-", "-"], input=pdf, capture_output=True, check=True).stdout.decode()
-    pages = ElementTree.fromstring(told).iter("{http://www.w3.org/1999/xhtml}page")
-    widths, words = set(), []
-    for each in pages:
-        widths.add(float(each.attrib["width"]))
-        words += [(word.text or "", float(word.attrib["xMax"])) for word in each]
-    (width,) = widths
-    return words, width
 
 
 # --- a clean page -----------------------------------------------------------------------------------------------------
@@ -325,82 +269,3 @@ def test_every_control_and_picture_has_a_name_and_heads_skip_no_level(opened: Op
             .map((id) => document.getElementById(id)?.textContent ?? '').join(' ')])"""
     )
     assert all(role == "img" and len(name.strip()) > 20 for role, name in pictures)
-
-
-# --- with less than a browser -----------------------------------------------------------------------------------------
-
-
-def test_without_script_the_page_is_complete(opened: Opener, report: Path) -> None:
-    page = opened(report, script=False)
-    dead = "[...document.querySelectorAll('button, form, select')].some((one) => one.getClientRects().length)"
-    assert page.run(dead) is False
-    assert page.run(f"{SHOWN}.length") == page.run(f"{ROWS}.length") > 0
-    page.run(OPEN)
-    said = page.run(TOLD)
-    for word in (
-        "What this run says",
-        "acts on no stale rule",
-        "alphadeploy",
-        "git -C",
-        "coldwarm run",
-        "not installed",
-    ):
-        assert word in said, word
-    folded = page.run("[...document.querySelectorAll('details[data-block] .told')].map((one) => one.textContent)")
-    assert folded and all(re.search(r"script|log", text) for text in folded)
-
-
-def test_stripped_as_a_ci_server_does_it_reads_in_order(opened: Opener, report: Path, tmp_path: Path) -> None:
-    text = report.read_text("utf-8")
-    page = tmp_path / "stripped.html"
-    policy = f'<meta http-equiv="Content-Security-Policy" content="{JENKINS}">'
-    page.write_text(text.replace("<head>", f"<head>{policy}", 1))
-    bare = opened(page)
-    assert bare.run("getComputedStyle(document.querySelector('h1')).letterSpacing") == "normal"  # no style of ours
-    said = bare.run(TOLD)
-    order = [
-        said.index(word)
-        for word in (
-            "coldwarm 9.9",
-            "What this run says",
-            "Summary of findings",
-            "This run cannot say",
-            "Every trial under every read policy",
-            "predict how often an agent succeeds",
-        )
-    ]
-    assert order == sorted(order)
-    assert "Sort" not in said and bare.run("document.querySelector('#filter').getClientRects().length") == 0
-    sizes = bare.run("[...document.querySelectorAll('svg')].map((one) => one.getBoundingClientRect().height)")
-    assert sizes and all(height > 20 for height in sizes)
-
-
-@pytest.mark.parametrize("everything", [False, True])
-def test_a_phone_never_scrolls_sideways(opened: Opener, report: Path, everything: bool) -> None:
-    page = opened(report, width=360)
-    if everything:
-        unfolded(page)
-    assert page.run("document.scrollingElement.scrollWidth") <= 360
-
-
-def test_on_paper_nothing_is_cut_and_nothing_is_missing(opened: Opener, report: Path) -> None:
-    """What is folded on the screen is told on paper; what must be unfolded by script says where it is."""
-    page = opened(report)
-    wanted = page.run(
-        """[...document.querySelectorAll('h1, h2, h3, main p, main li, th[scope=row], dd, summary, pre, figcaption')]
-            .filter((one) => !one.closest('nav, form, [hidden]'))
-            .map((one) => (one.localName === 'th' ? one.firstChild : one).textContent)"""
-    )
-    words, width = printed(page.pdf())
-    text = "".join(word for word, _ in words)
-    assert [each for each in wanted if squeezed(each)[:60] not in text] == []
-    assert [word for word, right in words if right > width] == []
-    page.resize(A4)
-    with page.media("print"):
-        cut = page.run(
-            f"""[...document.querySelectorAll('body *')].filter((one) => one.getClientRects().length
-                && !one.closest('svg') && (one.getBoundingClientRect().right > {A4} + 1
-                || (getComputedStyle(one).overflowX !== 'visible' && one.scrollWidth > one.clientWidth + 1)))
-                .map((one) => one.outerHTML.slice(0, 160))"""
-        )
-    assert cut == []
