@@ -1,5 +1,5 @@
 # make bench   sets up .venv from the lock, plays the suite, prints the table, says where the report is
-# make test    the tests, without the slow ones;   make test-all   every test;  make selftest  proves suite and measures
+# make test    the tests, without the slow ones and the browser's;   make test-all   every test;  make selftest  proves suite and measures
 # make lint    ruff, mypy, import rules;            make speed      the project's own benchmarks
 # make browser tries the report in a real browser: installs what that needs, then runs tests/browser
 # make conform checks every adapter against the contract
@@ -10,7 +10,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 BENCH ?= --jobs 2
-TESTS ?= -m "not slow"
+TESTS ?= -m "not slow and not browser"
 
 # One story of each kind, which is enough for intervals and small enough to commit.
 STORIES := branch-scope/kiosk-answers cross-repo/borrowed-limit experiment/median-hunch failed-session/phantom-gaps \

@@ -1,6 +1,13 @@
 """What holds for all tests."""
 
+import os
+import tempfile
+
 from hypothesis import HealthCheck, settings
+
+# Mem0 reads both when it is first imported, by whichever test that is: with the defaults it would report to its vendor,
+# and all workers would share one locked folder.
+os.environ.update(MEM0_TELEMETRY="False", MEM0_DIR=tempfile.mkdtemp(prefix="coldwarm-mem0-"))
 
 # How long an example takes to be drawn is the machine's doing, as is how long it takes to run.
 settings.register_profile("coldwarm", deadline=None, suppress_health_check=[HealthCheck.too_slow])
