@@ -9,6 +9,8 @@ import pytest
 
 from tests.e2e.conftest import SMALL, Cli, only
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def quiet(program: Cli, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:

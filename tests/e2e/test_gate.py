@@ -12,6 +12,8 @@ import pytest
 from harness.folder import Folder
 from tests.e2e.conftest import SMALL, Cli, one_line, only
 
+pytestmark = pytest.mark.slow
+
 OWN = """
 from dataclasses import replace
 from uuid import uuid4
@@ -115,7 +117,6 @@ def test_a_store_that_starts_to_drop_sources_is_red_with_one_clear_line(team: Te
     assert "own_store:Own 1 -> 2" in compared.stdout and "source_coverage" in compared.stdout
 
 
-@pytest.mark.slow
 def test_an_unchanged_store_stays_green_ten_times_in_ten(team: Team, cli: Cli) -> None:
     """Played anew each time, with other ids, and scored from the same logs."""
     for number in range(3):
@@ -232,7 +233,6 @@ def unlike(folder: Path, *digests: str) -> str:
     return re.sub("|".join(own), "", text)
 
 
-@pytest.mark.slow
 def test_two_shards_make_the_run_that_was_played_whole(
     cli: Cli, shards: tuple[Path, list[Path]], tmp_path: Path
 ) -> None:
@@ -252,7 +252,6 @@ def test_two_shards_make_the_run_that_was_played_whole(
     assert done.returncode == 0 and unlike(only(tmp_path / "equal")) == unlike(whole)
 
 
-@pytest.mark.slow
 def test_a_shard_that_is_missing_is_said_and_gates_wait_for_all(
     cli: Cli, shards: tuple[Path, list[Path]], tmp_path: Path
 ) -> None:

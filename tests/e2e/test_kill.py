@@ -9,6 +9,8 @@ import sys
 import time
 from pathlib import Path
 
+import pytest
+
 from harness import paths
 from harness.folder import Folder
 from harness.log import Log, canonical
@@ -40,6 +42,7 @@ def _children(pid: int) -> list[int]:
     ]  # fmt: skip
 
 
+@pytest.mark.slow
 def test_a_killed_run_loses_the_open_trial_and_nothing_else(cli: Cli, cache: Path, tmp_path: Path) -> None:
     process = subprocess.Popen(
         [sys.executable, "-m", "harness", *ASKED, "--out", str(tmp_path)],

@@ -14,6 +14,8 @@ import pytest
 
 from tests.e2e.conftest import environment
 
+pytestmark = pytest.mark.slow
+
 ADAPTERS = """
 import os
 from tests.faulty import Sound, SoundMemory
@@ -119,7 +121,6 @@ def test_trials_are_tests_and_measures_are_asserted_on(project: Project) -> None
     assert said.count(" trials\n") == 1, "played once"
 
 
-@pytest.mark.slow
 def test_what_did_not_end_fails_with_a_receipt_and_what_could_not_begin_is_an_error(project: Project) -> None:
     project.tests("""
         def test_of_a_crash(coldwarm_measure):
@@ -149,7 +150,6 @@ def test_what_did_not_end_fails_with_a_receipt_and_what_could_not_begin_is_an_er
     assert {case.get("classname") for name, case in cases.items() if str(name).startswith("own-")} == {"coldwarm"}
 
 
-@pytest.mark.slow
 def test_the_command_of_a_receipt_plays_that_trial_again(project: Project) -> None:
     _, said = project.pytest(*FAST, "-q", "--coldwarm-backend=own:Crashes", "-k", "crashes")
     (command,) = re.findall(r"^repeat: (.*)$", said, re.MULTILINE)
@@ -163,7 +163,6 @@ def test_the_command_of_a_receipt_plays_that_trial_again(project: Project) -> No
     assert [path.name for path in (run / "logs").iterdir()] == [f"{trial}.1.jsonl"]
 
 
-@pytest.mark.slow
 def test_only_the_trials_that_were_chosen_are_played(project: Project) -> None:
     project.tests("def test_of_my_own(): pass\n")
     code, said = project.pytest(*FAST, "--coldwarm-backend=own:Mine", "-k", "cold-forgotten or of_my_own")
@@ -174,7 +173,6 @@ def test_only_the_trials_that_were_chosen_are_played(project: Project) -> None:
     assert code == 0 and "coldwarm::own-mine-forgotten-runbook-append" in said and PLAYED not in said
 
 
-@pytest.mark.slow
 def test_drills_are_played_as_tests_too(project: Project) -> None:
     project.tests("""
         def test_kept(coldwarm_measure):

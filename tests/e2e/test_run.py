@@ -85,6 +85,7 @@ def test_trials_side_by_side_give_equal_events(cli: Cli, played: tuple[Path, str
 # --- faults ----------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_a_faulty_backend_among_good_ones_is_a_receipt_and_not_the_end(program: Cli, tmp_path: Path) -> None:
     faults = ("Crashes", "Raises", "FailsToClose", "FailsToTellStorage", "LiesAboutStorage")
     named = [word for name in faults for word in ("-b", f"tests.faulty:{name}")]

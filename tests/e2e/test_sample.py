@@ -5,8 +5,12 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
+import pytest
+
 from harness import paths
 from tests.e2e.conftest import Cli
+
+pytestmark = pytest.mark.slow
 
 SAMPLE = paths.REPORTS / "sample"
 SHOWN = ("report.html", "summary.md", "junit.xml")

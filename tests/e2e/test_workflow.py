@@ -12,6 +12,8 @@ import yaml
 
 from harness import paths
 
+pytestmark = pytest.mark.slow
+
 ACTION = paths.ROOT / ".github" / "actions" / "coldwarm"
 WORKFLOW = paths.ROOT / ".github" / "workflows" / "memory.yml"
 SMALL = "-s forgotten-runbook -n 0 --write append --drill none"

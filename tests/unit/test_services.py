@@ -272,8 +272,8 @@ def test_a_program_that_ends_at_once_is_tried_once_more_and_not_for_every_trial(
 
 def test_a_server_that_never_gets_healthy_is_given_up_and_ended(pids: Path, tmp_path: Path) -> None:
     ill = server(pids, env={"MODE": "ill"})
-    with pytest.raises(ServiceError, match="daemon was not ready within 4 s; it last printed: serving"):
-        Service(ill, tmp_path / "server", seconds=4).__enter__()
+    with pytest.raises(ServiceError, match="daemon was not ready within 2 s; it last printed: serving"):
+        Service(ill, tmp_path / "server", seconds=2).__enter__()
     assert started(pids) and not running(pids)
 
 
