@@ -98,12 +98,16 @@ class Keeper:
 
 
 def _plain() -> list[str]:
-    """What takes root's rights away, if we have them, but for reading and writing: a store may lie in root's folder."""
+    """What takes root's rights away, if we have them, but for reading and writing: a store may lie in root's folder.
+
+    no_setuid_fixup: else access(2), by which PostgreSQL finds its programs, would leave that right out.
+    """
     if os.geteuid() != 0:
         return []
     # A change of user clears the death signal set before it, so this sets it again.
     user = [f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups", "--pdeathsig=KILL"]
-    return ["setpriv", *user, "--inh-caps=+dac_override", "--ambient-caps=+dac_override", "--"]
+    rights = ["--securebits=+no_setuid_fixup", "--inh-caps=+dac_override", "--ambient-caps=+dac_override"]
+    return ["setpriv", *user, *rights, "--"]
 
 
 def _die_with_keeper() -> None:

@@ -472,13 +472,16 @@ def test_an_unprivileged_program_is_not_root_and_still_reaches_a_store_in_roots_
 ) -> None:
     tmp_path.chmod(0o700)
     told = server(pids).programs[0]
-    code = textwrap.dedent(STORE).replace('print("serving"', 'print("user", os.geteuid()); print("serving"')
+    own = tmp_path / "own"
+    own.touch()
+    seen = f'print("user", os.geteuid(), os.access({str(own)!r}, os.R_OK)); print("serving"'
+    code = textwrap.dedent(STORE).replace('print("serving"', seen)
     plain = replace(told, argv=(*python(code), *told.argv[4:]), unprivileged=True)
     with Service(replace(server(pids), programs=(plain,)), tmp_path / "server") as service:
         service.fresh(tmp_path / "one")
         assert ask(service, "/write/mine") == "mine"
     log = (tmp_path / "server" / "start-1" / "daemon.log").read_text()
-    assert "user 65534" in log and "user 0" not in log
+    assert "user 65534 True" in log and "user 0" not in log
 
 
 def test_an_adapter_describes_its_server_across_the_process_border(tmp_path: Path) -> None:
