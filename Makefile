@@ -67,7 +67,7 @@ selftest: .venv/.ready
 	@$(BIN)/coldwarm selftest measures
 
 conform: .venv/.ready
-	@echo "checking every adapter against the contract (one to two minutes)"
+	@echo "checking every adapter against the contract (three to four minutes)"
 	@$(BIN)/coldwarm conform bm25 chroma mem0 mem0,store=chroma mem0,store=faiss mem0,infer=true notes vector_file reference
 
 # The recordings are of the stand-in: coldwarm run -b mem0,infer=true ... --chat stand-in --record fixtures/chat/mem0
