@@ -80,6 +80,7 @@ def test_a_drill_alone_can_be_played(cli: Cli, tmp_path: Path) -> None:
     assert [name for _, name in _cells(only(tmp_path))] == ["rollback"]
 
 
+@pytest.mark.slow
 def test_a_backend_that_dies_fails_its_drills_and_the_run_goes_on(cli: Cli, tmp_path: Path) -> None:
     asked = ("run", "-b", "tests.faulty:Exits", *ASKED[3:])
     done = cli(*asked, "--out", tmp_path)
