@@ -77,7 +77,7 @@ bench-mem0: .venv/.ready
 	  -s stale-deploy-rule -n 0 -d none $(BENCH)
 
 sample: .venv/.ready
-	@echo "playing the committed sample anew (three minutes)"
+	@echo "playing the committed sample anew (two minutes)"
 	@rm -rf .cache/sample
 	@$(BIN)/coldwarm run $(SAMPLE) --out .cache/sample
 	@rm -rf reports/sample && cp -r .cache/sample/latest/ reports/sample
