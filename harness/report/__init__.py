@@ -8,7 +8,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from harness import metrics
 from harness.folder import Folder, FolderError
 from harness.report import html, junit, markdown
 from harness.results import Results
@@ -40,7 +39,7 @@ def write(folder: Folder, results: Results) -> Written:
         written.schema: _json(Results.model_json_schema(by_alias=True, mode="serialization")),
         written.summary: markdown.summary(results),
         written.junit: junit.text(results),
-        written.page: html.page(results, metrics.views(list(logs.values())), list(transcripts.values())),
+        written.page: html.page(results, list(logs.values()), list(transcripts.values())),
     }
     for path, text in texts.items():
         _replace(path, text)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from harness import paths
 from harness.compare import COLD
-from harness.metrics.view import View
+from harness.log import Log
 from harness.report import answers, beside, charts, findings, parts, tables, timeline, trust, words, wrong
 from harness.results import GateVerdict, Results
 from harness.transcript import Transcript
@@ -29,13 +29,13 @@ FAULTS = {"stale": wrong.BAD["stale_use"], "deleted": wrong.BAD["deleted_from_by
 _STARTED = re.compile(r"(\d{4})(\d\d)(\d\d)-\d{6}-")
 
 
-def page(results: Results, views: Sequence[View], transcripts: Sequence[Transcript] = ()) -> str:
+def page(results: Results, logs: Sequence[Log], transcripts: Sequence[Transcript] = ()) -> str:
     """The whole file. Its policy names the hashes of its own style and script, so nothing else can style or run."""
     style, script = ("\n".join((TEMPLATES / name).read_text("utf-8") for name in names) for names in (STYLES, SCRIPTS))
     pools = list(parts.pools(results))
     names = tables.names(results)
     anchors = {cell.id: pool.anchor for pool in pools for cell in pool.cells}
-    told = timeline.collect(results, views)
+    told = timeline.collect(results, logs)
     held = [tables.pool_cells(results, name) for name in names]
     return (
         _environment()
@@ -65,9 +65,9 @@ def page(results: Results, views: Sequence[View], transcripts: Sequence[Transcri
             missing=tables.missing(results),
             lacking=findings.lacking(results),
             meaning=words.MEANING,
-            charts=charts.charts(results, views, transcripts),
+            charts=charts.charts(results, logs, transcripts),
             sections=list(parts.sections(results, [anchors[cells[0].id] if cells else "cells" for cells in held])),
-            layers=list(parts.layers(results, views)),
+            layers=list(parts.layers(results, logs)),
             contrasted=list(results.contrasts[0].measures) if results.contrasts else [],
             contrasts=list(beside.contrasts(results)),
             comparisons=list(beside.comparisons(results)),

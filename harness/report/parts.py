@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from harness.adapter import CAPABILITIES
 from harness.compare import COLD, headline
+from harness.log import Log
 from harness.metrics import deletion
-from harness.metrics.view import View
 from harness.model import Measured
 from harness.report import answers, beside, tables, words
 from harness.report.tables import Figure
@@ -142,13 +142,12 @@ def _row(results: Results, name: str) -> Row:
     return Row(name, ARROW[results.definitions[name].better], figures)
 
 
-def layers(results: Results, views: Sequence[View]) -> Iterator[LayerRow]:
+def layers(results: Results, logs: Iterable[Log]) -> Iterator[LayerRow]:
     """Counts of `deletion.layers` over the primary trials of each backend."""
     primary = {cell.trial for cell in results.cells if cell.backend and headline(cell, results.run.conditions)}
-    logs = {view.log.trial.id: view.log for view in views if view.log.trial.id in primary}
     grouped: dict[tuple[str, str], list[deletion.LayerVerdict]] = {}
-    for log in logs.values():
-        for verdict in deletion.layers(log):
+    for log in logs:
+        for verdict in deletion.layers(log) if log.trial.id in primary else ():
             kind = f"{words.visible(verdict.layer, 80)} ({verdict.format})"
             grouped.setdefault((words.visible(log.trial.backend or "", 60), kind), []).append(verdict)
     for (backend, layer), verdicts in sorted(grouped.items()):

@@ -7,7 +7,8 @@ import shlex
 from collections.abc import Iterator, Mapping, Sequence
 
 from harness.events import Forgot, Recalled, Scanned, Sought
-from harness.metrics.view import View
+from harness.log import Log
+from harness.metrics.view import Record
 from harness.model import DEFAULT_BUDGET, DEFAULT_K, DEFAULT_NOISE, READ_POLICIES, NotMeasured, ReadPolicy
 from harness.report import words
 from harness.report.entries import checked, place, proof, quoted, said, shown, small
@@ -56,11 +57,11 @@ def brief(cells: Sequence[Cell]) -> str:
     return "; ".join(filter(None, [broken(cells), *named]))
 
 
-def told(view: View, cells: Sequence[Cell]) -> Iterator[Node]:
+def told(record: Record, cells: Sequence[Cell]) -> Iterator[Node]:
     """Each case in one line, a measure's deleted secrets in one; and what was not measured."""
     lines: dict[object, tuple[str, list[Node | str | None], list[str]]] = {}
-    for measure, (line, what, note) in _merged(view, cells):
-        many = isinstance(view.log.events[line - 1], Sought | Forgot)
+    for measure, (line, what, note) in _merged(record, cells):
+        many = isinstance(record.log.events[line - 1], Sought | Forgot)
         known = lines.setdefault(measure if many else (measure, line, note), (measure, [], []))
         known[1].extend([", ", *what] if known[1] else what)
         known[2].append(f"{note} \u00b7 L{line}" if note else f"L{line}")
@@ -91,28 +92,28 @@ _Case = tuple[int, list[Node | str | None], str]
 """The line of the log, what it was, and where."""
 
 
-def _merged(view: View, cells: Sequence[Cell]) -> Iterator[tuple[str, _Case]]:
+def _merged(record: Record, cells: Sequence[Cell]) -> Iterator[tuple[str, _Case]]:
     """Bad cases; a decision stands once, by whichever entry of the same question each reader took it."""
     known: dict[tuple[str, str], list[Cell]] = {}
     for (measure, ref), cited in cases(cells).items():
         known.setdefault((measure, ref.partition(":")[0] if measure == "stale_use" else ref), []).extend(cited)
-    told = [(measure, _case(view, measure, ref, cited)) for (measure, ref), cited in known.items()]
+    told = [(measure, _case(record, measure, ref, cited)) for (measure, ref), cited in known.items()]
     yield from sorted(told, key=lambda each: (list(BAD).index(each[0]), each[1][0]))
 
 
-def _case(view: View, measure: str, ref: str, cited: Sequence[Cell]) -> _Case:
+def _case(record: Record, measure: str, ref: str, cited: Sequence[Cell]) -> _Case:
     found = _REF.fullmatch(ref)
-    line = min(int(found["line"]) if found else 1, len(view.log.events))
+    line = min(int(found["line"]) if found else 1, len(record.log.events))
     entry = int(found["entry"]) if found and found["entry"] else None
-    event = view.log.events[line - 1]
+    event = record.log.events[line - 1]
     if isinstance(event, Recalled) and measure == "stale_use":
         readers = [policy for policy in READ_POLICIES if policy in {cell.read_policy for cell in cited}]
         where = f"{event.at:%Y-%m-%d}, session {event.session}, reading {words.listed(readers)}"
-        return line, _decision(view, event, readers), where
-    if isinstance(event, Recalled) and entry is not None and entry < len(view.record.entries(line, event)):
-        back = view.record.entries(line, event)[entry]
-        git = checked(view.record, event.session, back.hit.source)
-        seen = proof(view.record, back.hit.source)
+        return line, _decision(record, event, readers), where
+    if isinstance(event, Recalled) and entry is not None and entry < len(record.entries(line, event)):
+        back = record.entries(line, event)[entry]
+        git = checked(record, event.session, back.hit.source)
+        seen = proof(record, back.hit.source)
         shown_by = node("code", "", seen.command) if seen else None
         return (
             line,
@@ -120,26 +121,26 @@ def _case(view: View, measure: str, ref: str, cited: Sequence[Cell]) -> _Case:
             f"cites {place(back.hit.source)}; {said(git) or 'git was not asked'}",
         )
     if isinstance(event, Scanned):
-        facts = {sighting.fact for sighting in event.sightings} & {each.fact for _, each in view.record.of(Forgot)}
+        facts = {sighting.fact for sighting in event.sightings} & {each.fact for _, each in record.of(Forgot)}
         return line, [words.listed(sorted(facts))], f"layer {shown(event.layer.name, 80)}"
     return line, [event.fact if isinstance(event, Sought | Forgot) else event.__class__.__name__.lower()], ""
 
 
-def _decision(view: View, event: Recalled, readers: Sequence[ReadPolicy]) -> list[Node | str | None]:
+def _decision(record: Record, event: Recalled, readers: Sequence[ReadPolicy]) -> list[Node | str | None]:
     """The question, the values that were taken, the right one."""
     job, _, name = event.ref.partition("/")
-    works = [work for policy in readers for _, work in view.record.works(policy) if work.job == job]
+    works = [work for policy in readers for _, work in record.works(policy) if work.job == job]
     values = [each.value or "" for work in works for each in work.choices if each.decision == name]
-    known = next(each for _, each in view.scenario.jobs() if each.id == job)
+    known = next(each for _, each in record.scenario.jobs() if each.id == job)
     decision = next(each for each in known.decisions if each.id == name)
     taken = shown(words.listed(list(dict.fromkeys(values))), 160)
     right = f" {taken}, where {shown(decision.right.value, 160)} is right"
     return [node("bdi", "", shown(decision.question, 200)), node("bdi", "", right)]
 
 
-def again(view: View) -> str:
+def again(log: Log) -> str:
     """The command that plays the trial again and keeps its store."""
-    trial, backend = view.log.trial, view.log.opened.backend
+    trial, backend = log.trial, log.opened.backend
     label = "none"
     if trial.backend and backend and not (backend.control and backend.name in ("oracle", "stale_oracle")):
         settings = [f"{key}={value}" for key, value in sorted(backend.settings.items())]
@@ -150,6 +151,6 @@ def again(view: View) -> str:
     parts += ["-k", str(trial.k)] if trial.k != DEFAULT_K else []
     parts += ["--budget", str(trial.budget)] if trial.budget != DEFAULT_BUDGET else []
     if backend and (extracts := backend.support.get("extracts")) and extracts.level != "unsupported":
-        stands_in = view.log.opened.digests.get("chat", "").startswith("stand-in")
+        stands_in = log.opened.digests.get("chat", "").startswith("stand-in")
         parts += ["--chat", "stand-in" if stands_in else "model"]
     return shlex.join([shown(part, 300) for part in [*parts, "--trial", trial.id, "--keep"]])

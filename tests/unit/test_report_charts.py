@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness import compare, metrics
+from harness import compare
 from harness.folder import Folder
 from harness.model import Interval, Measured, NotMeasured
 from harness.report import words
@@ -43,7 +43,7 @@ def results(plain: Results) -> Results:
 
 @pytest.fixture(scope="module")
 def drawn(results: Results, folder: Folder) -> dict[str, Chart]:
-    return {chart.name: chart for chart in charts(results, metrics.views(list(folder.logs()[0].values())))}
+    return {chart.name: chart for chart in charts(results, list(folder.logs()[0].values()))}
 
 
 def full(plain: Results) -> Results:

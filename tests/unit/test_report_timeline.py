@@ -16,8 +16,7 @@ from harness.adapter import Source
 from harness.events import Fault
 from harness.folder import Folder
 from harness.log import Log
-from harness.metrics.view import View
-from harness.model import Trial
+from harness.metrics.view import Record
 from harness.report import timeline, words, wrong
 from harness.report.html import TEMPLATES
 from harness.report.packed import Node, markup
@@ -41,13 +40,13 @@ def results(folder: Folder) -> Results:
     return compare.results(folder)
 
 
-def views(folder: Folder) -> list[View]:
-    return metrics.views(list(folder.logs()[0].values()))
+def logs(folder: Folder) -> list[Log]:
+    return list(folder.logs()[0].values())
 
 
 @pytest.fixture(scope="module")
 def found(folder: Folder, results: Results) -> Timelines:
-    return timeline.collect(results, views(folder))
+    return timeline.collect(results, logs(folder))
 
 
 def text(tree: Node) -> str:
@@ -111,12 +110,12 @@ def test_controls_come_last_and_every_backend_in_turn(
     folder: Folder, results: Results, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(timeline, "BOUND", 2)
-    found = timeline.collect(results, views(folder))
+    found = timeline.collect(results, logs(folder))
     assert [each.title.partition(",")[0] for each in found.shown] == ["store", "store"]
     assert "2 of the 4 trials in which something went wrong" in found.says[0]
     monkeypatch.setattr(timeline, "BOUND", 60)
     monkeypatch.setattr(timeline, "IN_FULL", len(markup(found.shown[0].body)))
-    assert len(timeline.collect(results, views(folder)).shown) == 1
+    assert len(timeline.collect(results, logs(folder)).shown) == 1
 
 
 def test_one_backend_does_not_crowd_out_another(tmp_path: Path) -> None:
@@ -130,7 +129,7 @@ def test_one_backend_does_not_crowd_out_another(tmp_path: Path) -> None:
     file = made.read()
     trial = next(each for each in more.read().trials if each.backend == "zeta")
     made.write(file.model_copy(update={"trials": (*file.trials, trial)}))
-    found = timeline.collect(compare.results(made), views(made))
+    found = timeline.collect(compare.results(made), logs(made))
     assert [each.title.partition(",")[0] for each in found.shown][:3] == ["store", "zeta", "store"]
 
 
@@ -139,7 +138,7 @@ def test_what_does_not_fit_is_left_out_and_counted(
 ) -> None:
     monkeypatch.setattr(timeline, "PACKED", 2 * 2600)
     monkeypatch.setattr(timeline, "IN_FULL", 0)
-    found = timeline.collect(results, views(folder))
+    found = timeline.collect(results, logs(folder))
     assert found.shown == () and all(len(data) <= 2600 for data in found.blocks)
     left = len({cell.trial for cell in results.cells}) - len(found.of)
     assert 0 < left < 12 and {each.id for each in found.packed} == found.of
@@ -147,10 +146,10 @@ def test_what_does_not_fit_is_left_out_and_counted(
     assert any(each.title.startswith("keeper") for each in found.packed)
 
 
-def test_again_the_same_bytes_whatever_the_order_of_the_views(
+def test_again_the_same_bytes_whatever_the_order_of_the_logs(
     folder: Folder, results: Results, found: Timelines
 ) -> None:
-    assert timeline.collect(results, views(folder)[::-1]) == found
+    assert timeline.collect(results, logs(folder)[::-1]) == found
 
 
 # --- what is told -----------------------------------------------------------------------------------------------------
@@ -271,12 +270,12 @@ def test_a_trial_that_failed_says_why_and_one_that_is_unsupported_is_not_told(tm
     cells = metrics.score(logs)
     mine = [cell for cell in cells if cell.backend == "store"]
     assert wrong.brief(mine) == "failed: recall: gone"
-    assert "\u2715 failed: recall: gone" in "".join(text(each) for each in wrong.told(metrics.views(logs)[0], mine))
+    assert "\u2715 failed: recall: gone" in "".join(text(each) for each in wrong.told(Record(failed), mine))
 
 
 def test_what_was_not_measured_stands_with_its_reason(tmp_path: Path) -> None:
     log = Tape(tmp_path).played().log()
-    said = "".join(text(each) for each in wrong.told(metrics.views([log])[0], metrics.score([log])[:1]))
+    said = "".join(text(each) for each in wrong.told(Record(log), metrics.score([log])[:1]))
     assert said.startswith("Not measured here: ") and "deletes nothing" not in said
     assert "n/a (the controls oracle and stale_oracle were not run)" in said
 
@@ -293,9 +292,9 @@ def test_the_command_names_what_differs_from_the_defaults(
     tmp_path: Path, changes: dict[str, object], flags: str
 ) -> None:
     name = changes.pop("backend", "store")
-    view = metrics.views([Tape(tmp_path, name, **changes).log()])[0]  # type: ignore[arg-type]
-    assert wrong.again(view) == f"coldwarm run {flags} --trial {view.log.trial.id} --keep"
-    assert isinstance(view.log.trial, Trial) and shlex.split(wrong.again(view))
+    log = Tape(tmp_path, name, **changes).log()  # type: ignore[arg-type]
+    assert wrong.again(log) == f"coldwarm run {flags} --trial {log.trial.id} --keep"
+    assert shlex.split(wrong.again(log))
 
 
 # --- harmless ---------------------------------------------------------------------------------------------------------
@@ -311,7 +310,7 @@ def rendered(found: Timelines) -> str:
 
 def test_hostile_text_is_shown_and_does_nothing(tmp_path: Path) -> None:
     made = run(tmp_path, label="<i>$x_1$</i>", stale=EVIL, source=Source(commit="abcdef1", path="<b>;x", line=3))
-    page = rendered(timeline.collect(compare.results(made), views(made)))
+    page = rendered(timeline.collect(compare.results(made), logs(made)))
     assert "<script" not in page and "<i>" not in page and "<b>;" not in page and "onclick=x" in page
     assert "\u27e8U+202E\u27e9\u27e8U+001B\u27e9[2J\u27e8U+0000\u27e9" in page
     assert not {char for char in page if words.visible(char, lines=True) != char}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from harness.metrics.view import View
+from harness.log import Log
 from harness.report.charts import cost, deletion, footprint, noise, policies, stale, work
 from harness.report.charts.chart import Chart
 from harness.results import Results
@@ -13,17 +13,17 @@ from harness.transcript import Transcript
 __all__ = ["Chart", "charts"]
 
 
-def charts(results: Results, views: Sequence[View] = (), transcripts: Sequence[Transcript] = ()) -> list[Chart]:
+def charts(results: Results, logs: Sequence[Log] = (), transcripts: Sequence[Transcript] = ()) -> list[Chart]:
     """The charts that this run has data for, in the order of the page's questions.
 
-    views, transcripts: what was timed and weighed; without them that chart is left out.
+    logs, transcripts: what was timed and weighed; without them that chart is left out.
     """
     drawn = (
         noise.chart(results),
         stale.chart(results),
         work.chart(results),
         cost.chart(results),
-        footprint.chart(results, views, transcripts),
+        footprint.chart(results, logs, transcripts),
         deletion.chart(results),
         policies.chart(results),
     )

@@ -8,9 +8,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from harness import registry
+from harness.log import Log
 from harness.metrics import footprint
 from harness.metrics.footprint import Sample, What
-from harness.metrics.view import View
 from harness.report import words
 from harness.report.charts.chart import WARM, Chart, finished, ranked, short, shown
 from harness.report.charts.cost import compact
@@ -44,11 +44,10 @@ class Point:
         return f"{self.least:,}" if self.least == self.most else f"{self.least:,} to {self.most:,}"
 
 
-def chart(results: Results, views: Iterable[View], transcripts: Iterable[Transcript]) -> Chart | None:
+def chart(results: Results, logs: Iterable[Log], transcripts: Iterable[Transcript]) -> Chart | None:
     """Of backends, and of the sound reference of the drills; controls store nothing that anyone would buy."""
     names = ranked(results)
-    logs = {view.log.trial.id: view.log for view in views}
-    samples = [sample for log in logs.values() for sample in footprint.of_trial(log)]
+    samples = [sample for log in logs for sample in footprint.of_trial(log)]
     samples += [sample for transcript in transcripts for sample in footprint.of_drill(transcript)]
     grouped: dict[tuple[str, What], list[Sample]] = {}
     for sample in samples:
