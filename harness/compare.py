@@ -12,16 +12,16 @@ import statistics
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from math import fsum
+from typing import NamedTuple
 
 from harness import metrics, stats
-from harness.events import PROTOCOL, Backend
+from harness.events import PROTOCOL, Backend, Opened
 from harness.folder import Folder, RunFile
-from harness.log import Log
 from harness.metrics import trust
 from harness.metrics.metric import wilson
 from harness.model import CellKey, Interval, Measured, NotMeasured, ReadPolicy, Trial, WritePolicy
 from harness.results import Cell, Comparison, Conditions, Contrast, Pooled, Results, Row, Run, Story, TrustCell
-from harness.scenario import Job, Probe
+from harness.scenario import Job, Probe, Scenario
 from harness.transcript import Transcript
 
 COLD = "cold"
@@ -47,17 +47,30 @@ AGAINST_COLD = ("jobs_done", "decisions_right", "tokens_total")
 """Measures that the cold arm has too."""
 
 
+class _Played(NamedTuple):
+    """What is kept of a log when its cells have been computed."""
+
+    sha256: str
+    opened: Opened
+    scenario: Scenario
+
+
 def results(folder: Folder) -> Results:
     """Everything that the logs of a run say. Equal logs give equal results, byte for byte."""
     file = folder.read()
-    logs, problems = folder.logs()
+    cells: list[Cell] = []
+    played: dict[str, _Played] = {}
+    problems: list[str] = []
+    for logs, unread in folder.stories():
+        cells += metrics.score(list(logs.values()))
+        played |= {name: _Played(log.sha256, log.opened, log.scenario) for name, log in logs.items()}
+        problems += unread
     transcripts, unread = folder.transcripts()
-    cells = metrics.score(list(logs.values()))
-    cells += [_not_run(trial) for trial in file.trials if trial.id not in logs]
+    cells += [_not_run(trial) for trial in file.trials if trial.id not in played]
     cells.sort(key=lambda cell: cell.id)
     conditions = _conditions(file)
-    rows = _rows(cells, logs.values(), conditions)
-    names = "".join(logs[name].sha256 for name in sorted(logs))
+    rows = _rows(cells, played.values(), conditions)
+    names = "".join(played[name].sha256 for name in sorted(played))
     return Results(
         run=Run(
             id=file.id,
@@ -66,16 +79,16 @@ def results(folder: Folder) -> Results:
             dirty=file.dirty,
             command=file.command,
             conditions=conditions,
-            protocol=_protocol(logs.values(), transcripts.values()),
+            protocol=_protocol(played.values(), transcripts.values()),
             suite=file.suite,
             shard=file.shard,
             missing=file.missing,
             logs=hashlib.sha256(names.encode()).hexdigest(),
             unplayed=file.unplayed,
-            problems=(*problems, *unread),
+            problems=(*sorted(problems), *unread),
         ),
         definitions=dict(sorted(metrics.DEFINITIONS.items())),
-        stories=tuple(_stories(logs.values())),
+        stories=tuple(_stories(played.values())),
         backends=rows,
         contrasts=tuple(_contrasts(cells, conditions)),
         cells=tuple(cells),
@@ -85,7 +98,7 @@ def results(folder: Folder) -> Results:
     )
 
 
-def _protocol(logs: Iterable[Log], transcripts: Iterable[Transcript]) -> int:
+def _protocol(logs: Iterable[_Played], transcripts: Iterable[Transcript]) -> int:
     """By which all was played, as a resumed run plays again what another protocol left; the newest until then."""
     played = [log.opened.protocol for log in logs] + [each.drilled.protocol for each in transcripts]
     return max(played, default=PROTOCOL)
@@ -106,7 +119,7 @@ def _conditions(file: RunFile) -> Conditions:
     )
 
 
-def _stories(logs: Iterable[Log]) -> Iterator[Story]:
+def _stories(logs: Iterable[_Played]) -> Iterator[Story]:
     by_id = {log.scenario.id: log for log in logs}
     for name in sorted(by_id):
         log, scenario = by_id[name], by_id[name].scenario
@@ -175,9 +188,9 @@ def headline(cell: Cell, conditions: Conditions) -> bool:
     return at_noise and (cell.write_policy, cell.read_policy) == (conditions.headline_write, conditions.headline_read)
 
 
-def _rows(cells: Sequence[Cell], logs: Iterable[Log], conditions: Conditions) -> dict[str, Row]:
+def _rows(cells: Sequence[Cell], logs: Iterable[_Played], conditions: Conditions) -> dict[str, Row]:
     cards: dict[str, Backend] = {
-        log.trial.backend: log.opened.backend for log in logs if log.trial.backend and log.opened.backend
+        log.opened.trial.backend: log.opened.backend for log in logs if log.opened.trial.backend and log.opened.backend
     }
     groups: dict[str, list[Cell]] = defaultdict(list)
     for cell in cells:

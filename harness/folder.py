@@ -6,16 +6,17 @@ import os
 import re
 import subprocess
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
+from itertools import groupby
 from pathlib import Path
-from typing import TypeVar, cast
+from typing import NamedTuple, TypeVar
 
 from pydantic import ValidationError
 
 from harness import paths
 from harness.blobs import Blobs
 from harness.drill import DrillTrial
-from harness.log import Log, LogError, Unbegun, read
+from harness.log import Log, LogError, Unbegun, read, story_of
 from harness.model import Model, Selection, Trial, digest
 from harness.results import Suite, Unplayed
 from harness.transcript import Transcript
@@ -54,6 +55,12 @@ class RunFile(Model):
     unplayed: tuple[Unplayed, ...] = ()
 
 
+class _Attempt(NamedTuple):
+    trial: str
+    number: int
+    path: Path
+
+
 class Folder:
     """A run's folder. Logs are `<trial>.<attempt>.jsonl`; an attempt is never overwritten by the next."""
 
@@ -62,7 +69,6 @@ class Folder:
         self.root = root
         self.blobs = Blobs(root / "blobs")
         self.work = root / "work"
-        self._known: dict[Path, tuple[int, object]] = {}
 
     @property
     def file(self) -> Path:
@@ -105,25 +111,39 @@ class Folder:
 
     def new_log(self, trial: str, below: str = LOGS) -> Path:
         """The path of the next attempt at a trial or drill."""
-        numbers = [number for name, number, _ in self._attempts(below) if name == trial]
+        numbers = [each.number for each in self._attempts(below) if each.trial == trial]
         return self.root / below / f"{trial}.{max(numbers, default=0) + 1}.jsonl"
 
     def logs(self) -> tuple[dict[str, Log], list[str]]:
         """Trial id -> its newest closed attempt, else its newest one; and a line for each log that cannot be read."""
-        return self._best(LOGS, read, lambda log: log.closed is not None)
+        logs, problems = dict[str, Log](), list[str]()
+        for best, unread in self.stories():
+            logs |= best
+            problems += unread
+        return logs, problems
+
+    def stories(self) -> Iterator[tuple[dict[str, Log], list[str]]]:
+        """`logs`, those that play one story at a time: as they are large, no others need be in memory."""
+        grouped: dict[str, list[_Attempt]] = {}
+        for _, attempts in groupby(self._attempts(LOGS), lambda attempt: attempt.trial):
+            own = list(attempts)
+            told = [story for each in own if (story := story_of(each.path))]
+            grouped.setdefault(told[-1] if told else "", []).extend(own)
+        for group in grouped.values():
+            yield self._best(group, read, lambda log: log.closed is not None)
 
     def transcripts(self) -> tuple[dict[str, Transcript], list[str]]:
-        """The same of drills."""
-        return self._best(DRILLS, read_transcript, lambda transcript: transcript.ended is not None)
+        """As `logs`, of drills."""
+        return self._best(self._attempts(DRILLS), read_transcript, lambda transcript: transcript.ended is not None)
 
     def _best(
-        self, below: str, load: Callable[[Path, Blobs], T], ended: Callable[[T], bool]
+        self, attempts: Iterable[_Attempt], load: Callable[[Path, Blobs], T], ended: Callable[[T], bool]
     ) -> tuple[dict[str, T], list[str]]:
         best: dict[str, T] = {}
         problems = []
-        for name, _, path in sorted(self._attempts(below)):
+        for name, _, path in attempts:
             try:
-                found = self._read(path, load)
+                found = load(path, self.blobs)
             except Unbegun:
                 continue
             except LogError as error:
@@ -133,16 +153,9 @@ class Folder:
                 best[name] = found
         return best, problems
 
-    def _read(self, path: Path, load: Callable[[Path, Blobs], T]) -> T:
-        """A log only grows: one of the same length is the one that was read before."""
-        size = path.stat().st_size
-        if path not in self._known or self._known[path][0] != size:
-            self._known[path] = size, load(path, self.blobs)
-        return cast("T", self._known[path][1])
-
-    def _attempts(self, below: str) -> list[tuple[str, int, Path]]:
+    def _attempts(self, below: str) -> list[_Attempt]:
         matches = ((ATTEMPT.match(path.name), path) for path in (self.root / below).glob("*.jsonl"))
-        return [(match["trial"], int(match["number"]), path) for match, path in matches if match]
+        return sorted(_Attempt(match["trial"], int(match["number"]), path) for match, path in matches if match)
 
 
 def commit() -> tuple[str | None, bool | None]:

@@ -120,6 +120,15 @@ def read(path: Path, blobs: Blobs) -> Log:
     return Log(path, hashlib.sha256(data).hexdigest(), opened, tuple(events), closed, scenario, blobs)
 
 
+def story_of(path: Path) -> str | None:
+    """The blob of the scenario that a log plays, from its first line alone; None if that cannot be read."""
+    try:
+        with path.open("rb") as file:
+            return str(json.loads(file.readline())["scenario"]["blob"])
+    except (OSError, ValueError, TypeError, KeyError, RecursionError):
+        return None
+
+
 @lru_cache(maxsize=64)
 def _scenario(data: bytes) -> Scenario:
     """Hundreds of logs of a run tell the same few stories."""

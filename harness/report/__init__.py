@@ -10,7 +10,7 @@ from typing import Any
 
 from harness.folder import Folder, FolderError
 from harness.report import html, junit, markdown
-from harness.results import Results
+from harness.results import Cell, Results
 
 
 @dataclass(frozen=True)
@@ -32,14 +32,14 @@ def write(folder: Folder, results: Results) -> Written:
     root = folder.root
     names = ("results.json", "results.schema.json", "summary.md", "junit.xml", "report.html")
     written = Written(*(root / name for name in names))
-    logs, _ = folder.logs()
+    stories = (list(logs.values()) for logs, _ in folder.stories())
     transcripts, _ = folder.transcripts()
     texts = {
         written.results: _json(_dumped(results)),
         written.schema: _json(Results.model_json_schema(by_alias=True, mode="serialization")),
         written.summary: markdown.summary(results),
         written.junit: junit.text(results),
-        written.page: html.page(results, list(logs.values()), list(transcripts.values())),
+        written.page: html.page(results, stories, list(transcripts.values())),
     }
     for path, text in texts.items():
         _replace(path, text)
@@ -47,13 +47,18 @@ def write(folder: Folder, results: Results) -> Written:
 
 
 def _dumped(results: Results) -> dict[str, Any]:
-    """As JSON values; of a measure only what it has, as most of a run's bytes would be its nulls."""
-    value: dict[str, Any] = results.model_dump(mode="json", by_alias=True)
-    for cell in value["cells"]:
-        cell["measures"] = {
-            name: {key: part for key, part in measure.items() if part is not None and part != []}
-            for name, measure in cell["measures"].items()
-        }
+    """As JSON values, cell by cell as they are asked for: a run's cells are large."""
+    value = results.model_dump(mode="json", by_alias=True, exclude={"cells"})
+    return {**value, "cells": map(_cell, results.cells)}
+
+
+def _cell(cell: Cell) -> dict[str, Any]:
+    """Of a measure only what it has, as most of a run's bytes would be its nulls."""
+    value = cell.model_dump(mode="json")
+    value["measures"] = {
+        name: {key: part for key, part in measure.items() if part is not None and part != []}
+        for name, measure in value["measures"].items()
+    }
     return value
 
 
@@ -65,9 +70,10 @@ def _json(value: Any) -> str:
 
 def _lines(value: Any) -> str:
     compact = partial(json.dumps, sort_keys=True, separators=(",", ":"))
-    if isinstance(value, list) and value:
-        return "[\n" + ",\n".join(map(compact, value)) + "\n]"
-    return str(compact(value))
+    if not isinstance(value, list | map):
+        return compact(value)
+    lines = ",\n".join(map(compact, value))
+    return f"[\n{lines}\n]" if lines else "[]"
 
 
 def _replace(path: Path, text: str) -> None:

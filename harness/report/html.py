@@ -8,13 +8,14 @@ from __future__ import annotations
 import base64
 import hashlib
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from harness import paths
 from harness.compare import COLD
 from harness.log import Log
-from harness.report import answers, beside, charts, findings, parts, tables, timeline, trust, words, wrong
+from harness.report import answers, beside, charts, evidence, findings, parts, tables, trust, words, wrong
+from harness.report.timeline import Timelines
 from harness.results import GateVerdict, Results
 from harness.transcript import Transcript
 
@@ -29,13 +30,16 @@ FAULTS = {"stale": wrong.BAD["stale_use"], "deleted": wrong.BAD["deleted_from_by
 _STARTED = re.compile(r"(\d{4})(\d\d)(\d\d)-\d{6}-")
 
 
-def page(results: Results, logs: Sequence[Log], transcripts: Sequence[Transcript] = ()) -> str:
-    """The whole file. Its policy names the hashes of its own style and script, so nothing else can style or run."""
+def page(results: Results, stories: Iterable[Sequence[Log]], transcripts: Sequence[Transcript] = ()) -> str:
+    """The whole file. Its policy names the hashes of its own style and script, so nothing else can style or run.
+
+    stories: all logs, those of one story together; each is let go before the next is asked for.
+    """
     style, script = ("\n".join((TEMPLATES / name).read_text("utf-8") for name in names) for names in (STYLES, SCRIPTS))
     pools = list(parts.pools(results))
     names = tables.names(results)
     anchors = {cell.id: pool.anchor for pool in pools for cell in pool.cells}
-    told = timeline.collect(results, logs)
+    seen = evidence.gather(results, stories, transcripts)
     held = [tables.pool_cells(results, name) for name in names]
     return (
         _environment()
@@ -65,16 +69,16 @@ def page(results: Results, logs: Sequence[Log], transcripts: Sequence[Transcript
             missing=tables.missing(results),
             lacking=findings.lacking(results),
             meaning=words.MEANING,
-            charts=charts.charts(results, logs, transcripts),
+            charts=charts.charts(results, seen.samples),
             sections=list(parts.sections(results, [anchors[cells[0].id] if cells else "cells" for cells in held])),
-            layers=list(parts.layers(results, logs)),
+            layers=list(parts.layers(seen.layers)),
             contrasted=list(results.contrasts[0].measures) if results.contrasts else [],
             contrasts=list(beside.contrasts(results)),
             comparisons=list(beside.comparisons(results)),
             changes=list(beside.changes(results)),
             pools=pools,
-            told=told,
-            example={topic: found for topic, fault in FAULTS.items() if (found := _example(told, fault))},
+            told=seen.timelines,
+            example={topic: found for topic, fault in FAULTS.items() if (found := _example(seen.timelines, fault))},
             supports=list(parts.supports(results)),
             trust=trust.collect(results, transcripts) if results.trust else None,
             arrow=parts.ARROW,
@@ -104,7 +108,7 @@ def _hash(text: str) -> str:
     return base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
 
 
-def _example(told: timeline.Timelines, fault: str) -> str | None:
+def _example(told: Timelines, fault: str) -> str | None:
     """The first timeline in full in which this went wrong."""
     return next((each.id for each in told.shown if fault in each.said), None)
 

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from harness.adapter import CAPABILITIES
-from harness.compare import COLD, headline
-from harness.log import Log
+from harness.compare import COLD
 from harness.metrics import deletion
 from harness.model import Measured
 from harness.report import answers, beside, tables, words
@@ -142,22 +141,21 @@ def _row(results: Results, name: str) -> Row:
     return Row(name, ARROW[results.definitions[name].better], figures)
 
 
-def layers(results: Results, logs: Iterable[Log]) -> Iterator[LayerRow]:
-    """Counts of `deletion.layers` over the primary trials of each backend."""
-    primary = {cell.trial for cell in results.cells if cell.backend and headline(cell, results.run.conditions)}
+def layers(found: Mapping[str, Iterable[deletion.LayerVerdict]]) -> Iterator[LayerRow]:
+    """Counts of what was found in the layers of each backend."""
     grouped: dict[tuple[str, str], list[deletion.LayerVerdict]] = {}
-    for log in logs:
-        for verdict in deletion.layers(log) if log.trial.id in primary else ():
+    for backend, verdicts in found.items():
+        for verdict in verdicts:
             kind = f"{words.visible(verdict.layer, 80)} ({verdict.format})"
-            grouped.setdefault((words.visible(log.trial.backend or "", 60), kind), []).append(verdict)
-    for (backend, layer), verdicts in sorted(grouped.items()):
+            grouped.setdefault((words.visible(backend, 60), kind), []).append(verdict)
+    for (backend, layer), own in sorted(grouped.items()):
         yield LayerRow(
             backend,
             layer,
-            sum(len(each.before) for each in verdicts),
-            sum(len(each.after) for each in verdicts),
-            sum(len(each.moved) for each in verdicts),
-            "; ".join(dict.fromkeys(words.visible(each.problem, 200) for each in verdicts if each.problem)),
+            sum(len(each.before) for each in own),
+            sum(len(each.after) for each in own),
+            sum(len(each.moved) for each in own),
+            "; ".join(dict.fromkeys(words.visible(each.problem, 200) for each in own if each.problem)),
         )
 
 

@@ -6,7 +6,7 @@ Both are bounded; what is left out is counted and said.
 from __future__ import annotations
 
 import shlex
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
 from typing import NamedTuple
@@ -54,9 +54,8 @@ class Timelines:
 
 @dataclass(frozen=True)
 class _Trial:
-    """A trial with its cells."""
+    """A trial that was played, by its cells."""
 
-    log: Log
     cells: tuple[Cell, ...]
 
     @property
@@ -75,35 +74,66 @@ class _Trial:
         return Timeline(self.id, title, wrong.brief(self.cells), body, block)
 
 
-def collect(results: Results, logs: Sequence[Log]) -> Timelines:
+class Teller:
     """Every trial that was played. Bad ones are in full, from every backend in turn, until a bound is reached."""
-    trials = _trials(results, logs)
-    bad = _fairly(results, [each for each in trials if wrong.brief(each.cells)])
-    by_story: dict[str, list[_Trial]] = {}
-    for trial in trials:
-        by_story.setdefault(trial.cells[0].scenario, []).append(trial)
-    wanted, room = {trial.id for trial in bad[:BOUND]}, PACKED // max(1, len(by_story))
-    told = [_told(results, by_story[story], wanted, room) for story in sorted(by_story)]
-    trees = {name: tree for each in told for name, tree in each.full.items()}
-    full = _fitting([(trial.id, trees[trial.id]) for trial in bad[:BOUND]])
-    blocks, rich = _chosen(told)
-    block_of = {name: number for number, block in enumerate(blocks) for name in block.trials}
-    shown = [each.timeline(full[each.id], block_of.get(each.id)) for each in bad if each.id in full]
-    folded = [each for each in trials if each.id in block_of and each.id not in full]
-    packed = [each.timeline(node("p", "quiet", "Unfolds by script."), block_of[each.id]) for each in folded]
-    here = frozenset(block_of) | frozenset(full)
-    says = _says(len(full), len(bad), len(packed), len(trials) - len(here), rich=rich)
-    return Timelines(tuple(shown), tuple(packed), tuple(block.data for block in blocks), here, says)
+
+    def __init__(self, results: Results) -> None:
+        """What is told of whom is settled by the results; the logs may then come story by story."""
+        self._results = results
+        self._trials = {trial.id: trial for trial in _trials(results)}
+        self._bad = _fairly(results, [trial for trial in self._trials.values() if wrong.brief(trial.cells)])
+        self._wanted = {trial.id for trial in self._bad[:BOUND]}
+        self._room, self._left = PACKED, len(results.stories)
+        self._told: list[_Told] = []
+
+    def hear(self, logs: Sequence[Log]) -> None:
+        """All logs of one story, which gets its share of the room that the ones before it left.
+
+        What is computed of the logs is let go, and so may they be.
+        """
+        views: dict[str, View] = {}
+        for view in metrics.views(logs):
+            views.setdefault(view.log.trial.id, view)
+        played = [trial for name, trial in self._trials.items() if name in views]
+        if not played:
+            return
+        noise = self._results.run.conditions.headline_noise
+        tiers = {trial.id: _tier(self._results, trial) for trial in played}
+        order = sorted(played, key=lambda trial: (tiers[trial.id], trial.cells[0].noise != noise))
+
+        def tree(trial: _Trial, *, whole: bool = False) -> Node:
+            return _tree(views[trial.id], trial.cells, whole=whole)
+
+        block = _block({trial.id: tree(trial, whole=tiers[trial.id] == 0) for trial in order})
+        room = self._room // max(1, self._left)
+        rich = len(block.data) <= room
+        if not rich:
+            block = _block({trial.id: tree(trial) for trial in order}, room)
+        self._room, self._left = self._room - len(block.data), self._left - 1
+        full = {trial.id: tree(trial) for trial in played if trial.id in self._wanted}
+        self._told.append(_Told(played[0].cells[0].scenario, full, block, rich))
+
+    def timelines(self) -> Timelines:
+        """Of all that was heard."""
+        told = sorted(self._told, key=lambda each: (each.story, each.block.trials))
+        full = _fitting(self._bad, {name: tree for each in told for name, tree in each.full.items()})
+        block_of = {name: number for number, each in enumerate(told) for name in each.block.trials}
+        folded = [trial for name, trial in self._trials.items() if name in block_of and name not in full]
+        shown = [each.timeline(full[each.id], block_of.get(each.id)) for each in self._bad if each.id in full]
+        packed = [each.timeline(node("p", "quiet", "Unfolds by script."), block_of[each.id]) for each in folded]
+        here = frozenset(block_of) | frozenset(full)
+        rich = sum(each.rich for each in told), len(told)
+        says = _says(len(full), len(self._bad), len(packed), len(self._trials) - len(here), rich)
+        return Timelines(tuple(shown), tuple(packed), tuple(each.block.data for each in told), here, says)
 
 
-def _trials(results: Results, logs: Sequence[Log]) -> list[_Trial]:
+def _trials(results: Results) -> list[_Trial]:
     """Those that were played, in the order of the results."""
-    known = {log.trial.id: log for log in logs}
     cells: dict[str, list[Cell]] = {}
     for cell in results.cells:
-        if cell.trial in known and cell.status != "unsupported":
+        if cell.status not in ("unsupported", "not-run"):
             cells.setdefault(cell.trial, []).append(cell)
-    return [_Trial(known[name], tuple(own)) for name, own in cells.items()]
+    return [_Trial(tuple(own)) for own in cells.values()]
 
 
 def _fairly(results: Results, trials: Sequence[_Trial]) -> list[_Trial]:
@@ -132,25 +162,13 @@ class _Block(NamedTuple):
 
 
 class _Told(NamedTuple):
-    """One story. full: trees of the trials that may stand in full. packings: of all its trials, the richest first:
-    with what each question brought in rows that the headline compares; without it; cut to the room of one story."""
+    """One story. full: trees of the trials that may stand in full. block: of all its trials, of which controls, then
+    other noise are the first to be cut. rich: the block tells what each question brought in rows that are compared."""
 
+    story: str
     full: Mapping[str, Node]
-    packings: tuple[_Block, _Block, _Block]
-
-
-def _told(results: Results, trials: Sequence[_Trial], wanted: Collection[str], room: int) -> _Told:
-    """What is computed of a story's logs is let go with it. Its controls, then other noise, are the first to be cut."""
-    noise = results.run.conditions.headline_noise
-    order = sorted(trials, key=lambda trial: (_tier(results, trial), trial.cells[0].noise != noise))
-    views: dict[str, View] = {}
-    for view in metrics.views([trial.log for trial in trials]):
-        views.setdefault(view.log.trial.id, view)
-    brief = {trial.id: _tree(views[trial.id], trial.cells, whole=False) for trial in order}
-    compared = [trial for trial in order if _tier(results, trial) == 0]
-    rich = brief | {trial.id: _tree(views[trial.id], trial.cells, whole=True) for trial in compared}
-    full = {name: tree for name, tree in brief.items() if name in wanted}
-    return _Told(full, (_block(rich), _block(brief), _block(brief, room)))
+    block: _Block
+    rich: bool
 
 
 def _tree(view: View, cells: Sequence[Cell], *, whole: bool) -> Node:
@@ -169,35 +187,27 @@ def _block(trees: Mapping[str, Node], room: int | None = None) -> _Block:
     return _Block(data, tuple(trees))
 
 
-def _chosen(told: Sequence[_Told]) -> tuple[list[_Block], bool]:
-    """A block a story, all of the same richness: the richest that the page has room for; and whether it is the rich."""
-    rich, brief, least = ([each.packings[nth] for each in told] for nth in range(3))
-    for blocks in (rich, brief):
-        if sum(len(block.data) for block in blocks) <= PACKED:
-            return blocks, blocks is rich
-    return least, False
-
-
-def _fitting(trees: Sequence[tuple[str, Node]]) -> dict[str, Node]:
+def _fitting(bad: Sequence[_Trial], trees: Mapping[str, Node]) -> dict[str, Node]:
     """Of the trees in turn those that fit into what room the ones before them left."""
     full: dict[str, Node] = {}
     room = IN_FULL
-    for name, tree in trees:
-        size = len(markup(tree))
+    for name in (trial.id for trial in bad if trial.id in trees):
+        size = len(markup(trees[name]))
         if size <= room:
-            full[name], room = tree, room - size
+            full[name], room = trees[name], room - size
     return full
 
 
-def _says(full: int, bad: int, packed: int, left: int, *, rich: bool) -> tuple[str, ...]:
+def _says(full: int, bad: int, packed: int, left: int, rich: tuple[int, int]) -> tuple[str, ...]:
     none = "In no trial was a stale rule acted on, a deleted secret found again, or a source left unproven."
     some = (
         f"In full: {full:,} of the {words.plural(bad, 'trial')} in which something went wrong, every kind of it from "
         "every backend in turn, without what single questions brought."
     )
     more = f"Packed, and unfolded by script: {words.plural(packed, 'timeline')}."
-    if rich:
-        more += " Those of the rows that the headline compares also tell what each question brought."
+    if rich[0]:
+        where = "" if rich[0] == rich[1] else f", in {rich[0]} of {rich[1]} stories"
+        more += f" Those of the rows that the headline compares also tell what each question brought{where}."
     rest = (
         f"Left out to keep the page small, controls first: {words.plural(left, 'timeline')}; each trial's events stand "
         "in its log."

@@ -152,7 +152,10 @@ def visible(text: str, limit: int | None = None, *, lines: bool = False) -> str:
     characters with the full size stated. lines: keeps line feeds and tabs."""
     shown = text if limit is None else text[:limit]
     kept = "\n\t" if lines else ""
-    safe = "".join(char if char in kept or not _hidden(char) else f"\u27e8U+{ord(char):04X}\u27e9" for char in shown)
+    if shown.isascii() and shown.isprintable():
+        safe = shown
+    else:
+        safe = "".join(c if c in kept or not _hidden(c) else f"\u27e8U+{ord(c):04X}\u27e9" for c in shown)
     cut = len(text) - len(shown)
     return f"{safe} \u2026 [cut: {len(shown):,} of {len(text):,} characters shown]" if cut else safe
 

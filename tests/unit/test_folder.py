@@ -9,7 +9,9 @@ import pytest
 
 from harness.folder import Folder, FolderError, RunFile, commit
 from harness.model import Selection, Spec
-from tests.logs import Tape
+from harness.scenario import Scenario
+from tests.logs import STORY, Tape, story
+from tests.runs import run
 
 RUN = RunFile(
     id="x", version="1", commit=None, dirty=None, command="coldwarm run", tokens="t", embedder="e", trials=(),
@@ -24,9 +26,9 @@ def folder(tmp_path: Path) -> Folder:
     return made
 
 
-def attempt(folder: Folder, closed: bool = True) -> Path:
+def attempt(folder: Folder, closed: bool = True, scenario: Scenario = STORY) -> Path:
     """A log of the one trial of these tests, under the name of its next attempt."""
-    tape = Tape(folder.root)
+    tape = Tape(folder.root, scenario=scenario)
     log = tape.log("complete" if closed else None)
     return Path(shutil.move(log.path, folder.new_log(tape.trial.id)))
 
@@ -67,6 +69,22 @@ def test_a_damaged_log_is_a_line_and_hides_nothing(folder: Folder) -> None:
     logs, problems = folder.logs()
     assert [log.path for log in logs.values()] == [good]
     assert len(problems) == 1 and problems[0].startswith(f"{bad}:1: ")
+
+
+def test_logs_come_story_by_story(tmp_path: Path) -> None:
+    folder = run(tmp_path)
+    told = [{log.scenario.id for log in logs.values()} for logs, _ in folder.stories()]
+    assert told == [{"rename/story"}, {"rename/twin"}]
+    assert [set(logs) for logs, _ in folder.stories()] == [
+        {log.trial.id for log in folder.logs()[0].values() if log.scenario.id == each} for (each,) in told
+    ]
+
+
+def test_a_trial_whose_story_was_changed_between_attempts_comes_once(folder: Folder) -> None:
+    attempt(folder)
+    newest = attempt(folder, scenario=story(title="Told anew"))
+    ((logs, _),) = folder.stories()
+    assert [log.path for log in logs.values()] == [newest]
 
 
 @pytest.mark.parametrize("content", [None, b"", b"\xff", b"{}", b"[]", b'{"id": 3}', b"[" * 100_000])

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from harness import compare
 from harness.folder import Folder
+from harness.metrics import footprint
 from harness.model import Interval, Measured, NotMeasured
 from harness.report import words
 from harness.report.charts import Chart, charts, cost, policies, stale, work
@@ -43,7 +44,8 @@ def results(plain: Results) -> Results:
 
 @pytest.fixture(scope="module")
 def drawn(results: Results, folder: Folder) -> dict[str, Chart]:
-    return {chart.name: chart for chart in charts(results, list(folder.logs()[0].values()))}
+    samples = [sample for log in folder.logs()[0].values() for sample in footprint.of_trial(log)]
+    return {chart.name: chart for chart in charts(results, samples)}
 
 
 def full(plain: Results) -> Results:

@@ -233,7 +233,7 @@ def test_gates_and_the_baseline_stand_where_they_are_seen(folder: Folder, result
         Change(backend="keeper", measure="recall", verdict="vanished", vanished=cells, reason="<gone>"),
     )  # fmt: skip
     judged = results.model_copy(update={"gates": gates, "baseline": base, "changes": changes})
-    text = html.page(judged, list(folder.logs()[0].values()))
+    text = html.page(judged, [list(logs.values()) for logs, _ in folder.stories()])
     page = Page(text)
     assert page.open == [] and {target[1:] for target in page.targets} <= set(page.ids)
     assert [text.index(each) for each in ("1 broken", "1 not measured", "1 held")] == sorted(

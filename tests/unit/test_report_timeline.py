@@ -40,13 +40,17 @@ def results(folder: Folder) -> Results:
     return compare.results(folder)
 
 
-def logs(folder: Folder) -> list[Log]:
-    return list(folder.logs()[0].values())
+def collect(results: Results, folder: Folder, step: int = 1) -> Timelines:
+    """step: -1 is the other way round."""
+    teller = timeline.Teller(results)
+    for best, _ in list(folder.stories())[::step]:
+        teller.hear(list(best.values())[::step])
+    return teller.timelines()
 
 
 @pytest.fixture(scope="module")
 def found(folder: Folder, results: Results) -> Timelines:
-    return timeline.collect(results, logs(folder))
+    return collect(results, folder)
 
 
 def text(tree: Node) -> str:
@@ -110,12 +114,12 @@ def test_controls_come_last_and_every_backend_in_turn(
     folder: Folder, results: Results, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(timeline, "BOUND", 2)
-    found = timeline.collect(results, logs(folder))
+    found = collect(results, folder)
     assert [each.title.partition(",")[0] for each in found.shown] == ["store", "store"]
     assert "2 of the 4 trials in which something went wrong" in found.says[0]
     monkeypatch.setattr(timeline, "BOUND", 60)
     monkeypatch.setattr(timeline, "IN_FULL", len(markup(found.shown[0].body)))
-    assert len(timeline.collect(results, logs(folder)).shown) == 1
+    assert len(collect(results, folder).shown) == 1
 
 
 def test_one_backend_does_not_crowd_out_another(tmp_path: Path) -> None:
@@ -129,7 +133,7 @@ def test_one_backend_does_not_crowd_out_another(tmp_path: Path) -> None:
     file = made.read()
     trial = next(each for each in more.read().trials if each.backend == "zeta")
     made.write(file.model_copy(update={"trials": (*file.trials, trial)}))
-    found = timeline.collect(compare.results(made), logs(made))
+    found = collect(compare.results(made), made)
     assert [each.title.partition(",")[0] for each in found.shown][:3] == ["store", "zeta", "store"]
 
 
@@ -138,18 +142,28 @@ def test_what_does_not_fit_is_left_out_and_counted(
 ) -> None:
     monkeypatch.setattr(timeline, "PACKED", 2 * 2600)
     monkeypatch.setattr(timeline, "IN_FULL", 0)
-    found = timeline.collect(results, logs(folder))
-    assert found.shown == () and all(len(data) <= 2600 for data in found.blocks)
+    found = collect(results, folder)
+    assert found.shown == () and sum(map(len, found.blocks)) <= 5200
     left = len({cell.trial for cell in results.cells}) - len(found.of)
     assert 0 < left < 12 and {each.id for each in found.packed} == found.of
     assert f"Left out to keep the page small, controls first: {left} timelines" in found.says[-1]
     assert any(each.title.startswith("keeper") for each in found.packed)
 
 
+def test_what_single_questions_brought_goes_before_any_timeline_does(
+    results: Results, folder: Folder, found: Timelines, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    also = "Those of the rows that the headline compares also tell what each question brought"
+    assert f"{also}." in found.says[1]
+    monkeypatch.setattr(timeline, "PACKED", 2 * len(found.blocks[0]) - 2)
+    some = collect(results, folder)
+    assert f"{also}, in 1 of 2 stories." in some.says[1] and some.of == found.of
+
+
 def test_again_the_same_bytes_whatever_the_order_of_the_logs(
     folder: Folder, results: Results, found: Timelines
 ) -> None:
-    assert timeline.collect(results, logs(folder)[::-1]) == found
+    assert collect(results, folder, -1) == found
 
 
 # --- what is told -----------------------------------------------------------------------------------------------------
@@ -310,7 +324,7 @@ def rendered(found: Timelines) -> str:
 
 def test_hostile_text_is_shown_and_does_nothing(tmp_path: Path) -> None:
     made = run(tmp_path, label="<i>$x_1$</i>", stale=EVIL, source=Source(commit="abcdef1", path="<b>;x", line=3))
-    page = rendered(timeline.collect(compare.results(made), logs(made)))
+    page = rendered(collect(compare.results(made), made))
     assert "<script" not in page and "<i>" not in page and "<b>;" not in page and "onclick=x" in page
     assert "\u27e8U+202E\u27e9\u27e8U+001B\u27e9[2J\u27e8U+0000\u27e9" in page
     assert not {char for char in page if words.visible(char, lines=True) != char}

@@ -4,26 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from harness.log import Log
+from harness.metrics.footprint import Sample
 from harness.report.charts import cost, deletion, footprint, noise, policies, stale, work
 from harness.report.charts.chart import Chart
 from harness.results import Results
-from harness.transcript import Transcript
 
 __all__ = ["Chart", "charts"]
 
 
-def charts(results: Results, logs: Sequence[Log] = (), transcripts: Sequence[Transcript] = ()) -> list[Chart]:
+def charts(results: Results, samples: Sequence[Sample] = ()) -> list[Chart]:
     """The charts that this run has data for, in the order of the page's questions.
 
-    logs, transcripts: what was timed and weighed; without them that chart is left out.
+    samples: what was timed and weighed; without them that chart is left out.
     """
     drawn = (
         noise.chart(results),
         stale.chart(results),
         work.chart(results),
         cost.chart(results),
-        footprint.chart(results, logs, transcripts),
+        footprint.chart(results, samples),
         deletion.chart(results),
         policies.chart(results),
     )

@@ -8,15 +8,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from harness import registry
-from harness.log import Log
-from harness.metrics import footprint
 from harness.metrics.footprint import Sample, What
 from harness.report import words
 from harness.report.charts.chart import WARM, Chart, finished, ranked, short, shown
 from harness.report.charts.cost import compact
 from harness.report.charts.drawing import INK, PALE, SOFT, WIDTH, Scale, Sheet
 from harness.results import Results
-from harness.transcript import Transcript
 
 NAME, TITLE = "time-and-storage", "Time and storage by number of memories, on the machine of this run"
 HEADS = ("backend", "what", "memories", "samples", "median", "middle half")
@@ -44,11 +41,9 @@ class Point:
         return f"{self.least:,}" if self.least == self.most else f"{self.least:,} to {self.most:,}"
 
 
-def chart(results: Results, logs: Iterable[Log], transcripts: Iterable[Transcript]) -> Chart | None:
+def chart(results: Results, samples: Iterable[Sample]) -> Chart | None:
     """Of backends, and of the sound reference of the drills; controls store nothing that anyone would buy."""
     names = ranked(results)
-    samples = [sample for log in logs for sample in footprint.of_trial(log)]
-    samples += [sample for transcript in transcripts for sample in footprint.of_drill(transcript)]
     grouped: dict[tuple[str, What], list[Sample]] = {}
     for sample in samples:
         grouped.setdefault((sample.backend, sample.what), []).append(sample)
