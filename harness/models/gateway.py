@@ -5,7 +5,7 @@ from __future__ import annotations
 import socket
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Self
 
 from harness.models.cache import EmbeddingCache
@@ -97,10 +97,6 @@ class Gateway:
     def spent(self) -> Spending:
         """What the chat calls of all trials have cost so far: (tokens, money)."""
         return self._ledger.spent
-
-    def chat_models(self) -> Mapping[str, Mapping[str, int]]:
-        """Model asked for -> name under which it answered -> calls. Two names for one: the upstream changed it."""
-        return self._ledger.names()
 
     def register(self, *keys: str) -> Meter:
         """Accept these keys and count together what they ask for. Raises ValueError for an empty or known key."""

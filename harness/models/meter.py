@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 import threading
 from collections import Counter
-from collections.abc import Mapping
 from dataclasses import dataclass
 from math import isfinite
 from typing import NamedTuple
@@ -150,7 +149,7 @@ class Ledger:
     def __init__(self, budget: Budget | None = None) -> None:
         self.budget = budget or Budget()
         self._prompt = self._completion = 0
-        self._names: dict[str, dict[str, int]] = {}
+        self._names: dict[str, list[str]] = {}
         self._lock = threading.Lock()
 
     @property
@@ -170,11 +169,6 @@ class Ledger:
             return f"{self.budget.money:g} for chat calls"
         return ""
 
-    def names(self) -> Mapping[str, Mapping[str, int]]:
-        """Model asked for -> name under which it answered -> calls."""
-        with self._lock:
-            return {asked: dict(found) for asked, found in self._names.items()}
-
     def add(self, prompt: int, completion: int, asked: str, answered: str) -> None:
         """The tokens of a call. `answered`: the model's name, empty if none answered."""
         with self._lock:
@@ -182,7 +176,8 @@ class Ledger:
             self._completion += completion
             if not answered:
                 return
-            known = self._names.setdefault(asked, {})
+            known = self._names.setdefault(asked, [])
             if known and answered not in known:
                 _log.warning("asked for the model %s, %s answers now, before %s", asked, answered, ", ".join(known))
-            known[answered] = known.get(answered, 0) + 1
+            if answered not in known:
+                known.append(answered)

@@ -18,8 +18,6 @@ from harness.model import Interval
 from harness.regress.baseline import Baseline, Point, StoryRow, TrustRow, value
 from harness.results import Against, Change
 
-BY_CHANCE = ("torn_by_kill",)
-"""Whether they have anything to measure is the machine's doing, so that it means nothing if they have not."""
 ABSENT = "not played in the new run"
 
 
@@ -368,7 +366,7 @@ def _lost(row: TrustRow, now: TrustRow | None) -> dict[str, object]:
     word = now.point if isinstance(now.point, str) else "not-run"
     why = now.reasons.get(word, "")
     said = {"reason": f"had a number and has none now: {word}{f' ({why})' if why else ''}"}
-    if word == "not-applicable" and row.measure in BY_CHANCE:
+    if word == "not-applicable" and row.measure in trust.BY_CHANCE:
         return {**said, "verdict": "not-comparable"}
     return {**said, "verdict": "vanished", "vanished": (row.cell,)}
 

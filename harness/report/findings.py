@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from harness.compare import COLD
 from harness.model import WritePolicy
 from harness.report import tables, words
-from harness.report.tables import Figure, Group
+from harness.report.tables import Figure, Line
 from harness.results import Results
 
 WRITES: tuple[WritePolicy, ...] = ("append", "curated")
@@ -55,17 +54,6 @@ class Head:
 
 
 @dataclass(frozen=True)
-class Line:
-    """One row. `mark` tells that a stand-in answered its chat calls."""
-
-    key: str
-    name: str
-    version: str
-    group: Group
-    figures: tuple[Figure, ...]
-
-
-@dataclass(frozen=True)
 class Findings:
     heads: tuple[Head, ...]
     columns: tuple[Column, ...]
@@ -78,20 +66,8 @@ def collect(results: Results) -> Findings:
     heads = tuple(Head(each, writes if each.both else (), _beside(results, each)) for each in QUESTIONS)
     chosen = [(head, write) for head in heads for write in (head.writes or (None,))]
     columns = tuple(Column(head.question, write, _head(head, write), at) for at, (head, write) in enumerate(chosen, 1))
-    known = tuple(_line(results, name, columns) for name in tables.names(results))
-    absent = tuple(
-        Line(
-            each.backend,
-            words.visible(each.backend, 60),
-            "",
-            "ranked",
-            (_figure_of_absent(each.reason),) * len(columns),
-        )
-        for each in results.run.unplayed
-        if each.backend not in results.backends
-    )
-    order = tables.GROUPS.index
-    return Findings(heads, columns, tuple(sorted(known + absent, key=lambda line: (order(line.group), line.name))))
+    lines = tables.rows(results, lambda name: tuple(_figure(results, name, each) for each in columns), len(columns))
+    return Findings(heads, columns, tuple(lines))
 
 
 def _writes(results: Results) -> tuple[WritePolicy, ...]:
@@ -112,17 +88,6 @@ def _beside(results: Results, question: Question) -> str:
     if cold is not None and cold.value is not None:
         return f"cold {words.value(cold)}"
     return f"{results.definitions[question.measure].better} is better"
-
-
-def _figure_of_absent(reason: str) -> Figure:
-    return Figure(words.NOT_MEASURED["not-run"], measured=False, why=words.visible(reason, 200))
-
-
-def _line(results: Results, name: str, columns: Sequence[Column]) -> Line:
-    row = results.backends[name]
-    version = words.visible(row.backend.version, 60) if row.backend and not row.control else ""
-    figures = tuple(_figure(results, name, column) for column in columns)
-    return Line(name, tables.shown(results, name), version, tables.group(results, name), figures)
 
 
 def _figure(results: Results, name: str, column: Column) -> Figure:

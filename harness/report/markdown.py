@@ -7,8 +7,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from harness.report import answers, findings, tables, trust, words
-from harness.report.findings import Line
-from harness.report.tables import COLUMNS, Figure
+from harness.report.tables import COLUMNS, Figure, Line
 from harness.results import Results
 
 _ENTITIES = str.maketrans(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
@@ -83,33 +83,37 @@ def names(results: Results) -> list[str]:
 
 
 def lines(results: Results) -> list[Line]:
-    """The findings table. A backend that was asked for and could not run keeps its row."""
-    found = [_line(results, name) for name in names(results)]
+    """The findings in one table."""
+    return rows(results, lambda name: tuple(_figure(results, name, column) for column in COLUMNS), len(COLUMNS))
+
+
+def rows(results: Results, figures: Callable[[str], tuple[Figure, ...]], columns: int) -> list[Line]:
+    """In the order of every table. A backend that was asked for and could not run keeps its row."""
+    found = [
+        Line(name, shown(results, name), _version(results.backends[name]), group(results, name), figures(name))
+        for name in names(results)
+    ]
     absent = [
-        Line(
-            each.backend,
-            words.visible(each.backend, 60),
-            "",
-            "ranked",
-            (Figure("not run", measured=False, why=each.reason),) * len(COLUMNS),
-        )
+        Line(each.backend, words.visible(each.backend, 60), "", "ranked", (_absent(each.reason),) * columns)
         for each in results.run.unplayed
         if each.backend not in results.backends
     ]
     return sorted(found + absent, key=lambda line: (GROUPS.index(line.group), line.name))
 
 
-def _line(results: Results, name: str) -> Line:
+def _version(row: Row) -> str:
+    return words.visible(row.backend.version, 60) if row.backend and not row.control else ""
+
+
+def _absent(reason: str) -> Figure:
+    return Figure(words.NOT_MEASURED["not-run"], measured=False, why=words.visible(reason, 200))
+
+
+def _figure(results: Results, name: str, column: Column) -> Figure:
     row = results.backends[name]
-    recall = row.measures.get("recall")
-    figures = tuple(
-        figure(column.measure, _pooled(results, name, row, column), recall)
-        if column.write is None or row.backend
-        else Figure(words.NOT_MEASURED["not-applicable"], measured=False, why="the cold arm writes nothing")
-        for column in COLUMNS
-    )
-    version = words.visible(row.backend.version, 40) if row.backend and not row.control else ""
-    return Line(name, shown(results, name), version, group(results, name), figures)
+    if column.write is None or row.backend:
+        return figure(column.measure, _pooled(results, name, row, column), row.measures.get("recall"))
+    return Figure(words.NOT_MEASURED["not-applicable"], measured=False, why="the cold arm writes nothing")
 
 
 def _pooled(results: Results, name: str, row: Row, column: Column) -> Pooled | None:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from harness import paths
+from harness.metrics.trust import BY_CHANCE
 from harness.model import Better, Definition, Measure, Measured
 from harness.selftest.proof import Breach
 
@@ -18,9 +19,6 @@ SLACK = 1e-9
 TIME = "seconds"
 SLOWER, LONGER = 3.0, 0.05
 """A time moves when it is that many times as long, and by that many seconds: else it is the machine's doing."""
-
-CHANCE = ("torn_by_kill",)
-"""Whether they have anything to measure is the machine's doing: a kill may come too early or too late for a write."""
 
 Move = Literal["worse", "failed", "unmeasured", "other"]
 """How a measure left what the reference reaches: to a worse value, to a failure, to another value where none is better
@@ -98,7 +96,7 @@ def moved(definition: Definition, sound: Measure, found: Measure) -> Move | None
         return None
     if isinstance(found, Measured) and definition.unit == "proportion" and definition.better != "neither":
         return _value(definition, float(definition.better == "higher"), found.value)
-    if found.status != "failed" and definition.name in CHANCE:
+    if found.status != "failed" and definition.name in BY_CHANCE:
         return None
     return "failed" if found.status == "failed" else "unmeasured"
 

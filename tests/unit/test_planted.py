@@ -9,6 +9,7 @@ import pytest
 from rich.console import Console
 
 from adapters.reference import ReferenceMemory
+from harness.metrics.trust import BY_CHANCE
 from harness.model import Better, Definition, Measure, Measured, NotMeasured
 from harness.selftest import faults, measures, measures_table
 from harness.selftest.faults import Fault, Matrix, judged, moved
@@ -110,7 +111,7 @@ def test_a_time_moves_by_a_clear_ratio_and_difference_only() -> None:
 
 
 def test_what_a_kill_may_miss_moves_by_its_value_only() -> None:
-    (name,) = faults.CHANCE
+    (name,) = BY_CHANCE
     assert moved(definition(name, "lower"), number(0), word("not-applicable")) is None
     assert moved(definition(name, "lower"), number(0), number(0.5)) == "worse"
     assert moved(definition(name, "lower"), number(0), word("failed")) == "failed"

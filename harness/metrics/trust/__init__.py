@@ -23,6 +23,8 @@ METRICS: tuple[TrustMetric, ...] = (
     *sharing.METRICS,
 )
 DEFINITIONS: Mapping[str, Definition] = {metric.definition.name: metric.definition for metric in METRICS}
+BY_CHANCE = ("torn_by_kill",)
+"""Whether they have anything to measure is the machine's doing: a kill may come too early or too late for a write."""
 
 
 def score(transcripts: Iterable[Transcript]) -> list[TrustCell]:
