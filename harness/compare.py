@@ -1,7 +1,8 @@
 """From cells to statements: rows under the primary conditions, paired comparisons, what the run cannot show.
 
 The unit is the scenario. Within a scenario cells (seeds) are averaged; two rows are compared on the scenarios that
-both measured, by a sign-flip test of the mean difference. Holm adjusts within one measure over all its pairs.
+both measured, by a sign-flip test of the mean difference. Holm adjusts within one measure and write policy over all
+their pairs.
 """
 
 from __future__ import annotations
@@ -35,6 +36,8 @@ BETWEEN = (
 """Measures on which backends are compared with each other."""
 CONTRASTED = ("recall", "stale_use", "decisions_right", "harm", "help", "tokens_total", "tokens_per_job")
 """Measures that are shown for every policy."""
+LOOKED_UP = ("decisions_right", "stale_use")
+"""Measures on which backends are compared under every other write policy, too."""
 RATIOS: Mapping[str, tuple[str, str]] = {"tokens_per_job": ("tokens_total", "jobs_done")}
 """Measures pooled as a ratio of sums: where no job was done, tokens were spent all the same."""
 DUMP = "full_context"
@@ -92,7 +95,7 @@ def results(folder: Folder) -> Results:
         backends=rows,
         contrasts=tuple(_contrasts(cells, conditions)),
         cells=tuple(cells),
-        comparisons=tuple(_comparisons(cells, rows, conditions)),
+        comparisons=tuple(comparisons(cells, rows, conditions)),
         trust_definitions=dict(sorted(trust.DEFINITIONS.items())) if file.drills else {},
         trust=tuple(_trust(file, transcripts)),
     )
@@ -295,14 +298,18 @@ def _by_scenario(name: str, cells: Iterable[Cell]) -> dict[str, float]:
 # --- comparisons --------------------------------------------------------------------------------------------------
 
 
-def _comparisons(cells: Sequence[Cell], rows: Mapping[str, Row], conditions: Conditions) -> Iterator[Comparison]:
+def comparisons(cells: Sequence[Cell], rows: Mapping[str, Row], conditions: Conditions) -> Iterator[Comparison]:
+    """Of every pair of rows under the primary conditions; of decisions under each other write policy, too."""
     ranked = [name for name, row in rows.items() if not row.control or name == DUMP]
-    counted = [cell for cell in cells if headline(cell, conditions)]
-    for measure in BETWEEN:
-        pairs = list(itertools.combinations(ranked, 2))
-        if measure in AGAINST_COLD and COLD in rows:
-            pairs += [(COLD, name) for name in ranked]
-        yield from family(measure, pairs, counted)
+    primary = conditions.headline_write
+    for write in sorted({cell.write_policy or primary for cell in cells}, key=lambda each: (each != primary, each)):
+        alike = conditions.model_copy(update={"headline_write": write})
+        counted = [cell for cell in cells if headline(cell, alike)]
+        for measure in BETWEEN if write == primary else LOOKED_UP:
+            pairs = list(itertools.combinations(ranked, 2))
+            if measure in AGAINST_COLD and COLD in rows:
+                pairs += [(COLD, name) for name in ranked]
+            yield from (each.model_copy(update={"write_policy": write}) for each in family(measure, pairs, counted))
 
 
 def family(measure: str, pairs: Sequence[tuple[str, str]], cells: Sequence[Cell]) -> list[Comparison]:

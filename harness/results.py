@@ -129,9 +129,10 @@ class Contrast(Model):
 
 class Comparison(Model):
     """Two rows on the same scenarios. `left` and `right` are values; `interval`, from ten scenarios on, is of the
-    difference, right minus left."""
+    difference, right minus left. write_policy: of whichever has a memory; else as under the primary conditions."""
 
     measure: str
+    write_policy: WritePolicy = "append"
     left: str
     right: str
     scenarios: int
@@ -293,3 +294,7 @@ class Results(Model):
     baseline: Against | None = None
     changes: tuple[Change, ...] = ()
     gates: tuple[GateVerdict, ...] = ()
+
+    def compared(self, write: WritePolicy | None = None) -> list[Comparison]:
+        """The comparisons of one write policy; by default the primary one."""
+        return [each for each in self.comparisons if each.write_policy == (write or self.run.conditions.headline_write)]

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from itertools import combinations
 from typing import Literal
 
-from harness.compare import COLD
+from harness.compare import COLD, LOOKED_UP
 from harness.model import Better, WritePolicy
 from harness.report import findings, tables, words
 from harness.results import Comparison, Pooled, Results
@@ -51,8 +51,7 @@ ASKED: tuple[tuple[str, str, str], ...] = (
     ("deleted", "Deletion", "deleted_from_bytes"),
 )
 """Topic of the page, label, and the measure that is compared."""
-CURATED = ("decisions_right", "stale_use")
-"""Measures of which the sentences also tell what a look-up before each write changed."""
+CURATED = "Written with a look-up first (curated)"
 
 
 @dataclass(frozen=True)
@@ -95,15 +94,18 @@ def sentence(comparison: Comparison, results: Results) -> str:
 
 def _answer(results: Results, measure: str, could: set[str]) -> Iterator[Sentence]:
     mine = {name for name in results.backends if tables.group(results, name) in ("ranked", "cold")}
-    family = [c for c in results.comparisons if c.measure == measure and {c.left, c.right} <= mine]
     yield from _plainly(results, measure)
-    if family:
-        for clause in _clauses(family):
+    if clauses := _clauses(results.compared(), measure, mine):
+        for clause in clauses:
             yield _say(results, clause, told=could)
     else:
         yield from _alone(results, measure, sorted(mine))
-    if measure in CURATED:
-        yield from _curated(results, measure)
+    if measure in LOOKED_UP and results.run.conditions.headline_write != "curated":
+        if clauses := _clauses(results.compared("curated"), measure, mine):
+            for clause in clauses:
+                yield _say(results, clause, told=could, lead=CURATED if clause is clauses[0] else "Curated")
+        else:
+            yield from _curated(results, measure)
 
 
 def _alone(results: Results, measure: str, names: Sequence[str]) -> Iterator[Sentence]:
@@ -121,7 +123,7 @@ def _plainly(results: Results, measure: str) -> Iterator[Sentence]:
     ranked = [name for name in tables.names(results) if tables.group(results, name) == "ranked"]
     if measure == "tokens_total":
         yield from _paid(results, (*ranked, COLD), None, "Tokens for each job done, failures paid too")
-        yield from _paid(results, ranked, "curated", "Written with a look-up first (curated)")
+        yield from _paid(results, ranked, "curated", CURATED)
     if measure == "deleted_from_bytes":
         kept = [
             f"{tables.naming(results, name)} {words.count(pooled.of - pooled.hits, pooled.of)}"
@@ -148,27 +150,28 @@ def _paid(results: Results, names: Sequence[str], write: WritePolicy | None, say
 
 
 def _curated(results: Results, measure: str) -> Iterator[Sentence]:
-    """What changes if the same is written with a look-up first: counts only, no test."""
-    conditions, told = results.run.conditions, []
+    """What changes if the same is written with a look-up first, where there is no pair to compare."""
+    told = []
     for name in tables.names(results):
-        own = tables.contrast(results, name, "curated") if conditions.headline_write != "curated" else None
+        own = tables.contrast(results, name, "curated")
         pooled = own.get(measure) if own and tables.group(results, name) == "ranked" else None
         if pooled and pooled.value is not None:
             told.append((tables.naming(results, name), pooled))
     if told:
         amounts = _amounts([(pooled.value or 0.0, pooled) for _, pooled in told])
         listed = words.listed([f"{name} {text}" for (name, _), text in zip(told, amounts.each, strict=True)])
-        yield Sentence(f"Written with a look-up first (curated): {listed}{amounts.base}")
+        yield Sentence(f"{CURATED}: {listed}{amounts.base}")
 
 
 # --- pairs that say the same --------------------------------------------------------------------------------------
 
 
-def _clauses(family: Sequence[Comparison]) -> Iterator[list[Comparison]]:
-    """The pairs of a measure, grouped so that one sentence holds for all of a group."""
+def _clauses(compared: Iterable[Comparison], measure: str, names: set[str]) -> list[list[Comparison]]:
+    """The pairs of a measure and of these rows, grouped so that one sentence holds for all of a group."""
+    family = [each for each in compared if each.measure == measure and {each.left, each.right} <= names]
     shown = [each for each in family if each.verdict != "no-difference-shown"]
-    yield from min((_merged(shown, 0), _merged(shown, 1)), key=len)
-    yield from _cliques([each for each in family if each.verdict == "no-difference-shown"])
+    alike = _cliques([each for each in family if each.verdict == "no-difference-shown"])
+    return [*min((_merged(shown, 0), _merged(shown, 1)), key=len), *alike]
 
 
 def _merged(shown: Sequence[Comparison], by: int) -> list[list[Comparison]]:
@@ -214,8 +217,11 @@ class _Amounts:
     range: str
 
 
-def _say(results: Results, group: Sequence[Comparison], told: set[str] | None = None) -> Sentence:
-    """A group of pairs with one verdict as a sentence of SAYS. told: what was said that this run could have shown."""
+def _say(results: Results, group: Sequence[Comparison], told: set[str] | None = None, lead: str = "") -> Sentence:
+    """A group of pairs with one verdict as a sentence of SAYS. told: what was said that this run could have shown.
+
+    lead: how the sentence begins.
+    """
     measure = group[0].measure
     definition = results.definitions[measure]
     outcome: Outcome = "open" if group[0].verdict == "no-difference-shown" else "shown"
@@ -239,7 +245,11 @@ def _say(results: Results, group: Sequence[Comparison], told: set[str] | None = 
     }
     margin = _margin(group) if definition.unit == "proportion" else "none"
     text, fine = (part.format(**parts) for part in SAYS[outcome, margin])
-    return Sentence(f"N{text[1:]}" if text.startswith("no memory") else text, fine, outcome == "shown")
+    if lead:
+        text = f"{lead}, {text[0].lower() + text[1:] if outcome == 'open' else text}"
+    elif text.startswith("no memory"):
+        text = f"N{text[1:]}"
+    return Sentence(text, fine, outcome == "shown")
 
 
 def _named(results: Results, names: set[str]) -> str:
@@ -269,7 +279,9 @@ def _shown_sides(
 def _side(results: Results, group: Sequence[Comparison], name: str) -> tuple[float, Pooled | None]:
     """The mean of a side, with its counts where they cover the compared scenarios."""
     own = next(each for each in group if name in (each.left, each.right))
-    pooled = results.backends[name].measures[own.measure]
+    primary = own.write_policy == results.run.conditions.headline_write or name == COLD
+    elsewhere = None if primary else tables.contrast(results, name, own.write_policy)
+    pooled = (elsewhere or results.backends[name].measures)[own.measure]
     counted = pooled.hits is not None and pooled.of and pooled.scenarios == own.scenarios
     return own.left_value if own.left == name else own.right_value, pooled if counted else None
 

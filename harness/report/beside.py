@@ -112,6 +112,7 @@ class Compared:
     """One pair on one measure, in words and figures that are ready to stand in a table."""
 
     measure: str
+    write: str
     left: str
     right: str
     left_value: str
@@ -132,6 +133,7 @@ def comparisons(results: Results) -> Iterator[Compared]:
         verdicts = {"left-better": f"{left} better", "right-better": f"{right} better"}
         yield Compared(
             measure=each.measure,
+            write=each.write_policy,
             left=left,
             right=right,
             left_value=words.number(each.left_value),

@@ -162,8 +162,8 @@ def _reasons(results: Results) -> Iterator[str]:
 
 def _differences(results: Results) -> Iterator[str]:
     """In which measures the table's differences are more than chance; who against whom is told in the report."""
-    pairs = Counter(each.measure for each in results.comparisons)
-    shown = Counter(each.measure for each in results.comparisons if each.verdict != "no-difference-shown")
+    pairs = Counter(each.measure for each in results.compared())
+    shown = Counter(each.measure for each in results.compared() if each.verdict != "no-difference-shown")
     told = [f"{words.measure_name(name)} ({n} of {words.plural(pairs[name], 'pair')})" for name, n in shown.items()]
     none = [words.measure_name(name) for name in pairs if not shown[name]]
     if told:

@@ -128,7 +128,7 @@ def sections(results: Results, links: Sequence[str]) -> Iterator[Section]:
         chosen = [name for _, name in mine]
         left.difference_update(chosen)
         if chosen:
-            compared = [c for c in results.comparisons if c.measure in chosen and c.verdict != "no-difference-shown"]
+            compared = [c for c in results.compared() if c.measure in chosen and c.verdict != "no-difference-shown"]
             rows = tuple(_row(results, name) for name in chosen)
             says = [answers.sentence(each, results) for each in compared]
             says += beside.verified(results) if topic.id == "proven" else []

@@ -251,7 +251,7 @@ def cannot_say(results: Results) -> list[str]:
             f"How sure a number is: with {words.plural(scenarios, 'scenario')}, fewer than {ENOUGH}, no interval is "
             "given and no difference can be shown."
         )
-    if too_easy := dominated(results.comparisons):
+    if too_easy := dominated(results.compared()):
         things = words.listed([words.measure_name(measure) for measure in DOMINANCE])
         said.append(
             f"What it is worth to be selective: at noise {results.run.conditions.headline_noise} {DUMP}, which gives "

@@ -126,7 +126,7 @@ def measure_name(name: str) -> str:
 def power(results: Results) -> list[str]:
     """What the comparisons could have shown at all, each distinct answer once with its measures."""
     grouped: dict[str, list[str]] = {}
-    for each in results.comparisons:
+    for each in results.compared():
         names = grouped.setdefault(each.detectable, [])
         if measure_name(each.measure) not in names:
             names.append(measure_name(each.measure))

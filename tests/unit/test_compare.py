@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from harness import compare
 from harness.metrics.metric import wilson
 from harness.model import Measure, Measured, NotMeasured
-from harness.results import Cell, Comparison
+from harness.results import Cell, Comparison, Conditions, Row
 
 
 def cell(number: int, measure: Measure) -> Cell:
@@ -76,6 +76,39 @@ def test_tokens_a_job_are_all_tokens_over_all_jobs_done() -> None:
 
 
 # --- knowing everything -----------------------------------------------------------------------------------------------
+
+
+def test_decisions_are_compared_under_the_other_write_policy_too_and_each_is_a_family_of_its_own() -> None:
+    wins = {("a", "append"): 1, ("a", "curated"): 4, ("b", "append"): 1, ("b", "curated"): 3}
+    told = [
+        cell(number, share(hits, 4)).model_copy(
+            update={
+                "backend": name, "write_policy": write,
+                "measures": dict.fromkeys(compare.BETWEEN, share(hits, 4)),
+            }
+        )
+        for number in range(12)
+        for (name, write), hits in wins.items()
+    ]  # fmt: skip
+    told += [cell(number, share(2, 4)).model_copy(
+        update={
+            "backend": None, "arm": "cold", "write_policy": None, "read_policy": None,
+            "measures": dict.fromkeys(compare.AGAINST_COLD, share(2, 4)),
+        }
+    ) for number in range(12)]  # fmt: skip
+    rows = {name: Row(backend=None, control=name == compare.COLD, measures={}) for name in ("a", "b", compare.COLD)}
+    held = Conditions(
+        k=5, budget=800, reader="scripted", embedder="e", tokens="t", seeds=(1,), noise=(0,), headline_noise=0
+    )
+    found = list(compare.comparisons(told, rows, held))
+    appended = [each for each in found if each.write_policy == "append"]
+    assert {each.measure for each in found if each.write_policy == "curated"} == set(compare.LOOKED_UP)
+    decided = {(c.left, c.right): c for c in found if (c.measure, c.write_policy) == ("decisions_right", "curated")}
+    assert [(c.left_value, c.right_value, c.verdict) for c in decided.values()] == [
+        (1, 0.75, "left-better"), (0.5, 1, "right-better"), (0.5, 0.75, "right-better"),
+    ]  # fmt: skip
+    alone = [each for each in told if each.write_policy != "curated"]
+    assert list(compare.comparisons(alone, rows, held)) == appended, "one policy changes nothing of the other"
 
 
 def comparison(measure: str, left: str, right: str, left_value: float, right_value: float) -> Comparison:

@@ -156,6 +156,29 @@ def test_what_a_look_up_changed_is_told_in_counts(results: Results) -> None:
     assert findings.collect(results).columns[0].head == "Decided right"
 
 
+def test_what_a_look_up_changed_is_compared_where_there_is_a_pair(results: Results) -> None:
+    def made(name: str, hits: int) -> Contrast:
+        pooled = Pooled(value=hits / 8, hits=hits, of=8, scenarios=2)
+        return Contrast(
+            backend=name, write_policy="curated", read_policy="trusting", noise=0, primary=False,
+            measures=dict.fromkeys(compare.CONTRASTED, pooled),
+        )  # fmt: skip
+
+    pairs = (
+        pair("decisions_right", "keeper", "store", write_policy="curated"),
+        pair("decisions_right", "cold", "store", "right-better", write_policy="curated"),
+    )
+    told = results.model_copy(
+        update={"contrasts": (*results.contrasts, made("keeper", 7), made("store", 6)), "comparisons": pairs}
+    )
+    (help_,) = [each for each in answers.answers(told) if each.label == "Help"]
+    assert [said.text for said in help_.sentences[-2:]] == [
+        "Written with a look-up first (curated), store took more right decisions than no memory: 6 against 4 of 8",
+        "Curated, no difference shown between keeper and store: 6 to 7 of 8",
+    ]
+    assert "(curated):" not in " ".join(str(said) for said in help_.sentences)
+
+
 # --- findings ---------------------------------------------------------------------------------------------------------
 
 

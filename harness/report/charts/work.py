@@ -83,7 +83,7 @@ def says(body: Sequence[Sequence[str]]) -> str:
 
 def _verdict(results: Results, name: str) -> str:
     """What the paired comparison with the cold arm showed."""
-    for each in results.comparisons:
+    for each in results.compared():
         if each.measure == "decisions_right" and {each.left, each.right} == {COLD, name}:
             if each.verdict == "no-difference-shown":
                 return "no difference shown"
