@@ -246,7 +246,7 @@ def _say(results: Results, group: Sequence[Comparison], told: set[str] | None = 
     margin = _margin(group) if definition.unit == "proportion" else "none"
     text, fine = (part.format(**parts) for part in SAYS[outcome, margin])
     if lead:
-        text = f"{lead}, {text[0].lower() + text[1:] if outcome == 'open' else text}"
+        text = f"{lead}: {text[0].lower() + text[1:] if outcome == 'open' else text}"
     elif text.startswith("no memory"):
         text = f"N{text[1:]}"
     return Sentence(text, fine, outcome == "shown")
