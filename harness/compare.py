@@ -23,7 +23,6 @@ from harness.metrics.metric import wilson
 from harness.model import CellKey, Interval, Measured, NotMeasured, ReadPolicy, Trial, WritePolicy
 from harness.results import Cell, Comparison, Conditions, Contrast, Pooled, Results, Row, Run, Story, TrustCell
 from harness.scenario import Job, Probe, Scenario
-from harness.transcript import Transcript
 
 COLD = "cold"
 ENOUGH = 10
@@ -58,22 +57,25 @@ class _Played(NamedTuple):
     scenario: Scenario
 
 
+class _Drilled(NamedTuple):
+    """What is kept of a transcript."""
+
+    cell: TrustCell
+    protocol: int
+
+
 def results(folder: Folder) -> Results:
     """Everything that the logs of a run say. Equal logs give equal results, byte for byte."""
     file = folder.read()
-    cells: list[Cell] = []
-    played: dict[str, _Played] = {}
-    problems: list[str] = []
-    for logs, unread in folder.stories():
-        cells += metrics.score(list(logs.values()))
-        played |= {name: _Played(log.sha256, log.opened, log.scenario) for name, log in logs.items()}
-        problems += unread
-    transcripts, unread = folder.transcripts()
+    cells, played, problems = _scored(folder)
+    drilled, unread = _judged(folder)
     cells += [_not_run(trial) for trial in file.trials if trial.id not in played]
     cells.sort(key=lambda cell: cell.id)
     conditions = _conditions(file)
     rows = _rows(cells, played.values(), conditions)
     names = "".join(played[name].sha256 for name in sorted(played))
+    # As a resumed run plays again what another protocol left, the newest is that of all; until then of some.
+    protocols = [log.opened.protocol for log in played.values()] + [each.protocol for each in drilled.values()]
     return Results(
         run=Run(
             id=file.id,
@@ -82,13 +84,13 @@ def results(folder: Folder) -> Results:
             dirty=file.dirty,
             command=file.command,
             conditions=conditions,
-            protocol=_protocol(played.values(), transcripts.values()),
+            protocol=max(protocols, default=PROTOCOL),
             suite=file.suite,
             shard=file.shard,
             missing=file.missing,
             logs=hashlib.sha256(names.encode()).hexdigest(),
             unplayed=file.unplayed,
-            problems=(*sorted(problems), *unread),
+            problems=(*problems, *unread),
         ),
         definitions=dict(sorted(metrics.DEFINITIONS.items())),
         stories=tuple(_stories(played.values())),
@@ -97,14 +99,32 @@ def results(folder: Folder) -> Results:
         cells=tuple(cells),
         comparisons=tuple(comparisons(cells, rows, conditions)),
         trust_definitions=dict(sorted(trust.DEFINITIONS.items())) if file.drills else {},
-        trust=tuple(_trust(file, transcripts)),
+        trust=tuple(
+            drilled[trial.id].cell if trial.id in drilled else trust.not_run(trial, "no readable transcript")
+            for trial in file.drills
+        ),
     )
 
 
-def _protocol(logs: Iterable[_Played], transcripts: Iterable[Transcript]) -> int:
-    """By which all was played, as a resumed run plays again what another protocol left; the newest until then."""
-    played = [log.opened.protocol for log in logs] + [each.drilled.protocol for each in transcripts]
-    return max(played, default=PROTOCOL)
+def _scored(folder: Folder) -> tuple[list[Cell], dict[str, _Played], list[str]]:
+    """The cells of all logs, what is kept of each by trial, and a line for each that cannot be read."""
+    cells, played, problems = list[Cell](), dict[str, _Played](), list[str]()
+    for logs, unread in folder.stories():
+        cells += metrics.score(list(logs.values()))
+        played |= {name: _Played(log.sha256, log.opened, log.scenario) for name, log in logs.items()}
+        problems += unread
+    return cells, played, sorted(problems)
+
+
+def _judged(folder: Folder) -> tuple[dict[str, _Drilled], list[str]]:
+    """The same of drills."""
+    drilled, problems = dict[str, _Drilled](), list[str]()
+    for transcripts, unread in folder.drills():
+        for name, transcript in transcripts.items():
+            (cell,) = trust.score([transcript])
+            drilled[name] = _Drilled(cell, transcript.drilled.protocol)
+        problems += unread
+    return drilled, problems
 
 
 def _conditions(file: RunFile) -> Conditions:
@@ -141,15 +161,6 @@ def _stories(logs: Iterable[_Played]) -> Iterator[Story]:
             jobs=len(jobs),
             decisions=sum(len(job.decisions) for job in jobs),
         )
-
-
-def _trust(file: RunFile, transcripts: Mapping[str, Transcript]) -> Iterator[TrustCell]:
-    """In the order of the plan; a planned drill without a readable transcript is shown, never left out."""
-    for trial in file.drills:
-        if trial.id in transcripts:
-            yield from trust.score([transcripts[trial.id]])
-        else:
-            yield trust.not_run(trial, "no readable transcript")
 
 
 def _not_run(trial: Trial) -> Cell:

@@ -134,7 +134,16 @@ class Folder:
 
     def transcripts(self) -> tuple[dict[str, Transcript], list[str]]:
         """As `logs`, of drills."""
-        return self._best(self._attempts(DRILLS), read_transcript, lambda transcript: transcript.ended is not None)
+        transcripts, problems = dict[str, Transcript](), list[str]()
+        for best, unread in self.drills():
+            transcripts |= best
+            problems += unread
+        return transcripts, problems
+
+    def drills(self) -> Iterator[tuple[dict[str, Transcript], list[str]]]:
+        """`transcripts`, one drill of one backend at a time."""
+        for _, attempts in groupby(self._attempts(DRILLS), lambda attempt: attempt.trial):
+            yield self._best(attempts, read_transcript, lambda transcript: transcript.ended is not None)
 
     def _best(
         self, attempts: Iterable[_Attempt], load: Callable[[Path, Blobs], T], ended: Callable[[T], bool]

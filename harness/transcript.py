@@ -10,7 +10,7 @@ import hashlib
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeAlias, TypeVar
 
@@ -180,11 +180,17 @@ def read(path: Path, blobs: Blobs) -> Transcript:
     if drilled.log_schema != SCHEMA:
         raise LogError(f"{path}: written with log schema {drilled.log_schema}; this coldwarm reads schema {SCHEMA}")
     try:
-        plan = Plan.model_validate_json(blobs.get(drilled.plan))
+        plan = _plan(blobs.get(drilled.plan))
     except (BlobError, ValidationError) as error:
         raise LogError(f"{path}: its plan cannot be read: {str(error).splitlines()[0]}") from None
     ended = last if isinstance(last, Ended) else None
     return Transcript(path, hashlib.sha256(data).hexdigest(), drilled, tuple(events), ended, plan, blobs)
+
+
+@lru_cache(maxsize=16)
+def _plan(data: bytes) -> Plan:
+    """Every backend of a run is put to the same few drills."""
+    return Plan.model_validate_json(data)
 
 
 def _event(path: Path, number: int, line: bytes) -> DrillEvent:

@@ -33,13 +33,13 @@ def write(folder: Folder, results: Results) -> Written:
     names = ("results.json", "results.schema.json", "summary.md", "junit.xml", "report.html")
     written = Written(*(root / name for name in names))
     stories = (list(logs.values()) for logs, _ in folder.stories())
-    transcripts, _ = folder.transcripts()
+    transcripts = (transcript for best, _ in folder.drills() for transcript in best.values())
     texts = {
         written.results: _json(_dumped(results)),
         written.schema: _json(Results.model_json_schema(by_alias=True, mode="serialization")),
         written.summary: markdown.summary(results),
         written.junit: junit.text(results),
-        written.page: html.page(results, stories, list(transcripts.values())),
+        written.page: html.page(results, stories, transcripts),
     }
     for path, text in texts.items():
         _replace(path, text)

@@ -1,4 +1,4 @@
-"""What the page shows of the logs themselves, gathered story by story: no more than one story's logs are in memory."""
+"""What the page shows of logs and transcripts themselves. Of these no more than one story or drill is in memory."""
 
 from __future__ import annotations
 
@@ -9,28 +9,38 @@ from harness.compare import headline
 from harness.log import Log
 from harness.metrics import deletion, footprint
 from harness.metrics.footprint import Sample
+from harness.report import trust
 from harness.report.timeline import Teller, Timelines
 from harness.results import Results
 from harness.transcript import Transcript
 
 
 class Evidence(NamedTuple):
-    """layers: of the primary trials of each backend, by its label. samples: what was timed and weighed, of all."""
+    """layers: of the primary trials of each backend, by its label. samples: what was timed and weighed, of all.
+
+    receipts: of the drills, by cell.
+    """
 
     timelines: Timelines
     layers: dict[str, list[deletion.LayerVerdict]]
     samples: list[Sample]
+    receipts: dict[str, list[trust.Receipt]]
 
 
-def gather(results: Results, stories: Iterable[Sequence[Log]], transcripts: Sequence[Transcript]) -> Evidence:
+def gather(results: Results, stories: Iterable[Sequence[Log]], transcripts: Iterable[Transcript]) -> Evidence:
     """`stories`: all logs of the run, those of one story together."""
+    drilled = {cell.id: cell for cell in results.trust}
     primary = {cell.trial for cell in results.cells if headline(cell, results.run.conditions)}
-    teller, layers, samples = Teller(results), dict[str, list[deletion.LayerVerdict]](), list[Sample]()
+    teller, samples = Teller(results), list[Sample]()
+    layers, receipts = dict[str, list[deletion.LayerVerdict]](), dict[str, list[trust.Receipt]]()
     for logs in stories:
         teller.hear(logs)
         for log in logs:
             samples += footprint.of_trial(log)
             if log.trial.backend and log.trial.id in primary:
                 layers.setdefault(log.trial.backend, []).extend(deletion.layers(log))
-    samples += [sample for transcript in transcripts for sample in footprint.of_drill(transcript)]
-    return Evidence(teller.timelines(), layers, samples)
+    for transcript in transcripts:
+        samples += footprint.of_drill(transcript)
+        if cell := drilled.get(transcript.trial.id):
+            receipts[cell.id] = list(trust.receipts(cell, transcript, results.trust_definitions))
+    return Evidence(teller.timelines(), layers, samples, receipts)

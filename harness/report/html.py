@@ -30,7 +30,7 @@ FAULTS = {"stale": wrong.BAD["stale_use"], "deleted": wrong.BAD["deleted_from_by
 _STARTED = re.compile(r"(\d{4})(\d\d)(\d\d)-\d{6}-")
 
 
-def page(results: Results, stories: Iterable[Sequence[Log]], transcripts: Sequence[Transcript] = ()) -> str:
+def page(results: Results, stories: Iterable[Sequence[Log]], transcripts: Iterable[Transcript] = ()) -> str:
     """The whole file. Its policy names the hashes of its own style and script, so nothing else can style or run.
 
     stories: all logs, those of one story together; each is let go before the next is asked for.
@@ -80,7 +80,7 @@ def page(results: Results, stories: Iterable[Sequence[Log]], transcripts: Sequen
             told=seen.timelines,
             example={topic: found for topic, fault in FAULTS.items() if (found := _example(seen.timelines, fault))},
             supports=list(parts.supports(results)),
-            trust=trust.collect(results, transcripts) if results.trust else None,
+            trust=trust.collect(results, seen.receipts) if results.trust else None,
             arrow=parts.ARROW,
         )
     )

@@ -116,10 +116,9 @@ class Shown:
     total: int
 
 
-def collect(results: Results, transcripts: Sequence[Transcript]) -> Shown:
-    """The tables in the order of the drills; receipts of every backend and measure in turn, up to BOUND."""
-    told = {transcript.trial.id: transcript for transcript in transcripts}
-    found = [list(_receipts(cell, told, results.trust_definitions)) for cell in results.trust]
+def collect(results: Results, receipts: Mapping[str, Sequence[Receipt]]) -> Shown:
+    """The tables in the order of the drills; `receipts` of every backend and measure in turn, up to BOUND."""
+    found = [receipts.get(cell.id, ()) for cell in results.trust]
     turns = [receipt for turn in zip_longest(*found) for receipt in turn if receipt is not None]
     shown = tuple(turns[:BOUND])
     links: dict[tuple[str, str], str] = {}
@@ -220,13 +219,10 @@ def _amount(value: float, unit: str) -> str:
 # --- receipts ---------------------------------------------------------------------------------------------------------
 
 
-def _receipts(
-    cell: TrustCell, told: Mapping[str, Transcript], definitions: Mapping[str, Definition]
-) -> Iterator[Receipt]:
+def receipts(cell: TrustCell, transcript: Transcript, definitions: Mapping[str, Definition]) -> Iterator[Receipt]:
     """A few of each measure that is not as it should be."""
-    transcript = told.get(cell.id)
     for name, measure in cell.measures.items():
-        if transcript is None or sound(definitions[name], measure) is not False:
+        if sound(definitions[name], measure) is not False:
             continue
         for line in list(dict.fromkeys(measure.receipts))[:OF_EACH]:
             number = int(line.partition(":")[0].removeprefix("L"))

@@ -14,7 +14,7 @@ from harness.events import Event, Fault, Sighting
 from harness.folder import Folder
 from harness.metrics.trust.metric import trust as trust_metric
 from harness.model import Better, Definition, Measure, Measured, NotMeasured
-from harness.report import html, trust
+from harness.report import evidence, html, trust
 from harness.results import LayerLook, LayerRow, Results, TrustCell
 from harness.transcript import Called, Handled, Looked, Transcript
 from tests.runs import run
@@ -56,6 +56,11 @@ def results(told: Transcript, measures: Mapping[str, Measure], tmp_path: Path, *
     return made.model_copy(update={"trust": (cell,), "trust_definitions": known})
 
 
+def collected(results: Results, told: Transcript) -> trust.Shown:
+    """As the page does it."""
+    return trust.collect(results, evidence.gather(results, (), [told]).receipts)
+
+
 @pytest.mark.parametrize(
     ("better", "measure", "expected"),
     [
@@ -78,7 +83,7 @@ def test_a_fault_is_marked_and_leads_to_its_receipt(told: Transcript, tmp_path: 
         "spilled": share(0, 4),
         "restored": NotMeasured(status="unsupported", reason="no versions"),
     }
-    shown = trust.collect(results(told, measures, tmp_path), [told])
+    shown = collected(results(told, measures, tmp_path), told)
     (table,) = shown.tables
     assert (table.title, table.backends, table.size) == ("Deleted", ("bad:Store",), 1)
     bad, clean, absent = (row.figures[0] for row in table.rows)
@@ -92,7 +97,7 @@ def test_a_fault_is_marked_and_leads_to_its_receipt(told: Transcript, tmp_path: 
 
 def test_each_kind_of_event_is_told(told: Transcript, tmp_path: Path) -> None:
     measures = {"gone": share(0, 4, "L2", "L3"), "kept": share(0, 4, "L4", "L5")}
-    shown = trust.collect(results(told, measures, tmp_path), [told])
+    shown = collected(results(told, measures, tmp_path), told)
     recall, fault, look, opened = (receipt.says for receipt in shown.receipts)
     assert recall[0].startswith("after: recall about pin (query") and recall[1] == "came back: 1 memory"
     assert fault[1].startswith("crashed: ")
@@ -119,7 +124,7 @@ def test_layers_stand_side_by_side(told: Transcript, tmp_path: Path) -> None:
         LayerRow(layer="search", kind="route", targets=3, looks=looks[:1]),
         LayerRow(layer="db", place="free page", kind="text", targets=3, looks=looks),
     )
-    shown = trust.collect(results(told, {}, tmp_path, layers=rows), [told])
+    shown = collected(results(told, {}, tmp_path, layers=rows), told)
     (layers,) = shown.layers
     assert layers.stages == ("before", "closed", "compacted")
     assert [text for _, text, _ in layers.rows[0].looks] == ["3 of 3", "", ""]
