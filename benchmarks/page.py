@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import gc
 import resource
 import statistics
 import subprocess
@@ -50,6 +51,7 @@ def measure(folder: Path) -> None:
 
 
 def render(root: Path) -> None:
+    gc.set_threshold(100_000, 50, 50)  # as the command line sets it
     folder = Folder.open(root)
     results = regress.judged(compare.results(folder), folder)
     scored, start = peak(), time.perf_counter()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from math import fsum, sqrt
 from statistics import NormalDist
 from typing import Literal
@@ -74,18 +75,25 @@ def amount(
     return Measured(value=value, of=of, known=known, receipts=tuple(receipts[:RECEIPTS]))
 
 
+# A run's cells hold some hundred thousand of the following, and few that differ: equal ones are one object.
+
+
+@lru_cache(maxsize=1024)
 def not_applicable(reason: str) -> NotMeasured:
     return NotMeasured(status="not-applicable", reason=reason)
 
 
+@lru_cache(maxsize=1024)
 def unsupported(reason: str) -> NotMeasured:
     return NotMeasured(status="unsupported", reason=reason)
 
 
+@lru_cache(maxsize=1024)
 def failed(reason: str) -> NotMeasured:
     return NotMeasured(status="failed", reason=reason)
 
 
+@lru_cache(maxsize=16384)
 def wilson(hits: int, of: int) -> Interval:
     """Wilson's score interval at 95 %, within 0 and 1."""
     p, z2 = hits / of, _Z * _Z
