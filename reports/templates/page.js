@@ -74,7 +74,7 @@
   buttons(findings, "answer", () => found, showFindings);
 
   // --- cells: grouped as the figures pool them; flat, the first of them, once they are sorted or filtered ----------
-  const MOST = 200;
+  const MOST = 100;
   const table = document.getElementById("all-cells");
   const form = document.getElementById("filter");
   const cut = document.getElementById("cut");
