@@ -56,6 +56,7 @@ def test_tokens_inside_are_counted_where_they_pass_and_who_answered_is_named(rec
     assert results["run"]["conditions"]["chat"] == STAND_IN
 
 
+@pytest.mark.slow
 def test_a_replay_gives_equal_events_and_says_what_it_is(cli: Cli, recorded: tuple[Path, Path], tmp_path: Path) -> None:
     folder, recordings = recorded
     done = cli(*RUN, "--chat", recordings, "--out", tmp_path)
@@ -65,6 +66,7 @@ def test_a_replay_gives_equal_events_and_says_what_it_is(cli: Cli, recorded: tup
     assert results["run"]["conditions"]["chat"] == f"replay of {STAND_IN}"
 
 
+@pytest.mark.slow
 def test_what_was_not_recorded_fails_the_write_and_is_counted(
     cli: Cli, recorded: tuple[Path, Path], tmp_path: Path
 ) -> None:

@@ -62,6 +62,7 @@ def test_what_is_derived_comes_out_with_equal_bytes(cli: Cli, played: Path, tmp_
     assert bytes_of(copy, "r*.html") | bytes_of(copy, "results.json") | bytes_of(copy, "summary.md") == before
 
 
+@pytest.mark.slow
 def test_a_finished_drill_is_not_played_again_and_a_cut_one_is(cli: Cli, played: Path, tmp_path: Path) -> None:
     copy = Path(shutil.copytree(played, tmp_path / "run"))
     done = cli("run", "--resume", copy)

@@ -75,6 +75,7 @@ def test_a_killed_run_loses_the_open_trial_and_nothing_else(cli: Cli, cache: Pat
     assert canonical(whole.events)[: len(lost)] == canonical(lost)
 
 
+@pytest.mark.slow
 def test_an_interrupt_says_how_to_go_on(cli: Cli, cache: Path, tmp_path: Path) -> None:
     process = subprocess.Popen(
         [sys.executable, "-m", "harness", *ASKED, "--out", str(tmp_path)],

@@ -76,6 +76,7 @@ def test_what_is_derived_comes_out_with_equal_bytes(cli: Cli, copy: Path, comman
         assert {name: (copy / name).read_bytes() for name in derived} == before
 
 
+@pytest.mark.slow
 def test_trials_side_by_side_give_equal_events(cli: Cli, played: tuple[Path, str], tmp_path: Path) -> None:
     done = cli("run", "-b", "none", "-b", "bm25", *SMALL, "--jobs", "2", "--out", tmp_path)
     assert done.returncode == 0
@@ -106,6 +107,7 @@ def test_a_faulty_backend_among_good_ones_is_a_receipt_and_not_the_end(program: 
     assert "failed: crashed in recall: the process was ended by signal 11" in done.stdout
 
 
+@pytest.mark.slow
 def test_a_backend_that_cannot_begin_fails_the_run_unless_it_may_be_missing(cli: Cli, tmp_path: Path) -> None:
     asked = ("run", "-b", "tests.faulty:FailsToDescribe", "-b", "none", *SMALL)
     line = one_line(cli(*asked, "--out", tmp_path / "a"), 3)
@@ -215,6 +217,7 @@ def test_a_blob_that_is_missing_or_flipped_is_one_line_and_bad_input(cli: Cli, c
     assert all(line.startswith("coldwarm: ") for line in done.stderr.splitlines())
 
 
+@pytest.mark.slow
 def test_a_backend_whose_server_cannot_be_had_is_one_line_and_the_others_play(cli: Cli, tmp_path: Path) -> None:
     nowhere = {"LETTA_BASE_URL": "http://127.0.0.1:9"}
     done = cli("run", "-b", "letta", "-b", "bm25", *SMALL, "--out", tmp_path, env=nowhere)
