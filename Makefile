@@ -100,7 +100,7 @@ letta: $(LETTA)/.ready
 # A running server needs no installation. One noise level and smaller drills unless BENCH says otherwise.
 bench-letta: BENCH = --jobs 2 --noise 100 --drill-size 120
 bench-letta: .venv/.ready $(if $(LETTA_BASE_URL),,$(LETTA)/.ready)
-	@echo "playing the suite against a real Letta server (some twenty minutes on 2 cores; all of it, half an hour:"
+	@echo "playing the suite against a real Letta server (some twenty minutes on 2 cores; all of it, most of an hour:"
 	@echo "make bench-letta BENCH='-j 2'; two minutes: make bench-letta BENCH='-s forgotten-runbook -n 0 -d deletion --drill-size 60')"
 	@$(BIN)/coldwarm run -b none -b letta -b letta_blocks $(BENCH)
 
