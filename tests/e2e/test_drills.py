@@ -11,6 +11,8 @@ import pytest
 
 from tests.e2e.conftest import Cli, bytes_of, only
 
+pytestmark = pytest.mark.slow
+
 READY = 20.0
 """Seconds that one opening that cannot be forked would wait."""
 FAULT = "tests.planted.deletion:SoftDeletes"
@@ -62,7 +64,6 @@ def test_what_is_derived_comes_out_with_equal_bytes(cli: Cli, played: Path, tmp_
     assert bytes_of(copy, "r*.html") | bytes_of(copy, "results.json") | bytes_of(copy, "summary.md") == before
 
 
-@pytest.mark.slow
 def test_a_finished_drill_is_not_played_again_and_a_cut_one_is(cli: Cli, played: Path, tmp_path: Path) -> None:
     copy = Path(shutil.copytree(played, tmp_path / "run"))
     done = cli("run", "--resume", copy)
@@ -81,7 +82,6 @@ def test_a_drill_alone_can_be_played(cli: Cli, tmp_path: Path) -> None:
     assert [name for _, name in _cells(only(tmp_path))] == ["rollback"]
 
 
-@pytest.mark.slow
 def test_a_backend_that_dies_fails_its_drills_and_the_run_goes_on(cli: Cli, tmp_path: Path) -> None:
     asked = ("run", "-b", "tests.faulty:Exits", *ASKED[3:])
     done = cli(*asked, "--out", tmp_path)

@@ -16,6 +16,7 @@ class Quick(AdapterContract):
     embedder: ClassVar = Words()
 
 
+@pytest.mark.slow
 class TestBm25(Quick):
     adapter = "bm25"
 
@@ -24,6 +25,7 @@ class TestNotes(Quick):
     adapter = "notes"
 
 
+@pytest.mark.slow
 class TestVectorFile(Quick):
     adapter = "vector_file"
 
