@@ -116,11 +116,7 @@ class Folder:
 
     def logs(self) -> tuple[dict[str, Log], list[str]]:
         """Trial id -> its newest closed attempt, else its newest one; and a line for each log that cannot be read."""
-        logs, problems = dict[str, Log](), list[str]()
-        for best, unread in self.stories():
-            logs |= best
-            problems += unread
-        return logs, problems
+        return _joined(self.stories())
 
     def stories(self) -> Iterator[tuple[dict[str, Log], list[str]]]:
         """`logs`, those that play one story at a time: as they are large, no others need be in memory."""
@@ -134,11 +130,7 @@ class Folder:
 
     def transcripts(self) -> tuple[dict[str, Transcript], list[str]]:
         """As `logs`, of drills."""
-        transcripts, problems = dict[str, Transcript](), list[str]()
-        for best, unread in self.drills():
-            transcripts |= best
-            problems += unread
-        return transcripts, problems
+        return _joined(self.drills())
 
     def drills(self) -> Iterator[tuple[dict[str, Transcript], list[str]]]:
         """`transcripts`, one drill of one backend at a time."""
@@ -165,6 +157,14 @@ class Folder:
     def _attempts(self, below: str) -> list[_Attempt]:
         matches = ((ATTEMPT.match(path.name), path) for path in (self.root / below).glob("*.jsonl"))
         return sorted(_Attempt(match["trial"], int(match["number"]), path) for match, path in matches if match)
+
+
+def _joined(parts: Iterable[tuple[dict[str, T], list[str]]]) -> tuple[dict[str, T], list[str]]:
+    found, problems = dict[str, T](), list[str]()
+    for best, unread in parts:
+        found |= best
+        problems += unread
+    return found, problems
 
 
 def commit() -> tuple[str | None, bool | None]:
