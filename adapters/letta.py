@@ -9,6 +9,7 @@ lends it one.
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
@@ -40,8 +41,8 @@ from harness.adapter import (
 )
 
 SERVER = "0.16.8"
-TOP = Path(__file__).resolve().parent.parent / ".cache" / "letta" / "venv"
-"""Where `make letta` installs the server."""
+TOP = Path(os.environ.get("COLDWARM_SERVERS") or Path(__file__).resolve().parent.parent / ".cache") / "letta" / "venv"
+"""Where `make letta` installs the server: a child is told, as it knows nothing of the checkout."""
 KEY = "coldwarm-letta"
 PAGE = 100
 """Passages in one request, the most that a search gives. Each comes with its vector of 4096 numbers: some 24 kB."""

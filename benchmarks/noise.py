@@ -24,7 +24,7 @@ from harness.controls import GoldMemory
 from harness.events import Event, Found
 from harness.exchange import Exchange, Part, Question, Tools
 from harness.hosts import GoldHost
-from harness.log import Writer
+from harness.lines import Writer
 from harness.model import Trial
 from harness.models import tokens
 from harness.readers.explore import Explorer

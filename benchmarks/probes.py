@@ -17,7 +17,8 @@ from harness.blobs import Blobs
 from harness.classify import Classifier
 from harness.events import Backend
 from harness.exchange import Part, Tools
-from harness.log import Writer, read
+from harness.lines import Writer
+from harness.log import read
 from harness.model import Trial
 from harness.models import tokens
 from harness.noise import generate

@@ -209,7 +209,9 @@ class Memory(Protocol):
     def snapshot(self) -> str:
         """A mark that stays valid across reopening."""
 
-    def restore(self, mark: str) -> None: ...
+    def restore(self, mark: str) -> None:
+        """Makes the whole store, every scope, what it was at the mark, without what was forgotten since."""
+
     def usage(self) -> Usage | None: ...
     def close(self) -> None: ...
 

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 
-from harness import controls, process, registry, services
+from harness import controls, leftovers, process, registry, services
 from harness.events import Backend
 from harness.model import Selection, Spec, digest
 from harness.process import Deadlines, MemoryFault
@@ -19,12 +17,16 @@ UNANSWERED = "a model inside it rewrites what it is told, and nobody answers it:
 
 @dataclass(frozen=True)
 class Player:
-    """A backend that can be played: its entry, its spec with secrets, what it says of itself, its code's digest."""
+    """A backend that can be played: its entry, its spec with secrets, what it says of itself, its code's digest.
+
+    withheld: its secrets, from the spec and from the environment.
+    """
 
     entry: registry.Entry
     spec: Spec
     backend: Backend
     source: str = "harness"
+    withheld: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -46,14 +48,12 @@ def cast(selection: Selection, allowed: Iterable[str] = (), deadlines: Deadlines
     entries = {spec.label: (spec, registry.find(spec)) for spec in asked}
     if len(entries) < len({digest(spec) for spec in selection.backends}):
         raise registry.RegistryError("two backends differ in a secret only, so that no row could tell them apart")
-    with tempfile.TemporaryDirectory() as home:
+    with leftovers.temporary() as home:
         for spec, entry in entries.values():
             if entry.reference is None:
                 continue
             try:
-                said = process.describe(
-                    entry.reference, Path(home) / str(len(players)), deadlines, settings=spec.settings
-                )
+                said = process.describe(entry.reference, home / str(len(players)), deadlines, settings=spec.settings)
             except MemoryFault as error:
                 unplayed.append(Unplayed(backend=spec.label, reason=str(error), allowed=spec.label in allowed))
                 continue
@@ -68,7 +68,8 @@ def cast(selection: Selection, allowed: Iterable[str] = (), deadlines: Deadlines
             backend = Backend(
                 name=said.name, version=said.version, support=said.support, settings=spec.shown, control=entry.control
             )
-            players[spec.label] = Player(entry, spec, backend, said.source)
+            withheld = process.withheld(spec.settings, said.secrets)
+            players[spec.label] = Player(entry, spec, backend, said.source, withheld)
     return Cast(players, tuple(unplayed))
 
 

@@ -11,7 +11,7 @@ from functools import cached_property
 from typing import Literal
 
 from harness.adapter import Scope
-from harness.clauses import ROLES, Clauses, Role, find, holds, normalise, united
+from harness.clauses import ROLES, Clauses, Role, carries, find, holds, normalise, tells, united
 from harness.scenario import CANARY, Fact, Remember, Scenario, Standing, Text
 
 __all__ = ["Classifier", "Known", "Reading", "Verdict", "cut", "find", "holds", "normalise"]
@@ -83,6 +83,7 @@ class Classifier:
         self._needles = sorted({form for parts in self._forms.values() for part in parts for form in part})
         self._rivals = self._chains()
         self._decisive = {name: self._telling(name) for name in self._forms}
+        self._names = {name: self._named_beside(name) for name in self._forms}
         self._cache: dict[str, Reading] = {}
 
     def texts(self) -> Mapping[str, Reading]:
@@ -156,25 +157,42 @@ class Classifier:
         parts = self._forms[name]
         return [index for index, part in enumerate(parts) if not part & shared] or list(range(len(parts)))
 
+    def _named_beside(self, name: str) -> frozenset[str]:
+        """The forms that are names where this fact is read: its own, and those of all facts.
+
+        Not a longer name that holds one of its own: in "the old spelling A", the words around A tell of A. Nor what is
+        nothing but a word that tells, if it is no value but one of several parts ("never", "fridays"): beside other
+        facts it is that word again.
+        """
+        own = frozenset(form for part in self._forms[name] for form in part)
+        found = {form for form in own if not carries(form)}
+        for other, parts in self._forms.items():
+            for index, part in enumerate(parts):
+                value = len(parts) == 1 or (self._rivals[other] and index in self._decisive[other])
+                found |= {form for form in part if value or not (tells(form) or carries(form))}
+        return frozenset(form for form in found if form in own or not any(find(form, mine) for mine in own))
+
     # --- the rules ---
 
     def _by_rules(self, text: str) -> Reading:
-        present = {form for form in self._needles if form in text}
+        present = {form: spans for form in self._needles if form in text and (spans := find(text, form))}
         if not present:
             return Reading()
-        clauses: Clauses | None = None
+        heard: dict[frozenset[str], Clauses] = {}
         sets: defaultdict[Role | Literal["partial"], set[str]] = defaultdict(set)
         clash = False
         for name, parts in self._forms.items():
-            places = [[span for form in part & present for span in find(text, form)] for part in parts]
+            places = [[span for form in part & present.keys() for span in present[form]] for part in parts]
             if not any(places):
                 continue
             if not all(places):
                 sets["partial"].add(name)
                 continue
-            clauses = clauses or Clauses(text)
-            own = united(span for spans in places for span in spans)
-            roles = [{clauses.role(span, own) for span in places[index]} for index in self._decisive[name]]
+            names = self._names[name].intersection(present)
+            if names not in heard:
+                heard[names] = Clauses(text, united(span for form in names for span in present[form]))
+            clauses = heard[names]
+            roles = [{clauses.role(span) for span in places[index]} for index in self._decisive[name]]
             sets[_joint(roles)].add(name)
             clash |= _joint(roles) == "asserted" and any("denied" in said for said in roles)
         clash |= any(self._rivals[name] & sets["asserted"] for name in sets["asserted"])

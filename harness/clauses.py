@@ -1,5 +1,6 @@
-"""What a text says of the words in it: asserted, denied or only mentioned. Knows language, and no fact.
+"""What a text says of the names in it: asserted, denied or only mentioned. Knows language, and no fact.
 
+A name is a name first: whatever words it is made of ("Zeit Now"), they tell nothing of it or of its neighbours.
 The rules are few and literal on purpose: a text that they misread is visible in the table of cases, and a text
 that the harness wrote itself never needs them.
 """
@@ -8,7 +9,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from bisect import bisect_left, bisect_right
+from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cache, lru_cache
 from typing import Literal, NamedTuple
@@ -74,11 +75,6 @@ WORD = r"\w\u0300-\u036f"  # letters of any script, digits, underscore, combinin
 class Span(NamedTuple):
     start: int
     end: int
-
-    def meets(self, others: Sequence[Span]) -> bool:
-        """Whether it overlaps one of `others`, which are ordered and disjoint (`united`)."""
-        index = bisect_left(others, (self.end,)) - 1
-        return index >= 0 and others[index].end > self.start
 
 
 def united(spans: Iterable[Span]) -> list[Span]:
@@ -217,17 +213,40 @@ GONE = (
 # --- clauses --------------------------------------------------------------------------------------------------------
 
 
-class Clauses:
-    """The clauses of a text in normal form, and the role of what stands in them."""
+def _masked(text: str, names: Sequence[Span]) -> str:
+    """A text of the same length in which each name is one word that tells nothing. Digits and hyphens stay, as a name
+    may be a date."""
+    pieces, done = [], 0
+    for start, end in names:
+        pieces += [text[done:start], _NO_DIGIT.sub("x", text[start:end])]
+        done = end
+    return "".join([*pieces, text[done:]])
 
-    def __init__(self, text: str) -> None:
-        outer, asides = _lift(text)
+
+_NO_DIGIT = re.compile(r"[^\d-]")
+
+
+def tells(form: str) -> bool:
+    """Whether a form in normal form is nothing but a word that tells: never, don't, was, old, renamed to."""
+    return any(pattern.fullmatch(form) for pattern in (NEGATION, PAST, OLD, SUCCEEDED))
+
+
+def carries(form: str) -> bool:
+    """Whether a form is nothing but a word of transport: what it carries from A to B is no change."""
+    return TRANSPORT.fullmatch(form) is not None
+
+
+class Clauses:
+    """The clauses of a text in normal form, and the role of the names in it: ordered and disjoint spans (`united`)."""
+
+    def __init__(self, text: str, names: Sequence[Span]) -> None:
+        outer, asides = _lift(_masked(text, names))
         self._asides = [(start, clause) for at, words in asides for start, clause in _split(words, at)]
         self._outer = list(_split(outer, 0))
         self._read: dict[int, _Clause] = {}
 
-    def role(self, span: Span, own: Sequence[Span]) -> Role:
-        """How the words at `span` are meant. Telling words inside `own` (united) are the fact's and tell nothing.
+    def role(self, span: Span) -> Role:
+        """How the name at `span` is meant.
 
         An aside of nothing else is a name for the words before it, and meant as they are: "the old way (A) is dead".
         """
@@ -237,7 +256,7 @@ class Clauses:
         at, words = aside or self._holding(self._outer, span.start) or (0, "")
         if at not in self._read:
             self._read[at] = _Clause(words, at)
-        return self._read[at].role(span, own)
+        return self._read[at].role(span)
 
     @staticmethod
     def _holding(clauses: list[tuple[int, str]], place: int) -> tuple[int, str] | None:
@@ -285,31 +304,29 @@ class _Clause:
             self.past += self._marks(UNTIL)
         self.old = self._marks(OLD)
         self.succeeded = self._marks(SUCCEEDED)
-        self.gone = [(Span(at + m.start(), at + m.start(1)), self._span(m, 1)) for p in GONE for m in p.finditer(words)]
+        self.gone = [self._span(found, 1) for pattern in GONE for found in pattern.finditer(words)]
         for found in FROM_TO.finditer(words):
             before = words[: found.start()]
             if CHANGE.search(before) or not TRANSPORT.search(" ".join(before.split()[-3:])):
-                self.gone.append((Span(at + found.start(), at + found.start(1)), self._span(found, 1)))
+                self.gone.append(self._span(found, 1))
 
-    def role(self, span: Span, own: Sequence[Span]) -> Role:
-        if any(self._denies(mark, span) for mark in self.negations if not mark.meets(own)):
+    def role(self, span: Span) -> Role:
+        if any(self._denies(mark, span) for mark in self.negations):
             return "denied"
         rest = self.words[span.end - self.at :]
-        if self._after(DENIED_AFTER, rest, span, own):
+        if DENIED_AFTER.match(rest):
             return "denied"
-        return "mentioned" if self._of_the_past(span, own) or self._after(PAST_AFTER, rest, span, own) else "asserted"
+        return "mentioned" if self._of_the_past(span) or PAST_AFTER.match(rest) else "asserted"
 
-    def _of_the_past(self, span: Span, own: Sequence[Span]) -> bool:
-        turns = [mark for mark in self.succeeded if not mark.meets(own)]
+    def _of_the_past(self, span: Span) -> bool:
         return (
-            any(mark.start >= span.end for mark in turns)
-            or any(area.start <= span.start < area.end for mark, area in self.gone if not mark.meets(own))
+            any(mark.start >= span.end for mark in self.succeeded)
+            or any(area.start <= span.start < area.end for area in self.gone)
             or any(
-                not any(mark.end <= turn.start and turn.end <= span.start for turn in turns)
+                not any(mark.end <= turn.start and turn.end <= span.start for turn in self.succeeded)
                 for mark in self.past
-                if not mark.meets(own)
             )
-            or any(self._qualifies(mark, span) for mark in self.old if not mark.meets(own))
+            or any(self._qualifies(mark, span) for mark in self.old)
         )
 
     def _denies(self, mark: Span, span: Span) -> bool:
@@ -323,11 +340,6 @@ class _Clause:
     def _between(self, mark: Span, span: Span) -> list[str]:
         words = self.words[mark.end - self.at : max(0, span.start - self.at)].split()
         return [word for word in words if any(map(str.isalnum, word))]
-
-    @staticmethod
-    def _after(pattern: re.Pattern[str], rest: str, span: Span, own: Sequence[Span]) -> bool:
-        found = pattern.match(rest)
-        return found is not None and not Span(span.end, span.end + found.end()).meets(own)
 
     def _marks(self, pattern: re.Pattern[str]) -> list[Span]:
         return [self._span(found, 0) for found in pattern.finditer(self.words)]

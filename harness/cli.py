@@ -3,20 +3,69 @@
 from __future__ import annotations
 
 import gc
+import os
+import signal
+import sys
+import tempfile
+import traceback
 from pathlib import Path
 
 import click
 
 from harness import paths
 from harness.commands import check, gate, github, play, suite
-from harness.commands.common import stop
+from harness.commands.common import COULD_NOT_RUN, stop
 
 
 def main() -> None:
     """Every error a user can cause is one line on standard error."""
     gc.set_threshold(100_000, 50, 50)  # a run's events are many and hold no cycles: collecting them took a third
+    _heed_signals()
     _check_checkout()
-    commands()
+    try:
+        sys.exit(commands.main(standalone_mode=False))
+    except click.ClickException as error:
+        error.show()
+        sys.exit(error.exit_code)
+    except (click.Abort, KeyboardInterrupt):
+        stop("stopped", COULD_NOT_RUN)
+    except SystemExit as ending:  # to click, a reader that has gone is exit code 1, which says that a gate is broken
+        gone = type(sys.stdout).__name__ == "_PacifyFlushWrapper"
+        sys.exit(COULD_NOT_RUN if gone else ending.code)
+    except OSError as error:
+        stop(f"{error.filename or 'a file'}: {error.strerror or error}", COULD_NOT_RUN)
+    except Exception as error:
+        said = f"{type(error).__name__}: {error}"[:500]
+        stop(f"{said}; a fault of coldwarm: please report it, with {_kept(error)}", COULD_NOT_RUN)
+
+
+def _kept(error: Exception) -> str:
+    """Where the traceback is."""
+    text = "".join(traceback.format_exception(error)).encode("utf-8", "backslashreplace")
+    try:
+        file, name = tempfile.mkstemp(prefix="coldwarm-traceback-", suffix=".txt")
+        with os.fdopen(file, "wb") as stream:
+            stream.write(text)
+    except OSError:
+        return "the traceback that could be written nowhere"
+    return name
+
+
+def _heed_signals() -> None:
+    """What ends a process politely is an interrupt: everything that was started is ended and cleaned up. Once is
+    enough; the next one would cut the cleaning short. What the caller has told us to ignore stays ignored.
+    """
+    heeded = [
+        each for each in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP) if signal.getsignal(each) != signal.SIG_IGN
+    ]
+
+    def interrupt(*_: object) -> None:
+        for each in heeded:
+            signal.signal(each, signal.SIG_IGN)
+        raise KeyboardInterrupt
+
+    for each in heeded:
+        signal.signal(each, interrupt)
 
 
 def _check_checkout() -> None:

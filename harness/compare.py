@@ -18,21 +18,19 @@ from typing import NamedTuple
 from harness import metrics, stats
 from harness.events import PROTOCOL, Backend, Opened
 from harness.folder import Folder, RunFile
-from harness.metrics import trust
+from harness.metrics import faults, trust
 from harness.metrics.metric import wilson
 from harness.model import CellKey, Interval, Measured, NotMeasured, ReadPolicy, Trial, WritePolicy
-from harness.results import Cell, Comparison, Conditions, Contrast, Pooled, Results, Row, Run, Story, TrustCell
+from harness.results import Cell, Comparison, Conditions, Contrast, Faults, Pooled, Results, Row, Run, Story, TrustCell
 from harness.scenario import Job, Probe, Scenario
 
 COLD = "cold"
 ENOUGH = 10
 """Scenarios below which a row carries no interval."""
 ALPHA = 0.05
-BETWEEN = (
-    "recall", "jobs_done", "decisions_right", "stale_exposure", "stale_use", "tokens_total", "source_verified",
-    "deleted_from_bytes",
-)  # fmt: skip
-"""Measures on which backends are compared with each other."""
+BETWEEN = ("recall", "jobs_done", "decisions_right", "stale_exposure", "stale_use", "tokens_total")
+"""Measures on which backends are compared with each other. Whether a source is right or bytes are gone is no draw: such
+facts are counted, and have no p."""
 CONTRASTED = ("recall", "stale_use", "decisions_right", "harm", "help", "tokens_total", "tokens_per_job")
 """Measures that are shown for every policy."""
 LOOKED_UP = ("decisions_right", "stale_use")
@@ -41,8 +39,9 @@ RATIOS: Mapping[str, tuple[str, str]] = {"tokens_per_job": ("tokens_total", "job
 """Measures pooled as a ratio of sums: where no job was done, tokens were spent all the same."""
 DUMP = "full_context"
 """The one control that is compared: knowing everything is what a backend is bought to do better than."""
-DOMINANCE = ("recall", "stale_exposure", "tokens_total")
-"""Measures on one of which knowing everything must lose against each backend, else the stories tell nothing of it."""
+DOMINANCE = ("recall_in_budget", "stale_exposure", "tokens_total")
+"""Measures on one of which knowing everything must lose against each backend, else the stories tell nothing of it. All
+of the budget counts, as it does for what is stale: whoever reads a whole file reads more than its first k lines."""
 GOLD = ("oracle", "stale_oracle")
 """Controls that play once a scenario, without noise and by one policy."""
 AGAINST_COLD = ("jobs_done", "decisions_right", "tokens_total")
@@ -55,6 +54,7 @@ class _Played(NamedTuple):
     sha256: str
     opened: Opened
     scenario: Scenario
+    faults: list[Faults]
 
 
 class _Drilled(NamedTuple):
@@ -62,6 +62,7 @@ class _Drilled(NamedTuple):
 
     cell: TrustCell
     protocol: int
+    faults: list[Faults]
 
 
 def results(folder: Folder) -> Results:
@@ -90,6 +91,9 @@ def results(folder: Folder) -> Results:
             missing=file.missing,
             logs=hashlib.sha256(names.encode()).hexdigest(),
             unplayed=file.unplayed,
+            allowed_faults=file.allowed_faults,
+            backends_contained=file.backends_contained,
+            checks_contained=file.checks_contained,
             problems=(*problems, *unread),
         ),
         definitions=dict(sorted(metrics.DEFINITIONS.items())),
@@ -103,7 +107,13 @@ def results(folder: Folder) -> Results:
             drilled[trial.id].cell if trial.id in drilled else trust.not_run(trial, "no readable transcript")
             for trial in file.drills
         ),
+        faults=tuple(_faults([*played.values(), *drilled.values()])),
     )
+
+
+def _faults(each: Iterable[_Played | _Drilled]) -> list[Faults]:
+    """By backend, and in it by trial; of those that were planned or played."""
+    return sorted((fault for own in each for fault in own.faults), key=lambda fault: (fault.backend, fault.trial))
 
 
 def _scored(folder: Folder) -> tuple[list[Cell], dict[str, _Played], list[str]]:
@@ -111,7 +121,9 @@ def _scored(folder: Folder) -> tuple[list[Cell], dict[str, _Played], list[str]]:
     cells, played, problems = list[Cell](), dict[str, _Played](), list[str]()
     for logs, unread in folder.stories():
         cells += metrics.score(list(logs.values()))
-        played |= {name: _Played(log.sha256, log.opened, log.scenario) for name, log in logs.items()}
+        played |= {
+            name: _Played(log.sha256, log.opened, log.scenario, faults.of_trial(log)) for name, log in logs.items()
+        }
         problems += unread
     return cells, played, sorted(problems)
 
@@ -122,7 +134,7 @@ def _judged(folder: Folder) -> tuple[dict[str, _Drilled], list[str]]:
     for transcripts, unread in folder.drills():
         for name, transcript in transcripts.items():
             (cell,) = trust.score([transcript])
-            drilled[name] = _Drilled(cell, transcript.drilled.protocol)
+            drilled[name] = _Drilled(cell, transcript.drilled.protocol, faults.of_drill(transcript))
         problems += unread
     return drilled, problems
 
@@ -316,8 +328,8 @@ def comparisons(cells: Sequence[Cell], rows: Mapping[str, Row], conditions: Cond
     for write in sorted({cell.write_policy or primary for cell in cells}, key=lambda each: (each != primary, each)):
         alike = conditions.model_copy(update={"headline_write": write})
         counted = [cell for cell in cells if headline(cell, alike)]
-        for measure in BETWEEN if write == primary else LOOKED_UP:
-            pairs = list(itertools.combinations(ranked, 2))
+        for measure in dict.fromkeys((*BETWEEN, *DOMINANCE)) if write == primary else LOOKED_UP:
+            pairs = [pair for pair in itertools.combinations(ranked, 2) if measure in BETWEEN or DUMP in pair]
             if measure in AGAINST_COLD and COLD in rows:
                 pairs += [(COLD, name) for name in ranked]
             yield from (each.model_copy(update={"write_policy": write}) for each in family(measure, pairs, counted))
@@ -359,6 +371,7 @@ def _comparison(
         adjusted_p=adjusted,
         verdict="no-difference-shown" if not shown else "right-better" if difference > 0 else "left-better",
         detectable=_detectable(len(rows), family),
+        able=stats.sweep(family, ALPHA) <= len(rows),
         interval=_interval([b - a for a, b in rows], share=False) if len(rows) >= ENOUGH else None,
     )
 

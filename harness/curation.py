@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Generator, Iterator
 
+from harness import canary
 from harness.adapter import Scope
 from harness.events import Event, Found, Written
 from harness.exchange import Exchange, Question
@@ -12,7 +13,8 @@ from harness.scenario import Fact, Session
 
 def curate(exchange: Exchange, session: Session, fact: Fact, written: Written) -> Iterator[Event]:
     """Writes one fact. What the look-up does not bring is not superseded: an update omission, then it adds."""
-    text, scope = written.item.text, written.item.scope
+    text = canary.query(written.item.text, exchange.part.canaries.get(fact.id, ""))
+    scope = written.item.scope
     found = yield from exchange.recall(Question("lookup", fact.id, text, scope), session)
     stale = yield from _contradicted(exchange, fact, found, scope)
     yield from exchange.write(session, "learn", [written], replaces=stale)

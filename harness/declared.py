@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
-from pathlib import Path
 
-from harness import controls, process, registry
+from harness import controls, leftovers, process, registry
 from harness.adapter import CAPABILITIES
 from harness.events import Declared
 from harness.model import Spec
+from harness.report.words import plain
 
 SIGNS = {"native": "native", "emulated": "emulated", "unsupported": "-"}
 
@@ -21,13 +20,13 @@ def declared(specs: Iterable[Spec]) -> dict[str, Mapping[str, Declared]]:
     Raises RegistryError for a backend or a setting that nobody knows, MemoryFault for one that cannot say what it is.
     """
     found: dict[str, Mapping[str, Declared]] = {}
-    with tempfile.TemporaryDirectory(prefix="coldwarm-") as home:
+    with leftovers.temporary() as home:
         for spec in specs:
             entry = registry.find(spec)
             if entry.reference is None:
                 found[spec.label] = controls.described(spec.adapter).support
                 continue
-            said = process.describe(entry.reference, Path(home) / str(len(found)), settings=spec.settings)
+            said = process.describe(entry.reference, home / str(len(found)), settings=spec.settings)
             registry.check_settings(spec, said.settings, said.problem)
             found[spec.label] = said.support
     return found
@@ -35,13 +34,14 @@ def declared(specs: Iterable[Spec]) -> dict[str, Mapping[str, Declared]]:
 
 def markdown(told: Mapping[str, Mapping[str, Declared]]) -> str:
     """The same backends as columns, capabilities as rows; then for each backend the notes, equal ones together."""
+    told = {plain(label): support for label, support in told.items()}
     lines = [_row("", *(f"`{label}`" for label in told)), _row(*["---"] * (len(told) + 1))]
     lines += [_row(f"`{name}`", *(SIGNS[support[name].level] for support in told.values())) for name in CAPABILITIES]
     for label, support in told.items():
         notes: dict[tuple[str, str], list[str]] = defaultdict(list)
         for name in CAPABILITIES:
             if support[name].note:
-                notes[support[name].level, support[name].note].append(f"`{name}`")
+                notes[support[name].level, plain(" ".join(support[name].note.split()))].append(f"`{name}`")
         lines += ["", f"`{label}`", ""] if notes else []
         lines += [
             f"- {level}: {', '.join(names)}: {note}" for (level, note), names in sorted(notes.items(), key=_level)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
 
-from harness import paths, process, registry, services
+from harness import bubblewrap, leftovers, paths, process, registry, sandbox, services
 from harness.adapter import Space
 from harness.models.cache import EmbeddingCache
 from harness.models.embedder import Embedder, EmbedderError
@@ -40,6 +40,8 @@ def examine(out: Path) -> Iterator[Finding]:
     yield Finding("coldwarm", _ours(), metadata.version("coldwarm"))
     for package in PACKAGES:
         yield _package(package)
+    yield Finding("backends", True, f"children are contained by: {sandbox.degree()} (docs/containment.md)")
+    yield Finding("checks", True, bubblewrap.degree())
     yield _writable("cache", paths.cache_root())
     yield _writable("reports", out)
     embedder = Embedder()
@@ -85,10 +87,10 @@ def _writable(name: str, folder: Path) -> Finding:
 
 
 def _adapters(embedder: Embedder) -> Iterator[Finding]:
-    with tempfile.TemporaryDirectory() as name, Gateway(EmbeddingCache(None, embedder)) as gateway:
+    with leftovers.temporary() as home, Gateway(EmbeddingCache(None, embedder)) as gateway:
         for entry in registry.known().values():
             if entry.reference is not None:
-                folder = Path(name) / entry.name
+                folder = home / entry.name
                 yield _opened(entry.name, entry.reference, folder, gateway)
 
 

@@ -8,12 +8,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 
-from harness import erasure
+from harness import canary, erasure
 from harness.adapter import Item, Source
 from harness.curation import curate
 from harness.events import Backend, Began, Closed, Event, Fault, Found, Opened, Worked, Written
 from harness.exchange import Exchange, Host, Lost, Part, Question, Tools
-from harness.model import READ_POLICIES, ReadPolicy, Trial, digest
+from harness.model import READ_POLICIES, ReadPolicy, Trial
 from harness.models.meter import Meter
 from harness.readers import scripted
 from harness.scenario import CANARY, STRATA, Fact, Forget, Job, Learn, Probe, Remember, Scenario, Session
@@ -21,14 +21,16 @@ from harness.scenario import CANARY, STRATA, Fact, Forget, Job, Learn, Probe, Re
 
 def canaries(scenario: Scenario, seed: int) -> dict[str, str]:
     """One string for each erasable fact, found in that fact's texts only."""
-    return {fact.id: f"cw{digest([scenario.id, seed, fact.id])[:20]}" for fact in scenario.facts if fact.erasable}
+    return {fact.id: canary.made(scenario.id, seed, fact.id) for fact in scenario.facts if fact.erasable}
 
 
 def texts(part: Part) -> Iterator[str]:
     """Every text that the trial will write or ask, so that it can be embedded before any clock starts."""
     scenario, found = part.scenario, []
     for fact in scenario.facts:
-        found += [fact.phrase(stratum).text.replace(CANARY, part.canaries.get(fact.id, "")) for stratum in STRATA]
+        mark = part.canaries.get(fact.id, "")
+        written = [fact.phrase(stratum).text.replace(CANARY, mark) for stratum in STRATA]
+        found += [*written, *(canary.query(text, mark) for text in written if mark)]
     for _, step in scenario.steps():
         if isinstance(step, Probe):
             found += [text for _, text in step.ask.phrasings()]
@@ -38,7 +40,7 @@ def texts(part: Part) -> Iterator[str]:
             found += [text.text for text in step.texts]
     yield from found
     yield from (each.item.text for each in part.noise)
-    yield from part.canaries.values()
+    yield from map(canary.asked, part.canaries.values())
 
 
 def play(part: Part, host: Host | None, tools: Tools, meter: Meter | None = None) -> Iterator[Event]:

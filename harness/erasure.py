@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 
+from harness.canary import asked, kept
 from harness.events import Event, Forgot, Route, Scanned, Sought, Stage
 from harness.exchange import Exchange, Handle
-from harness.scan.disk import Needles, scan
+from harness.scan.disk import Needles
 from harness.scenario import CANARY, Fact, Forget, Scenario, Session
 
 ROUTES: tuple[Route, ...] = ("search", "forbidden", "entries", "get", "history")
@@ -53,7 +54,7 @@ def _located(exchange: Exchange, facts: Sequence[Fact]) -> Iterator[Event]:
     for fact in facts:
         canary, name = exchange.part.canaries[fact.id], f"fact:{fact.id}"
         listed = yield from exchange.entries(exchange.scenario.home(fact), "lookup")
-        held = (hit.memory_id for hit in listed if canary in hit.text)
+        held = (hit.memory_id for hit in listed if asked(canary) in hit.text or kept(canary) in hit.text)
         exchange.ids[name] = tuple(dict.fromkeys((*exchange.ids.get(name, ()), *held)))
 
 
@@ -80,7 +81,7 @@ def _look(exchange: Exchange, session: Session, facts: Sequence[Fact], stage: St
 def _sought(exchange: Exchange, session: Session, fact: Fact, route: Route, stage: Stage) -> Iterator[Event]:
     canary = exchange.part.canaries[fact.id]
     texts, fault, took = exchange.ask(_route(exchange, session, fact, route))
-    where = next((text for text in texts or () if canary in text), "")
+    where = next((text for text in texts or () if kept(canary) in text), "")
     found = None if texts is None else bool(where)
     yield Sought(stage=stage, route=route, fact=fact.id, found=found, where=where[:500], fault=fault, took=took)
     exchange.go_on()
@@ -90,7 +91,7 @@ def _route(exchange: Exchange, session: Session, fact: Fact, route: Route) -> Ca
     """How one route asks; the answer is every text that it brought."""
     scope, ids = exchange.scenario.home(fact), exchange.ids.get(f"fact:{fact.id}", ())
     k, at, canary = exchange.trial.k, session.at.isoformat(), exchange.part.canaries[fact.id]
-    queries = {"search": question(exchange.scenario, fact), "forbidden": canary}
+    queries = {"search": question(exchange.scenario, fact), "forbidden": asked(canary)}
     if route in queries:
         return lambda memory: [hit.text for hit in memory.recall(queries[route], scope, k, at)]
     if route == "entries":
@@ -116,12 +117,12 @@ def _listed(exchange: Exchange, facts: Sequence[Fact], stage: Stage) -> Iterator
 
 
 def _scanned(exchange: Exchange, stage: Stage) -> Iterator[Event]:
-    needles = Needles(exchange.part.canaries)
-    for layer in exchange.layers():
-        found = scan(exchange.host.root, layer, needles)
+    needles = Needles({fact: kept(canary) for fact, canary in exchange.part.canaries.items()})
+    for layer, declared, found in exchange.looks(needles):
         yield Scanned(
             stage=stage,
             layer=layer,
+            declared=declared,
             files=found.files,
             bytes=found.bytes,
             sightings=tuple(found.sightings),

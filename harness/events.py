@@ -1,9 +1,9 @@
-"""What can happen in a trial: the events of its log, schema version 1. Observations only, no scores."""
+"""What can happen in a trial: the events of its log, schema version 2. Observations only, no scores."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Literal, TypeAlias
+from typing import Annotated, ClassVar, Literal, TypeAlias
 
 from pydantic import AwareDatetime, Field, TypeAdapter
 
@@ -12,10 +12,12 @@ from harness.blobs import Ref
 from harness.model import Model, ReadPolicy, Trial
 from harness.scenario import Stratum
 
-SCHEMA = 1
+SCHEMA = 2
+"""2: lines are numbered, and the last one is sealed (harness/lines.py); the events are those of 1."""
 PROTOCOL = 1
 
-FaultKind = Literal["crashed", "timed-out", "breach", "refused"]
+FaultKind = Literal["crashed", "timed-out", "breach", "refused", "limit", "harness"]
+"""limit: the answer was beyond a limit of ours (harness/bounds.py). harness: we broke, not the backend."""
 Stage = Literal["lookup", "before", "after", "reopened", "end"]
 Route = Literal["search", "forbidden", "entries", "get", "history"]
 Phase = Literal["ingest", "probe", "job", "erase"]
@@ -75,8 +77,9 @@ class Backend(Model):
 
 
 class Event(Model):
-    """`took`: seconds spent inside the adapter. The one field that no equality looks at."""
+    """`took`: seconds spent inside the adapter. The one field that no equality looks at. closes: none may follow."""
 
+    closes: ClassVar[bool] = False
     took: float | None = None
 
 
@@ -261,11 +264,15 @@ class Sighting(Model):
 
 
 class Scanned(Event):
-    """A look at the bytes of one declared layer; unless the stage is `before`, its owner's process has ended."""
+    """A look at the bytes of one declared layer; unless the stage is `before`, its owner's process has ended.
+
+    declared: False for all that lies in the trial's folder outside of what the adapter declares.
+    """
 
     kind: Literal["scanned"] = "scanned"
     stage: Stage
     layer: Layer
+    declared: bool = True
     files: int
     bytes: int
     sightings: tuple[Sighting, ...] = ()
@@ -286,6 +293,7 @@ class Metered(Event):
 
     chat: phase -> calls, prompt, completion, counted, failed (`harness.models.meter.ChatCount`). models: the name
     under which a chat model answered -> calls. prompt, completion, calls: of models inside, in the backend's words.
+    fault: of the first question for that which failed.
     """
 
     kind: Literal["metered"] = "metered"
@@ -296,6 +304,7 @@ class Metered(Event):
     prompt: int | None = None
     completion: int | None = None
     calls: int | None = None
+    fault: Fault | None = None
 
 
 class Closed(Event):
@@ -304,6 +313,7 @@ class Closed(Event):
     unsupported: the backend declares that it cannot do what the write policy needs, so nothing was played.
     """
 
+    closes: ClassVar[bool] = True
     kind: Literal["closed"] = "closed"
     status: Literal["complete", "failed", "unsupported"]
     fault: Fault | None = None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, NamedTuple, Protocol, TypeVar
@@ -37,6 +38,7 @@ from harness.models.meter import Meter
 from harness.process import MemoryFault
 from harness.readers.explore import Explorer
 from harness.repo import Repo
+from harness.scan.disk import Needles, Scan, Survey, looks
 from harness.scenario import Scenario, Session, Stratum
 from harness.workshop import Workshop
 
@@ -59,7 +61,12 @@ class Host(Protocol):
     backend: Backend
     root: Path
 
+    @property
+    def folder(self) -> Path | None:
+        """All that belongs to the trial, `root` included; None if it keeps nothing on disk."""
+
     def open(self) -> Handle: ...
+    def flush(self) -> None: ...
     def layers(self) -> list[Layer]: ...
 
 
@@ -116,6 +123,7 @@ class Exchange:
         self._known = Known()
         self._dirty = False
         self._usage: Usage | None = None
+        self._untold: Fault | None = None
         self._lost: Fault | None = None
         self._resolved: set[tuple[Source, str]] = set()
 
@@ -133,17 +141,22 @@ class Exchange:
         except MemoryFault as error:
             raise Lost(error.fault) from None
 
-    def layers(self) -> list[Layer]:
-        """Where the adapter says that data may lie now: a store may have made new files since it was last asked."""
+    def looks(self, needles: Needles) -> Iterator[tuple[Layer, bool, Scan]]:
+        """The whole folder of the trial, read first; then the adapter is asked where data may lie now."""
         try:
-            return self.host.layers()
+            self.host.flush()
+            if self.host.folder is None:
+                return iter(())
+            survey = Survey(self.host.folder, self.host.root, needles)
+            return looks(survey, self.host.layers())
         except MemoryFault as error:
             raise Lost(error.fault) from None
 
     def abandon(self) -> None:
         """Leaves no process behind, however the story ended."""
         if self.memory is not None:
-            self.memory.kill()
+            with suppress(Exception):
+                self.memory.kill()
 
     def ask(self, call: Callable[[Handle], T]) -> tuple[T | None, Fault | None, float]:
         """The value, or the fault that stands for it, and the seconds in the adapter. Log it, then call `go_on`."""
@@ -289,7 +302,8 @@ class Exchange:
     def note_usage(self) -> None:
         """An adapter counts from its opening on, so it is asked before it closes."""
         if self.supports("usage"):
-            usage, _, _ = self.ask(lambda memory: memory.usage())
+            usage, fault, _ = self.ask(lambda memory: memory.usage())
+            self._untold = self._untold or fault
             if usage is not None:
                 before = self._usage or Usage()
                 self._usage = Usage(
@@ -300,6 +314,8 @@ class Exchange:
         """What the endpoint counted, and what the backend says of its models over all opens, where it can tell."""
         self.note_usage()
         told, meter = self._usage, self._meter or Meter()
+        if self._untold:  # what one open did not tell is missing in the sum of all
+            told = None
         return Metered(
             embeddings={phase: dict(vars(count)) for phase, count in meter.counts().items()},
             chat={phase: dict(vars(count)) for phase, count in meter.chat().items()},
@@ -308,6 +324,7 @@ class Exchange:
             prompt=told.prompt if told else None,
             completion=told.completion if told else None,
             calls=told.calls if told else None,
+            fault=self._untold,
         )
 
 

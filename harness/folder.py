@@ -6,23 +6,25 @@ import os
 import re
 import subprocess
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from itertools import groupby
 from pathlib import Path
 from typing import NamedTuple, TypeVar
 
 from pydantic import ValidationError
 
-from harness import paths
+from harness import leftovers, paths
 from harness.blobs import Blobs
 from harness.drill import DrillTrial
-from harness.log import Log, LogError, Unbegun, read, story_of
+from harness.lines import LogError, Unbegun
+from harness.log import Log, read, story_of
 from harness.model import Model, Selection, Trial, digest
 from harness.results import Suite, Unplayed
 from harness.transcript import Transcript
 from harness.transcript import read as read_transcript
 
-T = TypeVar("T")
+T = TypeVar("T", Log, Transcript)
 LOGS, DRILLS = "logs", "drills"
 ATTEMPT = re.compile(r"^(?P<trial>.+)\.(?P<number>\d+)\.jsonl$")
 
@@ -36,6 +38,9 @@ class RunFile(Model):
 
     suite: None in a run of a version that named none. shard: the share that was played (`2/4`), None for the whole.
     missing: shards that a merged run lacks. chat: who answered models inside backends; empty: nobody.
+    only: the trials that were asked for begin so; empty: all. keep: stores stay below the folder.
+    allowed_faults: backend -> how many of its calls may fail without failing the run. backends_contained,
+    checks_contained: how far, on the machine that played last; empty: not recorded.
     """
 
     id: str
@@ -50,9 +55,14 @@ class RunFile(Model):
     embedder: str
     tokens: str
     chat: str = ""
+    only: tuple[str, ...] = ()
+    keep: bool = False
     trials: tuple[Trial, ...]
     drills: tuple[DrillTrial, ...] = ()
     unplayed: tuple[Unplayed, ...] = ()
+    allowed_faults: Mapping[str, int] = {}
+    backends_contained: str = ""
+    checks_contained: str = ""
 
 
 class _Attempt(NamedTuple):
@@ -79,10 +89,10 @@ class Folder:
         """A new folder below `out`, and `out/latest` pointing to it."""
         name = f"{time.strftime('%Y%m%d-%H%M%S')}-{digest([os.getpid(), time.time_ns()])[:4]}"
         try:
-            (out / name / "logs").mkdir(parents=True)
-            link = out / "latest"
-            link.unlink(missing_ok=True)
+            (out / name / LOGS).mkdir(parents=True)
+            link = out / f".latest-{name}"
             link.symlink_to(name)
+            link.replace(out / "latest")
         except OSError as error:
             raise FolderError(f"{out}: cannot write a run there: {error.strerror}; choose another with --out") from None
         return cls(out / name)
@@ -93,6 +103,32 @@ class Folder:
         folder = cls(root.resolve())
         folder.read()
         return folder
+
+    @contextmanager
+    def claimed(self) -> Iterator[None]:
+        """Nobody else plays into this folder meanwhile; what killed runs beside it left in use is cleared first."""
+        leftovers.sweep(
+            (each.root for each in self._beside() if each.work.exists() and not each.keeps()), self.work.name
+        )
+        try:
+            with leftovers.claimed(self.root):
+                yield
+        except leftovers.InUse:
+            raise FolderError(f"{self.root}: another process plays this run: wait until it has ended") from None
+
+    def _beside(self) -> Iterator[Folder]:
+        return (Folder(file.parent) for file in self.root.parent.glob("*/run.json"))
+
+    def keeps(self) -> bool:
+        """Whether its stores were asked to stay; one that cannot be read is left as it is."""
+        try:
+            return self.read().keep
+        except FolderError:
+            return True
+
+    def earlier(self) -> RunFile | None:
+        """What was played into it before; None: nothing."""
+        return self.read() if self.file.exists() else None
 
     def read(self) -> RunFile:
         try:
@@ -140,19 +176,24 @@ class Folder:
     def _best(
         self, attempts: Iterable[_Attempt], load: Callable[[Path, Blobs], T], ended: Callable[[T], bool]
     ) -> tuple[dict[str, T], list[str]]:
+        """A log that cannot be read is no problem any more once a later attempt came to its end."""
         best: dict[str, T] = {}
-        problems = []
+        problems: dict[str, list[str]] = {}
         for name, _, path in attempts:
             try:
                 found = load(path, self.blobs)
+                if found.trial.id != name:
+                    raise LogError(f"{path}:1: the log of {found.trial.id}, not of {name}: it was renamed")
             except Unbegun:
                 continue
             except LogError as error:
-                problems.append(str(error))
+                problems.setdefault(name, []).append(str(error))
                 continue
+            if ended(found):
+                problems.pop(name, None)
             if ended(found) or name not in best or not ended(best[name]):
                 best[name] = found
-        return best, problems
+        return best, [line for lines in problems.values() for line in lines]
 
     def _attempts(self, below: str) -> list[_Attempt]:
         matches = ((ATTEMPT.match(path.name), path) for path in (self.root / below).glob("*.jsonl"))

@@ -9,10 +9,21 @@ import re
 from array import array
 from collections.abc import Iterator
 
-TEXT = ("utf-8", "json", "utf-16", "base64", "hex")
+TEXT = ("utf-8", "json", "utf-16", "utf-32", "base64", "hex", "reversed", "trigrams", "another case")
 """Forms of a string, the plainest first."""
-VECTOR = ("float32", "float16", "float64", "decimal floats", "pickled floats")
+VECTOR = ("float32", "float16", "bfloat16", "int8 floats", "float64", "decimal floats", "pickled floats")
 """Forms of a vector, all with "float" in their name: little-endian numbers, decimal ones as in JSON, a pickled list."""
+PACKED = ("zlib", "gzip", "deflate", "bz2", "xz")
+"""What is unpacked and searched in all of these forms; `deflate` as a value of a SQLite row and inside of ZIP."""
+CASED = frozenset({"base64"})
+"""Forms that are another string in another case."""
+_GLUES = (b"", b" ", b",", b";", b"|", b"\n", b"\0", b'","', b'", "', b"', '")
+"""What stands between the trigrams of a text where they are kept in order."""
+
+
+def searched() -> str:
+    """All of it in words, for a definition."""
+    return f"as {', '.join((*TEXT, *VECTOR))}, plain or in {', '.join(PACKED)}"
 
 
 def of_text(text: str) -> dict[bytes, str]:
@@ -34,10 +45,24 @@ def _texts(text: str) -> Iterator[tuple[str, bytes]]:
     for order in ("utf-16-le", "utf-16-be"):
         # Plain text without its outer zeros is the same in both orders; with them, each would be met in the other.
         yield "utf-16", text.encode(order, "surrogatepass").strip(b"\0")
+        yield "utf-32", text.encode(order.replace("16", "32"), "surrogatepass").strip(b"\0")
     for before in range(3):
         yield from (("base64", each) for each in _base64(data, before))
     yield "hex", data.hex().encode()
     yield "hex", data.hex().upper().encode()
+    yield "reversed", text[::-1].encode("utf-8", "surrogatepass")
+    for order in ("utf-16-le", "utf-16-be"):
+        yield "reversed", text[::-1].encode(order, "surrogatepass").strip(b"\0")
+    grams = trigrams(text)
+    for glue in _GLUES if len(grams) > 2 else ():
+        yield "trigrams", glue.join(grams)
+    if not text.isascii():
+        yield from (("another case", each.encode("utf-8", "surrogatepass")) for each in (text.upper(), text.lower()))
+
+
+def trigrams(text: str) -> list[bytes]:
+    """Every three neighbouring characters."""
+    return [text[at : at + 3].encode("utf-8", "surrogatepass") for at in range(len(text) - 2)]
 
 
 def _in_capitals(escape: re.Match[str]) -> str:

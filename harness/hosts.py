@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -14,6 +15,11 @@ from harness.events import Backend, Fault
 from harness.launch import Launcher, spawn
 from harness.process import Deadlines, MemoryFault, RemoteMemory
 from harness.services import Service, ServiceError
+
+
+def opaque() -> str:
+    """A new name for a store's folder, and a key, that tell nobody what is played there."""
+    return secrets.token_hex(8)
 
 
 @dataclass
@@ -53,15 +59,23 @@ class ChildHost:
             return str(error)
         return None
 
-    def layers(self) -> list[Layer]:
-        """What a server holds back is in its files before they are looked at."""
+    @property
+    def folder(self) -> Path:
+        """All that belongs to the trial: the store, every process's home with its output, and what lies beside."""
+        return self.root.parent
+
+    def flush(self) -> None:
+        """What a server holds back is in its files before they are looked at. Asks the backend nothing."""
         if self.service is not None:
             with _faults():
                 self.service.flush()
+
+    def layers(self) -> list[Layer]:
         return process.storage(self.adapter, self.space, self._home(), self.deadlines, self.launch)
 
     def compact(self) -> None:
-        process.compact(self.adapter, self.space, self._home(), self.deadlines, self.launch)
+        servers = self.service.ports if self.service is not None else ()
+        process.compact(self.adapter, self.space, self._home(), self.deadlines, self.launch, servers)
 
     def _home(self) -> Path:
         self.opened += 1
@@ -85,8 +99,13 @@ class GoldHost:
     make: Callable[[], GoldMemory]
     root: Path = Path()
 
+    folder: None = None
+
     def open(self) -> GoldMemory:
         return self.make()
+
+    def flush(self) -> None:
+        """Nothing is held back."""
 
     def layers(self) -> list[Layer]:
         return []

@@ -10,7 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from harness.models import tokens
-from harness.report.words import visible
+from harness.report.words import plain
 from harness.results import Suite
 from harness.scenario import STRATA, Scenario
 
@@ -28,7 +28,7 @@ def show(stories: Sequence[Scenario], suite: Suite, out: Console) -> None:
     counted = [counts(story) for story in stories]
     for story, row in zip(stories, counted, strict=True):
         split = "held" if story.id in suite.held else "dev"
-        table.add_row(Text(visible(story.id)), split, *(f"{n:,}" for n in row))
+        table.add_row(Text(plain(story.id)), split, *(f"{n:,}" for n in row))
     totals = [sum(column) for column in zip(*counted, strict=True)]
     table.add_row(Text(f"{len(stories)} in all", style="bold"), f"{len(suite.held)} held", *(f"{n:,}" for n in totals))
     out.print(table, soft_wrap=False)

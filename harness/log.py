@@ -1,4 +1,4 @@
-"""The log of a trial: an append-only file of events, one JSON object a line.
+"""The log of a trial: an append-only file of events (its lines: harness/lines.py).
 
 The first event is `opened`, the last one `closed`; a log without its closing event is incomplete. A log is never
 rewritten. Payloads beyond a few kilobytes are blobs that are in place before the event that names them.
@@ -6,27 +6,23 @@ rewritten. Payloads beyond a few kilobytes are blobs that are in place before th
 
 from __future__ import annotations
 
-import errno
-import hashlib
 import json
-import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, Self, TypeVar
+from typing import Any, TypeVar
 
-from pydantic import ValidationError
+from pydantic import TypeAdapter, ValidationError
 
 from harness.adapter import Hit
-from harness.blobs import BlobError, Blobs, unpack
+from harness.blobs import BlobError, Blobs, Ref, unpack
 from harness.events import (
     EVENT,
     FOUND,
     HITS,
     SCHEMA,
     WRITTEN,
-    AnyEvent,
     Closed,
     Event,
     Found,
@@ -36,36 +32,9 @@ from harness.events import (
     Written,
     Wrote,
 )  # fmt: skip
+from harness.lines import Lines, LogError, load
 from harness.model import Trial
 from harness.scenario import Scenario
-
-
-class LogError(Exception):
-    """A log that cannot be read: which file, which line, why."""
-
-
-class Unbegun(LogError):  # noqa: N818  what a kill leaves before the first event is no damage
-    """A log that was cut off before its first event was whole: nothing happened in that attempt."""
-
-
-class Writer:
-    """Appends events; each one is with the operating system before `append` returns."""
-
-    def __init__(self, path: Path) -> None:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        self._file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND, 0o644)
-
-    def append(self, event: Event) -> None:
-        line = event.model_dump_json(exclude_none=True).encode() + b"\n"
-        if os.write(self._file, line) != len(line):
-            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        os.close(self._file)
-
 
 E = TypeVar("E", bound=Event)
 
@@ -81,10 +50,16 @@ class Log:
     closed: Closed | None
     scenario: Scenario
     blobs: Blobs
+    sealed: bool = False
 
     @property
     def trial(self) -> Trial:
         return self.opened.trial
+
+    @property
+    def final(self) -> bool:
+        """Whether the trial came to its end by what it met, and not because we broke: then it is worth another try."""
+        return self.closed is not None and not (self.closed.fault and self.closed.fault.kind == "harness")
 
     def of(self, kind: type[E]) -> Iterator[E]:
         return (event for event in self.events if isinstance(event, kind))
@@ -100,24 +75,19 @@ class Log:
 
 
 def read(path: Path, blobs: Blobs) -> Log:
-    """The log at `path`. A last line that was cut off is left out: the log is then incomplete, not wrong."""
-    try:
-        data = path.read_bytes()
-    except OSError as error:
-        raise LogError(f"{path}: cannot be read: {error.strerror}") from None
-    lines = data.split(b"\n")[:-1]
-    events = [_event(path, number, line) for number, line in enumerate(lines, 1)]
-    if not events:
-        raise Unbegun(f"{path}: was cut off before the trial began")
-    if not isinstance(events[0], Opened):
-        raise LogError(f"{path}:1: not an opening event")
+    """The log at `path`, with every blob that it names in its place. Raises LogError."""
+    lines = load(path, "trial")
+    events = tuple(parsed(path, EVENT, lines))
     opened, last = events[0], events[-1]
+    if not isinstance(opened, Opened):
+        raise LogError(f"{path}:1: not an opening event")
     try:
         scenario = _scenario(blobs.get(opened.scenario))
     except (BlobError, ValidationError) as error:
         raise LogError(f"{path}: its scenario cannot be read: {str(error).splitlines()[0]}") from None
+    check(path, events, blobs)
     closed = last if isinstance(last, Closed) else None
-    return Log(path, hashlib.sha256(data).hexdigest(), opened, tuple(events), closed, scenario, blobs)
+    return Log(path, lines.sha256, opened, events, closed, scenario, blobs, lines.sealed)
 
 
 def story_of(path: Path) -> str | None:
@@ -135,28 +105,32 @@ def _scenario(data: bytes) -> Scenario:
     return Scenario.model_validate_json(data)
 
 
-def _event(path: Path, number: int, line: bytes) -> AnyEvent:
-    if number == 1:
-        line = _current(path, line)
-    try:
-        return EVENT.validate_json(line)
-    except ValidationError as error:
-        first = error.errors()[0]
-        where = ".".join(str(part) for part in first["loc"])
-        raise LogError(f"{path}:{number}: not an event of schema {SCHEMA}: {where}: {first['msg']}") from None
+def parsed(path: Path, form: TypeAdapter[E], lines: Lines) -> Iterator[E]:
+    """The events. Of a sealed log the last one closes it, and no other does."""
+    for number, line in enumerate(lines.events, 1):
+        try:
+            event = form.validate_json(line)
+        except ValidationError as error:
+            first = error.errors()[0]
+            where = ".".join(str(part) for part in first["loc"])
+            raise LogError(f"{path}:{number}: not an event of schema {SCHEMA}: {where}: {first['msg']}") from None
+        if lines.numbered and event.closes != (lines.sealed and number == len(lines.events)):
+            said = "closes the log, and is not its sealed end" if event.closes else "is sealed, and closes no log"
+            raise LogError(f"{path}:{number}: {said}")
+        yield event
+    if lines.broken:
+        raise LogError(f"{path}:{len(lines.events)}: its seal is broken: a line was changed after the log was closed")
 
 
-def _current(path: Path, line: bytes) -> bytes:
-    """Refuses what a newer coldwarm wrote before its unknown fields can confuse anyone."""
-    try:
-        schema = json.loads(line)["log_schema"]
-    except (ValueError, TypeError, KeyError, RecursionError):
-        raise LogError(f"{path}:1: not an opening event") from None
-    if schema != SCHEMA:
-        raise LogError(
-            f"{path}: written with log schema {schema}; this coldwarm reads schema {SCHEMA}: update coldwarm"
-        )
-    return line
+def check(path: Path, events: Sequence[Event], blobs: Blobs) -> None:
+    """Every blob that an event names is there and whole: else it would be missed in the middle of a measure."""
+    for number, event in enumerate(events, 1):
+        for _, value in event:
+            if isinstance(value, Ref):
+                try:
+                    blobs.check(value)
+                except BlobError as error:
+                    raise LogError(f"{path}:{number}: {error}") from None
 
 
 def canonical(events: Iterable[Event]) -> list[dict[str, Any]]:

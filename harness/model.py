@@ -128,8 +128,19 @@ class CellKey(Model):
 Better = Literal["higher", "lower", "neither"]
 
 
+Family = Literal[
+    "decided", "stale", "recalled", "cost", "proven",
+    "kept", "found", "deleted", "text", "vectors", "scopes", "restored", "poison", "kills", "shared",
+]  # fmt: skip
+"""What a headline's word covers: it shows the worst measure of its family."""
+
+
 class Definition(Model):
-    """What a measure is; `version` changes when its formula does."""
+    """What a measure is; `version` changes when its formula does.
+
+    family: the headline that it belongs to; None: it is in none, and `aside` says why. varies: why two runs of equal
+    inputs may differ; empty if they may not.
+    """
 
     name: str
     better: Better
@@ -137,6 +148,9 @@ class Definition(Model):
     version: int
     formula: str
     source: str
+    family: Family | None = None
+    aside: str = ""
+    varies: str = ""
 
 
 class Interval(Model):
@@ -146,7 +160,10 @@ class Interval(Model):
 
 
 class Measured(Model):
-    """A number that was measured. A proportion has `hits` of `of`; other units have `value` over `of` cases."""
+    """A number that was measured. A proportion has `hits` of `of`; other units have `value` over `of` cases.
+
+    unanswered: of these cases, those of which the calls that could have told failed. They count as the worst.
+    """
 
     status: Literal["measured"] = "measured"
     value: float
@@ -154,6 +171,7 @@ class Measured(Model):
     of: int | None = None
     interval: Interval | None = None
     known: Literal["exact", "at-least"] = "exact"
+    unanswered: int | None = None
     receipts: tuple[str, ...] = ()
 
 

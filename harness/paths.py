@@ -9,11 +9,19 @@ ROOT = Path(__file__).resolve().parent.parent
 TASKS = ROOT / "tasks"
 FIXTURES = ROOT / "fixtures" / "repos"
 REPORTS = ROOT / "reports"
+SERVERS = ROOT / ".cache"
+"""Where `make` installs the servers of backends: SERVER/venv."""
+PLACES = "COLDWARM_ADAPTER_PATH"
+
+
+def listed(variable: str) -> list[Path]:
+    """The paths that an environment variable names, with the separator of PATH between them."""
+    return [Path(each).absolute() for each in os.environ.get(variable, "").split(os.pathsep) if each]
 
 
 def adapter_places() -> list[str]:
-    """Where a child looks for adapters first: the checkout, then the folders of COLDWARM_ADAPTER_PATH."""
-    return [str(ROOT), *filter(None, os.environ.get("COLDWARM_ADAPTER_PATH", "").split(os.pathsep))]
+    """Where adapters are looked for: the checkout, then the folders of COLDWARM_ADAPTER_PATH."""
+    return [str(ROOT), *map(str, listed(PLACES))]
 
 
 def cache_root() -> Path:

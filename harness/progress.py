@@ -14,10 +14,11 @@ from rich.table import Column
 from harness import metrics
 from harness.drill import DrillTrial
 from harness.log import Log
-from harness.metrics import trust
+from harness.metrics import faults, trust
 from harness.model import Measured, Trial
-from harness.report.trust import sound
+from harness.report.receipts import sound
 from harness.report.words import plain, plural
+from harness.results import Faults
 from harness.transcript import Transcript
 
 SHOWN = (("recall", "recalled"), ("decisions_right", "decided right"), ("stale_exposure", "shown stale"))
@@ -109,6 +110,11 @@ class Lines(Watch):
         self.look()
         self.noted(drilled(log) if isinstance(log, Transcript) else line(log))
 
+    def broke(self, trial: Trial | DrillTrial, why: str) -> None:
+        self.over(trial.id)
+        self._bar.advance(self._task)
+        self.noted(f"{trial.id} broke: {why}")
+
     def noted(self, line: str) -> None:
         told = f"{self._clock() - self._start:6.1f} s  {plain(line)}"
         self._console.print(told, highlight=False, markup=False)
@@ -141,7 +147,16 @@ def line(log: Log) -> str:
         measure = cell.measures[name]
         if isinstance(measure, Measured) and measure.hits is not None:
             numbers.append(f"{word} {measure.hits:g}/{measure.of}")
-    return f"{head} {'  '.join(numbers)}"
+    return f"{head} {'  '.join(numbers)}{_failing(faults.of_trial(log))}"
+
+
+def _failing(found: list[Faults]) -> str:
+    """How many calls failed that no drill provoked, and the first of them."""
+    own = [each for each in found if not each.provoked]
+    if not own:
+        return ""
+    told = plural(sum(each.count for each in own), "call")
+    return f"  {told} FAILED: {own[0].kind} in {own[0].op}: {own[0].message[:120]}"
 
 
 def drilled(transcript: Transcript) -> str:
@@ -153,4 +168,7 @@ def drilled(transcript: Transcript) -> str:
     judged = {name: m for name, m in cell.measures.items() if isinstance(m, Measured) and m.hits is not None}
     faulty = [f"{name} {m.hits:g}/{m.of}" for name, m in judged.items() if sound(trust.DEFINITIONS[name], m) is False]
     more = f", {len(faulty) - 3} more" if len(faulty) > 3 else ""
-    return f"{head} {len(judged) - len(faulty)} of {len(judged)} sound" + "".join(f"  {f}" for f in faulty[:3]) + more
+    broken = sum(each.status == "failed" for each in cell.measures.values())
+    failed = f", {broken} failed" if broken else ""
+    told = f"{head} {len(judged) - len(faulty)} of {len(judged)} sound{failed}"
+    return told + "".join(f"  {f}" for f in faulty[:3]) + more + _failing(faults.of_drill(transcript))

@@ -19,6 +19,7 @@ from harness.blobs import BlobError
 from harness.drill import DRILLS, DrillTrial
 from harness.folder import Folder, FolderError
 from harness.log import Log
+from harness.metrics import faults
 from harness.model import Selection, Trial
 from harness.models.embedder import EmbedderError
 from harness.models.gateway import GatewayError
@@ -203,7 +204,7 @@ class Trials(pytest.Collector):
 
 
 class TrialItem(pytest.Item):
-    """A trial or drill as a test: it passes if it came to its end."""
+    """A trial or drill as a test: it passes if it came to its end and none of its calls failed."""
 
     def __init__(self, *, trial: Trial | DrillTrial, owner: Session, **node: Any) -> None:
         super().__init__(**node)
@@ -226,9 +227,16 @@ class TrialItem(pytest.Item):
         why = f"{fault.kind} in {fault.op}: {' '.join(fault.message.split())}" if fault else ""
         if end is not None and end.status == "unsupported":
             pytest.skip(f"unsupported: {plain(why, 300)}")
+        found = faults.of_drill(said) if isinstance(said, Transcript) else faults.of_trial(said)
+        failing = [each for each in found if not each.provoked]
         if end is None or end.status == "failed":
             told = [f"{self.name} did not come to its end", plain(why, 2000) or "its log has no last event"]
             receipt = [f"log: {said.path}", f"repeat: {self._owner.again(self._trial)}"]
+            pytest.fail("\n".join([*told, *receipt]), pytrace=False)
+        if failing:
+            told = [f"{self.name} came to its end, but calls failed, so that its figures are of the others"]
+            told += [f"{each.op} {each.count} of {each.calls}, {each.kind}: {plain(each.message)}" for each in failing]
+            receipt = [f"log: {said.path}, first at {failing[0].receipt}", f"repeat: {self._owner.again(self._trial)}"]
             pytest.fail("\n".join([*told, *receipt]), pytrace=False)
 
     def reportinfo(self) -> tuple[Path, None, str]:

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Generic, TypeVar
+from typing import Generic, Literal, TypeVar
 
 from pydantic import ConfigDict, TypeAdapter, field_validator
 
 from harness.adapter import CAPABILITIES, Ack, Hit, Layer, Server, Usage
-from harness.events import Declared, FaultKind
+from harness.events import Declared
 from harness.model import Model
 
 T = TypeVar("T")
 
 
 class Error(Model):
-    kind: FaultKind
+    kind: Literal["crashed", "breach", "refused"]
     message: str
     trace: str = ""
 

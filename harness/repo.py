@@ -8,18 +8,18 @@ from __future__ import annotations
 
 import hashlib
 import os
-import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from threading import Lock, RLock
 from types import MappingProxyType
 from typing import Literal
 
 from filelock import FileLock
 
+from harness import leftovers
 from harness.series import FixtureError, Series, cause, git, make, read, reason, standing
 
 __all__ = ["FixtureError", "Repo", "State", "Trace", "build"]
@@ -71,6 +71,7 @@ class Repo:
                 self._branches[commit], self._order[commit] = (one.branch, line), at
         self._blobs: dict[str, str | None] = {}
         self._files: dict[str, Mapping[str, str]] = {}
+        self._links: dict[str, frozenset[str]] = {}
         self._places: dict[str, Mapping[str, Sequence[tuple[str, int]]]] = {}
         self._traces: dict[tuple[str, str, int, str], Trace] = {}
         self._lock = RLock()
@@ -93,6 +94,11 @@ class Repo:
             if commit not in self._files:
                 self._files[commit] = MappingProxyType(self._read(commit))
             return self._files[commit]
+
+    def links(self, commit: str) -> frozenset[str]:
+        """The tracked symbolic links of a commit, none of which leads out of the tree. FixtureError: one does."""
+        self.files(commit)
+        return self._links[commit]
 
     def line(self, commit: str, path: str, line: int) -> str | None:
         """What a line (1-based) says at a commit, without its end; None if commit, path or line does not exist."""
@@ -118,10 +124,9 @@ class Repo:
 
         It borrows the fixture's objects and shares nothing else, so many may live at once, and none writes here.
         """
-        self._at(commit)
+        self.files(commit)  # refuses links that lead out
         ref = f"refs/heads/{self._branches[commit][0]}"
-        with tempfile.TemporaryDirectory(prefix="coldwarm-", ignore_cleanup_errors=True) as folder:
-            root = Path(folder)
+        with leftovers.temporary() as root:
             store = root / ".git"
             (store / "objects" / "info").mkdir(parents=True)
             (store / ref).parent.mkdir(parents=True)
@@ -148,11 +153,20 @@ class Repo:
     def _read(self, commit: str) -> dict[str, str]:
         self._at(commit)
         named: dict[str, str] = {}
+        links: dict[str, str] = {}
         for row in self._ask("ls-tree", "-r", "-z", "--full-tree", commit).split(b"\0")[:-1]:
             head, _, path = row.partition(b"\t")
             mode, _, blob = head.decode("ascii").split(" ")
             if mode.startswith("100"):
                 named[os.fsdecode(path)] = blob
+            elif mode == "120000":
+                links[os.fsdecode(path)] = blob
+        for link, target in zip(links, self._contents(list(links.values())) if links else (), strict=True):
+            if target is None or _leads_out(link, target):
+                raise FixtureError(
+                    f"fixture {self.name}: the link '{link}' leads to '{target}', outside of the work tree; take it out"
+                )
+        self._links[commit] = frozenset(links)
         new = sorted({blob for blob in named.values() if blob not in self._blobs})
         if new:
             self._blobs.update(zip(new, self._contents(new), strict=True))
@@ -265,6 +279,13 @@ def build(folder: Path, cache: Path) -> Repo:
                     ) from None
             _opened[target] = Repo(name, target, digest, series, made)
         return _opened[target]
+
+
+def _leads_out(path: str, target: str) -> bool:
+    """Whether a link may lead to a place outside of its tree. Going up behind another link could lead anywhere."""
+    parts = PurePosixPath(target).parts
+    up = next((at for at, part in enumerate(parts) if part != ".."), len(parts))
+    return target.startswith("/") or ".." in parts[up:] or up > len(PurePosixPath(path).parts) - 1
 
 
 def _lines(text: str) -> list[str]:

@@ -9,12 +9,12 @@ from pydantic import Field
 
 from harness.adapter import Scope
 from harness.drill import DrillName
-from harness.events import Backend
-from harness.model import Arm, Definition, Interval, Measure, Model, ReadPolicy, Split, WritePolicy
+from harness.events import Backend, FaultKind
+from harness.model import Arm, Definition, Interval, Measure, Model, NotMeasured, ReadPolicy, Split, WritePolicy
 from harness.scenario import Kind
 
 Status = Literal["complete", "failed", "unsupported", "incomplete", "not-run"]
-LookStage = Literal["before", "after", "closed", "reopened", "churned", "compacted"]
+LookStage = Literal["before", "after", "closed", "reopened", "killed", "churned", "compacted"]
 
 
 class Cell(Model):
@@ -69,6 +69,7 @@ class LayerRow(Model):
 class TrustCell(Model):
     """One drill against one backend, with the measures of that drill. Receipts are lines of its transcript.
 
+    version: of the backend as it was played; None in results from before they said so, and where nothing was played.
     layers: of the drill `deletion`, where what was deleted could be found, from the interface down to the bytes.
     """
 
@@ -82,8 +83,28 @@ class TrustCell(Model):
     reason: str = ""
     transcript: str
     transcript_sha256: str
+    version: str | None = None
     measures: Mapping[str, Measure]
     layers: tuple[LayerRow, ...] = ()
+
+
+class Faults(Model):
+    """Calls of one operation in one trial or drill that crashed, timed out, broke the contract, or were refused
+    although declared: `count` of `calls`.
+
+    message, receipt: of the first of them. provoked: a drill asked for them on purpose, as by an awkward scope name;
+    its measures say what that means, and no allowance is touched.
+    """
+
+    backend: str
+    trial: str
+    op: str
+    kind: FaultKind
+    count: int
+    calls: int
+    message: str
+    receipt: str
+    provoked: bool = False
 
 
 class Pooled(Model):
@@ -107,6 +128,14 @@ class Pooled(Model):
     reasons: tuple[str, ...] = ()
     cells: tuple[str, ...] = ()
 
+    @classmethod
+    def of_one(cls, measure: Measure) -> Pooled:
+        """A measure of one cell, such as a drill's."""
+        if isinstance(measure, NotMeasured):
+            return cls(value=None, reasons=(measure.reason,), **{measure.status.replace("-", "_"): 1})
+        at_least = measure.known == "at-least"
+        return cls(value=measure.value, hits=measure.hits, of=measure.of, scenarios=1, at_least=at_least)
+
 
 class Row(Model):
     """One backend (or the cold arm) under the primary conditions."""
@@ -129,7 +158,8 @@ class Contrast(Model):
 
 class Comparison(Model):
     """Two rows on the same scenarios. `left` and `right` are values; `interval`, from ten scenarios on, is of the
-    difference, right minus left. write_policy: of whichever has a memory; else as under the primary conditions."""
+    difference, right minus left. write_policy: of whichever has a memory; else as under the primary conditions. able:
+    so many scenarios can show a difference at all; without it `p` and verdict say nothing."""
 
     measure: str
     write_policy: WritePolicy = "append"
@@ -144,6 +174,7 @@ class Comparison(Model):
     adjusted_p: float
     verdict: Literal["left-better", "right-better", "no-difference-shown"]
     detectable: str
+    able: bool = True
     interval: Interval | None = None
 
 
@@ -204,6 +235,7 @@ class Run(Model):
     """Identity of a run. `logs` digests every log that was scored.
 
     shard: the share that was played (`2/4`), None for a whole run. missing: shards that a merged run lacks.
+    allowed_faults: backend -> how many calls may fail without failing the run.
     """
 
     id: str
@@ -218,13 +250,17 @@ class Run(Model):
     missing: tuple[str, ...] = ()
     logs: str
     unplayed: tuple[Unplayed, ...] = ()
+    allowed_faults: Mapping[str, int] = {}
+    backends_contained: str = ""
+    checks_contained: str = ""
     problems: tuple[str, ...] = ()
 
 
 class Against(Model):
     """What this run was compared with: a saved baseline, or another run.
 
-    digest: of the baseline's content. versions: backend -> its version then and now. differs: conditions that are not
+    digest: of the baseline's content. versions: backend -> its version then and now, None if it was not there, empty if
+    none was recorded. differs: conditions that are not
     the same, for which nothing could be compared. retold: scenarios whose story changed, and that are in no pair.
     """
 
@@ -243,8 +279,9 @@ class Change(Model):
     """One measure of one backend against the baseline: of stories under the primary conditions, or of a `drill`.
 
     Stories are paired: `old`, `new` and `difference` (new minus old, in the measure's unit) are means over the
-    `scenarios` that both measured, `p` is of the sign-flip test. A drill is one cell: `scenarios` is 0, `p` is of
-    Fisher's exact test on the counts. Counts are hits and cases. interval: of the difference; for stories from ten
+    `scenarios` that both measured, `p` is of the sign-flip test. A drill is one cell: `scenarios` is 0, and as its
+    inputs are fixed a difference is a change and has no `p`; only of a measure that varies by run, it is of Fisher's
+    exact test. Counts are hits and cases. interval: of the difference; for stories from ten
     scenarios on. vanished: what had a number and has none. broken, mended: cells that became worse or better.
     """
 
@@ -269,7 +306,10 @@ class Change(Model):
 
 
 class GateVerdict(Model):
-    """One gate of `gates.toml` judged for one backend. `line`: where it stands there; `says`: one line for people."""
+    """One gate of `gates.toml` judged for one backend. `line`: where it stands there; `says`: one line for people.
+
+    relative: it only compares with the baseline, and demands nothing of the number itself.
+    """
 
     gate: str
     backend: str
@@ -278,6 +318,7 @@ class GateVerdict(Model):
     verdict: Literal["held", "broken", "not-measured"]
     says: str
     cells: tuple[str, ...] = ()
+    relative: bool = False
 
 
 class Results(Model):
@@ -291,9 +332,23 @@ class Results(Model):
     comparisons: tuple[Comparison, ...]
     trust_definitions: Mapping[str, Definition] = {}
     trust: tuple[TrustCell, ...] = ()
+    faults: tuple[Faults, ...] = ()
     baseline: Against | None = None
     changes: tuple[Change, ...] = ()
     gates: tuple[GateVerdict, ...] = ()
+
+    def faulted(self) -> dict[str, list[Faults]]:
+        """Backend -> its calls that failed and that no drill provoked; backends without such a call are left out."""
+        found: dict[str, list[Faults]] = {}
+        for each in self.faults:
+            if not each.provoked:
+                found.setdefault(each.backend, []).append(each)
+        return found
+
+    def beyond(self) -> dict[str, list[Faults]]:
+        """Of those, the backends with more than their allowance."""
+        allowed = self.run.allowed_faults
+        return {name: own for name, own in self.faulted().items() if sum(e.count for e in own) > allowed.get(name, 0)}
 
     def compared(self, write: WritePolicy | None = None) -> list[Comparison]:
         """The comparisons of one write policy; by default the primary one."""

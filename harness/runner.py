@@ -4,30 +4,31 @@ from __future__ import annotations
 
 import os
 import platform
-import shutil
 import sqlite3
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager, nullcontext, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from importlib import metadata
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
-from harness import controls, drills, engine, plan, registry, transcript
+from harness import bubblewrap, controls, drills, engine, leftovers, plan, registry, sandbox, transcript, trouble
 from harness.adapter import Space
 from harness.blobs import Blobs
+from harness.canary import asked
 from harness.cast import DEADLINES, Cast, Player
 from harness.classify import Classifier
 from harness.drill import DrillTrial, Plan
 from harness.events import Closed, Event
 from harness.exchange import Host, Part, Tools
 from harness.folder import DRILLS, LOGS, Folder, RunFile, commit
-from harness.hosts import ChildHost, GoldHost
+from harness.hosts import ChildHost, GoldHost, opaque
 from harness.launch import Nursery
-from harness.log import Log, Writer, read
+from harness.lines import LogError, Writer
+from harness.log import Log, read
 from harness.model import Selection, Trial
 from harness.models import tokens
 from harness.models.cache import EmbeddingCache
@@ -38,6 +39,7 @@ from harness.models.gateway import Gateway
 from harness.models.meter import Budget, Meter
 from harness.process import Deadlines
 from harness.readers.explore import Explorer
+from harness.redaction import Redactor
 from harness.repo import Repo
 from harness.results import Suite
 from harness.scenario import Scenario
@@ -54,6 +56,7 @@ class Listener(Protocol):
     def planned(self, trials: int, reused: int) -> None: ...
     def started(self, trial: Trial | DrillTrial) -> None: ...
     def finished(self, log: Log | Transcript) -> None: ...
+    def broke(self, trial: Trial | DrillTrial, why: str) -> None: ...
     def noted(self, line: str) -> None: ...
 
 
@@ -67,7 +70,7 @@ class Stage:
     explorer: Explorer
 
 
-class Stopped(Exception):  # noqa: N818  not an error: the run was told to end
+class Stopped(BaseException):  # not an error, and for nobody else to handle: the run was told to end
     """Ends a drill in the middle; its transcript stays incomplete."""
 
 
@@ -104,7 +107,8 @@ class Run:
     """Plays a selection into a folder. `only`: trial ids begin so; `keep`: stores stay below the folder.
 
     suite: which stories these are, for the run file. shard: the share of them that is played. chat: who answers what
-    `selection.chat` asks for; closed with the run. budget: what its calls may cost.
+    `selection.chat` asks for; closed with the run. budget: what its calls may cost. allowed_faults: how many calls of a
+    backend may fail.
     """
 
     folder: Folder
@@ -122,40 +126,59 @@ class Run:
     shard: plan.Shard | None = None
     chat: Upstream | None = None
     budget: Budget | None = None
+    allowed_faults: Mapping[str, int] = field(default_factory=dict)
 
     def play(self) -> RunFile:
-        """Plays every trial that has no closed log of equal digest yet; says what was asked for. Raises Exhausted."""
-        players = self.cast.players
+        """Plays every trial that has no closed log of equal digest yet; says what was asked for.
+
+        Raises Exhausted, and FolderError where another process plays this run.
+        """
+        with self.folder.claimed():
+            try:
+                return self._play()
+            finally:
+                leftovers.end_processes(self.folder.work)
+                if not self.keep:
+                    leftovers.remove(self.folder.work)
+
+    def _play(self) -> RunFile:
+        self.folder.blobs.redactor = Redactor(secret for each in self.cast.players.values() for secret in each.withheld)
         embedder = Embedder()
-        parts = [
-            part
-            for part in self._parts(players, embedder.digest)
-            if not self.only or part.trial.id.startswith(self.only)
-        ]
-        drilled = [
-            (trial, drills.ALL[trial.drill].plan(trial.size, trial.seed))
-            for trial in plan.drilled(self.selection, self._drilled())
-            if not self.only or trial.id.startswith(self.only)
-        ]
-        file = self._described(tuple(part.trial for part in parts), tuple(trial for trial, _ in drilled), embedder)
+        parts = self._parts(self.cast.players, embedder.digest)
+        drilled = plan.drilled(self.selection, self._drilled())
+        file = self._described([part.trial for part in parts], drilled, self.folder.earlier(), embedder)
+        ids = [*(trial.id for trial in file.trials), *(trial.id for trial in file.drills)]
+        now = {name for name in ids if not self.only or name.startswith(self.only)}
         self.folder.write(file)
-        tasks = [*self._stories(parts), *self._drills(drilled, embedder.digest)]
-        self.listener.planned(len(parts) + len(drilled), len(parts) + len(drilled) - len(tasks))
+        parts = [part for part in parts if part.trial.id in now]
+        written = [
+            (trial, drills.ALL[trial.drill].plan(trial.size, trial.seed)) for trial in drilled if trial.id in now
+        ]
+        tasks = [*self._stories(parts), *self._drills(written, embedder.digest)]
+        self.listener.planned(len(parts) + len(written), len(parts) + len(written) - len(tasks))
         cache = EmbeddingCache(self.cache / "embeddings.sqlite", embedder)
         try:
             with (
                 Gateway(cache, self.chat, self.budget) as gateway,
-                Nursery(self.folder.work / "nursery") as nursery,
+                Nursery(self.folder.work / "nursery", (gateway.port,)) as nursery,
                 Services(self.folder.root / "services", gateway.url, self.listener.noted) as servers,
             ):
                 self._all(tasks, Ways(gateway, nursery, servers, Workshop(), threading.Event()))
         finally:
             cache.close()
-            if not self.keep:
-                shutil.rmtree(self.folder.work, ignore_errors=True)
         return file
 
-    def _described(self, trials: tuple[Trial, ...], drilled: tuple[DrillTrial, ...], embedder: Embedder) -> RunFile:
+    def _described(
+        self,
+        trials: Sequence[Trial],
+        drilled: Sequence[DrillTrial],
+        earlier: RunFile | None,
+        embedder: Embedder,
+    ) -> RunFile:
+        """A resumed run keeps every trial that it had, whichever are played now: nothing drops out without a word."""
+        only = self.only if earlier is None else (*earlier.only, *self.only) if earlier.only else ()
+        asked = [trial for trial in trials if not only or trial.id.startswith(only)]
+        tested = [trial for trial in drilled if not only or trial.id.startswith(only)]
         head, dirty = commit()
         shown = tuple(spec.model_copy(update={"settings": spec.shown}) for spec in self.selection.backends)
         return RunFile(
@@ -170,9 +193,14 @@ class Run:
             embedder=f"{embedder.name} {embedder.digest[:12]}",
             tokens=tokens.ENCODING,
             chat=self.chat.name if self.chat else "",
-            trials=trials,
-            drills=drilled,
+            only=only,
+            keep=self.keep,
+            trials=tuple(dict.fromkeys([*asked, *(earlier.trials if earlier else ())])),
+            drills=tuple(dict.fromkeys([*tested, *(earlier.drills if earlier else ())])),
             unplayed=self.cast.unplayed,
+            allowed_faults=self.allowed_faults,
+            backends_contained=sandbox.degree(),
+            checks_contained=bubblewrap.degree(),
         )
 
     def _parts(self, players: Mapping[str, Player], embedder: str) -> list[Part]:
@@ -209,9 +237,9 @@ class Run:
         return [label for at, label in dealt if self.shard is None or self.shard.takes(at)]
 
     def _stories(self, parts: Iterable[Part]) -> list[Task]:
-        """Trials without a closed log whose digests are those of today's plan."""
+        """Trials without a final log whose digests are those of today's plan."""
         logs, _ = self.folder.logs()
-        done = {name: plan.identity(log.trial, log.opened.digests) for name, log in logs.items() if log.closed}
+        done = {name: plan.identity(log.trial, log.opened.digests) for name, log in logs.items() if log.final}
         return [
             Task(part.trial, partial(self._story, part), read)
             for part in parts
@@ -222,7 +250,7 @@ class Run:
         """The same of drills."""
         transcripts, _ = self.folder.transcripts()
         done = {
-            name: plan.identity(each.trial, each.drilled.digests) for name, each in transcripts.items() if each.ended
+            name: plan.identity(each.trial, each.drilled.digests) for name, each in transcripts.items() if each.final
         }
         tasks = []
         for trial, written in drilled:
@@ -249,11 +277,22 @@ class Run:
                     if ways.gateway.exhausted:
                         raise Exhausted(f"chat calls have used up their budget: {ways.gateway.spent.tokens} tokens")
                     for future in done:
-                        task = open_.pop(future)
-                        self.listener.finished(task.read(future.result(), self.folder.blobs))
+                        self._hear(open_.pop(future), future)
             except BaseException:
                 ways.stop.set()
+                ways.nursery.kill()  # nobody waits for the deadline of a call whose answer is not wanted
                 raise
+
+    def _hear(self, task: Task, future: Future[Path]) -> None:
+        """A trial that could not be begun, read or shown is one trial: what it lacks is told at the end of the run."""
+        try:
+            self.listener.finished(task.read(future.result(), self.folder.blobs))
+        except trouble.ENDS_RUN:
+            raise
+        except LogError as error:
+            self.listener.broke(task.trial, str(error))
+        except Exception as error:
+            self.listener.broke(task.trial, trouble.told(error, self.folder.blobs))
 
     def _story(self, part: Part, ways: Ways) -> Path:
         """Plays one trial into a log of its own; its store is removed afterwards."""
@@ -270,30 +309,31 @@ class Run:
         )
         if player is not None and player.entry.reference is not None:
             ways.gateway.warm(list(engine.texts(part)))  # before any clock of the trial starts
-        with self._place(part.trial.id) as (path, space), self._served(player, part.trial.id, ways) as (service, meter):
+        with self._place(part.trial.id) as (path, space), self._served(player, space.name, ways) as (service, meter):
             host = self._home(part, player, ways, space, service)
-            with Writer(path) as log:
+            with Writer(path, self.folder.blobs.redactor) as log, trouble.fenced(log, Closed, self.folder.blobs):
                 for event in engine.play(part, host, tools, meter):
-                    log.append(event)
-                    if ways.stopping and not isinstance(event, Closed):
+                    if ways.stopping:  # what comes now may be our own doing: the trial is played again
                         break
+                    log.append(event)
         return path
 
     def _drill(self, trial: DrillTrial, written: Plan, digests: Mapping[str, str], ways: Ways) -> Path:
         """Plays one drill into a transcript of its own; its store is removed afterwards."""
         player = self.cast.players[trial.backend]
-        said = [text for each in written.pieces for text in (each.item.text, each.query, each.canary) if text]
+        texts = ((each.item.text, each.query, asked(each.canary or "")) for each in written.pieces)
+        said = [text for each in texts for text in each if text]
         ways.gateway.warm(said)  # before any clock of the drill starts
-        with self._place(trial.id, DRILLS) as (path, space), self._served(player, trial.id, ways) as (service, _):
-            site = self._site(player, trial.id, trial.seed, ways, space, service)
-            with Writer(path) as log:
+        with self._place(trial.id, DRILLS) as (path, space), self._served(player, space.name, ways) as (service, _):
+            site = self._site(player, trial.seed, ways, space, service)
+            with Writer(path, self.folder.blobs.redactor) as log:
 
                 def emit(event: Event) -> None:
-                    log.append(event)
-                    if ways.stopping and not isinstance(event, Ended):
+                    if ways.stopping:
                         raise Stopped
+                    log.append(event)
 
-                with suppress(Stopped):
+                with suppress(Stopped), trouble.fenced(log, Ended, self.folder.blobs):
                     drills.play(
                         trial,
                         written,
@@ -309,21 +349,23 @@ class Run:
 
     @contextmanager
     def _place(self, trial: str, below: str = LOGS) -> Iterator[tuple[Path, Path]]:
-        """Where a trial is logged, and an empty folder for its store."""
-        path, space = self.folder.new_log(trial, below), self.folder.work / trial
-        shutil.rmtree(space, ignore_errors=True)
+        """Where a trial is logged, and a folder for its store, whose name says nothing; kept, it gets the trial's."""
+        path, space, kept = self.folder.new_log(trial, below), self.folder.work / opaque(), self.folder.work / trial
         try:
             yield path, space
         finally:
-            if not self.keep:
-                shutil.rmtree(space, ignore_errors=True)
+            if self.keep and space.exists():
+                leftovers.remove(kept)
+                space.rename(kept)
+            else:
+                leftovers.remove(space)
 
     @contextmanager
-    def _served(self, player: Player | None, trial: str, ways: Ways) -> Iterator[tuple[Service | None, Meter]]:
+    def _served(self, player: Player | None, key: str, ways: Ways) -> Iterator[tuple[Service | None, Meter]]:
         """The backend's server, if it has one, lent to this trial alone, and a meter for what both embed."""
         reference = player.entry.reference if player else None
         with ways.services.lent(reference) if reference else nullcontext() as service:
-            keys = (trial, service.key) if service else (trial,)
+            keys = (key, service.key) if service else (key,)
             try:
                 yield service, ways.gateway.register(*keys)
             finally:
@@ -338,14 +380,12 @@ class Run:
             classifier = Classifier(part.scenario, part.canaries)
             gold = controls.wanted(player.entry.name, part.scenario)
             return GoldHost(player.backend, lambda: controls.GoldMemory(gold, classifier))
-        return self._site(player, part.trial.id, part.trial.seed, ways, folder, service)
+        return self._site(player, part.trial.seed, ways, folder, service)
 
-    def _site(
-        self, player: Player, key: str, seed: int, ways: Ways, folder: Path, service: Service | None
-    ) -> ChildHost:
+    def _site(self, player: Player, seed: int, ways: Ways, folder: Path, service: Service | None) -> ChildHost:
         assert player.entry.reference is not None
         root = folder / "store"
-        space = Space(str(root), ways.gateway.url, key, Embedder.dims, seed, dict(player.spec.settings))
+        space = Space(str(root), ways.gateway.url, folder.name, Embedder.dims, seed, dict(player.spec.settings))
         return ChildHost(
             player.entry.reference, player.backend, root, space, self.deadlines, ways.nursery.launch, service
         )

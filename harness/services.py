@@ -12,16 +12,15 @@ import shutil
 import socket
 import subprocess
 import sys
-import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from itertools import count
 from pathlib import Path
 from typing import Any, Self
 
-from harness import paths, ports, process
+from harness import leftovers, paths, ports, process
 from harness.adapter import Program, Server
 from harness.keeper import NOBODY
 
@@ -86,8 +85,8 @@ class Services:
                 yield service
 
     def _asked(self, adapter: str) -> tuple[Service, threading.Lock] | None:
-        with tempfile.TemporaryDirectory(prefix="coldwarm-") as home:
-            server = process.serve(adapter, self._gateway, Path(home))
+        with leftovers.temporary() as home:
+            server = process.serve(adapter, self._gateway, home / "home")
         if server is None:
             return None
         same = (known for known in self._known.values() if known and known[0].server == server)
@@ -117,6 +116,7 @@ class Service:
     ) -> None:
         self.server, self._top, self._progress, self._seconds = server, root, progress, seconds
         self._deaths = 0
+        self._ports: Mapping[str, int] = {}
         self._keeper: subprocess.Popen[bytes] | None = None
         self._failed: ServiceError | None = None
 
@@ -163,6 +163,11 @@ class Service:
             for name, code in self._ask("codes").items():
                 if code is not None:
                     raise self._ended(name, code)
+
+    @property
+    def ports(self) -> tuple[int, ...]:
+        """Where its programs listen, if it was started here."""
+        return tuple(self._ports.values())
 
     # --- starting and ending ---------------------------------------------------------------------------------------
 

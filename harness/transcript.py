@@ -6,13 +6,12 @@ is incomplete.
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from pathlib import Path
-from typing import Annotated, Any, Literal, TypeAlias, TypeVar
+from typing import Annotated, Any, ClassVar, Literal, TypeAlias, TypeVar
 
 from pydantic import Field, JsonValue, TypeAdapter, ValidationError
 
@@ -20,12 +19,16 @@ from harness.adapter import Hit, Layer
 from harness.blobs import BlobError, Blobs, Ref, unpack
 from harness.drill import DrillTrial, Plan
 from harness.events import PROTOCOL, SCHEMA, Backend, Event, Fault, Sighting
-from harness.log import LogError, Unbegun
+from harness.lines import LogError, load
+from harness.log import check, parsed
+from harness.receipts import Receipt
 
 Op = Literal[
     "remember", "settle", "recall", "entries", "get", "history", "update", "supersede", "forget", "forget_scope",
     "snapshot", "restore",
 ]  # fmt: skip
+
+WRITES: tuple[Op, ...] = ("remember", "update", "supersede")
 
 
 class Drilled(Event):
@@ -71,11 +74,15 @@ class Handled(Event):
 
 
 class Looked(Event):
-    """A look at the bytes of one declared layer. `sightings` are packed: a name may be seen many times."""
+    """A look at the bytes of one declared layer. `sightings` are packed: a name may be seen many times.
+
+    declared: False for all that lies in the drill's folder outside of what the adapter declares.
+    """
 
     kind: Literal["looked"] = "looked"
     step: str
     layer: Layer
+    declared: bool = True
     files: int
     bytes: int
     sightings: tuple[Sighting, ...] | Ref = ()
@@ -85,6 +92,7 @@ class Looked(Event):
 class Ended(Event):
     """The last event. unsupported: the backend declares that it lacks what this drill is about."""
 
+    closes: ClassVar[bool] = True
     kind: Literal["ended"] = "ended"
     status: Literal["complete", "failed", "unsupported"]
     fault: Fault | None = None
@@ -109,10 +117,17 @@ class Transcript:
     ended: Ended | None
     plan: Plan
     blobs: Blobs
+    sealed: bool = False
+    _hits: dict[int, tuple[Hit, ...]] = field(default_factory=dict, repr=False)
 
     @property
     def trial(self) -> DrillTrial:
         return self.drilled.trial
+
+    @property
+    def final(self) -> bool:
+        """As of a log."""
+        return self.ended is not None and not (self.ended.fault and self.ended.fault.kind == "harness")
 
     def of(self, kind: type[E]) -> list[tuple[int, E]]:
         """The events of a kind, with their line in the file, counted from 1."""
@@ -128,6 +143,23 @@ class Transcript:
             if event.op == op and step in (None, event.step) and who in (None, event.who):
                 yield line, event
 
+    @cached_property
+    def stored(self) -> Mapping[str, int]:
+        """Memory -> the line of the call that was to store it. An update or supersede stores the last it is about."""
+        first: dict[str, int] = {}
+        for line, call in self._calls:
+            if call.op in WRITES:
+                for name in call.about if call.op == "remember" else call.about[-1:]:
+                    first.setdefault(name, line)
+        return first
+
+    def receipt(self, line: int | None, name: str) -> str:
+        """For what a line shows of a memory; without a line, for the memory alone: nothing looked at it."""
+        stored = self.stored.get(name)
+        if stored is None:
+            return str(Receipt(line or 1))
+        return str(Receipt(line or stored, None, name, stored))
+
     def looks(self, step: str | None = None) -> Iterator[tuple[int, Looked]]:
         return ((line, event) for line, event in self.of(Looked) if step in (None, event.step))
 
@@ -137,8 +169,11 @@ class Transcript:
 
     def hits(self, call: Called) -> tuple[Hit, ...]:
         """The hits of a recall, a listing or a get (none or one); none for a fault."""
-        value = self.answer(call)
-        return _HITS.validate_json(json.dumps([] if value is None else value if isinstance(value, list) else [value]))
+        if id(call) not in self._hits:  # many measures ask, and each call is an object of this transcript
+            value = self.answer(call)
+            listed = [] if value is None else value if isinstance(value, list) else [value]
+            self._hits[id(call)] = _HITS.validate_json(json.dumps(listed))
+        return self._hits[id(call)]
 
     def ids(self, call: Called) -> tuple[tuple[str, ...], ...]:
         """The ids that a write acknowledged, a tuple for each piece that it is about; empty tuples for a fault."""
@@ -156,6 +191,18 @@ class Transcript:
         declared = self.drilled.backend.support.get(capability)
         return declared is not None and declared.level != "unsupported"
 
+    def check(self) -> None:
+        """Answers are plain JSON in the file: what no seal vouches for may have another form. Raises LogError."""
+        for line, call in self._calls:
+            try:
+                if call.op in ("recall", "entries", "get"):
+                    self.hits(call)
+                elif call.op in ("remember", "update", "supersede"):
+                    self.ids(call)
+            except (TypeError, KeyError, ValueError) as error:
+                why = str(error).splitlines()[0]
+                raise LogError(f"{self.path}:{line}: not the answer to {call.op}: {why}") from None
+
     @property
     def reason(self) -> str:
         """Why the drill ended as it did; one line, empty if it is complete."""
@@ -166,37 +213,25 @@ class Transcript:
 
 
 def read(path: Path, blobs: Blobs) -> Transcript:
-    """The transcript at `path`. A last line that was cut off is left out: it is then incomplete, not wrong."""
-    try:
-        data = path.read_bytes()
-    except OSError as error:
-        raise LogError(f"{path}: cannot be read: {error.strerror}") from None
-    events = [_event(path, number, line) for number, line in enumerate(data.split(b"\n")[:-1], 1)]
-    if not events:
-        raise Unbegun(f"{path}: was cut off before the drill began")
+    """The transcript at `path`, with every blob that it names in its place. Raises LogError."""
+    lines = load(path, "drill")
+    events = tuple(parsed(path, DRILL_EVENT, lines))
     drilled, last = events[0], events[-1]
     if not isinstance(drilled, Drilled):
         raise LogError(f"{path}:1: not the opening event of a drill")
-    if drilled.log_schema != SCHEMA:
-        raise LogError(f"{path}: written with log schema {drilled.log_schema}; this coldwarm reads schema {SCHEMA}")
     try:
         plan = _plan(blobs.get(drilled.plan))
     except (BlobError, ValidationError) as error:
         raise LogError(f"{path}: its plan cannot be read: {str(error).splitlines()[0]}") from None
     ended = last if isinstance(last, Ended) else None
-    return Transcript(path, hashlib.sha256(data).hexdigest(), drilled, tuple(events), ended, plan, blobs)
+    told = Transcript(path, lines.sha256, drilled, events, ended, plan, blobs, lines.sealed)
+    check(path, events, blobs)
+    if not lines.sealed:
+        told.check()
+    return told
 
 
 @lru_cache(maxsize=16)
 def _plan(data: bytes) -> Plan:
     """Every backend of a run is put to the same few drills."""
     return Plan.model_validate_json(data)
-
-
-def _event(path: Path, number: int, line: bytes) -> DrillEvent:
-    try:
-        return DRILL_EVENT.validate_json(line)
-    except ValidationError as error:
-        first = error.errors()[0]
-        where = ".".join(str(part) for part in first["loc"])
-        raise LogError(f"{path}:{number}: not an event of schema {SCHEMA}: {where}: {first['msg']}") from None

@@ -7,22 +7,28 @@ With `--fork` it imports the adapter's SDK once and forks such a worker for each
 
 from __future__ import annotations
 
+import atexit
 import ctypes
+import gc
 import hashlib
 import importlib
+import io
 import json
 import os
 import signal
 import socket
 import sys
 import tempfile
+import threading
 import time
 import traceback
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 from harness.adapter import Adapter, Memory, Scope, Space, Unsupported, read_item, to_wire
+from harness.sandbox import Sandbox
 
 PDEATHSIG = 1
 
@@ -154,6 +160,8 @@ def nurse(descriptor: int, name: str) -> None:
     link = socket.socket(fileno=descriptor)
     for module in load(name).imports:
         importlib.import_module(module)
+    gc.collect()
+    gc.freeze()  # what was imported is shared with every child: no collection there may write to its pages
     link.sendall(json.dumps({"ready": int(_alone())}).encode())
     while True:
         data, descriptors, _, _ = socket.recv_fds(link, 65536, 2)
@@ -166,6 +174,7 @@ def nurse(descriptor: int, name: str) -> None:
         elif _alone():
             if os.fork() == 0:
                 _born(request["env"], request["cwd"], descriptors[1])
+                Sandbox(**request["sandbox"]).enter()
                 link.sendall(json.dumps({"pid": os.getpid()}).encode())  # by the child: its group exists from here on
                 link.close()
                 sys.argv[1:] = [str(descriptors[0]), name]
@@ -177,6 +186,22 @@ def nurse(descriptor: int, name: str) -> None:
             os.close(each)
         if answer is not None:
             link.sendall(json.dumps(answer).encode())
+
+
+def leave() -> NoReturn:
+    """Ends as an interpreter does, but does not take the heap apart: in a forked child that copies all shared pages.
+
+    Threads are waited for, exit functions run, and what files hold back is written. What was imported before a fork
+    is frozen, so that only this process's own objects are looked at.
+    """
+    threading._shutdown()  # type: ignore[attr-defined]  # what the interpreter itself calls
+    atexit._run_exitfuncs()
+    buffered = (io.TextIOWrapper, io.BufferedWriter, io.BufferedRandom)
+    held = [each for each in gc.get_objects() if issubclass(type(each), buffered)]  # isinstance would wake lazy proxies
+    for file in (*held, sys.stdout, sys.stderr):
+        with suppress(Exception):
+            file.flush()
+    os._exit(0)
 
 
 def _code(pid: int) -> int:
@@ -203,6 +228,23 @@ def _born(env: Mapping[str, str], cwd: str, output: int) -> None:
     tempfile.tempdir = None  # an import may have asked for the parent's
 
 
+def forget_checkout() -> None:
+    """An editable installation leads there, whatever the module path says: its finders, hooks and places go."""
+    for finder in list(sys.meta_path):
+        name = str(getattr(finder, "__module__", ""))
+        with suppress(Exception):
+            if not name.startswith("_frozen_importlib") and finder.find_spec("harness", None) is not None:
+                sys.meta_path.remove(finder)
+                sys.path_hooks[:] = [hook for hook in sys.path_hooks if hook.__module__ != name]
+                sys.modules.pop(name)
+    ours = str(Path(__file__).parent.parent)
+    sys.path[:] = [each for each in sys.path if each == ours or not Path(each, "harness", "worker.py").exists()]
+    sys.path_importer_cache.clear()
+
+
 if __name__ == "__main__":
+    forget_checkout()
+    Sandbox(**json.loads(os.environ.pop("COLDWARM_SANDBOX"))).enter()
     run = nurse if sys.argv[1] == "--fork" else main
     run(int(sys.argv[-2]), sys.argv[-1])
+    leave()

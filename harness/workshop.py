@@ -8,18 +8,26 @@ import sys
 import threading
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Future
+from contextlib import suppress
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePosixPath
+from typing import BinaryIO
 
+from harness import bubblewrap
 from harness.events import Check
 from harness.model import digest
 from harness.repo import Repo
 from harness.scenario import Edit, Job
+from harness.series import reason
 
 SECONDS = 60
 OUTPUT_LIMIT = 20_000
 RAN = "run"
 """Stands for the decision in the record of a command that belongs to the whole job."""
+
+
+class WorkError(Exception):
+    """What a job did to its work tree leaves nothing to judge. One line."""
 
 
 @dataclass(frozen=True)
@@ -58,29 +66,58 @@ def _work(repo: Repo, commit: str, job: Job, values: Mapping[str, str | None]) -
             value = values.get(decision.id)
             for edit in decision.edits if value is not None else ():
                 _apply(tree, edit, value or "")
-        ran = tuple(_command(tree, RAN, command) for command in job.run)
-        checks = tuple(_command(tree, decision.id, decision.check) for decision in job.decisions)
-        return Work(_diff(tree), ran, checks)
+        before = bubblewrap.wrapped(tree, [repo.path])
+        ran = tuple(_command(tree, RAN, command, before) for command in job.run)
+        checks = tuple(_command(tree, decision.id, decision.check, before) for decision in job.decisions)
+        return Work(_diff(tree, before), ran, checks)
 
 
 def _apply(tree: Path, edit: Edit, value: str) -> None:
-    """The loader has proven that the edit fits; a value is text in a file, never a command."""
-    path = tree / edit.path.replace("{value}", value)
+    """The loader has proven that the edit fits; a value is text in a file, never a command. OSError behind a link."""
+    path = edit.path.replace("{value}", value)
     new = edit.new.replace("{value}", value)
     if edit.old is None:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(new, encoding="utf-8")
+        with _opened(tree, path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC) as file:
+            file.write(new.encode())
     else:
-        path.write_text(path.read_text("utf-8").replace(edit.old.replace("{value}", value), new, 1), encoding="utf-8")
+        with _opened(tree, path, os.O_RDWR) as file:
+            text = file.read().decode().replace(edit.old.replace("{value}", value), new, 1)
+            file.seek(0)
+            file.truncate()
+            file.write(text.encode())
 
 
-def _command(tree: Path, decision: str, command: Sequence[str]) -> Check:
+def _opened(tree: Path, path: str, how: int) -> BinaryIO:
+    """A file of the tree, its folders made if it may be; no part of its path is a link or leads up."""
+    *folders, name = PurePosixPath(path).parts
+    if PurePosixPath(path).is_absolute() or ".." in (*folders, name):
+        raise OSError(f"'{path}' is not a plain path inside the work tree")
+    at = os.open(tree, os.O_DIRECTORY)
+    try:
+        for folder in folders:
+            if how & os.O_CREAT:
+                with suppress(FileExistsError):
+                    os.mkdir(folder, dir_fd=at)
+            above, at = at, os.open(folder, os.O_DIRECTORY | os.O_NOFOLLOW, dir_fd=at)
+            os.close(above)
+        return os.fdopen(os.open(name, how | os.O_NOFOLLOW, 0o644, dir_fd=at), "r+b" if how & os.O_RDWR else "wb")
+    finally:
+        os.close(at)
+
+
+def _command(tree: Path, decision: str, command: Sequence[str], before: Sequence[str]) -> Check:
     """Runs one command without network keys or a home; the value seen is its last line of standard output."""
     try:
         done = subprocess.run(
-            command, cwd=tree, env=_environment(tree), stdin=subprocess.DEVNULL, capture_output=True, timeout=SECONDS
+            [*before, *command],
+            cwd=tree,
+            env=_environment(tree),
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=SECONDS,
         )
-        code, out, err = done.returncode, done.stdout.decode("utf-8", "replace"), done.stderr.decode("utf-8", "replace")
+        code = bubblewrap.told(done.returncode, done.stderr) if before else done.returncode
+        out, err = done.stdout.decode("utf-8", "replace"), done.stderr.decode("utf-8", "replace")
     except subprocess.TimeoutExpired:
         code, out, err = 124, "", f"no end within {SECONDS} s"
     except OSError as error:
@@ -102,9 +139,12 @@ def _environment(tree: Path) -> dict[str, str]:
     }
 
 
-def _diff(tree: Path) -> str:
-    """The tracked changes and new files, as git shows them."""
+def _diff(tree: Path, before: Sequence[str]) -> str:
+    """The tracked changes and new files, as git shows them; a command may have told git to run something, too."""
     env = {**_environment(tree), "GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_NOSYSTEM": "1"}
-    subprocess.run(["git", "add", "--intent-to-add", "--all"], cwd=tree, env=env, check=True, capture_output=True)
-    shown = subprocess.run(["git", "diff", "--no-color"], cwd=tree, env=env, check=True, capture_output=True)
+    env["GIT_DIR"], env["GIT_WORK_TREE"] = str(tree / ".git"), str(tree)  # never a repository further up
+    for words in (("add", "--intent-to-add", "--all"), ("diff", "--no-color")):
+        shown = subprocess.run(["git", *words], cwd=tree, env=env, check=False, capture_output=True)
+        if shown.returncode:
+            raise WorkError(f"the job left a work tree in which git {words[0]} fails: {reason(shown)}")
     return shown.stdout.decode("utf-8", "replace")

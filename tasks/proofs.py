@@ -8,7 +8,7 @@ from pathlib import PurePosixPath
 
 from harness.classify import holds
 from harness.repo import FixtureError, Repo
-from harness.scenario import CANARY, Edit, Fact, Job, Learn, Probe, Remember, Scenario, Session
+from harness.scenario import CANARY, Fact, Job, Learn, Probe, Remember, Scenario, Session
 
 Forms = tuple[tuple[str, ...], ...]
 
@@ -148,34 +148,38 @@ def _said(forms: Forms, repo: Repo, commit: str) -> str | None:
 
 
 def _workable(session: Session, job: Job, repo: Repo) -> Iterator[str]:
-    files, key = repo.files(session.commit), f"jobs.{job.id}"
+    files, links, key = repo.files(session.commit), repo.links(session.commit), f"jobs.{job.id}"
     for path in job.relevant:
         if path not in files:
             yield f"{key}.relevant: no text file '{path}' at the commit of session '{session.id}'"
     for decision in job.decisions:
         for at, edit in enumerate(decision.edits):
-            if (reason := _editable(edit, files)) is not None:
+            values = [option.value for option in decision.options] if "{value}" in edit.path else [""]
+            reasons = (_editable(edit.path.replace("{value}", value), edit.old, files, links) for value in values)
+            if (reason := next(filter(None, reasons), None)) is not None:
                 yield f"{key}.{decision.id}.edits.{at}: {reason}"
 
 
-def _editable(edit: Edit, files: Mapping[str, str]) -> str | None:
-    """Why an edit cannot be made in these files."""
-    if edit.old is not None:
-        if edit.path not in files:
-            return f"no text file '{edit.path}' at the commit of the session; leave `old` out to make one"
-        times = files[edit.path].count(edit.old)
-        return None if times == 1 else f"`old` occurs {times} times in '{edit.path}', not once"
-    path = PurePosixPath(edit.path)
+def _editable(path: str, old: str | None, files: Mapping[str, str], links: frozenset[str]) -> str | None:
+    """Why an edit cannot be made in these files, with an option's value in its path."""
+    if old is not None:
+        if path not in files:
+            return f"no text file '{path}' at the commit of the session; leave `old` out to make one"
+        times = files[path].count(old)
+        return None if times == 1 else f"`old` occurs {times} times in '{path}', not once"
+    plain = PurePosixPath(path)
     if (
-        str(path) != edit.path
-        or path.is_absolute()
-        or not edit.path.isprintable()
-        or {".", "..", ".git"} & {*path.parts, edit.path}
+        str(plain) != path
+        or plain.is_absolute()
+        or not path.isprintable()
+        or {".", "..", ".git"} & {*(part.casefold() for part in plain.parts), path}
     ):
-        return f"'{edit.path}' is not a plain path inside the work tree"
-    taken = edit.path in files or any(str(folder) in files for folder in path.parents)
-    if taken or any(name.startswith(f"{edit.path}/") for name in files):
-        return f"'{edit.path}' is there at the commit of the session; say which `old` text is replaced"
+        return f"'{path}' is not a plain path inside the work tree"
+    if links & {path, *map(str, plain.parents)}:
+        return f"'{path}' is a link at the commit of the session, or lies behind one"
+    taken = path in files or any(str(folder) in files for folder in plain.parents)
+    if taken or any(name.startswith(f"{path}/") for name in files):
+        return f"'{path}' is there at the commit of the session; say which `old` text is replaced"
     return None
 
 

@@ -12,7 +12,7 @@ from harness.drill import DrillTrial
 from harness.drills.stage import Drill
 from harness.events import Backend
 from harness.hosts import ChildHost
-from harness.log import Writer
+from harness.lines import Writer
 from harness.metrics.trust.metric import TrustMetric
 from harness.model import Measure
 from harness.models.cache import EmbeddingCache
@@ -35,8 +35,8 @@ def drilled(folder: Path, drill: Drill, adapter: str, size: int, seed: int = 1, 
         patch.object(drills, "ALL", {drill.name: drill}),
     ):
         gateway.register(trial.id)
-        space = Space(str(folder / "store"), gateway.url, trial.id, embedder.dims, seed)
-        host = ChildHost(adapter, backend, folder / "store", space, Deadlines())
+        space = Space(str(folder / "trial/store"), gateway.url, trial.id, embedder.dims, seed)
+        host = ChildHost(adapter, backend, folder / "trial/store", space, Deadlines())
         drills.play(trial, drill.plan(size, seed), host, blobs, log.append, gateway.vectors, {}, {})
     return read(path, blobs)
 

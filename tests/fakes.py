@@ -160,10 +160,16 @@ class FakeHost:
         self.opened[-1]._hears("open")
         return self.opened[-1]
 
-    def layers(self) -> list[Layer]:
-        self.calls.append(("layers", ()))
+    @property
+    def folder(self) -> Path:
+        return self.root
+
+    def flush(self) -> None:
         self.root.mkdir(parents=True, exist_ok=True)
         (self.root / "items.json").write_text(json.dumps([item.text for item in self.items.values()]))
+
+    def layers(self) -> list[Layer]:
+        self.calls.append(("layers", ()))
         return [Layer("file", "items.json", "file")]
 
     def asked(self, op: str) -> list[tuple[object, ...]]:

@@ -5,11 +5,14 @@ Standard library and `harness.adapter` only, as for any adapter: they are played
 
 from __future__ import annotations
 
+import atexit
 import ctypes
 import json
 import os
+import shutil
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -31,6 +34,13 @@ from harness.adapter import (
     delete_and_add,
     to_wire,
 )
+
+
+def lend(place: Path) -> None:
+    """Puts a copy of this file beside the adapters of a test's own, as their children see no other of the tests."""
+    (place / "tests").mkdir()
+    shutil.copy(__file__, place / "tests")
+
 
 FOREVER = 100
 """Seconds: longer than any deadline of a test."""
@@ -338,3 +348,30 @@ class SlowRecall(Sound):
         def recall(self, query: str, scope: Scope, k: int, at: str) -> list[Hit]:
             time.sleep(0.05)
             return super().recall(query, scope, k, at)
+
+
+class HangsWithAHelper(Sound):
+    """Fault: a helper in a session of its own, as a daemon has, and then a question that is never answered."""
+
+    class memory(SoundMemory):  # noqa: N801
+        def recall(self, query: str, scope: Scope, k: int, at: str) -> list[Hit]:
+            helper = subprocess.Popen(
+                [sys.executable, "-c", f"import time; time.sleep({FOREVER})"], start_new_session=True
+            )
+            Path(os.environ["HOME"], "helper.pid").write_text(str(helper.pid))
+            time.sleep(FOREVER)
+            return []
+
+
+class LeavesWorkForItsEnd(Sound):
+    """No fault: what it wrote reaches the disk as its process ends: by an exit function, a thread and two files."""
+
+    class memory(SoundMemory):  # noqa: N801
+        def close(self) -> None:
+            root = Path(self.space.root)
+            atexit.register(root.joinpath("at-exit").write_text, "written")
+            threading.Thread(target=lambda: (time.sleep(0.1), root.joinpath("thread").write_text("written"))).start()
+            self.text = root.joinpath("text").open("w", encoding="utf-8")
+            self.text.write("written")
+            self.bytes = root.joinpath("bytes").open("wb")
+            self.bytes.write(b"written")

@@ -31,7 +31,8 @@ from harness.events import (
     Worked,
 )
 from harness.folder import Folder
-from harness.log import Writer, read
+from harness.lines import Writer
+from harness.log import read
 from harness.results import Suite, Unplayed
 from harness.transcript import Called, Ended, Looked
 from tests import runs

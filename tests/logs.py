@@ -37,7 +37,8 @@ from harness.events import (
     Written,
     Wrote,
 )
-from harness.log import Log, Writer, read
+from harness.lines import Writer
+from harness.log import Log, read
 from harness.model import READ_POLICIES, ReadPolicy, Trial
 from harness.scenario import Scenario
 

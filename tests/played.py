@@ -13,7 +13,8 @@ from harness.controls import GoldMemory, described, wanted
 from harness.events import Event
 from harness.exchange import Host, Part, Tools
 from harness.hosts import GoldHost
-from harness.log import Log, Writer, read
+from harness.lines import Writer
+from harness.log import Log, read
 from harness.model import Trial
 from harness.models import tokens
 from harness.readers.explore import Explorer

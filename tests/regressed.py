@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from harness import metrics
@@ -63,9 +63,7 @@ def results(
         cells=tuple(cells),
         comparisons=(),
         trust_definitions=dict(trust.DEFINITIONS),
-        trust=tuple(
-            _drill(name, one, said, size) for name, own in (drills or {}).items() for one, said in own.items()
-        ),
+        trust=tuple(cell for name, own in (drills or {}).items() for cell in _drills(name, own, size)),
     )  # fmt: skip
 
 
@@ -93,9 +91,12 @@ def _story(at: int, digest: str) -> Story:
     )  # fmt: skip
 
 
-def _drill(backend: str, name: str, said: Said, size: int) -> TrustCell:
-    drill = next(each.drill for each in trust.METRICS if each.definition.name == name)
-    return TrustCell(
-        id=f"{backend}-{drill}-{size}", backend=backend, drill=drill, size=size, seed=1, k=5, status="complete",
-        transcript="t", transcript_sha256="0", measures={name: measure(said)},
-    )  # fmt: skip
+def _drills(backend: str, own: Mapping[str, Said], size: int) -> Iterator[TrustCell]:
+    """The measures of a drill in one cell."""
+    drills = {each.definition.name: each.drill for each in trust.METRICS}
+    for drill in dict.fromkeys(drills[name] for name in own):
+        yield TrustCell(
+            id=f"{backend}-{drill}-{size}", backend=backend, drill=drill, size=size, seed=1, k=5, status="complete",
+            transcript="t", transcript_sha256="0",
+            measures={name: measure(said) for name, said in own.items() if drills[name] == drill},
+        )  # fmt: skip

@@ -9,7 +9,7 @@ from harness.adapter import CAPABILITIES
 from harness.blobs import Blobs
 from harness.drill import DrillName, DrillTrial, Plan
 from harness.events import Backend, Declared, Event
-from harness.log import Writer
+from harness.lines import Writer
 from harness.transcript import Drilled, Ended, Transcript, read
 
 

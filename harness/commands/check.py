@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from harness.commands.common import COULD_NOT_RUN, FAILED, GOOD, stop, with_out
+from harness.commands.common import COULD_NOT_RUN, FAILED, GOOD, stop, tell, with_out
 
 
 @click.command()
@@ -19,7 +19,7 @@ def doctor(out: Path) -> None:
     good = True
     for finding in examine(out):
         good = good and finding.good
-        click.echo(f"{'ok  ' if finding.good else 'BAD '} {finding.name:<22} {' '.join(finding.seen.split())}")
+        tell(f"{'ok  ' if finding.good else 'BAD '} {finding.name:<22} {' '.join(finding.seen.split())}")
     sys.exit(GOOD if good else COULD_NOT_RUN)
 
 
@@ -33,7 +33,6 @@ def conform(backends: tuple[str, ...]) -> None:
     from harness import conformance, registry
     from harness.models.embedder import EmbedderError
     from harness.process import MemoryFault
-    from harness.report.words import visible
 
     marks = {"kept": "ok  ", "broken": "BAD ", "unsupported": "--  ", "not-applicable": "n/a "}
     broken = 0
@@ -42,13 +41,14 @@ def conform(backends: tuple[str, ...]) -> None:
             told = dict.fromkeys(marks, 0)
             with conformance.setting(spec) as place:
                 if place.chat:
-                    click.echo(f"{spec.label}: the model inside is answered by {place.chat}")
+                    tell(f"{spec.label}: the model inside is answered by {place.chat}")
                 for check in conformance.CHECKS:
                     outcome = place.judge(check)
                     told[outcome.status] += 1
-                    why = f"\n       {visible(outcome.why)}" if outcome.why else ""
-                    click.echo(f"{marks[outcome.status]} {check.name:<38} {check.says}{why}")
-            click.echo(f"{spec.label}: {', '.join(f'{n} {word}' for word, n in told.items())}")
+                    tell(f"{marks[outcome.status]} {check.name:<38} {check.says}")
+                    if outcome.why:
+                        tell(f"       {outcome.why}")
+            tell(f"{spec.label}: {', '.join(f'{n} {word}' for word, n in told.items())}")
             broken += told["broken"]
     except registry.RegistryError as error:
         stop(error)

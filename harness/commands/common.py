@@ -16,6 +16,7 @@ from harness.model import Split
 if TYPE_CHECKING:
     from harness.folder import Folder
     from harness.repo import Repo
+    from harness.report import Written
     from harness.results import Results
     from harness.scenario import Scenario
 
@@ -34,6 +35,18 @@ def say(message: object) -> None:
     from harness.report.words import plain
 
     click.echo(f"coldwarm: {plain(' '.join(str(message).split()))}", err=True)
+
+
+def tell(line: object) -> None:
+    """One line on standard output, as harmless as on standard error."""
+    from harness.report.words import plain
+
+    click.echo(plain(str(line)))
+
+
+def tell_json(text: str) -> None:
+    """Strings of JSON can say the same without what a CI server reads as a command."""
+    click.echo(text.replace("##", "\\u0023#").replace("::", "\\u003a:"), nl=False)
 
 
 def with_suite(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -80,19 +93,20 @@ def terminal(*, quiet: bool = False, as_json: bool = False) -> Any:
 
 def reported(folder: Folder, *, quiet: bool = False, as_json: bool = False) -> int:
     """Scores the logs, writes everything that is derived from them, prints the table; the exit code it deserves."""
-    from harness import report
     from harness.progress import during
     from harness.report import console
+    from harness.report.words import plain
 
     out = terminal(quiet=quiet, as_json=as_json)
     with during(out, "scoring the logs and writing the report"):
         results = scored(folder)
-        written = report.write(folder, results)
+        written = wrote(folder, results)
     console.show(results, out)
     if as_json:
-        click.echo(written.results.read_text(encoding="utf-8"), nl=False)
+        tell_json(written.results.read_text(encoding="utf-8"))
     if not (quiet and as_json):
-        click.echo(f"{console.ending(results)}\nreport: {shown(written.page)}", err=as_json)
+        for line in (console.ending(results), f"report: {shown(written.page)}"):
+            click.echo(plain(line), err=as_json)
     return verdict(results)
 
 
@@ -107,9 +121,21 @@ def scored(folder: Folder) -> Results:
         stop(error)
 
 
+def wrote(folder: Folder, results: Results) -> Written:
+    from harness import report
+    from harness.folder import FolderError
+
+    try:
+        return report.write(folder, results)
+    except FolderError as error:
+        stop(error, COULD_NOT_RUN)
+
+
 def verdict(results: Results) -> int:
-    """Bad logs are bad input; then a broken gate failed; then what did not end, never began, or was not measured for a
-    gate could not run."""
+    """Damaged logs could not be scored; then a broken gate failed; then what did not end, never began, failed in more
+    calls than was allowed, or was not measured for a gate could not run."""
+    from harness.report import faulted
+
     for problem in results.run.problems:
         say(problem)
     missing = [each for each in results.run.unplayed if not each.allowed]
@@ -119,16 +145,19 @@ def verdict(results: Results) -> int:
     unended += sorted(cell.id for cell in results.trust if cell.status in ("failed", "incomplete", "not-run"))
     for trial in unended:
         say(f"trial {trial} did not get to its end")
+    failing = [each for each in faulted.statements(results) if each.bad]
+    for statement in failing:
+        say(f"{statement.line}; allow them with --allow-faults {statement.backend}=COUNT")
     if results.run.missing:
         say(f"shards {', '.join(results.run.missing)} are missing: give them to `coldwarm merge`, too")
     unmet = [gate for gate in results.gates if gate.verdict != "held"]
     for gate in sorted(unmet, key=lambda gate: gate.verdict == "broken"):  # what broke is read last
         say(gate.says)
     if results.run.problems:
-        return BAD
+        return COULD_NOT_RUN
     if any(gate.verdict == "broken" for gate in unmet):
         return FAILED
-    return COULD_NOT_RUN if missing or unended or results.run.missing or unmet else GOOD
+    return COULD_NOT_RUN if missing or unended or failing or results.run.missing or unmet else GOOD
 
 
 def shown(path: Path) -> Path:

@@ -17,6 +17,8 @@ from harness.commands.common import (
     say,
     shown,
     stop,
+    tell,
+    tell_json,
     terminal,
     with_demands,
     with_out,
@@ -45,7 +47,7 @@ def compare(old: Path, new: Path, as_json: bool) -> None:
             "baseline": against.model_dump(mode="json"),
             "changes": [each.model_dump(mode="json") for each in changes],
         }
-        click.echo(json.dumps(plain, indent=1, sort_keys=True))
+        tell_json(json.dumps(plain, indent=1, sort_keys=True) + "\n")
     else:
         table.show(against, now.run, changes, terminal())
     verdicts = {each.verdict for each in changes}
@@ -75,7 +77,7 @@ def save(folder: Path, output: Path) -> None:
         stop(error)
     except OSError as error:
         stop(f"{output}: cannot be written: {error.strerror}; choose another with -o")
-    click.echo(f"{shown(output)}: {len(made.stories)} scenarios, {len(made.entrants)} backends of run {made.run}")
+    tell(f"{shown(output)}: {len(made.stories)} scenarios, {len(made.entrants)} backends of run {made.run}")
     points = [*(point for row in made.rows for point in row.points), *(row.point for row in made.trust)]
     if holes := sum(point in ("failed", "not-run") for point in points):
         say(f"{holes} of {len(points)} numbers failed or were not run: there nothing will be compared with it")

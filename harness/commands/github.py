@@ -17,7 +17,7 @@ SUMMARY = "GITHUB_STEP_SUMMARY"
 @click.argument("folder", type=FOLDER, default=paths.REPORTS / "out" / "latest")
 @click.option("--gates", default="gates.toml", show_default=True, help="Where the gates stand in the repository.")
 def github(folder: Path, gates: str) -> None:
-    """Annotate the lines of broken gates, and append the run's summary to that of the job.
+    """Annotate broken gates and what is bad that none demands, and append the run's summary to that of the job.
 
     Prints workflow commands; ends with 0, as the run itself has told how it ended.
     """
@@ -29,7 +29,7 @@ def github(folder: Path, gates: str) -> None:
         text = (folder / "summary.md").read_text(encoding="utf-8")
     except (OSError, ValueError):
         stop(f"{folder} holds no results of this version: coldwarm report {folder} writes them")
-    for line in job.annotated(results, gates):
+    for line in (*job.annotated(results, gates), *job.undemanded(results, gates)):
         click.echo(line)
     place = os.environ.get(SUMMARY)
     if not place:

@@ -26,6 +26,7 @@ from harness.commands.common import (
     with_out,
     with_output,
     with_suite,
+    wrote,
 )
 from harness.drill import DRILLS
 from harness.model import DEFAULT_BACKENDS, DEFAULT_BUDGET, DEFAULT_K, DEFAULT_NOISE, SECRET, Chat, Selection, Split
@@ -64,6 +65,9 @@ from harness.model import DEFAULT_BACKENDS, DEFAULT_BUDGET, DEFAULT_K, DEFAULT_N
 @click.option("--chat-price", type=(float, float), help="Of a million tokens, prompt and completion.")
 @click.option("--jobs", "-j", type=click.IntRange(1, 64), default=1, show_default=True, help="Trials side by side.")
 @click.option("--allow", multiple=True, help="A backend that may be missing without failing the run; repeatable.")
+@click.option(
+    "--allow-faults", metavar="NAME=COUNT", multiple=True, help="So many calls of a backend may fail; repeatable."
+)
 @click.option("--trial", "only", multiple=True, help="Only the trials whose id begins so; repeatable.")
 @click.option("--keep", is_flag=True, help="Keep each trial's store below the run's folder.")
 @click.option("--shard", metavar="N/OF", help="Play a share, as 2/4, to be joined with the others by `merge`.")
@@ -78,6 +82,7 @@ def run(
     chat_price: tuple[float, float] | None,
     jobs: int,
     allow: tuple[str, ...],
+    allow_faults: tuple[str, ...],
     only: tuple[str, ...],
     keep: bool,
     shard: str | None,
@@ -106,6 +111,7 @@ def run(
     try:
         regress.check(gates, baseline)
         folder = Folder.open(resume) if resume else None
+        tolerated = {**(folder.read().allowed_faults if folder else {}), **dict(map(_tolerated, allow_faults))}
         shard = folder.read().shard if folder else shard
         if shard and (gates or baseline):
             raise regress.RegressError("a shard is no run that gates could judge: give them to `coldwarm merge`")
@@ -117,6 +123,10 @@ def run(
             players = cast(selection, allow)
         stories = load_stories(tasks, fixtures, selection.scenarios, selection.split)
         dealt = plan.Shard.parse(shard) if shard else None
+        ids = [trial.id for trial in plan.trials(selection, [story for story, _ in stories])]
+        ids += [trial.id for trial in plan.drilled(selection, [*players.players])]
+        if only and not any(name.startswith(only) for name in ids):
+            raise ValueError(f"--trial {' '.join(only)}: no trial of this run has an id that begins so")
         folder = folder or Folder.create(out)
         regress.keep(folder, gates, baseline)
     except (FolderError, registry.RegistryError, regress.RegressError, ChatError, ValueError) as error:
@@ -125,18 +135,28 @@ def run(
     command = " ".join(["coldwarm", *map(registry.redacted, sys.argv[1:])])
     played = runner.Run(
         folder, selection, players, command, stories, paths.cache_root(), listener,
-        jobs=jobs, only=only, keep=keep, shard=dealt, chat=chat, budget=allowance,
+        jobs=jobs, only=only, keep=keep, shard=dealt, chat=chat, budget=allowance, allowed_faults=tolerated,
         suite=suite.identity([story for story, _ in stories], tasks, selection.split),
     )  # fmt: skip
     try:
         played.play()
     except KeyboardInterrupt:
         stop(f"stopped; finished trials are kept: coldwarm run --resume {folder.root}", COULD_NOT_RUN)
+    except FolderError as error:
+        stop(error)
     except (EmbedderError, GatewayError, runner.Exhausted, OSError) as error:
         stop(f"{error}; finished trials are kept: coldwarm run --resume {folder.root}", COULD_NOT_RUN)
     finally:
         listener.ended()
     sys.exit(reported(folder, quiet=quiet, as_json=as_json))
+
+
+def _tolerated(text: str) -> tuple[str, int]:
+    """Backend and count; a label may hold an equal sign itself. Raises ValueError."""
+    name, _, count = text.rpartition("=")
+    if not name or not count.isdecimal():
+        raise ValueError(f"--allow-faults {text}: say NAME=COUNT, as in mem0=12")
+    return name, int(count)
 
 
 def _selection(
@@ -190,11 +210,9 @@ def _resumed(
 @click.argument("folder", type=FOLDER, default=paths.REPORTS / "out" / "latest")
 def score(folder: Path) -> None:
     """Compute results.json of a run again, from its logs and blobs alone."""
-    from harness import report
-
     opened = open_run(folder)
     results = scored(opened)
-    click.echo(shown(report.write(opened, results).results))
+    click.echo(shown(wrote(opened, results).results))
     sys.exit(verdict(results))
 
 

@@ -21,6 +21,7 @@ from harness.commands.common import (
     say,
     shown,
     stop,
+    tell,
     terminal,
     verdict,
     with_suite,
@@ -72,7 +73,7 @@ def new_scenario(name: str, fixture: str, tasks: Path, fixtures: Path) -> None:
         file = skeleton.write(name, tasks, fixtures, fixture, paths.cache_root())
     except ScenarioError as error:
         stop(error)
-    click.echo(f"{shown(file)}: written; tasks/README.md explains it")
+    tell(f"{shown(file)}: written; tasks/README.md explains it")
 
 
 @click.group()
@@ -166,6 +167,7 @@ def export_results(folder: Path, directory: Path) -> None:
 @with_suite
 def validate(files: tuple[Path, ...], tasks: Path, fixtures: Path) -> None:
     """Prove scenario files against their fixtures: one line for each problem."""
+    from harness.report.words import plain
     from tasks import loader
 
     try:
@@ -174,6 +176,6 @@ def validate(files: tuple[Path, ...], tasks: Path, fixtures: Path) -> None:
         stop(error)
     problems = [line for path in chosen for line in loader.validate(path, fixtures, paths.cache_root())]
     for line in problems:
-        click.echo(line, err=True)
+        click.echo(plain(line), err=True)
     click.echo(f"{len(chosen)} scenarios, {len(problems)} problems")
     sys.exit(BAD if problems else GOOD)

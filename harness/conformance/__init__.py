@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from harness import process, registry
+from harness import leftovers, process, registry
 from harness.adapter import Space
 from harness.conformance import changing, writing  # noqa: F401  they register their checks, in this order
 from harness.conformance.bench import CHECKS, Bench, Check, run
 from harness.events import Backend
-from harness.hosts import ChildHost
+from harness.hosts import ChildHost, opaque
 from harness.launch import Nursery
 from harness.model import Spec
 from harness.models.cache import EmbeddingCache
@@ -61,10 +60,11 @@ class Setting:
                 return Outcome(check, "unsupported", f"{name}: {self.backend.support[name].note}")
         if check.verbatim and self.backend.support["extracts"].level != "unsupported":
             return Outcome(check, "not-applicable", "a model inside rewrites what it is told")
-        root = self.folder / check.name / "store"
-        space = Space(str(root), self.gateway.url, check.name, self.dims, 1, dict(self.settings))
+        key = opaque()
+        root = self.folder / "work" / key / "store"
+        space = Space(str(root), self.gateway.url, key, self.dims, 1, dict(self.settings))
         with self.services.lent(self.adapter) as service:
-            keys = (check.name, service.key) if service else (check.name,)
+            keys = (key, service.key) if service else (key,)
             site = ChildHost(self.adapter, self.backend, root, space, self.deadlines, self.nursery.launch, service)
             self.gateway.register(*keys)
             try:
@@ -81,14 +81,13 @@ def setting(spec: Spec, embedder: Encoder | None = None, deadlines: Deadlines = 
     if entry.reference is None:
         raise registry.RegistryError(f"'{spec.adapter}' is a control without an adapter")
     model = embedder or Embedder()
-    with tempfile.TemporaryDirectory(prefix="coldwarm-") as name:
-        folder = Path(name)
+    with leftovers.temporary() as folder:
         said = process.describe(entry.reference, folder / "describe", deadlines, settings=spec.settings)
         registry.check_settings(spec, said.settings, said.problem)
         chat = StandIn() if said.support["extracts"].level != "unsupported" else None
         with (
             Gateway(EmbeddingCache(None, model), chat) as gateway,
-            Nursery(folder / "nursery") as nursery,
+            Nursery(folder / "work" / "nursery", (gateway.port,)) as nursery,
             Services(folder / "services", gateway.url) as services,
         ):
             yield Setting(

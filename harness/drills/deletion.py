@@ -1,7 +1,8 @@
 """Is deleted gone? By id, by update, by supersede, by scope, by date: asked by every route, and looked up in the bytes.
 
 Each target carries a canary. It is sought before the deletion (the control), after it, in a fresh process, after so
-many more writes that a backend's purge thresholds are passed, and after the compaction that its vendor documents.
+many more writes that a backend's purge thresholds are passed, and after the compaction that its vendor documents. What
+nobody asked to delete stands on every side: in the same scope, in wider and narrower ones, next door, of another user.
 """
 
 from __future__ import annotations
@@ -9,31 +10,42 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from itertools import count
+from itertools import chain, count
 from string import ascii_lowercase, digits
 
 from harness.adapter import Item, Scope
+from harness.canary import asked, kept, made
 from harness.drill import Piece, Plan
 from harness.drills.stage import Drill, Stage
-from harness.model import digest
 from harness.noise import PARTS, PEOPLE, TOOLS, TRAITS, UNRELATED
 
-SMALLEST = 60
+SMALLEST = 66
+LARGE = 120
+"""The least number of memories in the scope that is forgotten: some interfaces stop at a page of 100."""
 BATCH = 100
 DEPTH = 25
 """Hits of a search for a target: an absence among 25 says more than one among the first few."""
+QUESTIONS = 3
 SAMPLE = 20
 """Memories of the forgotten scope that carry a canary; the others are counted by the listing."""
 TARGETS = {"forget": "forget", "update": "update", "supersede": "supersede", "forget_scope": "scope"}
 """The operation that deletes -> the role of what it deletes."""
-STORED = ("forget", "update", "supersede", "scope", "expire", "lasting", "same", "sibling", "user")
+STORED = (
+    "forget", "update", "supersede", "scope", "expire", "lasting", "killed", "same", "sibling", "user", "wider",
+    "narrower",
+)  # fmt: skip
 """What is written first. A `revision` changes its twin before the looks, so that it has a history; a `successor` comes
-in place of its twin; what comes `later` is written after everything was deleted."""
+in place of its twin; the `killed` are forgotten right before a kill; what comes `later` is written after everything was
+deleted."""
 
 HOME = Scope(repo="depot", org="acme", user="ana")
 GONE = Scope(repo="storefront", org="acme", user="ana")
 SIBLINGS = (Scope("storefront-admin", "acme", user="ana"), Scope("depot-archive", "acme", user="ana"))
 USERS = (Scope("storefront", "acme", user="jonas"), Scope("depot", "acme", user="jonas"))
+WIDER = (replace(GONE, user=None), replace(HOME, user=None))
+NARROWER = (replace(GONE, branch="main"), replace(HOME, branch="main"))
+AROUND = {"sibling": SIBLINGS, "user": USERS, "wider": WIDER, "narrower": NARROWER}
+"""Role -> the scopes that nobody asks to delete anything from."""
 
 # Nothing here shares its words with the bystanders, so that no surviving vector is near to a deleted one.
 SUBJECTS = (
@@ -60,19 +72,33 @@ FRAMES = (
 
 
 def plan(size: int, seed: int) -> Plan:
-    """`size` memories to begin with, SMALLEST at least, half of them in a scope that is forgotten, and what comes after
-    the deletions."""
+    """`size` memories to begin with, SMALLEST at least, half of them, and LARGE at least, in a scope that is forgotten;
+    and what comes after the deletions."""
     size = max(size, SMALLEST)
     draw = random.Random(f"deletion {seed}")  # noqa: S311  reproducible on purpose
     few = 6 if size >= 2 * SMALLEST else 3
-    parts = {"forget": 2 * few, "update": few, "supersede": few, "expire": few}
+    parts = {"forget": 2 * few, "update": few, "supersede": few, "expire": few, "killed": few}
     told = list(_told(seed, draw, {**parts, "scope": SAMPLE}))
-    rest = size - sum(parts.values()) - few - size // 2
-    amounts = {"scope": size // 2 - SAMPLE, "sibling": rest // 3, "user": rest // 3, "same": rest - rest // 3 * 2}
+    large, rest = max(size // 2, LARGE), size - sum(parts.values()) - few - size // 2
+    around = dict.fromkeys(("sibling", "user", "wider", "narrower"), rest // 5)
+    amounts = {"scope": large - SAMPLE, **around, "same": rest - rest // 5 * 4}
     pieces = [*told, *_others(draw, {**amounts, "later": size * 11 // 5})]
     first = [piece for piece in pieces if piece.role in STORED]
     draw.shuffle(first)
-    return Plan(pieces=(*first, *(piece for piece in pieces if piece.role not in STORED)))
+    targets, beside = ([piece for piece in first if piece.role == role] for role in ("forget", "same"))
+    for target, neighbour in zip(targets, beside, strict=False):  # who deletes one too many takes what comes next
+        first.remove(neighbour)
+        first.insert(first.index(target) + 1, neighbour)
+    return Plan(pieces=(*first, *(piece for piece in pieces if piece.role not in STORED), *_questions(seed)))
+
+
+def _questions(seed: int) -> Iterator[Piece]:
+    """Asked, never written: where their word is found, queries are kept."""
+    for name in (f"question-{at}" for at in range(QUESTIONS)):
+        word = kept(made("deletion", seed, name))
+        asking = f"Who opened the incident that is filed under {word}?"
+        item = Item(asking, HOME, "2026-02-02T09:00:00+00:00", "project")
+        yield Piece(name=name, role="question", item=item, canary=word, query=asking)
 
 
 def _told(seed: int, draw: random.Random, parts: dict[str, int]) -> Iterator[Piece]:
@@ -99,7 +125,7 @@ def _piece(
     frame: tuple[str, str],
     twin: str | None = None,
 ) -> Piece:
-    canary = "cw" + digest(["deletion", seed, name])[:20]
+    canary = made("deletion", seed, name)
     text = frame[0].format(subject=about[0], canary=canary, person=draw.choice(PEOPLE))
     expires = {"expire": "2000-01-01T00:00:00+00:00", "lasting": "2999-01-01T00:00:00+00:00"}.get(role)
     at = "2026-03-01T09:00:00+00:00" if role == "successor" else "2026-02-02T09:00:00+00:00"
@@ -117,7 +143,7 @@ def _revised(piece: Piece) -> Piece:
 
 def _others(draw: random.Random, amounts: dict[str, int]) -> Iterator[Piece]:
     """Distinct memories without a canary, some of them in the scopes next door."""
-    scopes = {"scope": (GONE,), "sibling": SIBLINGS, "user": USERS, "same": (HOME,), "later": (HOME,)}
+    scopes = {"scope": (GONE,), "same": (HOME,), "later": (HOME,), **AROUND}
     numbers = count(1000)
     for role, amount in amounts.items():
         for at in range(amount):
@@ -141,7 +167,11 @@ def play(stage: Stage) -> None:
     if not any(stage.supports(operation) for operation in (*TARGETS, "expiry")):
         return
     stage.open("before")
+    if stage.supports("persistent"):
+        stage.look("opened", {}, {})
     _write(stage, "before", stage.plan.of(*STORED))
+    if stage.supports("snapshot", "restore"):
+        stage.call("before", "snapshot")  # a mark of what is deleted later, which must not keep it
     _change(stage, "before", "revision")
     _routes(stage, "before")
     _expiry(stage)
@@ -155,7 +185,10 @@ def play(stage: Stage) -> None:
     _look(stage, "closed")
     stage.open("reopened")
     _routes(stage, "reopened")
-    stage.close("reopened")
+    if stage.supports("forget"):
+        _killed(stage)
+    else:
+        stage.close("reopened")
     stage.open("churned")
     _write(stage, "churned", stage.plan.of("later"))
     stage.close("churned")
@@ -180,12 +213,17 @@ def _targets(stage: Stage) -> list[Piece]:
     return [piece for piece in stage.plan.of(*roles) if piece.canary]
 
 
+def _looked_for(stage: Stage) -> list[Piece]:
+    """The same, and what is forgotten right before a kill: it is sought in the bytes only."""
+    return [*_targets(stage), *(stage.plan.of("killed") if stage.supports("forget", "persistent") else ())]
+
+
 def _routes(stage: Stage, step: str) -> None:
     """Seeks every target. Only what is forgotten by id is asked for in three ways: a search is what costs most."""
     for piece in _targets(stage):
         queries = [own_words(piece)]
         if piece.role == "forget":
-            queries += [query for query in (piece.canary, piece.query) if query]
+            queries += [query for query in (asked(piece.canary or ""), piece.query) if query]
         for query in queries:
             stage.recall(step, query, piece.item.scope, [piece], k=DEPTH)
         for name in stage.ids.get(piece.name, ()):
@@ -193,8 +231,10 @@ def _routes(stage: Stage, step: str) -> None:
                 stage.call(step, "get", piece.item.scope, name, about=[piece])
             if stage.supports("history"):
                 stage.call(step, "history", piece.item.scope, name, about=[piece])
+    for piece in stage.plan.of("question") if step == "before" else ():
+        stage.recall(step, piece.query or "", piece.item.scope, [piece], k=DEPTH)
     if stage.supports("entries"):
-        for scope in (HOME, GONE, *SIBLINGS, *USERS):
+        for scope in (HOME, GONE, *chain.from_iterable(AROUND.values())):
             stage.call(step, "entries", scope)
 
 
@@ -211,10 +251,11 @@ def _expiry(stage: Stage) -> None:
 
 def _look(stage: Stage, step: str) -> None:
     """A revised memory has two vectors, its revision the second."""
-    targets = _targets(stage)
+    targets = _looked_for(stage)
     revisions = stage.plan.of("revision") if stage.supports("forget", "update") else ()
     texts = {piece.name: piece.item.text for piece in (*targets, *revisions)}
-    stage.look(step, {piece.name: piece.canary or "" for piece in targets}, texts)
+    words = {piece.name: kept(piece.canary or "") for piece in (*targets, *stage.plan.of("question"))}
+    stage.look(step, words, texts)
 
 
 def _delete(stage: Stage) -> None:
@@ -230,6 +271,16 @@ def _delete(stage: Stage) -> None:
     _change(stage, "deleted", "successor")
     if stage.supports("forget_scope"):
         stage.call("deleted", "forget_scope", GONE, about=stage.plan.of("scope"))
+
+
+def _killed(stage: Stage) -> None:
+    """Forgets, is answered, and is killed before it can tidy up."""
+    pieces = [piece for piece in stage.plan.of("killed") if stage.ids.get(piece.name)]
+    names = [name for piece in pieces for name in stage.ids[piece.name]]
+    if names:
+        stage.call("killed", "forget", HOME, names, about=pieces)
+    stage.kill("killed")
+    _look(stage, "killed")
 
 
 def _change(stage: Stage, step: str, role: str) -> None:

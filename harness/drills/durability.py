@@ -13,7 +13,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from itertools import chain, pairwise
 
-from harness.adapter import Ack, Item, Scope
+from harness.adapter import Item, Scope
 from harness.drill import DrillName, Piece, Plan
 from harness.drills.stage import Drill, Lost, Stage
 from harness.model import digest
@@ -160,8 +160,7 @@ def _change(stage: Stage, each: Round) -> list[Piece]:
         stage.call(each.name, "forget", SCOPE, list(ids), about=[pieces[name]])
         return [pieces[name]]
     new, old = pieces[each.new], pieces[name]
-    ack: Ack | None = stage.call(each.name, "update", SCOPE, ids[0], new.item, about=[new])
-    stage.ids[new.name] = ack.ids if ack else ()
+    stage.change(each.name, "update", ids, new)
     return [new, old]
 
 

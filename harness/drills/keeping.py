@@ -9,14 +9,16 @@ from __future__ import annotations
 import random
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from datetime import datetime, timedelta
 from itertools import cycle, product
-from typing import NamedTuple
 
-from harness.adapter import Item, Scope, Source
+from harness.adapter import Hit, Item, Scope, Source
 from harness.drill import Piece, Plan
+from harness.drills import bulk, replacing
 from harness.drills.reading import read_back
 from harness.drills.stage import Drill, Stage
+from harness.drills.texts import ALIKE, FAMILIES, ODD, TWICE, UNKNOWN, Family
 from harness.model import digest
 from harness.noise import PARTS, PEOPLE, TOOLS, TRAITS, UNRELATED
 from harness.transcript import Op
@@ -29,7 +31,7 @@ QUESTIONS = 20
 CROWD = 16
 """Memories of the asked scope that come before its other half goes to the siblings, so that a rank means something."""
 FEW = 5
-STORED = ("answer", "look-alike", "odd", "plain", "bare")
+STORED = ("answer", "look-alike", "odd", "plain", "bare", "alike")
 """What is written first. `bare` has neither source nor confidence; an `edit` or `successor` comes for its twin."""
 
 HOME = Scope(repo="storefront", org="acme")
@@ -37,88 +39,18 @@ SIBLINGS = tuple(
     Scope(repo=f"storefront-{name}", org="acme")
     for name in ("admin", "mobile", "docs", "legacy", "worker", "kiosk", "search")
 )
+TWINS = Scope(repo="storefront-twins", org="acme")
+NARROWER = tuple(replace(TWINS, **part) for part in ({"user": "ana"}, {"user": "ben"}, {"branch": "next"}))
+"""Scopes of a scope that hold the same text."""
 KINDS = ("project", "procedural", "episodic", "user")
 BEGIN = datetime.fromisoformat("2025-11-03T08:00:00+00:00")
 MINUTES = 110 * 24 * 60
 FAR = "2999-12-31T00:00:00+00:00"
 
 
-class Family(NamedTuple):
-    """A kind of question. `look_alike` says in its words what `answer` says in others."""
-
-    question: str
-    answer: str
-    look_alike: str
-
-
-FAMILIES = (
-    Family(
-        "How many days does the {part} keep its logs before they are deleted?",
-        "Old output of the {part} is thrown away after {n} nights",
-        "The {part} keeps its logs for {n} days before they are deleted",
-    ),
-    Family(
-        "Who has to approve a schema change of the {part}?",
-        "{person} signs off every migration of the {part}, rule {n}",
-        "A schema change of the {part} has to be approved by {person}, rule {n}",
-    ),
-    Family(
-        "Which port does the {part} listen on in local development?",
-        "On a laptop the {part} is reachable at localhost:{n}",
-        "The {part} listens on port {n} in local development",
-    ),
-    Family(
-        "What is the time limit for one request to the {part}?",
-        "Calls into the {part} are given up after {n} ms",
-        "The time limit for one request to the {part} is {n} ms",
-    ),
-    Family(
-        "Which command runs only the tests of the {part}?",
-        "To check nothing but the {part}: make check-{n}",
-        "The command that runs only the tests of the {part} is make test-{n}",
-    ),
-)
-UNKNOWN = (
-    "Which spice goes into the lentil soup of the harbour canteen?",
-    "Who won the chess final on the island in 1962?",
-    "How high does the glacier above the monastery reach in August?",
-    "What did the violinist wear at the funeral of her uncle?",
-    "Why do herons sleep on one leg in shallow rivers?",
-    "blorptang quizzlefrem vostrigal umplethorn",
-)
-LONG = "The build log said, and nobody read to its end: " + " ".join(
-    f"step {n} took {n * 7 % 97} s;" for n in range(700)
-)
-ODD = (
-    """He said "keep 'both' `kinds` of \\"quotes\\"" and C:\\temp\\new, 5'10" or so""",
-    "Robert'); DROP TABLE memories; -- was typed into the voucher form",
-    "Indented snippet:\n\n\tif ready:  \n\t\treturn  'two  spaces'\n   # end",
-    "Line ends of three kinds:\r\nsecond\rthird\nlast",
-    (
-        "\N{ROCKET} ship it \N{WOMAN}\N{ZERO WIDTH JOINER}\N{PERSONAL COMPUTER} said yes \N{THUMBS UP SIGN}"
-        "\N{EMOJI MODIFIER FITZPATRICK TYPE-5} \N{REGIONAL INDICATOR SYMBOL LETTER P}"
-        "\N{REGIONAL INDICATOR SYMBOL LETTER T}"
-    ),
-    "The terminal rang \x07 and turned \x1b[31mred\x1b[0m at unit \x1f separator \x01, delete \x7f",
-    LONG[:10_000],
-    (
-        "\N{RIGHT-TO-LEFT MARK}\u0641\u0631\u0639 \u0627\u0644\u0625\u0635\u062f\u0627\u0631 main "
-        "\u05e2\u05e0\u05e3 \N{RIGHT-TO-LEFT OVERRIDE}abc\N{POP DIRECTIONAL FORMATTING}"
-    ),
-    "?! ... --- *** /// ;;; ((( )))",
-    "{{ user.name }} ${HOME} %(path)s %s {0} {part} <%= x %> {% raw %} $(id) `id`",
-    '{"text": null, "id": "1", "metadata": {"deleted": true}}',
-    (
-        "cafe\N{COMBINING ACUTE ACCENT} and caf\N{LATIN SMALL LETTER E WITH ACUTE}, \N{LATIN SMALL LIGATURE FI}le, "
-        "non\N{NO-BREAK SPACE}breaking, zero\N{ZERO WIDTH SPACE}width"
-    ),
-    "<script>alert('note')</script> &amp; <!-- 100% of _rows_ match *?[a-z] -->",
-)
-"""Texts that some part of a stack escapes, strips, normalises, cuts, fills in or runs."""
-
-
 def plan(size: int, seed: int) -> Plan:
-    """`size` memories in a shuffled order, SMALLEST at least, then their edits and successors."""
+    """`size` memories in a shuffled order, SMALLEST at least; before them, at every size, texts that are nearly alike,
+    and behind them what is changed, replaced, and written at once."""
     size = max(size, SMALLEST)
     writer = _Writer(random.Random(f"keeping {size} {seed}"))  # noqa: S311  reproducible on purpose
     topics = [(family, part) for part, family in product(PARTS, FAMILIES)]
@@ -132,12 +64,16 @@ def plan(size: int, seed: int) -> Plan:
         writer.put("odd", text, HOME)
     replaceable = list(_fill(writer, cycle(others), size - len(writer.pieces)))
     writer.draw.shuffle(writer.pieces)
+    alike = [(text, TWINS) for text in (*ALIKE, TWICE, TWICE)] + [(TWICE, scope) for scope in NARROWER]
+    first = [writer.put("alike", text, scope) for text, scope in alike]
+    writer.pieces = [*first, *writer.pieces[: -len(first)]]
+    writer.put("alike", TWICE, TWINS)  # in a later batch than the others
     changed = max(3, size // 50)
     for number, (twin, family, part) in enumerate(replaceable[: 2 * changed]):
         bare = number % 6 == 4
         role = "successor" if number % 2 else "edit"
         writer.add(role, family.answer, HOME, part, twin=twin.name, bare=bare)
-    return Plan(pieces=tuple(writer.pieces))
+    return Plan(pieces=(*writer.pieces, *replacing.plan(seed), *bulk.plan()))
 
 
 def _fill(writer: _Writer, topics: Iterator[tuple[Family, str]], amount: int) -> Iterator[tuple[Piece, Family, str]]:
@@ -241,26 +177,48 @@ def play(stage: Stage) -> None:
     for start in range(0, len(stored), BATCH):
         stage.remember("written", stored[start : start + BATCH])
     stage.settle("written")
-    for scope in (HOME, *SIBLINGS):
-        read_back(stage, "written", scope, [piece for piece in stored if piece.item.scope == scope])
+    missed = []
+    for scope in (HOME, *SIBLINGS, TWINS, *NARROWER):
+        held = [piece for piece in stored if piece.item.scope == scope]
+        missed += _missing(stage, held, read_back(stage, "written", scope, held))
     _get(stage, "written", sample[: SAMPLE // 5])
+    _history(stage, "written", sample[: SAMPLE // 5])
     for piece in sample:
-        stage.recall("own", piece.item.text, piece.item.scope, about=[piece])
+        missed += _missing(stage, [piece], stage.recall("own", piece.item.text, piece.item.scope, about=[piece]) or [])
+    _look_again(stage, missed)
     _ask(stage)
     changed = _revise(stage)
     _read_again(stage, "revised", changed)
-    stage.close("revised")
     if stage.supports("persistent"):
+        stage.close("revised")
         stage.look("closed", {}, {})
         stage.open("reopened")
         _read_again(stage, "reopened", changed)
-        stage.close("reopened")
+    replacing.play(stage)
+    bulk.play(stage)
+    stage.close("at once")
+
+
+def _missing(stage: Stage, pieces: Sequence[Piece], hits: Sequence[Hit]) -> list[Piece]:
+    """Those that were acknowledged, and not all of whose ids came back."""
+    shown = {hit.memory_id for hit in hits}
+    return [piece for piece in pieces if not shown.issuperset(stage.ids.get(piece.name, ()))]
+
+
+def _look_again(stage: Stage, missed: Sequence[Piece]) -> None:
+    """What did not come may be lost, left out of a listing, or late: by id, by its own text, and listed anew."""
+    pieces = list({piece.name: piece for piece in missed}.values())
+    _get(stage, "again", pieces)
+    for piece in pieces:
+        stage.recall("again", piece.item.text, piece.item.scope, about=[piece])
+    for scope in dict.fromkeys(piece.item.scope for piece in pieces) if stage.supports("entries") else ():
+        stage.call("again", "entries", scope, about=[piece for piece in pieces if piece.item.scope == scope])
 
 
 def _sample(stage: Stage, stored: Sequence[Piece]) -> list[Piece]:
-    """All odd texts, and others by chance."""
+    """All odd texts, and others by chance; of what is nearly alike, none has to be the first."""
     odd = stage.plan.of("odd")
-    others = [piece for piece in stored if piece.role != "odd"]
+    others = [piece for piece in stored if piece.role not in ("odd", "alike")]
     draw = random.Random(f"keeping sample {stage.trial.seed}")  # noqa: S311  reproducible on purpose
     return [*odd, *draw.sample(others, min(SAMPLE - len(odd), len(others)))]
 
@@ -269,6 +227,12 @@ def _get(stage: Stage, step: str, pieces: Sequence[Piece]) -> None:
     for piece in pieces if stage.supports("get") else ():
         for name in stage.ids.get(piece.name, ()):
             stage.call(step, "get", piece.item.scope, name, about=[piece])
+
+
+def _history(stage: Stage, step: str, pieces: Sequence[Piece]) -> None:
+    for piece in pieces if stage.supports("history") else ():
+        for name in stage.ids.get(piece.name, ()):
+            stage.call(step, "history", piece.item.scope, name, about=[piece])
 
 
 def _ask(stage: Stage) -> None:
@@ -296,9 +260,7 @@ def _revise(stage: Stage) -> list[Piece]:
         op: Op = "update" if piece.role == "edit" else "supersede"
         if not old or not stage.supports(op):
             continue
-        target = old[0] if op == "update" else list(old)
-        ack = stage.call("revised", op, HOME, target, piece.item, about=[piece])
-        stage.ids[piece.name] = ack.ids if ack else ()
+        stage.change("revised", op, old, piece)
         changed.append(piece)
     stage.settle("revised")
     return changed

@@ -8,7 +8,8 @@ state is the mark without it.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from harness.adapter import Item, Scope, Source
 from harness.drill import Piece, Plan
@@ -17,6 +18,13 @@ from harness.drills.stage import Drill, Stage
 from harness.model import digest
 
 SCOPE = Scope(repo="fieldkit")
+AROUND = (
+    Scope(), Scope(repo="fieldkit", user="ana"), Scope(repo="fieldkit", branch="next"),
+    Scope(repo="fieldkit-docs"),
+)  # fmt: skip
+"""A mark is of the whole store: each of these keeps a memory, gains one after the mark, and is told to forget one."""
+CLOSED = Scope(repo="fieldkit-old")
+"""Forgotten as a whole after the mark."""
 TASKS = (
     "release the kiosk app", "deploy the invoice service", "restart the mail queue", "migrate the price table",
     "rotate the webhook keys", "rebuild the search index", "calibrate the label printer", "archive the audit trail",
@@ -65,7 +73,15 @@ def plan(size: int, seed: int) -> Plan:
         _piece(f"other{n}", "kept", OTHER[n % len(OTHER)], seed, n=n + 2, part=PARTS[n % len(PARTS)])
         for n in range(size - len(tasks) * (len(KEPT) + 1) - len(erased))
     ]
-    return Plan(pieces=(*pieces, *erased, *others))
+    early = [_piece(f"early{at}", "early", ERASED, seed, n=at + 71) for at in range(2)]
+    return Plan(pieces=(*pieces, *erased, *others, *early, *_around(seed)))
+
+
+def _around(seed: int) -> Iterator[Piece]:
+    for at, scope in enumerate((*AROUND, CLOSED)):
+        for role in ("abroad", "abroad erased", "abroad later") if scope != CLOSED else ("abroad erased",):
+            piece = _piece(f"{role}{at}", role, OTHER[at % len(OTHER)], seed, n=at + 31, part=f"{PARTS[at]} abroad")
+            yield piece.model_copy(update={"item": replace(piece.item, scope=scope)})
 
 
 def _piece(
@@ -85,7 +101,11 @@ def _piece(
 
 def play(stage: Stage) -> None:
     stage.open("mark")
-    stage.remember("mark", stage.plan.of("kept", "changed", "erased"))
+    early = stage.plan.of("early")
+    stage.remember("early", early)
+    read_back(stage, "early", SCOPE, early)
+    stage.call("early", "forget", SCOPE, _ids(stage, early), about=early)
+    stage.remember("mark", [*stage.plan.of("kept", "changed", "erased"), *_abroad(stage, "abroad", "abroad erased")])
     _settle_and_look(stage, "mark")
     marks = stage.supports("snapshot", "restore")
     mark = stage.call("mark", "snapshot") if marks else None
@@ -100,7 +120,7 @@ def play(stage: Stage) -> None:
 
 
 def _incident(stage: Stage) -> None:
-    stage.remember("incident", stage.plan.of("poison", "good"))
+    stage.remember("incident", [*stage.plan.of("poison", "good"), *_abroad(stage, "abroad later")])
     if stage.supports("update"):
         for change in stage.plan.of("change"):
             changed = stage.plan.by_name[change.twin or ""]
@@ -108,6 +128,20 @@ def _incident(stage: Stage) -> None:
                 stage.call("incident", "update", SCOPE, memory_id, change.item, about=[changed, change])
     erased = stage.plan.of("erased")
     stage.call("incident", "forget", SCOPE, _ids(stage, erased), about=erased)
+    for piece in _abroad(stage, "abroad erased"):
+        if piece.item.scope != CLOSED:
+            stage.call("incident", "forget", piece.item.scope, _ids(stage, [piece]), about=[piece])
+        elif stage.supports("forget_scope"):
+            stage.call("incident", "forget_scope", CLOSED, about=[piece])
+
+
+def _abroad(stage: Stage, *roles: str) -> list[Piece]:
+    """Where the backend tells the scopes apart."""
+    pieces = stage.plan.of(*roles)
+    return [
+        piece for piece in pieces
+        if all(stage.supports(f"scope_{part}") for part, name in vars(piece.item.scope).items() if name)
+    ]  # fmt: skip
 
 
 def _restore(stage: Stage, mark: str) -> None:
@@ -129,7 +163,10 @@ def _restore(stage: Stage, mark: str) -> None:
 def _settle_and_look(stage: Stage, step: str) -> None:
     """All that is there; what the questions bring; and the erased by their own words and ids."""
     stage.settle(step)
-    read_back(stage, step, SCOPE, stage.plan.pieces)
+    read_back(stage, step, SCOPE, [piece for piece in stage.plan.pieces if piece.item.scope == SCOPE])
+    abroad = _abroad(stage, "abroad", "abroad erased", "abroad later")
+    for scope in dict.fromkeys(piece.item.scope for piece in abroad):
+        read_back(stage, step, scope, [piece for piece in abroad if piece.item.scope == scope])
     for probe in stage.plan.of("changed"):
         task = probe.name.partition(".")[0]
         poison = [piece for piece in stage.plan.of("poison") if piece.name.startswith(f"{task}.")]

@@ -16,12 +16,12 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Protocol
 
-from harness.adapter import Hit, Item, Layer, Memory, Scope, to_wire
+from harness.adapter import Ack, Hit, Item, Layer, Memory, Scope, to_wire
 from harness.blobs import Blobs, pack
 from harness.drill import DrillName, DrillTrial, Piece, Plan
 from harness.events import Backend, Event, Fault
 from harness.process import MemoryFault, RemoteMemory
-from harness.scan.disk import Needles, scan
+from harness.scan.disk import Needles, Survey, looks
 from harness.transcript import ANSWER, SIGHTINGS, Called, Handled, Looked, Op
 
 SETTLE_SECONDS = 20.0
@@ -35,7 +35,12 @@ class Site(Protocol):
     backend: Backend
     root: Path
 
+    @property
+    def folder(self) -> Path:
+        """All that belongs to the drill, `root` included."""
+
     def open(self) -> RemoteMemory: ...
+    def flush(self) -> None: ...
     def layers(self) -> list[Layer]: ...
     def compact(self) -> None: ...
 
@@ -78,6 +83,7 @@ class Stage:
         self.trial, self.plan, self._site, self._keep = trial, plan, site, keep
         self._blobs, self._emit, self._vectors = blobs, emit, vectors
         self._open: dict[str, RemoteMemory] = {}
+        self._copies: list[Path] = []
         self.ids: dict[str, tuple[str, ...]] = {}
 
     def supports(self, *capabilities: str) -> bool:
@@ -129,10 +135,23 @@ class Stage:
         self.ids.update({piece.name: ack.ids for piece, ack in zip(pieces, acks or (), strict=False)})
 
     def recall(
-        self, step: str, query: str, scope: Scope, about: Sequence[Piece] = (), who: str = "a", k: int | None = None
+        self,
+        step: str,
+        query: str,
+        scope: Scope,
+        about: Sequence[Piece] = (),
+        who: str = "a",
+        k: int | None = None,
+        at: str = NOW,
     ) -> list[Hit] | None:
-        found: list[Hit] | None = self.call(step, "recall", query, scope, k or self.trial.k, NOW, about=about, who=who)
+        found: list[Hit] | None = self.call(step, "recall", query, scope, k or self.trial.k, at, about=about, who=who)
         return found
+
+    def change(self, step: str, op: Op, ids: Sequence[str], piece: Piece) -> None:
+        """Updates the first of these memories, or supersedes all; what was acknowledged is in `ids`."""
+        target = ids[0] if op == "update" else list(ids)
+        ack: Ack | None = self.call(step, op, piece.item.scope, target, piece.item, about=[piece])
+        self.ids[piece.name] = ack.ids if ack else ()
 
     def settle(self, step: str, who: str = "a") -> None:
         self.call(step, "settle", SETTLE_SECONDS, who=who)
@@ -163,21 +182,27 @@ class Stage:
     # --- the disk ---
 
     def look(self, step: str, canaries: Mapping[str, str], vectors: Mapping[str, str]) -> None:
-        """Scans every layer that is declared now. canaries: piece -> string; vectors: piece -> embedded text."""
+        """Scans the drill's whole folder, and only then asks which layers are declared.
+
+        canaries: piece -> string; vectors: piece -> embedded text.
+        """
+        needles = Needles(canaries, dict(zip(vectors, self._vectors(list(vectors.values())), strict=True)))
         try:
+            self._site.flush()
+            if self._keep is not None:
+                self._copies.append(self._keep / f"at-{step}")
+                with suppress(shutil.Error):  # a store at work: what vanishes meanwhile is left out
+                    shutil.copytree(self._site.root, self._copies[-1], symlinks=True, dirs_exist_ok=True)
+            survey = Survey(self._site.folder, self._site.root, needles, self._copies)
             layers = self._site.layers()
         except MemoryFault as error:
             raise Lost(error.fault) from None
-        if self._keep is not None:
-            with suppress(shutil.Error):  # a store at work: what vanishes meanwhile is left out
-                shutil.copytree(self._site.root, self._keep / f"at-{step}", symlinks=True, dirs_exist_ok=True)
-        needles = Needles(canaries, dict(zip(vectors, self._vectors(list(vectors.values())), strict=True)))
-        for layer in layers:
-            found = scan(self._site.root, layer, needles)
+        for layer, declared, found in looks(survey, layers):
             self._emit(
                 Looked(
                     step=step,
                     layer=layer,
+                    declared=declared,
                     files=found.files,
                     bytes=found.bytes,
                     sightings=pack(self._blobs, SIGHTINGS, tuple(found.sightings)),

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Literal, NamedTuple
 
+from harness.events import Recalled
 from harness.metrics.metric import amount, failed, metric, not_applicable, proportion
 from harness.metrics.view import Decided, Key, Record, View
 from harness.model import Measure, NotMeasured
@@ -60,9 +61,23 @@ def _counted(view: View, trap: Trap, bad: Callable[[Decided], bool], *, by_memor
     if isinstance(kept, NotMeasured):
         return kept
     if by_memory and _idle(view):
-        return not_applicable(IDLE)
+        return _still(view)
+    kept = [(key, taken) for key, taken in kept if not (by_memory and _unanswered(view, key))]
     hits = [taken for _, taken in kept if taken is not None and bad(taken)]
-    return proportion(len(hits), len(kept), [_receipt(view, taken) for taken in hits], none=NO_JOB)
+    none = view.record.uncontrolled(NO_JOB, "recall")
+    return proportion(len(hits), len(kept), [_receipt(view, taken) for taken in hits], none=none)
+
+
+def _still(view: View) -> NotMeasured:
+    """Memory decided nothing; where it could not be asked, or nothing was stored, that is no merit and no choice."""
+    return view.record.uncontrolled(IDLE, "recall", "remember", "supersede")
+
+
+def _unanswered(view: View, key: Key) -> bool:
+    """Whether the question to the memory for this decision failed, so that it can have done neither good nor harm."""
+    line = view.record.decision_lines.get(key)
+    event = view.log.events[line - 1] if line else None
+    return isinstance(event, Recalled) and event.fault is not None
 
 
 def _receipt(view: View, taken: Decided) -> str:
@@ -120,7 +135,7 @@ def _blind(view: View) -> NotMeasured | None:
     if view.stale_oracle is None:
         return not_applicable("the control stale_oracle was not run")
     if _idle(view) and not view.record.failed:
-        return not_applicable(IDLE)
+        return _still(view)
     return None
 
 
@@ -136,7 +151,10 @@ def harm(view: View) -> Measure:
     if not harmed and any(pair.cold == "right" for pair in pairs(view)):
         return not_applicable("stale memory harms no decision of this scenario: stale_oracle gets right what cold does")
     return _against_cold(
-        view, lambda pair: pair.cold == "right", lambda pair: pair.warm != "right", "cold gets no decision right"
+        view,
+        lambda pair: pair.cold == "right" and not _unanswered(view, pair.key),
+        lambda pair: pair.warm != "right",
+        "cold gets no decision right",
     )
 
 
@@ -149,7 +167,7 @@ def help_(view: View) -> Measure:
 def new_harmful_action(view: View) -> Measure:
     return _blind(view) or _against_cold(
         view,
-        lambda pair: pair.cold == "unresolved",
+        lambda pair: pair.cold == "unresolved" and not _unanswered(view, pair.key),
         lambda pair: pair.warm is None or pair.warm in ("stale", "lure"),
         "cold leaves no decision open",
     )
@@ -162,17 +180,19 @@ def net(view: View) -> Measure:
     if not found:
         return not_applicable(NO_JOB)
     if _idle(view) and not view.record.failed:
-        return not_applicable(IDLE)
+        return _still(view)
     gain = sum((pair.warm == "right") - (pair.cold == "right") for pair in found)
     return amount(gain / len(found), len(found))
 
 
+_RIGHT = "a part of `decisions_right`: each of these is not right"
 _SENSITIVE = "decisions with a stale option that oracle gets right and stale_oracle gets stale under this read policy"
 METRICS = (
     metric(
         "stale_use", "lower", "proportion",
         f"decisions whose check sees a stale value that was taken from memory / {_SENSITIVE}; not applicable if memory "
         "decided nothing", partial(used, trap="stale", origin="memory"), source="MemStrata", reads=True,
+        family="stale", version=2,
     ),
     metric(
         "stale_from_repo", "neither", "proportion",
@@ -183,28 +203,29 @@ METRICS = (
         "lure_use", "lower", "proportion",
         "decisions whose check sees a neighbour's value that was taken from memory / decisions with such an option "
         "that oracle gets right; not applicable if memory decided nothing",
-        partial(used, trap="lure", origin="memory"), reads=True,
+        partial(used, trap="lure", origin="memory"), reads=True, aside=_RIGHT, version=2,
     ),
     metric(
         "missing", "lower", "proportion", f"decisions left unresolved / {_SENSITIVE}", missing, reads=True,
+        aside=_RIGHT,
     ),
     metric(
         "harm", "lower", "proportion",
         "decisions right cold and not right here / decisions right cold; a decision that was not reached is not right; "
         "not applicable if memory decided nothing, or if stale_oracle harms nothing", harm,
-        source="own, after SWE-ContextBench", reads=True,
+        source="own, after SWE-ContextBench", reads=True, aside=_RIGHT, version=2,
     ),
     metric(
         "help", "higher", "proportion", "decisions not right cold and right here / decisions not right cold", help_,
-        reads=True,
+        reads=True, aside="`decisions_right` beside what cold reached says it",
     ),
     metric(
         "new_harmful_action", "lower", "proportion",
         "decisions unresolved cold and stale or lured here, or not reached / decisions unresolved cold",
-        new_harmful_action, reads=True,
+        new_harmful_action, reads=True, aside=_RIGHT, version=2,
     ),
     metric(
         "net", "higher", "difference", "(decisions helped - decisions harmed) / decisions in both arms", net,
-        reads=True,
+        reads=True, aside="`decisions_right` beside what cold reached says it",
     ),
 )  # fmt: skip

@@ -41,15 +41,15 @@ METRICS = (
     metric(
         "decisions_right", "higher", "proportion",
         "decisions whose check sees the right value / decisions of the story; one not reached is not right",
-        decisions_right, reads=True, cold=True,
+        decisions_right, reads=True, cold=True, family="decided",
     ),
     metric(
         "jobs_done", "higher", "proportion", "jobs of which every decision is right / jobs of the story", jobs_done,
-        reads=True, cold=True,
+        reads=True, cold=True, aside="the cost of each job done stands in the column of cost",
     ),
     metric(
         "checks_failed", "lower", "proportion",
         "decisions whose check did not run to its end, or that were not reached / decisions of the story",
-        checks_failed, reads=True, cold=True,
+        checks_failed, reads=True, cold=True, aside="a part of `decisions_right`: each of these is not right",
     ),
 )  # fmt: skip

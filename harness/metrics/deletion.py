@@ -1,17 +1,18 @@
 """Is deleted gone? Route by route of the interface, after reopening, and layer by layer in the stored bytes.
 
 A target counts on a route or layer only if a look before the deletion found it there. A look that is missing or
-failed after that shows nothing, so the target counts as not gone.
+failed after that shows nothing, so the target counts as not gone; if that is so of all, the measure has failed.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import NamedTuple, get_args
 
+from harness.canary import kept
 from harness.events import Forgot, Listed, Route, Scanned, Sought, Stage
 from harness.log import Log
 from harness.metrics.metric import Metric, failed, metric, not_applicable, proportion, unsupported
@@ -19,6 +20,8 @@ from harness.metrics.view import Record, View
 from harness.model import Measure, NotMeasured
 
 ROUTES: tuple[Route, ...] = get_args(Route)
+CONTROLS = ("remember", "supersede", "recall", "entries", "get", "history", "forget")
+"""Operations without which no target is known or gone."""
 NO_CONTROL = "no target was found there before the deletion"
 
 
@@ -54,6 +57,28 @@ class Looks:
     def gone(self, stage: Stage, route: Route, fact: str) -> bool:
         look = self.at(stage, route, fact)
         return look is not None and look.found is False
+
+    def failing(self, stage: Stage, fact: str, routes: Collection[Route]) -> list[Route]:
+        """Those whose look failed, so that they show no absence."""
+        looks = ((route, self.at(stage, route, fact)) for route in routes)
+        return [route for route, look in looks if look is not None and look.found is None]
+
+    def judged(self, stage: Stage, routes: Mapping[str, Sequence[Route]], every: Sequence[Route], none: str) -> Measure:
+        """Targets with the routes that found them before: those that nothing brings, of those that are known."""
+        facts = [fact for fact, known in routes.items() if known]
+        left = {
+            fact: [
+                self.receipt(stage, route, fact)
+                for route in dict.fromkeys([*routes[fact], *self.failing(stage, fact, every)])
+                if not self.gone(stage, route, fact)
+            ]
+            for fact in facts
+        }
+        bad = [fact for fact in facts if left[fact]]
+        seen = [fact for fact in bad if any((look := self.at(stage, r, fact)) and look.found for r in every)]
+        lines = list(dict.fromkeys(line for fact in bad for line in left[fact]))
+        nothing = self._record.uncontrolled(none, *CONTROLS)
+        return proportion(len(facts) - len(bad), len(facts), lines, none=nothing, unanswered=len(bad) - len(seen))
 
     def receipt(self, stage: Stage, route: Route, fact: str) -> str:
         """The look that still found it; else the request to delete it."""
@@ -91,9 +116,7 @@ def deleted_from(view: View, route: Route) -> Measure:
     lost = _lost(view, looks, "after")
     if lost is not None:
         return lost
-    facts = looks.controlled(route)
-    left = [looks.receipt("after", route, fact) for fact in facts if not looks.gone("after", route, fact)]
-    return proportion(len(facts) - len(left), len(facts), left, none=NO_CONTROL)
+    return looks.judged("after", {fact: [route] for fact in looks.controlled(route)}, [route], NO_CONTROL)
 
 
 def deleted_after_reopening(view: View) -> Measure:
@@ -106,14 +129,7 @@ def deleted_after_reopening(view: View) -> Measure:
     if lost is not None:
         return lost
     routes = {fact: [route for route in ROUTES if fact in looks.controlled(route)] for fact in looks.targets}
-    facts = [fact for fact, known in routes.items() if known]
-    left = [
-        [looks.receipt("reopened", route, fact) for route in routes[fact] if not looks.gone("reopened", route, fact)]
-        for fact in facts
-    ]
-    return proportion(
-        sum(not each for each in left), len(facts), [line for each in left for line in each], none=NO_CONTROL
-    )
+    return looks.judged("reopened", routes, ROUTES, NO_CONTROL)
 
 
 def deletion_acknowledged(view: View) -> Measure:
@@ -128,13 +144,8 @@ def deletion_acknowledged(view: View) -> Measure:
     said = [fact for fact, (_, event) in looks.targets.items() if event.said and all(event.said)]
     routes: tuple[Route, ...] = ("search", "entries")
     known = {fact: [route for route in routes if fact in looks.controlled(route)] for fact in said}
-    facts = [fact for fact in said if known[fact]]
-    left = [
-        [looks.receipt("after", route, fact) for route in known[fact] if not looks.gone("after", route, fact)]
-        for fact in facts
-    ]
     none = "the backend called no deletion done of which search or listing had found the target"
-    return proportion(sum(not each for each in left), len(facts), [line for each in left for line in each], none=none)
+    return looks.judged("after", known, routes, none)
 
 
 # --- bystanders -------------------------------------------------------------------------------------------------------
@@ -144,7 +155,11 @@ def over_deletion(view: View) -> Measure:
     refused = _refused(view, "entries")
     if refused is not None:
         return refused
-    canaries = [view.log.opened.canaries[fact] for fact in Looks(view.record).targets]
+    targets = Looks(view.record).targets
+    for line, event in targets.values():
+        if event.fault:
+            return failed(f"L{line}: nothing was deleted: {event.fault.message}")
+    canaries = [kept(view.log.opened.canaries[fact]) for fact in targets]
     bystanders, lost = 0, []
     listings = list(_listings(view.record))
     if not listings:
@@ -180,7 +195,7 @@ class LayerVerdict:
     """One declared layer: of the targets seen in its bytes before (`of`), those still seen after.
 
     moved: targets seen after that were not seen before. problem: why the layer cannot be computed, else None.
-    line: of the last look at it.
+    line: of the last look at it. unread: it, or a part of it, could not be looked at.
     """
 
     layer: str
@@ -190,6 +205,7 @@ class LayerVerdict:
     of: int
     problem: str | None
     line: int
+    unread: bool = False
 
     @property
     def moved(self) -> tuple[str, ...]:
@@ -206,13 +222,16 @@ def _layers(record: Record) -> list[LayerVerdict]:
     scans: dict[str, dict[Stage, list[tuple[int, Scanned]]]] = {}
     for line, event in record.of(Scanned):
         scans.setdefault(event.layer.name, {}).setdefault(event.stage, []).append((line, event))
-    return [_verdict(name, stages, targets) for name, stages in scans.items() if targets]
+    beside = {event.layer.name for _, event in record.of(Scanned) if not event.declared}
+    verdicts = [_verdict(name, stages, targets) for name, stages in scans.items() if targets]
+    return [each for each in verdicts if each.layer not in beside or each.before or each.after or each.unread]
 
 
 def _verdict(name: str, stages: Mapping[Stage, list[tuple[int, Scanned]]], targets: Collection[str]) -> LayerVerdict:
     before, after = stages.get("before", []), stages.get("after", [])
     line, last = (after or before)[-1]
     problems = [event.problem for _, event in (*before, *after) if event.problem]
+    unread = bool(problems)
     seen = _seen(before, targets)
     if not after:
         problems.append("not looked at after the deletion")
@@ -226,6 +245,7 @@ def _verdict(name: str, stages: Mapping[Stage, list[tuple[int, Scanned]]], targe
         of=len(seen),
         problem=problems[0] if problems else None,
         line=line,
+        unread=unread,
     )
 
 
@@ -248,7 +268,10 @@ def deleted_from_bytes(view: View) -> Measure:
     left = {fact: f"L{each.line}" for each in verdicts for fact in each.after}
     unseen = ", ".join(f"{each.layer}: {each.problem}" for each in verdicts if each.problem)
     receipts = list(dict.fromkeys(left.values()))
-    return proportion(len(facts - left.keys()), len(facts), receipts, none=f"no layer can be computed ({unseen})")
+    if facts and not left and (blind := [f"{each.layer}: {each.problem}" for each in verdicts if each.unread]):
+        return not_applicable(f"no target is left where it could be looked, but {'; '.join(blind)}")
+    none = view.record.uncontrolled(f"no layer can be computed ({unseen})", "remember", "supersede")
+    return proportion(len(facts - left.keys()), len(facts), receipts, none=none)
 
 
 _WHERE: dict[Route, str] = {
@@ -258,33 +281,35 @@ _WHERE: dict[Route, str] = {
     "get": "its id",
     "history": "the audit history of its id",
 }
+_measure = partial(metric, family="deleted")
 METRICS: tuple[Metric, ...] = (
     *(
-        metric(
+        _measure(
             f"deleted_from_{route}", "higher", "proportion",
             f"targets that {where} does not bring after the deletion / targets that it brought before",
-            partial(deleted_from, route=route), source="ForgetEval" if route == "forbidden" else "own",
+            partial(deleted_from, route=route), source="ForgetEval" if route == "forbidden" else "own", version=2,
         )
         for route, where in _WHERE.items()
     ),
-    metric(
+    _measure(
         "deleted_after_reopening", "higher", "proportion",
         "targets that no route brings in a fresh process on the same store / targets that a route brought before",
-        deleted_after_reopening,
+        deleted_after_reopening, version=2,
     ),
-    metric(
+    _measure(
         "deleted_from_bytes", "higher", "proportion",
-        "targets that no layer's bytes show after closing / targets that they showed before; layers that cannot be "
-        "read or did not show a target are named by layer", deleted_from_bytes,
+        "targets that no layer and no undeclared place shows in its bytes after closing / targets that one showed "
+        "before; where a part could not be looked at and nothing is left elsewhere, nothing is measured",
+        deleted_from_bytes, version=2,
     ),
-    metric(
+    _measure(
         "deletion_acknowledged", "higher", "proportion",
         "deletions called done that search and listing confirm / deletions called done of which one had found the "
-        "target before", deletion_acknowledged,
+        "target before", deletion_acknowledged, version=2,
     ),
-    metric(
+    _measure(
         "over_deletion", "lower", "proportion",
         "other memories of the targets' scopes that were listed before and not after / such memories listed before",
-        over_deletion,
+        over_deletion, version=2,
     ),
 )  # fmt: skip

@@ -124,24 +124,29 @@ def facts_merged(record: Record) -> Measure:
 def facts_invented(record: Record) -> Measure:
     found = ending(record)
     invented = [f"L{live.line}" for live in found.live if live.asserted - found.named]
-    return proportion(len(invented), len(found.live), invented, none="nothing was left at the end")
+    none = record.uncontrolled("nothing was left at the end", "remember", "supersede")
+    return proportion(len(invented), len(found.live), invented, none=none)
 
 
 @_listing
 def facts_kept_stale(record: Record) -> Measure:
-    found, ended = ending(record), _told(record, held=False)
+    broken = {each.name for _, event in record.of(Wrote) if event.fault for each in record.log.items(event)}
+    found = ending(record)
+    ended = [fact for fact in _told(record, held=False) if fact in record.stored or f"fact:{fact}" not in broken]
     carriers = _carriers(found)
     kept = [fact for fact in ended if fact in carriers]
     lines = [f"L{carriers[fact][0].line}" for fact in kept]
-    return proportion(len(kept), len(ended), lines, none="no fact that was told was replaced, ended or deleted")
+    none = record.uncontrolled("no fact that was told was replaced, ended or deleted", "remember", "supersede")
+    return proportion(len(kept), len(ended), lines, none=none)
 
 
 _WHERE = "by classifying what is listed in the scopes of the story's facts at its end; unclear memories assert nothing"
+_INSIDE = "what a model inside makes of what it is told; what comes of it is recalled and acted on"
 METRICS: tuple[Metric, ...] = (
     metric(
         "facts_survived", "higher", "proportion",
         f"facts told, acknowledged or not, that still hold and that some live memory asserts / such facts; {_WHERE}",
-        facts_survived, whole=True,
+        facts_survived, whole=True, aside=_INSIDE,
     ),
     metric(
         "facts_merged", "neither", "proportion",
@@ -152,11 +157,12 @@ METRICS: tuple[Metric, ...] = (
         "facts_invented", "lower", "proportion",
         "live memories that assert a fact of the story of which no item had told / live memories; what is made up "
         f"beyond the story's facts cannot be told from noise and is not counted; {_WHERE}", facts_invented, whole=True,
+        aside=_INSIDE,
     ),
     metric(
         "facts_kept_stale", "lower", "proportion",
         "facts told that were replaced, had ended or were to be deleted, and that some live memory still asserts "
         f"without the backend's superseded mark / such facts; {_WHERE}", facts_kept_stale, source="own, after HaluMem",
-        whole=True,
+        whole=True, aside=_INSIDE, version=2,
     ),
 )  # fmt: skip

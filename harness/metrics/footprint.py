@@ -52,7 +52,7 @@ def of_drill(transcript: Transcript) -> Iterator[Sample]:
     trial, stored = transcript.trial, 0
     if trial.drill != "keeping":
         return
-    for _, call in transcript.calls("remember"):
+    for _, call in transcript.calls("remember", "written"):
         if ids := [each for each in transcript.ids(call) if each]:
             if call.took is not None:
                 yield Sample(trial.backend, "write", stored, call.took / len(ids))

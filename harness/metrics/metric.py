@@ -10,10 +10,11 @@ from statistics import NormalDist
 from typing import Literal
 
 from harness.metrics.view import View
-from harness.model import Better, Definition, Interval, Measure, Measured, NotMeasured
+from harness.model import Better, Definition, Family, Interval, Measure, Measured, NotMeasured
 
 RECEIPTS = 20
 """Receipts kept of one measure; the counts beside them are complete."""
+UNANSWERED = "every call that could have told failed"
 WILSON = "wilson-95"
 """Over one cell's own cases, which are not independent: a floor of the uncertainty."""
 _Z = NormalDist().inv_cdf(0.975)
@@ -42,19 +43,37 @@ def metric(
     measure: Callable[[View], Measure],
     *,
     source: str = "own",
+    version: int = 1,
+    family: Family | None = None,
+    aside: str = "",
     reads: bool = False,
     cold: bool = False,
     whole: bool = False,
 ) -> Metric:
-    definition = Definition(name=name, better=better, unit=unit, version=1, formula=formula, source=source)
+    """family: the headline that shows it if it is the worst. aside: why none does."""
+    shown = None if aside or better == "neither" else family
+    definition = Definition(
+        name=name, better=better, unit=unit, version=version, formula=formula, source=source, family=shown, aside=aside
+    )
     return Metric(definition, measure, reads, cold, whole)
 
 
-def proportion(hits: int, of: int, receipts: Sequence[str] = (), *, none: str) -> Measure:
-    """hits / of with its Wilson interval; `none` is the reason if there is nothing to count."""
+def proportion(
+    hits: int, of: int, receipts: Sequence[str] = (), *, none: str | NotMeasured, unanswered: int = 0
+) -> Measure:
+    """hits / of with its Wilson interval; `none` is the reason if there is nothing to count.
+
+    unanswered: of these cases, those of which the calls that could have told failed. The caller counts them as the
+    worst; if there are no others, nothing was measured.
+    """
     if not of:
-        return not_applicable(none)
-    return Measured(value=hits / of, hits=hits, of=of, interval=wilson(hits, of), receipts=tuple(receipts[:RECEIPTS]))
+        return none if isinstance(none, NotMeasured) else not_applicable(none)
+    shown = tuple(receipts[:RECEIPTS])
+    if unanswered == of:
+        return NotMeasured(status="failed", reason=UNANSWERED, receipts=shown)
+    return Measured(
+        value=hits / of, hits=hits, of=of, interval=wilson(hits, of), unanswered=unanswered or None, receipts=shown
+    )
 
 
 def mean(values: Sequence[float], receipts: Sequence[str] = (), *, none: str) -> Measure:

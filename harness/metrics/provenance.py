@@ -15,7 +15,7 @@ from harness.classify import holds
 from harness.events import Checked, Resolved, Wrote
 from harness.metrics.metric import Metric, metric, proportion, unsupported
 from harness.metrics.view import Entry, Record, View, once, same_moment
-from harness.model import Better, Measure
+from harness.model import Better, Measure, NotMeasured
 
 NOTHING = "no probe brought a memory of the story"
 NONE_EQUAL = "no memory came back as it was written"
@@ -45,13 +45,17 @@ def _unsupported(view: View, capability: str) -> Measure | None:
     return unsupported(support.note or "not kept") if support.level == "unsupported" else None
 
 
+def _none(view: View, reason: str) -> NotMeasured:
+    return view.record.uncontrolled(reason, "recall", "remember", "supersede")
+
+
 def source_coverage(view: View) -> Measure:
     refused = _unsupported(view, "source")
     if refused is not None:
         return refused
     returned = _returned(view.record)
     bare = [entry.receipt for entry in returned if entry.hit.source in (None, Source())]
-    return proportion(len(returned) - len(bare), len(returned), bare, none=NOTHING)
+    return proportion(len(returned) - len(bare), len(returned), bare, none=_none(view, NOTHING))
 
 
 def _equals(record: Record) -> Iterator[tuple[Entry, list[Item]]]:
@@ -74,7 +78,7 @@ def source_fidelity(view: View) -> Measure:
         equal, of = max((_fields(entry.hit.source, item.source) for item in items), key=lambda pair: pair[0] - pair[1])
         kept, fields = kept + equal, fields + of
         lost += [entry.receipt] * (equal < of)
-    return proportion(kept, fields, lost, none=NONE_EQUAL)
+    return proportion(kept, fields, lost, none=_none(view, NONE_EQUAL))
 
 
 def _fields(back: Source | None, written: Source | None) -> tuple[int, int]:
@@ -89,7 +93,7 @@ def dates_kept(view: View) -> Measure:
         return refused
     pairs = [(entry, any(same_moment(entry.hit.created, i.at) for i in items)) for entry, items in _equals(view.record)]
     lost = [entry.receipt for entry, kept in pairs if not kept]
-    return proportion(len(pairs) - len(lost), len(pairs), lost, none=NONE_EQUAL)
+    return proportion(len(pairs) - len(lost), len(pairs), lost, none=_none(view, NONE_EQUAL))
 
 
 # --- in git -----------------------------------------------------------------------------------------------------------
@@ -144,7 +148,7 @@ def source_verified(view: View) -> Measure:
     for citation in _citations(view.record):
         sources.setdefault((citation.source, citation.entry.raw.asserted), citation)
     wrong = [citation.entry.receipt for citation in sources.values() if not citation.verified]
-    none = "no memory that asserts a fact cites a path at a commit"
+    none = _none(view, "no memory that asserts a fact cites a path at a commit")
     return proportion(len(sources) - len(wrong), len(sources), wrong, none=none)
 
 
@@ -154,7 +158,9 @@ def source_at_head(view: View, state: str) -> Measure:
         return refused
     verified = [each for each in _citations(view.record) if each.verified]
     chosen = [each for each in verified if each.checked is not None and each.checked.state == state]
-    return proportion(len(chosen), len(verified), [f"L{each.line}" for each in chosen], none="no source was verified")
+    return proportion(
+        len(chosen), len(verified), [f"L{each.line}" for each in chosen], none=_none(view, "no source was verified")
+    )
 
 
 def dangling_sources(view: View) -> Measure:
@@ -163,42 +169,44 @@ def dangling_sources(view: View) -> Measure:
         return refused
     checked = {source: (line, each) for (source, _), (line, each) in _checks(view.record).items()}
     loose = [f"L{line}" for line, each in checked.values() if each.state == "dangling"]
-    return proportion(len(loose), len(checked), loose, none="no memory cites a line of a file at a commit")
+    return proportion(len(loose), len(checked), loose, none=_none(view, "no memory cites a line of a file at a commit"))
 
 
+_measure = partial(metric, family="proven")
 METRICS: tuple[Metric, ...] = (
-    metric(
+    _measure(
         "source_coverage", "higher", "proportion",
         "memories returned to probes with a source / memories returned that say something of a fact; noise, which was "
         "written without a source, is left out",
-        source_coverage,
+        source_coverage, version=2,
     ),
-    metric(
+    _measure(
         "source_fidelity", "higher", "proportion",
         "source fields (commit, path, line, session) equal to those written / fields written, over memories whose text "
         "came back as written", source_fidelity,
     ),
-    metric(
+    _measure(
         "source_verified", "higher", "proportion",
         "sources whose line at the cited commit holds an accepted form of each part of a fact that the memory asserts "
         "/ sources with commit and path of memories that assert a fact", source_verified,
     ),
     *(
-        metric(
+        _measure(
             f"source_at_head_{state}", better, "proportion",
             f"verified sources whose line is {state} at the checkout of the probe / verified sources, by checkout",
             partial(source_at_head, state=state),
+            aside="what the story did to the cited line since, not what memory says of it",
         )
         for state, better in STATES
     ),
-    metric(
+    _measure(
         "dangling_sources", "lower", "proportion",
         "sources that the cited commit does not have / sources with commit, path and line that came back",
         dangling_sources,
     ),
-    metric(
+    _measure(
         "dates_kept", "higher", "proportion",
         "memories dated with the moment at which they were written / memories whose text came back as written",
-        dates_kept,
+        dates_kept, aside="no headline is about dates; the drill `keeping` tells of them",
     ),
 )  # fmt: skip

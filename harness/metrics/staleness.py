@@ -15,12 +15,13 @@ from typing import Literal, get_args
 from harness.events import Wrote
 from harness.metrics.metric import Metric, metric, not_applicable, proportion, unsupported
 from harness.metrics.view import Entry, Question, Record, View, once
-from harness.model import Better, Measure
+from harness.model import Better, Measure, NotMeasured
 
 Outcome = Literal[
     "current_only", "both_flagged", "both_current_first", "both_stale_first", "stale_only", "neither", "failed"
 ]
 OUTCOMES: tuple[Outcome, ...] = get_args(Outcome)
+CONTROLS = ("remember", "supersede", "recall")
 NONE_ELIGIBLE = "no update is eligible: the old fact was never recalled before, or the new one never stored"
 
 
@@ -100,10 +101,21 @@ def _outcome(question: Question, new: Collection[Entry], stale: Collection[Entry
 
 
 def update_outcome(view: View, outcome: Outcome) -> Measure:
+    """What was not answered is no share of what should not be: it counts where a current fact is wanted."""
     found = updates(view.record)
     chosen = [update for update in found if update.outcome == outcome]
     receipts = [line for update in chosen for line in update.question.receipt]
-    return proportion(len(chosen), len(found), receipts, none=NONE_ELIGIBLE)
+    if outcome == "failed":
+        return proportion(len(chosen), len(found), receipts, none=_none(view))
+    failing = [update for update in found if update.outcome == "failed"]
+    if failing and len(failing) == len(found):
+        return proportion(0, len(found), [f"L{u.question.line}" for u in failing], none="", unanswered=len(found))
+    of = len(found) if outcome == "current_only" else len(found) - len(failing)
+    return proportion(len(chosen), of, receipts, none=_none(view))
+
+
+def _none(view: View) -> NotMeasured:
+    return view.record.uncontrolled(NONE_ELIGIBLE, *CONTROLS)
 
 
 def updates_eligible(view: View) -> Measure:
@@ -123,7 +135,8 @@ def _exposed(view: View, stale: Callable[[Update], Collection[Entry]]) -> Measur
         for update in shown
         for receipt in ([entry.receipt for entry in stale(update)] or update.question.receipt)
     ]
-    return proportion(len(shown), len(found), receipts, none=NONE_ELIGIBLE)
+    unanswered = sum(update.outcome == "failed" for update in found)
+    return proportion(len(shown), len(found), receipts, none=_none(view), unanswered=unanswered)
 
 
 def stale_exposure(view: View) -> Measure:
@@ -169,7 +182,8 @@ def update_omission(view: View) -> Measure:
             due += 1
             if event.op == "remember":
                 omitted += [f"L{lookups.get(facts[0], line)}"]
-    return proportion(len(omitted), due, omitted, none="no fact was replaced while its predecessor was stored")
+    none = view.record.uncontrolled("no fact was replaced while its predecessor was stored", *CONTROLS)
+    return proportion(len(omitted), due, omitted, none=none)
 
 
 _OF = " / eligible updates (old fact recalled by an earlier probe for it, new one acknowledged)"
@@ -183,11 +197,12 @@ _MEANING: dict[Outcome, tuple[Better, str]] = {
     "failed": ("lower", "updates that were not reached or not answered"),
 }
 _FAULT = "; not answered counts as exposed"
+_SHOWN = "what memory shows; the headline counts what is done with it"
 METRICS: tuple[Metric, ...] = (
     *(
         metric(
             f"update_{outcome}", _MEANING[outcome][0], "proportion", f"{_MEANING[outcome][1]}{_OF}",
-            partial(update_outcome, outcome=outcome), source="memtrust",
+            partial(update_outcome, outcome=outcome), source="memtrust", aside=_SHOWN, version=2,
         )
         for outcome in OUTCOMES
     ),
@@ -198,25 +213,28 @@ METRICS: tuple[Metric, ...] = (
     metric(
         "stale_exposure", "lower", "proportion",
         f"updates of which an entry within the budget asserts an old fact, marked or not{_OF}{_FAULT}", stale_exposure,
-        source="own, after memtrust",
+        source="own, after memtrust", aside=_SHOWN, version=2,
     ),
     metric(
         "stale_exposure_upper", "lower", "proportion",
         f"as stale_exposure, unclear entries counted as they assert{_OF}{_FAULT}", stale_exposure_upper,
+        aside=_SHOWN, version=2,
     ),
     metric(
         "unflagged_stale_exposure", "lower", "proportion",
         f"updates of which an entry asserts an old fact without the backend's superseded field (a date is no mark)"
         f"{_OF}{_FAULT}", unflagged_stale_exposure, source="memtrust",
+        aside=_SHOWN, version=2,
     ),
     metric(
         "stale_first", "lower", "proportion",
         f"updates that bring an unmarked old fact before the current one, or without it; ranked backends only{_OF}"
-        f"{_FAULT}", stale_first,
+        f"{_FAULT}", stale_first, aside=_SHOWN, version=2,
     ),
     metric(
         "update_omission", "lower", "proportion",
         "curated writes that added although a predecessor was stored (the look-up did not bring it) / curated writes "
         "of a fact with a stored predecessor", update_omission, source="HaluMem",
+        aside="what a look-up missed, and what came of it is in the columns of the curated policy",
     ),
 )  # fmt: skip

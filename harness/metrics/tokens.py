@@ -7,9 +7,9 @@ from typing import Literal
 
 from harness.events import Metered, Wrote
 from harness.metrics.completion import done
-from harness.metrics.metric import Metric, amount, failed, metric, not_applicable, proportion, unsupported
+from harness.metrics.metric import UNANSWERED, Metric, amount, failed, metric, not_applicable, proportion, unsupported
 from harness.metrics.view import Asking, Record, View
-from harness.model import Measure, Measured
+from harness.model import Measure, Measured, NotMeasured
 
 NO_COLD = "the cold arm was not run"
 NO_TEXT = "no text was embedded through the run's endpoint"
@@ -44,8 +44,14 @@ def _backend(view: View) -> tuple[int, Known]:
     return (int(told.value), told.known) if isinstance(told, Measured) else (0, "at-least")
 
 
+def _known(view: View, *purposes: Asking) -> Known:
+    """What did not come back because a question failed was not paid for: the sum is a lower bound."""
+    asked = (event for purpose in purposes for _, event in view.record.recalls(purpose))
+    return "at-least" if any(event.fault for event in asked) else "exact"
+
+
 def tokens_ingest(view: View) -> Measure:
-    return amount(_ingest(view))
+    return amount(_ingest(view), known=_known(view, "lookup"))
 
 
 def tokens_noise(view: View) -> Measure:
@@ -53,7 +59,10 @@ def tokens_noise(view: View) -> Measure:
 
 
 def tokens_recall(view: View) -> Measure:
-    return amount(_recall(view), len(view.record.decision_lines))
+    asked = [(line, event) for line, event in view.record.recalls("decision")]
+    if asked and all(event.fault for _, event in asked):
+        return NotMeasured(status="failed", reason=UNANSWERED, receipts=(f"L{asked[0][0]}",))
+    return amount(_recall(view), len(view.record.decision_lines), _known(view, "decision"))
 
 
 def tokens_agent(view: View) -> Measure:
@@ -76,8 +85,26 @@ def tokens_backend(view: View) -> Measure:
     return failed("usage is declared, but the backend did not tell it")
 
 
+def chat_unreported(view: View) -> Measure:
+    """What a backend says of its models, against the endpoint that every call of a chat model passes."""
+    counted = sum(count["calls"] for _, event in view.record.of(Metered) for count in event.chat.values())
+    if not counted:
+        return not_applicable("no chat call passed the endpoint")
+    support = view.record.support("usage")
+    if support.level == "unsupported":
+        return unsupported(support.note or "does not tell what its models used")
+    ((line, event), *_) = view.record.of(Metered)
+    if event.calls is None:
+        why = event.fault.message if event.fault else "the backend did not tell it"
+        return NotMeasured(status="failed", reason=f"usage is declared, but: {why}", receipts=(f"L{line}",))
+    hidden = max(0, counted - event.calls)
+    return proportion(hidden, counted, [f"L{line}"] if hidden else (), none="")
+
+
 def tokens_total(view: View) -> Measure:
     backend, known = _backend(view)
+    if _known(view, "lookup", "decision") == "at-least":
+        known = "at-least"
     return amount(_ingest(view) + _recall(view) + _agent(view) + backend, len(view.scenario.jobs()), known)
 
 
@@ -188,10 +215,13 @@ def first_relevant(view: View) -> Measure:
     return amount(sum(reads for reads, _ in opened) / len(opened), len(opened), receipts=[line for _, line in opened])
 
 
+_PART = "a part of `tokens_total`"
+_WHY = "why `tokens_total` is what it is"
 METRICS: tuple[Metric, ...] = (
     metric(
         "tokens_ingest", "lower", "tokens",
         "texts learnt and remarked, and curated look-ups (question and all that came back)", tokens_ingest, whole=True,
+        aside=_PART, version=2,
     ),
     metric(
         "tokens_noise", "neither", "tokens", "noise written; in no total", tokens_noise, whole=True,
@@ -199,58 +229,66 @@ METRICS: tuple[Metric, ...] = (
     metric(
         "tokens_recall", "lower", "tokens",
         "questions to memory for decisions, and all that came back; of: such questions", tokens_recall, whole=True,
+        aside=_PART, version=2,
     ),
     metric(
         "tokens_agent", "lower", "tokens",
         "goals, questions and repository text that the agent reads, and values that it writes; of: jobs", tokens_agent,
-        reads=True, cold=True, whole=True,
+        reads=True, cold=True, whole=True, aside=_PART,
     ),
     metric(
         "tokens_backend", "lower", "tokens",
         "prompt and completion of models inside the backend over the whole trial, counted at the endpoint (at least, "
         "if a call failed), else as the backend reports them; of: calls",
-        tokens_backend, whole=True,
+        tokens_backend, whole=True, aside=_PART, version=2,
+    ),
+    metric(
+        "chat_unreported", "lower", "proportion",
+        "chat calls counted at the endpoint that the backend's own report of its usage leaves out / chat calls counted "
+        "there", chat_unreported, whole=True, aside="tokens are taken from the endpoint, whatever the backend says",
     ),
     metric(
         "tokens_total", "lower", "tokens",
         "tokens_ingest + tokens_recall + tokens_agent + tokens_backend; at least, if the backend does not tell; of: "
-        "jobs", tokens_total, source="own, after the LoCoMo audit", reads=True, cold=True, whole=True,
+        "jobs", tokens_total, source="own, after the LoCoMo audit", reads=True, cold=True, whole=True, family="cost",
+        version=2,
     ),
     metric(
         "tokens_per_job", "lower", "tokens", "tokens_total / jobs done; of: jobs done", tokens_per_job,
-        reads=True, cold=True, whole=True,
+        reads=True, cold=True, whole=True, family="cost",
+        version=2,
     ),
     metric(
         "break_even", "lower", "jobs",
         "(tokens_ingest + tokens_backend) / tokens that a job saves against cold (agent cold - agent - recall); of: "
-        "jobs", break_even, reads=True, whole=True,
+        "jobs", break_even, reads=True, whole=True, aside=_WHY, version=2,
     ),
     metric(
         "embedding_tokens", "lower", "word pieces",
         "word pieces that the embedder saw while learning and working (not for probes or deletion); of: texts",
-        embedding_tokens, whole=True,
+        embedding_tokens, whole=True, aside="paid to no model: beside the total",
     ),
     metric(
         "truncated_share", "lower", "proportion", "texts cut by the embedder's limit / texts embedded",
-        truncated_share, whole=True,
+        truncated_share, whole=True, aside="what is cut is not found, and is missing in `recall`",
     ),
     metric(
         "repeated_context_reduction", "higher", "ratio",
         "1 - tokens of content read again in a later session, here / cold; below 0 if more is read again than cold",
-        repeated_context_reduction, source="RavByte", reads=True, whole=True,
+        repeated_context_reduction, source="RavByte", reads=True, whole=True, aside=_WHY,
     ),
     metric(
         "duplicate_reads", "lower", "proportion", "reads of content that was read before, in any session / reads",
-        duplicate_reads, source="RavByte", reads=True, cold=True, whole=True,
+        duplicate_reads, source="RavByte", reads=True, cold=True, whole=True, aside=_WHY,
     ),
     metric(
         "false_paths", "lower", "files",
         "files opened before the first relevant one (all, if none was opened), mean over jobs; of: jobs", false_paths,
-        source="RavByte", reads=True, cold=True, whole=True,
+        source="RavByte", reads=True, cold=True, whole=True, aside=_WHY,
     ),
     metric(
         "first_relevant", "lower", "files",
         "files opened up to the first relevant one, mean over the jobs that opened one; of: those jobs",
-        first_relevant, source="RavByte", reads=True, cold=True, whole=True,
+        first_relevant, source="RavByte", reads=True, cold=True, whole=True, aside=_WHY,
     ),
 )  # fmt: skip

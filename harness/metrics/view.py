@@ -13,7 +13,7 @@ from harness.adapter import Hit
 from harness.classify import Classifier, Reading, Verdict
 from harness.events import Declared, Event, Fault, Forgot, Recalled, Worked, Wrote
 from harness.log import Log
-from harness.model import Arm, ReadPolicy
+from harness.model import Arm, NotMeasured, ReadPolicy
 from harness.scenario import Decision, Job, Probe, Scenario, Session, Stratum
 
 E = TypeVar("E", bound=Event)
@@ -77,8 +77,13 @@ class Question:
 
     @property
     def window(self) -> tuple[Entry, ...]:
-        """The entries within the token budget."""
+        """The entries within the token budget: all that a reader is shown, and may be misled by."""
         return tuple(entry for entry in self.entries if entry.in_budget)
+
+    @property
+    def best(self) -> tuple[Entry, ...]:
+        """The first k of them: as many memories as were asked for, however many a backend puts into one hit."""
+        return self.window[: self.event.k] if self.event else ()
 
     @property
     def receipt(self) -> tuple[str, ...]:
@@ -166,6 +171,15 @@ class Record:
     def started(self) -> bool:
         """Whether a probe or a job was reached, so that there is something to measure."""
         return bool(self.of(Worked) or self.recalls("probe"))
+
+    def uncontrolled(self, reason: str, *ops: str) -> NotMeasured:
+        """Why there is nothing to measure: it has failed if a call of one of these operations did."""
+        for line, event in enumerate(self.log.events, 1):
+            fault: Fault | None = getattr(event, "fault", None)
+            if fault and fault.op in ops and fault.kind != "refused":
+                why = f"{reason}; {fault.op} {fault.kind}: {' '.join(fault.message.split())}"
+                return NotMeasured(status="failed", reason=why[:400], receipts=(f"L{line}",))
+        return NotMeasured(status="not-applicable", reason=reason)
 
     def support(self, capability: str) -> Declared:
         """What the adapter declares; the cold arm has no backend and supports nothing."""

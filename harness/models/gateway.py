@@ -30,6 +30,7 @@ class Gateway:
     """
 
     url: str
+    port: int
 
     def __init__(self, cache: EmbeddingCache, chat: Upstream | None = None, budget: Budget | None = None) -> None:
         self._cache = cache
@@ -70,7 +71,8 @@ class Gateway:
         listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
         try:
             listener.bind(("127.0.0.1", 0))
-            self.url = f"http://127.0.0.1:{listener.getsockname()[1]}/v1"
+            self.port = listener.getsockname()[1]
+            self.url = f"http://127.0.0.1:{self.port}/v1"
             self._server = uvicorn.Server(config)
             self._thread = threading.Thread(target=self._server.run, args=([listener],), name="gateway", daemon=True)
             self._thread.start()

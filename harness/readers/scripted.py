@@ -8,11 +8,12 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Literal
 
 from harness.adapter import Hit, Scope, applies
 from harness.classify import Classifier
+from harness.dates import moment
 from harness.events import Choice, Read
 from harness.model import ReadPolicy
 from harness.readers.explore import CAP, Explorer
@@ -21,6 +22,8 @@ from harness.scenario import Decision, Job, Option
 
 NAME = "scripted"
 Standing = Literal["verified", "unverifiable", "contradicted"]
+UNDATED = datetime.min.replace(tzinfo=UTC)
+"""Memories without a date are the oldest of all."""
 TRUST: tuple[Standing, ...] = ("verified", "unverifiable", "contradicted")
 
 
@@ -95,7 +98,7 @@ def _from_memory(
         standings = {entry.position: _verify(desk, decision, entry, outcome) for entry, _ in usable}
         usable.sort(key=lambda pair: TRUST.index(standings[pair[0].position]))
     elif policy == "newest":
-        usable.sort(key=lambda pair: _moment(pair[0].hit.created), reverse=True)
+        usable.sort(key=lambda pair: moment(pair[0].hit.created) or UNDATED, reverse=True)
     entry, option = usable[0]
     return Choice(
         decision=decision.id,
@@ -105,18 +108,9 @@ def _from_memory(
         entry=entry.position,
         memory_id=entry.hit.memory_id,
         usable=len(usable),
-        undated=sum(_moment(entry.hit.created) == 0 for entry, _ in usable),
+        undated=sum(moment(entry.hit.created) is None for entry, _ in usable),
         standing=standings.get(entry.position),
     )
-
-
-def _moment(created: str | None) -> float:
-    """Seconds since the epoch of what the backend gives as date; undated memories are the oldest of all."""
-    try:
-        when = datetime.fromisoformat(created or "")
-    except ValueError:
-        return 0
-    return when.timestamp()
 
 
 def _verify(desk: Desk, decision: Decision, entry: Entry, outcome: Outcome) -> Standing:

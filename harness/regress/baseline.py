@@ -15,15 +15,18 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, ValidationError
 
-from harness import registry
+from harness import metrics, registry
 from harness.compare import headline
 from harness.drill import DrillName
-from harness.model import Measure, Measured, Model, NotMeasured, digest
+from harness.metrics import trust
+from harness.model import Definition, Measure, Measured, Model, NotMeasured, digest
 from harness.results import Cell, Conditions, Results, Suite
 
 Word = Literal["failed", "not-run", "unsupported", "not-applicable"]
 WORDS: tuple[Word, ...] = ("failed", "not-run", "unsupported", "not-applicable")
 """The worst first: it is the one that stands for a scenario whose cells say different ones."""
+DEFINITIONS: Mapping[str, Definition] = {**metrics.DEFINITIONS, **trust.DEFINITIONS}
+ABSENT = "not played in the new run"
 Count = tuple[float, Annotated[int, Field(ge=1)]]
 Point = Count | float | Word | None
 """Of one scenario: hits and cases; another number; why there is none; or None where nothing was planned."""
@@ -151,10 +154,12 @@ def _tested(results: Results) -> set[str]:
 
 
 def _entrant(results: Results, name: str, cells: Iterable[Sequence[Cell]]) -> Entrant:
+    """Its version as stories and drills were played with it; a run that went on after an upgrade has two."""
     card = results.backends[name].backend if name in results.backends else None
+    played = [card.version if card else None, *(cell.version for cell in results.trust if cell.backend == name)]
     return Entrant(
         backend=name,
-        version=card.version if card else None,
+        version=" and ".join(dict.fromkeys(filter(None, played))) or None,
         cells=tuple(tuple(sorted(cell.id for cell in own)) for own in cells),
     )
 
@@ -210,6 +215,22 @@ def value(point: Point) -> float | None:
     if isinstance(point, tuple):
         return point[0] / point[1]
     return point if isinstance(point, float) else None
+
+
+def formula(measure: str, old: Baseline, new: Baseline) -> str:
+    """Why two numbers of a measure cannot be compared: another formula, or none that is known; empty if they can."""
+    if measure not in DEFINITIONS:
+        return "the measure is not known to this coldwarm"
+    then, now = old.definitions.get(measure), new.definitions.get(measure)
+    if then is None or now is None:
+        sides = [word for word, version in (("old", then), ("new", now)) if version is None]
+        return f"the {' and the '.join(sides)} run does not know the measure"
+    return "" if then == now else f"its formula changed: version {then} then, {now} now"
+
+
+def sign(measure: str) -> int:
+    """1 if more of it is better, -1 if less is."""
+    return -1 if DEFINITIONS[measure].better == "lower" else 1
 
 
 # --- the file -----------------------------------------------------------------------------------------------------

@@ -19,11 +19,9 @@ from typing import Annotated, Any
 
 from pydantic import Field, StringConstraints, ValidationError, model_validator
 
-from harness import metrics
 from harness.compare import CONTRASTED
-from harness.metrics import trust
-from harness.model import Definition, Model, ReadPolicy, WritePolicy
-from harness.regress.baseline import RegressError
+from harness.model import Model, ReadPolicy, WritePolicy
+from harness.regress.baseline import DEFINITIONS, RegressError
 
 EVERY = "*"
 COUNT = re.compile(r"^(\d+) of ([1-9]\d*)$")
@@ -34,7 +32,6 @@ EXPECTED = {
 }
 Text = Annotated[str, StringConstraints(strict=True, min_length=1)]
 Bound = Annotated[float, Field(strict=True)] | Annotated[str, StringConstraints(strict=True, pattern=COUNT.pattern)]
-DEFINITIONS: Mapping[str, Definition] = {**metrics.DEFINITIONS, **trust.DEFINITIONS}
 
 
 class Gate(Model):

@@ -8,6 +8,8 @@ from typing import Literal
 
 from harness import registry
 from harness.model import Measure, Measured, NotMeasured
+from harness.regress.baseline import DEFINITIONS
+from harness.regress.drills import SLACK
 from harness.regress.gates import COUNT, Bound, Gate, Gates, Placed
 from harness.report import words
 from harness.results import Change, GateVerdict, Pooled, Results
@@ -68,6 +70,7 @@ def _judged(
         verdict=found.verdict,
         says=f"gate '{gate.name}' {word}: {backend}: {found.why} ({name}:{placed.line}){where}{more}",
         cells=found.cells,
+        relative=gate.at_least is None and gate.at_most is None,
     )
 
 
@@ -94,7 +97,7 @@ def _figure(gate: Gate, backend: str, results: Results) -> Figure:
         for cell in results.trust:
             if cell.backend == backend and gate.measure in cell.measures:
                 own = {cell.id: cell.measures[gate.measure]}
-                return Figure(_alone(own[cell.id]), "", own)
+                return Figure(Pooled.of_one(own[cell.id]), "", own)
         return Figure(None, f"{absent} in the drill", {})
     if gate.conditioned:
         held = results.run.conditions
@@ -117,14 +120,6 @@ def _figure(gate: Gate, backend: str, results: Results) -> Figure:
     ids = set(shown.cells) if shown else set()
     own = {cell.id: cell.measures[gate.measure] for cell in results.cells if cell.id in ids}
     return Figure(shown, absent, own)
-
-
-def _alone(measure: Measure) -> Pooled:
-    if isinstance(measure, Measured):
-        return Pooled(
-            value=measure.value, hits=measure.hits, of=measure.of, scenarios=1, at_least=measure.known == "at-least"
-        )
-    return Pooled(value=None, reasons=(measure.reason,), **{measure.status.replace("-", "_"): 1})
 
 
 def _absolute(gate: Gate, figure: Figure, bound: Bound, sign: int) -> Finding:
@@ -211,14 +206,13 @@ def _relative(gate: Gate, margin: float, backend: str, results: Results, change:
 
 
 def _beyond(gate: Gate, margin: float, change: Change) -> bool:
-    """Whether it is worse than the margin allows: all of the interval, or without one the difference itself."""
+    """Whether it is worse than the margin allows: all of the interval, or without one the difference itself; of what
+    varies by run, only if it is more than that."""
     assert change.difference is not None
+    if DEFINITIONS[gate.measure].varies and change.verdict != "worse":
+        return False
     low, high = (change.interval.low, change.interval.high) if change.interval else (change.difference,) * 2
     return low > margin + SLACK if gate.lower_is_better else high < -margin - SLACK
-
-
-SLACK = 1e-9
-"""So that a mean that is off by a rounding is none that moved."""
 
 
 def _gone(change: Change, results: Results) -> bool:

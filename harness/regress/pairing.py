@@ -11,19 +11,17 @@ from dataclasses import dataclass, field
 from statistics import fmean
 from typing import Literal
 
-from harness import metrics, stats
+from harness import stats
 from harness.compare import ALPHA, ENOUGH
-from harness.metrics import trust
 from harness.model import Interval
-from harness.regress.baseline import Baseline, Point, StoryRow, TrustRow, value
+from harness.regress import drills
+from harness.regress.baseline import ABSENT, Baseline, Point, StoryRow, formula, sign, value
 from harness.results import Against, Change
-
-ABSENT = "not played in the new run"
 
 
 def against(old: Baseline, new: Baseline) -> Against:
     """What `new` is compared with, and whether it can be."""
-    versions = [{each.backend: each.version for each in side.entrants} for side in (old, new)]
+    versions = [{each.backend: each.version or "" for each in side.entrants} for side in (old, new)]
     return Against(
         run=old.run,
         version=old.version,
@@ -66,7 +64,7 @@ def changes(old: Baseline, new: Baseline) -> tuple[Change, ...]:
     """All measures of all backends of either side, of which one direction is better; none if conditions differ."""
     if any(_differs(old, new)):
         return ()
-    return (*_stories(old, new), *_drills(old, new))
+    return (*_stories(old, new), *drills.changes(old, new))
 
 
 # --- stories ------------------------------------------------------------------------------------------------------
@@ -109,18 +107,16 @@ def _stories(old: Baseline, new: Baseline) -> Iterator[Change]:
         then, now = rows[0].get((backend, measure)), rows[1].get((backend, measure))
         families[measure].append(_pair(backend, measure, (old, then), (new, now)))
     for measure in sorted(families):
-        if measure not in metrics.DEFINITIONS:
-            continue
-        formula = _formula(measure, old, new)
+        changed = formula(measure, old, new)
         family = [each for each in families[measure] if each.says_something]
-        tested = [each for each in family if each.pairs and not each.bound and not formula]
+        tested = [each for each in family if each.pairs and not each.bound and not changed]
         raw = [stats.sign_flip(each.differences) for each in tested]
         told = {
             each.backend: p for each, p in zip(tested, zip(raw, stats.holm(raw), strict=True), strict=True)
         }  # fmt: skip
         for each in family:
-            if formula or (each.bound and each.pairs):
-                yield _incomparable(each, formula or each.bound)
+            if changed or (each.bound and each.pairs):
+                yield _incomparable(each, changed or each.bound)
             else:
                 yield _change(each, told.get(each.backend), len(tested), cells)
 
@@ -132,16 +128,6 @@ def _cells(side: Baseline) -> dict[tuple[str, str], tuple[str, ...]]:
         for story, own in zip(side.stories, each.cells, strict=False)
         if own
     }
-
-
-def _formula(measure: str, old: Baseline, new: Baseline) -> str:
-    """Why a measure says something else now; empty if it does not."""
-    then, now = old.definitions.get(measure), new.definitions.get(measure)
-    if then == now or not (old.definitions and new.definitions):
-        return ""
-    if then is None or now is None:
-        return f"the measure is not known to the {'old' if then is None else 'new'} run"
-    return f"the measure's definition changed: version {then} then, {now} now"
 
 
 def _pair(
@@ -192,7 +178,7 @@ def _change(
     sides = list(zip(*paired.pairs.values(), strict=True)) or [(), ()]
     old, new = ([_number(point) for point in side] for side in sides)
     differences = dict(zip(paired.pairs, paired.differences, strict=True))
-    sign = _sign(paired.measure)
+    better = sign(paired.measure)
     mean = fmean(differences.values()) if differences else None
     return Change(
         backend=paired.backend,
@@ -207,17 +193,12 @@ def _change(
         p=told[0] if told else None,
         adjusted_p=told[1] if told else None,
         detectable=_detectable(len(differences), family) if differences else "",
-        verdict=_verdict(paired, sign * mean if mean is not None else None, told),
+        verdict=_verdict(paired, better * mean if mean is not None else None, told),
         reason=_reason(paired),
-        broken=of(story for story, each in differences.items() if sign * each < 0),
-        mended=of(story for story, each in differences.items() if sign * each > 0),
+        broken=of(story for story, each in differences.items() if better * each < 0),
+        mended=of(story for story, each in differences.items() if better * each > 0),
         vanished=of(paired.lost),
     )
-
-
-def _sign(measure: str) -> int:
-    definition = metrics.DEFINITIONS.get(measure) or trust.DEFINITIONS[measure]
-    return -1 if definition.better == "lower" else 1
 
 
 def _count(points: Sequence[Point]) -> tuple[float, int] | None:
@@ -281,110 +262,3 @@ def _reason(paired: Paired) -> str:
 
 def _scenarios(n: int) -> str:
     return "1 scenario" if n == 1 else f"{n} scenarios"
-
-
-# --- drills -------------------------------------------------------------------------------------------------------
-
-
-def _drills(old: Baseline, new: Baseline) -> Iterator[Change]:
-    rows = [{(row.measure, row.backend): row for row in side.trust} for side in (old, new)]
-    families = defaultdict[str, list[tuple[TrustRow | None, TrustRow | None]]](list)
-    for measure, backend in sorted({*rows[0], *rows[1]}):
-        if measure in trust.DEFINITIONS:
-            families[measure].append((rows[0].get((measure, backend)), rows[1].get((measure, backend))))
-    for measure, family in families.items():
-        formula = _formula(measure, old, new)
-        counts = [None if formula else _counts(*each) for each in family]
-        raw = {at: stats.fisher(*both) for at, both in enumerate(counts) if both}
-        told = dict(zip(raw, zip(raw.values(), stats.holm(list(raw.values())), strict=True), strict=True))
-        for at, (then, now) in enumerate(family):
-            if change := _drill(then, now, told.get(at), counts[at], len(told), formula):
-                yield change
-
-
-def _counts(then: TrustRow | None, now: TrustRow | None) -> tuple[int, int, int, int] | None:
-    """Hits and cases of both, if they are whole numbers from drills that were played alike."""
-    if not then or not now or then.cell != now.cell:
-        return None
-    if not isinstance(then.point, tuple) or not isinstance(now.point, tuple):
-        return None
-    (hits, of), (other, other_of) = then.point, now.point
-    return (int(hits), of, int(other), other_of) if hits == int(hits) and other == int(other) else None
-
-
-def _drill(
-    then: TrustRow | None,
-    now: TrustRow | None,
-    told: tuple[float, float] | None,
-    counts: tuple[int, int, int, int] | None,
-    family: int,
-    formula: str,
-) -> Change | None:
-    """One cell of each side; None where neither has a number."""
-    row = now or then
-    assert row is not None
-    made = Change(backend=row.backend, measure=row.measure, drill=row.drill, verdict="not-comparable")
-    old, new = (value(each.point) if each else None for each in (then, now))
-    if old is None and new is None:
-        return None
-    if formula:
-        return made.model_copy(update={"reason": formula})
-    if then and now and then.cell != now.cell:
-        return made.model_copy(update={"reason": f"played with another size, seed or k: {then.cell}, {now.cell}"})
-    both = {
-        "old": old,
-        "new": new,
-        "old_count": then.point if then and isinstance(then.point, tuple) else None,
-        "new_count": now.point if now and isinstance(now.point, tuple) else None,
-    }
-    if old is None:
-        return made.model_copy(update={**both, "verdict": "appeared"})
-    if new is None:
-        return made.model_copy(update={**both, **_lost(row, now)})
-    if then and now and (then.at_least or now.at_least):
-        return made.model_copy(update={**both, "reason": "a part of it is unknown: a lower bound"})
-    gain = _sign(row.measure) * (new - old)
-    shown = told is not None and told[1] <= ALPHA and gain
-    return made.model_copy(
-        update={
-            **both,
-            "difference": new - old,
-            "p": told[0] if told else None,
-            "adjusted_p": told[1] if told else None,
-            "detectable": _fewest(counts, family, row.measure) if counts else "",
-            "verdict": "no-difference-shown" if not shown else "better" if gain > 0 else "worse",
-            "reason": _alone(gain, counts is not None),
-            "broken": (row.cell,) if counts and gain < 0 else (),
-            "mended": (row.cell,) if counts and gain > 0 else (),
-        }
-    )
-
-
-def _lost(row: TrustRow, now: TrustRow | None) -> dict[str, object]:
-    if now is None:
-        return {"verdict": "vanished", "vanished": (row.cell,), "reason": ABSENT}
-    word = now.point if isinstance(now.point, str) else "not-run"
-    why = now.reasons.get(word, "")
-    said = {"reason": f"had a number and has none now: {word}{f' ({why})' if why else ''}"}
-    if word == "not-applicable" and row.measure in trust.BY_CHANCE:
-        return {**said, "verdict": "not-comparable"}
-    return {**said, "verdict": "vanished", "vanished": (row.cell,)}
-
-
-def _alone(gain: float, counted: bool) -> str:
-    if not gain:
-        return "the same"
-    return "" if counted else "one number of each run, and nothing says how far it varies by itself"
-
-
-def _fewest(counts: tuple[int, int, int, int], family: int, measure: str) -> str:
-    """The smallest change for the worse that could have been shown from the old count on."""
-    hits, of, _, now_of = counts
-    ends = (0, round(hits / of * now_of)) if _sign(measure) > 0 else (now_of, round(hits / of * now_of))
-    far, near = ends
-    if min(1.0, family * stats.fisher(hits, of, far, now_of)) > ALPHA:
-        return f"nothing: not even {far}/{now_of} after {hits}/{of}"
-    while abs(far - near) > 1:  # p falls steadily with the distance
-        middle = (far + near) // 2
-        far, near = (middle, near) if family * stats.fisher(hits, of, middle, now_of) <= ALPHA else (far, middle)
-    return f"{far}/{now_of} after {hits}/{of}"

@@ -28,10 +28,7 @@ def show(before: Against, now: str, changes: Sequence[Change], out: Console) -> 
         return [each for each in changes if each.verdict == verdict]
 
     _say(out, f"coldwarm compare: {before.run} -> {now}", style="bold")
-    versions = [
-        f"{name} {old or 'absent'} -> {new or 'absent'}" for name, (old, new) in before.versions.items() if old != new
-    ]
-    _say(out, f"Backend versions: {', '.join(versions) or 'the same'}.")
+    _say(out, f"Backend versions: {', '.join(_versions(before)) or 'the same'}.")
     for line in before.differs:
         _say(out, f"Not comparable: {line}.")
     if before.retold:
@@ -45,13 +42,31 @@ def show(before: Against, now: str, changes: Sequence[Change], out: Console) -> 
     _grouped(out, "APPEARED: has a number and had none", of("appeared"))
     same = [each for each in of("no-difference-shown") if not each.difference]
     moved = [each for each in of("no-difference-shown") if each.difference]
-    _table(out, "MOVED, not shown to be more than chance", moved[:SHOWN])
-    if len(moved) > SHOWN:
-        _say(out, f"and {len(moved) - SHOWN} more: --json has all of them")
-    if any(each.p is None for each in moved[:SHOWN]):
-        _say(out, "Without p: one number of each run, and nothing says how far it varies by itself.")
+    _moved(out, "MOVED, not shown to be more than chance", [each for each in moved if not each.drill])
+    _moved(out, "MOVED, and varies by run", [each for each in moved if each.drill])
     _grouped(out, "NOT COMPARABLE", of("not-comparable"))
     _power(out, changes, same)
+
+
+def _versions(before: Against) -> list[str]:
+    """Those that differ, and those of which nobody can say whether they do."""
+    said = {None: "absent", "": "not recorded"}
+    return [
+        f"{name} {said.get(old, old)} -> {said.get(new, new)}"
+        for name, (old, new) in before.versions.items()
+        if old != new or not old
+    ]
+
+
+def _moved(out: Console, head: str, changes: Sequence[Change]) -> None:
+    """Drills say why they vary, each reason once."""
+    _table(out, head, changes[:SHOWN])
+    if len(changes) > SHOWN:
+        _say(out, f"and {len(changes) - SHOWN} more: --json has all of them")
+    reasons = {each.reason: [one.measure for one in changes if one.reason == each.reason] for each in changes}
+    for reason, names in reasons.items():
+        if reason and changes[0].drill:
+            _say(out, f"- {_few(list(dict.fromkeys(names)))}: {reason}")
 
 
 def _table(out: Console, head: str, changes: Sequence[Change]) -> None:
@@ -64,7 +79,7 @@ def _table(out: Console, head: str, changes: Sequence[Change]) -> None:
     for name in ("then", "now", "difference", "adj. p"):
         table.add_column(Text(name), justify="right", overflow="fold")
     for each in changes:
-        table.add_row(*map(Text, (words.visible(each.backend, 40), _measure(each), *_figures(each))))
+        table.add_row(*map(Text, (words.plain(each.backend, 40), _measure(each), *_figures(each))))
     out.print(table, soft_wrap=False)
 
 
@@ -128,5 +143,5 @@ def _head(out: Console, line: str) -> None:
 
 
 def _say(out: Console, line: str, style: str = "") -> None:
-    for part in textwrap.wrap(words.visible(line), out.width, subsequent_indent="  ", break_on_hyphens=False) or [""]:
+    for part in textwrap.wrap(words.plain(line), out.width, subsequent_indent="  ", break_on_hyphens=False) or [""]:
         out.print(Text(part, style=style), soft_wrap=True)

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from harness.folder import Folder, FolderError
-from harness.report import html, junit, markdown
+from harness.report import evidence, html, junit, markdown
 from harness.results import Cell, Results
 
 
@@ -34,12 +34,13 @@ def write(folder: Folder, results: Results) -> Written:
     written = Written(*(root / name for name in names))
     stories = (list(logs.values()) for logs, _ in folder.stories())
     transcripts = (transcript for best, _ in folder.drills() for transcript in best.values())
+    seen = evidence.gather(results, stories, transcripts)
     texts = {
         written.results: _json(_dumped(results)),
         written.schema: _json(Results.model_json_schema(by_alias=True, mode="serialization")),
-        written.summary: markdown.summary(results),
+        written.summary: markdown.summary(results, seen.receipts),
         written.junit: junit.text(results),
-        written.page: html.page(results, stories, transcripts),
+        written.page: html.rendered(results, seen),
     }
     for path, text in texts.items():
         _replace(path, text)

@@ -1,34 +1,23 @@
-"""The answer in sentences, all from one table: verdict x margin, in the direction in which the measure is better.
+"""The answer in sentences, each backend with its own number, and no sentence that a reader could take for false.
 
-Counts come first and have one base; the better side is named first; what was not shown names both sides alike.
+A difference that was shown names the better side first. What was not shown is no sameness: it could be chance. Where a
+test could not have shown anything, or where there is nothing to test, as a deleted text is there or not, it is counted.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from itertools import combinations
-from typing import Literal
 
 from harness.compare import COLD, LOOKED_UP
 from harness.model import Better, WritePolicy
 from harness.report import findings, tables, words
-from harness.results import Comparison, Pooled, Results
+from harness.results import Comparison, Results
 
-Outcome = Literal["shown", "open"]
-Margin = Literal["none", "inside", "beyond"]
 Shown = Callable[[float], str]
 MARGIN = 0.05
 """Differences of a proportion that are smaller than this matter to nobody: fixed here, before any run."""
-SAYS: Mapping[tuple[Outcome, Margin], tuple[str, str]] = {
-    ("shown", "none"): ("{first} {did} than {second}: {sides}", "{difference}adjusted p {p}"),
-    ("shown", "beyond"): ("{first} {did} than {second}: {sides}", "{difference}adjusted p {p}"),
-    ("shown", "inside"): ("{first} {did} than {second}, by less than {margin}: {sides}", "{difference}adjusted p {p}"),
-    ("open", "none"): ("No difference shown between {names}: {sides}", "{compatible}"),
-    ("open", "beyond"): ("No difference shown between {names}: {sides}", "{compatible}"),
-    ("open", "inside"): ("Within {margin} of each other: {names}, {sides}", ""),
-}
-"""inside: all of the intervals of the differences lie within MARGIN; none: no interval, or no proportion."""
 MORE: Mapping[Better, str] = {"higher": "more", "lower": "fewer", "neither": "more"}
 """What the side has that the verdict calls better."""
 DID: Mapping[str, str] = {
@@ -38,10 +27,17 @@ DID: Mapping[str, str] = {
     "recall": "brought back {} answers",
     "jobs_done": "got {} jobs done",
     "tokens_total": "took {} tokens a story",
-    "source_verified": "proved {} sources",
-    "deleted_from_bytes": "got {} deleted secrets out of the stored bytes",
 }
 """What a side did; a measure without a line of its own `has more` of it."""
+BROUGHT: Mapping[str, str] = {
+    "deleted_from_search": "a search",
+    "deleted_from_forbidden": "a search for the secret itself",
+    "deleted_from_entries": "the listing",
+    "deleted_from_get": "their ids",
+    "deleted_from_history": "the history",
+    "deleted_after_reopening": "a route, after reopening",
+}
+"""What still brings a deleted secret where a measure is not as good as it can be."""
 ASKED: tuple[tuple[str, str, str], ...] = (
     ("work", "Help", "decisions_right"),
     ("stale", "Stale", "stale_use"),
@@ -50,7 +46,7 @@ ASKED: tuple[tuple[str, str, str], ...] = (
     ("proven", "Provenance", "source_verified"),
     ("deleted", "Deletion", "deleted_from_bytes"),
 )
-"""Topic of the page, label, and the measure that is compared."""
+"""Topic of the page, label, and the measure that is compared or counted."""
 CURATED = "Written with a look-up first (curated)"
 
 
@@ -89,33 +85,58 @@ def lines(results: Results) -> list[str]:
 
 def sentence(comparison: Comparison, results: Results) -> str:
     """One pair in words. Swapping the sides says the same; swapping the names swaps them in it."""
-    return str(_say(results, [comparison]))
+    if comparison.verdict == "no-difference-shown":
+        return str(_open(results, [[comparison]]))
+    return str(_shown(results, [comparison]))
 
 
 def _answer(results: Results, measure: str, could: set[str]) -> Iterator[Sentence]:
     mine = {name for name in results.backends if tables.group(results, name) in ("ranked", "cold")}
     yield from _plainly(results, measure)
-    if clauses := _clauses(results.compared(), measure, mine):
-        for clause in clauses:
-            yield _say(results, clause, told=could)
-    else:
-        yield from _alone(results, measure, sorted(mine))
+    compared = [each for each in results.compared() if each.measure == measure and {each.left, each.right} <= mine]
+    yield from _compared(results, compared, could)
+    if measure != "deleted_from_bytes":  # told above
+        named = {name for each in compared if each.able for name in (each.left, each.right)}
+        yield from _alone(results, measure, mine - named)
     if measure in LOOKED_UP and results.run.conditions.headline_write != "curated":
-        if clauses := _clauses(results.compared("curated"), measure, mine):
-            for clause in clauses:
-                yield _say(results, clause, told=could, lead=CURATED if clause is clauses[0] else "Curated")
-        else:
+        family = results.compared("curated")
+        compared = [each for each in family if each.measure == measure and {each.left, each.right} <= mine]
+        told = list(_compared(results, compared, could))
+        for at, said in enumerate(told):
+            yield replace(said, text=f"{'Curated' if at else CURATED}: {_inside(said.text)}")
+        if not told:
             yield from _curated(results, measure)
 
 
-def _alone(results: Results, measure: str, names: Sequence[str]) -> Iterator[Sentence]:
-    """Plain counts where there is no pair to compare."""
-    held = [(name, results.backends[name].measures[measure]) for name in names if name != COLD]
-    told = [
-        f"{tables.naming(results, name)} {words.value(pooled)}" for name, pooled in held if pooled.value is not None
-    ]
+def _compared(results: Results, compared: Sequence[Comparison], could: set[str]) -> Iterator[Sentence]:
+    """What differs by more than chance, one sentence for all pairs of which it holds; then the others in one."""
+    able = [each for each in compared if each.able]
+    shown = [each for each in able if each.verdict != "no-difference-shown"]
+    for group in min((_merged(shown, 0), _merged(shown, 1)), key=len):
+        yield _shown(results, group)
+    if groups := list(_cliques([each for each in able if each.verdict == "no-difference-shown"])):
+        yield _open(results, groups, could)
+
+
+def _inside(text: str) -> str:
+    """As it stands behind a colon: what begins with a word of ours, small."""
+    return text[0].lower() + text[1:] if text.startswith(("What ", "No memory ")) else text
+
+
+def _alone(results: Results, measure: str, names: set[str]) -> Iterator[Sentence]:
+    """Plain counts where there is no pair to compare; of trust with what is worse than them, by its name."""
+    told = []
+    for name in sorted(names, key=_cold_last):
+        own = results.backends[name].measures
+        pooled = own.get(measure)
+        if pooled is None or pooled.value is None:
+            continue
+        found = tables.shown_by(results.definitions, own, measure)
+        worse = f" (but {found.measure} {words.value(found.pooled)})" if found and found.measure != measure else ""
+        told.append(f"{tables.naming(results, name)} {words.value(pooled)}{worse}")
     if told:
-        yield Sentence(f"{words.measure_name(measure).capitalize()}: {words.listed(told)}")
+        said = words.measure_name(measure)
+        yield Sentence(f"{said[0].upper()}{said[1:]}: {words.listed(told)}")
 
 
 def _plainly(results: Results, measure: str) -> Iterator[Sentence]:
@@ -125,15 +146,30 @@ def _plainly(results: Results, measure: str) -> Iterator[Sentence]:
         yield from _paid(results, (*ranked, COLD), None, "Tokens for each job done, failures paid too")
         yield from _paid(results, ranked, "curated", CURATED)
     if measure == "deleted_from_bytes":
+        held = [(name, results.backends[name].measures[measure]) for name in ranked]
         kept = [
             f"{tables.naming(results, name)} {words.count(pooled.of - pooled.hits, pooled.of)}"
-            for name in ranked
-            if (pooled := results.backends[name].measures[measure]).hits is not None
-            and pooled.of
-            and pooled.hits < pooled.of
+            for name, pooled in held
+            if pooled.hits is not None and pooled.of
         ]
         if kept:
             yield Sentence(f"Deleted secrets that are still in the stored bytes: {words.listed(kept)}")
+        if brought := [told for name in ranked if (told := _brought(results, name))]:
+            yield Sentence(f"Deleted secrets that are still brought: {words.listed(brought)}")
+
+
+def _brought(results: Results, name: str) -> str:
+    """How many deleted secrets a route still brings, and which brings the most; empty if none does."""
+    own = {each: results.backends[name].measures.get(each) for each in BROUGHT}
+    left = {
+        each: (pooled.of - pooled.hits, pooled.of)
+        for each, pooled in own.items()
+        if pooled and pooled.hits is not None and pooled.of and pooled.hits < pooled.of
+    }
+    if not left:
+        return ""
+    worst = max(left, key=lambda each: left[each][0] / left[each][1])
+    return f"{tables.naming(results, name)} {words.count(*left[worst])} by {BROUGHT[worst]}"
 
 
 def _paid(results: Results, names: Sequence[str], write: WritePolicy | None, says: str) -> Iterator[Sentence]:
@@ -156,22 +192,12 @@ def _curated(results: Results, measure: str) -> Iterator[Sentence]:
         own = tables.contrast(results, name, "curated")
         pooled = own.get(measure) if own and tables.group(results, name) == "ranked" else None
         if pooled and pooled.value is not None:
-            told.append((tables.naming(results, name), pooled))
+            told.append(f"{tables.naming(results, name)} {words.value(pooled)}")
     if told:
-        amounts = _amounts([(pooled.value or 0.0, pooled) for _, pooled in told])
-        listed = words.listed([f"{name} {text}" for (name, _), text in zip(told, amounts.each, strict=True)])
-        yield Sentence(f"{CURATED}: {listed}{amounts.base}")
+        yield Sentence(f"{CURATED}: {words.measure_name(measure)} {words.listed(told)}")
 
 
 # --- pairs that say the same --------------------------------------------------------------------------------------
-
-
-def _clauses(compared: Iterable[Comparison], measure: str, names: set[str]) -> list[list[Comparison]]:
-    """The pairs of a measure and of these rows, grouped so that one sentence holds for all of a group."""
-    family = [each for each in compared if each.measure == measure and {each.left, each.right} <= names]
-    shown = [each for each in family if each.verdict != "no-difference-shown"]
-    alike = _cliques([each for each in family if each.verdict == "no-difference-shown"])
-    return [*min((_merged(shown, 0), _merged(shown, 1)), key=len), *alike]
 
 
 def _merged(shown: Sequence[Comparison], by: int) -> list[list[Comparison]]:
@@ -208,97 +234,75 @@ def _cliques(pairs: Sequence[Comparison]) -> Iterator[list[Comparison]]:
 # --- one sentence -------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class _Amounts:
-    """each: a text a side; base: ` of 30` if all of them are counts of the same cases, else nothing."""
-
-    each: tuple[str, ...]
-    base: str
-    range: str
-
-
-def _say(results: Results, group: Sequence[Comparison], told: set[str] | None = None, lead: str = "") -> Sentence:
-    """A group of pairs with one verdict as a sentence of SAYS. told: what was said that this run could have shown.
-
-    lead: how the sentence begins.
-    """
+def _shown(results: Results, group: Sequence[Comparison]) -> Sentence:
+    """Pairs of which one side is better by more than chance."""
     measure = group[0].measure
     definition = results.definitions[measure]
-    outcome: Outcome = "open" if group[0].verdict == "no-difference-shown" else "shown"
-    firsts, seconds = ({_sides(each)[side] for each in group} for side in (0, 1))
     show = words.share if definition.unit == "proportion" else words.number
-    p = max(each.adjusted_p for each in group)
-    new = [each for each in dict.fromkeys(each.detectable for each in group) if each not in (told or ())]
-    if told is not None and outcome == "open":
+    firsts, seconds = ({_sides(each)[side] for each in group} for side in (0, 1))
+    did = DID.get(measure, f"has {{}} {words.measure_name(measure)}").format(MORE[definition.better])
+    small = f", by less than {words.share(MARGIN)}" if _near(results, group) else ""
+    p = f"{'at most ' if len(group) > 1 else ''}{max(each.adjusted_p for each in group):.2g}"
+    text = f"{_named(results, group, firsts)} {did} than {_named(results, group, seconds)}{small}"
+    text = f"N{text[1:]}" if text.startswith("no memory") else text
+    return Sentence(text, f"{_difference(group, show)}adjusted p {p}")
+
+
+def _open(results: Results, groups: Sequence[Sequence[Comparison]], told: set[str] | None = None) -> Sentence:
+    """Pairs of which neither side is better by more than chance, those together of which every pair is so.
+
+    told: what was said that this run could have shown.
+    """
+    pairs = [each for group in groups for each in group]
+    measure = pairs[0].measure
+    show = words.share if results.definitions[measure].unit == "proportion" else words.number
+    alike, near, far = list[str](), list[str](), list[str]()
+    for group in groups:
+        names = {name for each in group for name in (each.left, each.right)}
+        same = all(each.left_value == each.right_value for each in group)
+        (alike if same else near if _near(results, group) else far).append(_named(results, group, names))
+    thing = words.measure_name(measure)
+    parts = [f"{each} have equally many {thing}" for each in alike]
+    parts += [f"{each} are within {words.share(MARGIN)} of each other in {thing}" for each in near]
+    if far:
+        parts.append(f"what differs in {thing} between {', and between '.join(far)} could be chance")
+    text = "; ".join(parts)
+    new = [each for each in dict.fromkeys(each.detectable for each in pairs) if each not in (told or ())]
+    if told is not None:
         told.update(new)
-    could = f"this run could have shown {words.listed(new)}" if new else ""
-    parts = {
-        "first": _named(results, firsts),
-        "second": _named(results, seconds),
-        "names": _named(results, firsts | seconds),
-        "did": DID.get(measure, f"has {{}} {words.measure_name(measure)}").format(MORE[definition.better]),
-        "p": f"{'at most ' if len(group) > 1 else ''}{p:.2g}",
-        "margin": words.share(MARGIN),
-        "sides": _shown_sides(results, group, firsts, seconds, outcome),
-        "difference": _difference(group, show) if outcome == "shown" else "",
-        "compatible": "; ".join(filter(None, [_compatible(group, show), could])),
-    }
-    margin = _margin(group) if definition.unit == "proportion" else "none"
-    text, fine = (part.format(**parts) for part in SAYS[outcome, margin])
-    if lead:
-        text = f"{lead}: {text[0].lower() + text[1:] if outcome == 'open' else text}"
-    elif text.startswith("no memory"):
-        text = f"N{text[1:]}"
-    return Sentence(text, fine, outcome == "shown")
+    could = f"this run could have shown {words.listed(new)}" if new and far else ""
+    fine = "; ".join(filter(None, [_compatible(pairs, show) if far else "", could]))
+    return Sentence(
+        f"{text[0].upper()}{text[1:]}" if text.startswith(("what", "no memory")) else text, fine, shown=False
+    )
 
 
-def _named(results: Results, names: set[str]) -> str:
-    return words.listed([tables.naming(results, name) for name in sorted(names, key=lambda name: (name == COLD, name))])
+def _near(results: Results, group: Sequence[Comparison]) -> bool:
+    """Whether all intervals of the differences lie within MARGIN; never of what is no proportion."""
+    ends = [abs(end) for each in group if each.interval for end in (each.interval.low, each.interval.high)]
+    known = all(each.interval for each in group) and results.definitions[group[0].measure].unit == "proportion"
+    return known and max(ends) < MARGIN
 
 
-def _margin(group: Sequence[Comparison]) -> Margin:
-    ends = [end for each in group if each.interval for end in (each.interval.low, each.interval.high)]
-    if not ends or any(each.interval is None for each in group):
-        return "none"
-    return "inside" if all(abs(end) < MARGIN for end in ends) else "beyond"
+def _named(results: Results, group: Sequence[Comparison], names: set[str]) -> str:
+    """Each with its own number, no memory last."""
+    ordered = sorted(names, key=_cold_last)
+    return words.listed([f"{tables.naming(results, name)} ({_side(results, group, name)})" for name in ordered])
 
 
-def _shown_sides(
-    results: Results, group: Sequence[Comparison], firsts: set[str], seconds: set[str], outcome: Outcome
-) -> str:
-    held = {name: _side(results, group, name) for name in sorted(firsts | seconds)}
-    if outcome == "open":
-        every = _amounts(held.values())
-        return every.range + every.base
-    ours, theirs = _amounts(held[name] for name in sorted(firsts)), _amounts(held[name] for name in sorted(seconds))
-    if ours.base == theirs.base:
-        return f"{ours.range} against {theirs.range}{ours.base}"
-    return f"{ours.range}{ours.base} against {theirs.range}{theirs.base}"
+def _cold_last(name: str) -> tuple[bool, str]:
+    return name == COLD, name
 
 
-def _side(results: Results, group: Sequence[Comparison], name: str) -> tuple[float, Pooled | None]:
-    """The mean of a side, with its counts where they cover the compared scenarios."""
+def _side(results: Results, group: Sequence[Comparison], name: str) -> str:
+    """The counts of a side where they cover the compared scenarios, else its mean."""
     own = next(each for each in group if name in (each.left, each.right))
     primary = own.write_policy == results.run.conditions.headline_write or name == COLD
     elsewhere = None if primary else tables.contrast(results, name, own.write_policy)
     pooled = (elsewhere or results.backends[name].measures)[own.measure]
-    counted = pooled.hits is not None and pooled.of and pooled.scenarios == own.scenarios
-    return own.left_value if own.left == name else own.right_value, pooled if counted else None
-
-
-def _amounts(sides: Iterable[tuple[float, Pooled | None]]) -> _Amounts:
-    known = list(sides)
-    counts = [(p.hits, p.of) for _, p in known if p is not None and p.hits is not None and p.of]
-    if len(counts) < len(known):
-        return _amounted([(mean, words.number(mean)) for mean, _ in known], "")
-    if len({of for _, of in counts}) == 1:
-        return _amounted([(hits, words.number(hits)) for hits, _ in counts], f" of {counts[0][1]:,}")
-    return _amounted([(hits / of, words.count(hits, of)) for hits, of in counts], "")
-
-
-def _amounted(each: Sequence[tuple[float, str]], base: str) -> _Amounts:
-    (_, low), (_, high) = min(each), max(each)
-    return _Amounts(tuple(text for _, text in each), base, low if low == high else f"{low} to {high}")
+    if pooled.hits is not None and pooled.of and pooled.scenarios == own.scenarios:
+        return words.count(pooled.hits, pooled.of)
+    return words.number(own.left_value if own.left == name else own.right_value)
 
 
 def _oriented(comparison: Comparison) -> tuple[float, float, float]:

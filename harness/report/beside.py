@@ -141,8 +141,8 @@ def comparisons(results: Results) -> Iterator[Compared]:
             left_better=each.left_better,
             right_better=each.right_better,
             scenarios=each.scenarios,
-            p=f"{each.p:.2g}",
-            adjusted_p=f"{each.adjusted_p:.2g}",
-            verdict=verdicts.get(each.verdict, "no difference shown"),
+            p=f"{each.p:.2g}" if each.able else "",
+            adjusted_p=f"{each.adjusted_p:.2g}" if each.able else "",
+            verdict=verdicts.get(each.verdict, "could be chance" if each.able else "cannot be told"),
             difference=words.interval(each.interval) if each.interval else "",
         )

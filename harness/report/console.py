@@ -4,20 +4,22 @@ from __future__ import annotations
 
 import textwrap
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from harness.report import tables, trust, words
+from harness.report import demanded, faulted, headline, tables, words
 from harness.report.tables import COLUMNS, Figure
+from harness.report.worst import LEGEND, MARK
 from harness.results import Results
 
 NAME = 16
 REASON = 150
 SHORT = {"unsupported": "unsupp."}
 """So that seven questions fit in 80 columns; the word stands in full below the table."""
+PROMISED_NOTHING = (words.NOT_MEASURED["unsupported"], words.NOT_MEASURED["not-applicable"])
 MARKS = "\u00b9\u00b2\u00b3\u2074\u2075\u2076\u2077\u2078\u2079"
 REASONS = 6
 """Reasons that a screen has room for; the page has all of them."""
@@ -28,18 +30,38 @@ def show(results: Results, out: Console) -> None:
     if results.stories:
         notes: dict[str, str] = {}
         out.print(_table(results, notes), soft_wrap=False)
-        _print(out, filter(None, ["   ".join(f"{mark.strip()} {note}" for note, mark in notes.items())]))
+        _print(out, _marked(notes))
     if results.trust:
+        named: dict[str, str] = {}
         _print(out, [""] if results.stories else [])
-        out.print(_trust(results), soft_wrap=False)
+        for table in _trust(results, out.width, named):
+            out.print(table, soft_wrap=False)
+        _print(out, [*_marked(named), f"{LEGEND[0].upper()}{LEGEND[1:]}."])
+    _print(out, _faults(results))
     _print(out, _below(results))
 
 
+def _marked(notes: Mapping[str, str]) -> list[str]:
+    """What the marks of a table stand for, in one line."""
+    return ["   ".join(f"{mark.strip()} {note}" for note, mark in notes.items())] if notes else []
+
+
+def _faults(results: Results) -> Iterator[str]:
+    """Calls that failed: what stands above is of the others."""
+    for each in faulted.statements(results):
+        yield ""
+        yield f"{MARK} {each.head}" if each.bad else each.head
+        yield from (f"- {failing.says}" for failing in each.failing)
+
+
 def ending(results: Results) -> str:
-    """What stands last, and alone if all else is silenced: what came to its end, and how many gates held."""
+    """What stands last, and alone if all else is silenced: what came to its end, which calls failed, how many gates
+    held."""
     trials = {cell.trial: cell.status for cell in results.cells}
     drills = {cell.id: cell.status for cell in results.trust}
-    told = [_ends(trials, "trial"), _ends(drills, "drill"), _changed(results), _held(results)]
+    failed = sum(each.count for own in results.faulted().values() for each in own)
+    faults = f"{words.plural(failed, 'call')} failed" if failed else ""
+    told = [_ends(trials, "trial"), _ends(drills, "drill"), faults, _changed(results), _held(results)]
     return "; ".join(filter(None, told)) or "nothing was played"
 
 
@@ -52,14 +74,25 @@ def _ends(statuses: Mapping[str, str], noun: str) -> str:
 
 
 def _changed(results: Results) -> str:
-    told = Counter(change.verdict for change in results.changes)
-    listed = ", ".join(f"{n:,} {word.replace('-', ' ')}" for word, n in sorted(told.items()))
+    """What became of the baseline. What is not shown to be more than chance, or varies by run, has moved."""
+    told = Counter(
+        ("moved" if change.difference else "unchanged")
+        if change.verdict == "no-difference-shown"
+        else change.verdict.replace("-", " ")
+        for change in results.changes
+    )
+    listed = ", ".join(f"{n:,} {word}" for word, n in sorted(told.items()))
     return f"against the baseline {listed}" if told else ""
 
 
 def _held(results: Results) -> str:
-    held = sum(gate.verdict == "held" for gate in results.gates)
-    return f"{held:,} of {words.plural(len(results.gates), 'gate')} held" if results.gates else ""
+    """How many gates held, and what none of them asks."""
+    if not results.gates:
+        return ""
+    held, left = sum(gate.verdict == "held" for gate in results.gates), demanded.collect(results)
+    controls = f" ({left.controls} judge controls)" if left.controls else ""
+    bad = f"; {MARK} {words.plural(len(left.bad), 'headline')} bad that no gate demands" if left.bad else ""
+    return f"{held:,} of {words.plural(len(results.gates), 'gate')} held{controls}{bad}"
 
 
 def _print(out: Console, lines: Iterable[str]) -> None:
@@ -95,24 +128,54 @@ def _table(results: Results, notes: dict[str, str]) -> Table:
     return table
 
 
-def _trust(results: Results) -> Table:
-    """What the drills showed; a mark stands before what is not as good as it can be."""
-    table = Table(
-        title=Text("Trust, tested by drills (\u25b2: not as good as it can be)", style="bold"),
-        title_justify="left", box=None, padding=(0, 1, 0, 0), pad_edge=False,
-    )  # fmt: skip
-    table.add_column(Text("backend"), min_width=12, max_width=NAME, overflow="fold")
-    heads, rows = trust.headline(results)
-    for head in heads:
-        table.add_column(Text("\n".join(head)), justify="right", overflow="fold")
-    for name, figures in rows:
-        table.add_row(Text(words.plain(name), style="bold"), *map(_trusted, figures))
-    return table
+def _trust(results: Results, width: int, notes: dict[str, str]) -> Iterator[Table]:
+    """What the drills showed, of each question the worst, in as many tables as the width asks for."""
+    columns, rows = headline.table(results)
+    texts = [[_trusted(figure, notes) for figure in figures] for _, figures in rows]
+    names = [Text(words.plain(name), style="bold") for name, _ in rows]
+    wide = [max(map(len, (*column.head, *(row[at].plain for row in texts)))) + 1 for at, column in enumerate(columns)]
+    first = max(12, min(NAME, max((len(name.plain) for name in names), default=0))) + 1
+    for part in _fitting(wide, width - first):
+        table = Table(
+            title=Text(f"Trust, tested by drills ({MARK}: not as good as it can be)", style="bold")
+            if part[0] == 0
+            else None,
+            title_justify="left", box=None, padding=(0, 1, 0, 0), pad_edge=False,
+        )  # fmt: skip
+        table.add_column(Text("backend"), min_width=12, max_width=NAME, overflow="fold")
+        for at in part:
+            table.add_column(Text("\n".join(columns[at].head)), justify="right", overflow="fold")
+        for name, row in zip(names, texts, strict=True):
+            table.add_row(name, *(row[at] for at in part))
+        yield table
 
 
-def _trusted(figure: trust.Figure) -> Text:
+def _fitting(wide: Sequence[int], room: int) -> Iterator[list[int]]:
+    """The places of columns that stand side by side, one at least."""
+    part: list[int] = []
+    for at, width in enumerate(wide):
+        if part and sum(wide[each] for each in part) + width > room:
+            yield part
+            part = []
+        part.append(at)
+    if part:
+        yield part
+
+
+def _trusted(figure: headline.Figure, notes: dict[str, str]) -> Text:
+    """The name of what is shown stands below, behind its mark."""
     shown = SHORT.get(figure.text, figure.text)
-    return Text(f"\u25b2 {shown}" if figure.fault else shown, style="" if figure.measured else "italic dim")
+    note = ", ".join(filter(None, [figure.name, *figure.lacking]))
+    text = f"{MARK} {shown}" if figure.fault else shown
+    style = "" if figure.measured else "italic dim" if figure.text in PROMISED_NOTHING else "italic"
+    return Text(text + _noted(note, notes), style=style)
+
+
+def _noted(note: str, notes: dict[str, str]) -> str:
+    """The mark of a note, a new one if it has none yet."""
+    if note and note not in notes:
+        notes[note] = MARKS[len(notes)] if len(notes) < len(MARKS) else f" ({len(notes) + 1})"
+    return notes.get(note, "")
 
 
 def _cell(figure: Figure, style: str, notes: dict[str, str]) -> Text:
@@ -120,11 +183,10 @@ def _cell(figure: Figure, style: str, notes: dict[str, str]) -> Text:
     if not figure.measured:
         word = figure.text.partition(" + ")[0]
         return Text(SHORT.get(word, word), style="italic dim")
-    parts = [words.NO_MERIT] if figure.note.startswith(words.NO_MERIT) else []
-    note = ", ".join([*parts, *([f"without {figure.short}"] if figure.short else [])])
-    if note and note not in notes:
-        notes[note] = MARKS[len(notes)] if len(notes) < len(MARKS) else f" ({len(notes) + 1})"
-    return Text(figure.text + notes.get(note, ""), style=style)
+    parts = [words.NO_MERIT] if words.NO_MERIT in figure.note else []
+    named = [figure.name] if figure.name else []
+    note = ", ".join([*named, *parts, *([f"without {figure.short}"] if figure.short else [])])
+    return Text(figure.text + _noted(note, notes), style=style)
 
 
 def _below(results: Results) -> Iterator[str]:
@@ -134,6 +196,8 @@ def _below(results: Results) -> Iterator[str]:
     yield ""
     yield from _reasons(results)
     yield from filter(None, [tables.chance(results), words.conditions(results)])
+    if results.gates and (lines := demanded.collect(results).lines):
+        yield from ("", f"Demanded by no gate ({MARK}: bad now)", *(f"- {line}" for line in lines))
     power = words.power(results)
     limits = tables.cannot_say(results)
     yield from ("", "This run cannot say", *(f"- {line}" for line in limits[: len(limits) - len(power)]))
@@ -144,7 +208,7 @@ def _below(results: Results) -> Iterator[str]:
 
 def _reasons(results: Results) -> Iterator[str]:
     """Why there is no number, of what is under test; the reasons of controls are counted."""
-    missing = tables.missing(results, tuple(dict.fromkeys(column.measure for column in COLUMNS)))
+    missing = tables.unanswered(results)
     tested = {line.name for line in tables.lines(results) if line.group == "ranked"}
     heads = {column.measure: column.head.lower() for column in COLUMNS if not column.write}
     told = [
@@ -161,12 +225,14 @@ def _reasons(results: Results) -> Iterator[str]:
 
 
 def _differences(results: Results) -> Iterator[str]:
-    """In which measures the table's differences are more than chance; who against whom is told in the report."""
-    pairs = Counter(each.measure for each in results.compared())
-    shown = Counter(each.measure for each in results.compared() if each.verdict != "no-difference-shown")
+    """In which measures the table's differences are more than chance; who against whom is told in the report. What too
+    few scenarios cannot tell is in no sentence."""
+    compared = [each for each in results.compared() if each.able]
+    pairs = Counter(each.measure for each in compared)
+    shown = Counter(each.measure for each in compared if each.verdict != "no-difference-shown")
     told = [f"{words.measure_name(name)} ({n} of {words.plural(pairs[name], 'pair')})" for name, n in shown.items()]
     none = [words.measure_name(name) for name in pairs if not shown[name]]
     if told:
-        yield f"A difference was shown in {words.listed(told)}."
+        yield f"More than chance are differences in {words.listed(told)}."
     if none:
-        yield f"No difference was shown in {words.listed(none)}."
+        yield f"What differs in {words.listed(none)} could be chance."

@@ -69,6 +69,8 @@ def listed(record: Record, line: int, event: Recalled, cited: Collection[int] = 
 
     def row(entry: Entry, rank: str = "") -> Node:
         source = entry.hit.source
+        over = "beyond the token budget" if not entry.in_budget else f"beyond the first {event.k}"
+        beyond = over if not entry.in_budget or entry.position >= event.k else ""
         notes = (
             "decided here" if entry.position in cited else "",
             "gold" if entry.asserted.intersection(gold) else "",
@@ -76,9 +78,9 @@ def listed(record: Record, line: int, event: Recalled, cited: Collection[int] = 
             place(source),
             said(checked(record, event.session, source)),
             "marked as superseded by the backend" if entry.marked else "",
-            "" if entry.in_budget else "beyond the token budget",
+            beyond,
         )
-        cls = "cited" if entry.position in cited else "" if entry.in_budget else "over"
+        cls = "cited" if entry.position in cited else "over" if beyond else ""
         return _row(cls, rank, record.verdict(entry), shown(entry.text), notes)
 
     first = node("ol", "entries", *(row(entry) for entry in entries[:FIRST]))

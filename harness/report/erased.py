@@ -6,6 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 from itertools import zip_longest
 
+from harness.canary import kept
 from harness.events import Forgot, Route, Scanned, Sought, Stage
 from harness.metrics.view import Record
 from harness.report import words
@@ -129,7 +130,7 @@ def _sighted(record: Record, targets: list[str]) -> Iterator[Node]:
     for _, event in record.of(Scanned):
         for seen in event.sightings if event.stage == "after" else ():
             if seen.fact in targets:
-                canary = record.log.opened.canaries.get(seen.fact, "")
+                canary = kept(record.log.opened.canaries.get(seen.fact, ""))
                 times = f"{words.plural(seen.count, 'time')} as {shown(seen.form, 40)}, first at byte {seen.offset:,}"
                 inside = f", {shown(seen.place, 120)}" if seen.place else ""
                 note = f"{canary} \u00b7 {times} of {shown(seen.path, 160)}{inside}"

@@ -9,7 +9,7 @@ from harness.compare import headline
 from harness.log import Log
 from harness.metrics import deletion, footprint
 from harness.metrics.footprint import Sample
-from harness.report import trust
+from harness.report.receipts import Receipt, told
 from harness.report.timeline import Teller, Timelines
 from harness.results import Results
 from harness.transcript import Transcript
@@ -24,7 +24,7 @@ class Evidence(NamedTuple):
     timelines: Timelines
     layers: dict[str, list[deletion.LayerVerdict]]
     samples: list[Sample]
-    receipts: dict[str, list[trust.Receipt]]
+    receipts: dict[str, list[Receipt]]
 
 
 def gather(results: Results, stories: Iterable[Sequence[Log]], transcripts: Iterable[Transcript]) -> Evidence:
@@ -32,7 +32,7 @@ def gather(results: Results, stories: Iterable[Sequence[Log]], transcripts: Iter
     drilled = {cell.id: cell for cell in results.trust}
     primary = {cell.trial for cell in results.cells if headline(cell, results.run.conditions)}
     teller, samples = Teller(results), list[Sample]()
-    layers, receipts = dict[str, list[deletion.LayerVerdict]](), dict[str, list[trust.Receipt]]()
+    layers, receipts = dict[str, list[deletion.LayerVerdict]](), dict[str, list[Receipt]]()
     for logs in stories:
         teller.hear(logs)
         for log in logs:
@@ -42,5 +42,5 @@ def gather(results: Results, stories: Iterable[Sequence[Log]], transcripts: Iter
     for transcript in transcripts:
         samples += footprint.of_drill(transcript)
         if cell := drilled.get(transcript.trial.id):
-            receipts[cell.id] = list(trust.receipts(cell, transcript, results.trust_definitions))
+            receipts[cell.id] = list(told(cell, transcript, results.trust_definitions))
     return Evidence(teller.timelines(), layers, samples, receipts)

@@ -98,7 +98,7 @@ def _figure(results: Results, name: str, column: Column) -> Figure:
     own = (
         tables.contrast(results, name, column.write) if elsewhere and column.write else results.backends[name].measures
     )
-    return tables.figure(measure, own.get(measure) if own else None, own.get("recall") if own else None)
+    return tables.headlined(results.definitions, own or {}, measure)
 
 
 def lacking(results: Results) -> list[str]:
@@ -106,7 +106,8 @@ def lacking(results: Results) -> list[str]:
     told: dict[tuple[str, str, str], list[str]] = {}
     for name in tables.names(results):
         for question in QUESTIONS:
-            pooled = results.backends[name].measures.get(question.measure)
+            found = tables.shown_by(results.definitions, results.backends[name].measures, question.measure)
+            pooled = found.pooled if found else None
             if tables.group(results, name) == "ranked" and pooled is not None and pooled.value is None:
                 why = "; ".join(words.visible(reason, 120) for reason in pooled.reasons)
                 told.setdefault((question.head.lower(), words.value(pooled), why), []).append(

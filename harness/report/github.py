@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from harness.report.words import plural, visible
+from harness.report import demanded
+from harness.report.words import plain, plural
 from harness.results import GateVerdict, Results
 
 MOST = 10
@@ -23,6 +24,12 @@ def annotated(results: Results, file: str) -> Iterator[str]:
         yield f"::error title=gates::and {plural(len(bad) - len(shown), 'gate')} more: see the summary"
 
 
+def undemanded(results: Results, file: str) -> Iterator[str]:
+    """A warning for each headline that is bad and that no gate demands: a job is green all the same."""
+    for each in demanded.collect(results).bad if results.gates else ():
+        yield f"::warning file={_property(file)},title=no gate demands it::{_data(str(each))}"
+
+
 def _command(gate: GateVerdict, file: str) -> str:
     title = f"{gate.gate} {'is broken' if gate.verdict == 'broken' else 'was not measured'}"
     return f"::error file={_property(file)},line={gate.line},title={_property(title)}::{_data(gate.says)}"
@@ -30,7 +37,7 @@ def _command(gate: GateVerdict, file: str) -> str:
 
 def _data(text: str) -> str:
     """Escaped: else a line feed in what a backend said would begin a command of its own."""
-    return visible(" ".join(text.split()), 2000).replace("%", "%25")
+    return plain(" ".join(text.split()), 2000).replace("%", "%25")
 
 
 def _property(text: str) -> str:

@@ -14,8 +14,22 @@ from typing import TYPE_CHECKING
 from harness import paths
 from harness.compare import COLD
 from harness.log import Log
-from harness.report import answers, beside, charts, evidence, findings, parts, tables, trust, words, wrong
+from harness.report import (
+    answers,
+    beside,
+    charts,
+    demanded,
+    evidence,
+    faulted,
+    findings,
+    parts,
+    tables,
+    trust,
+    words,
+    wrong,
+)
 from harness.report.timeline import Timelines
+from harness.report.worst import LEGEND
 from harness.results import GateVerdict, Results
 from harness.transcript import Transcript
 
@@ -31,15 +45,16 @@ _STARTED = re.compile(r"(\d{4})(\d\d)(\d\d)-\d{6}-")
 
 
 def page(results: Results, stories: Iterable[Sequence[Log]], transcripts: Iterable[Transcript] = ()) -> str:
-    """The whole file. Its policy names the hashes of its own style and script, so nothing else can style or run.
+    """The whole file. stories: all logs, those of one story together; each is let go before the next is asked for."""
+    return rendered(results, evidence.gather(results, stories, transcripts))
 
-    stories: all logs, those of one story together; each is let go before the next is asked for.
-    """
+
+def rendered(results: Results, seen: evidence.Evidence) -> str:
+    """Its policy names the hashes of its own style and script, so nothing else can style or run."""
     style, script = ("\n".join((TEMPLATES / name).read_text("utf-8") for name in names) for names in (STYLES, SCRIPTS))
     pools = list(parts.pools(results))
     names = tables.names(results)
     anchors = {cell.id: pool.anchor for pool in pools for cell in pool.cells}
-    seen = evidence.gather(results, stories, transcripts)
     held = [tables.pool_cells(results, name) for name in names]
     return (
         _environment()
@@ -51,9 +66,11 @@ def page(results: Results, stories: Iterable[Sequence[Log]], transcripts: Iterab
             script=script,
             script_hash=_hash(script),
             started=_started(results),
+            faults=faulted.statements(results),
             findings=findings.collect(results),
             answers=answers.answers(results),
             gates=_gates(results),
+            demanded=demanded.collect(results),
             names=names,
             shown={
                 name: tables.shown(results, name)
@@ -82,6 +99,7 @@ def page(results: Results, stories: Iterable[Sequence[Log]], transcripts: Iterab
             supports=list(parts.supports(results)),
             trust=trust.collect(results, seen.receipts) if results.trust else None,
             arrow=parts.ARROW,
+            legend=LEGEND,
         )
     )
 

@@ -1,6 +1,7 @@
 """`junit.xml`: what CI servers read. A gate, a cell, a drill and a backend that could not play are test cases.
 
-Broken gate: failure. What ended badly, or is gated and was not measured: error, because skipped is green everywhere.
+Broken gate: failure. What ended badly, failed in calls beyond the allowance, or is gated and was not measured: error,
+because skipped is green everywhere.
 What a backend declares that it cannot do: skipped. Only words of coldwarm and of a fault stand in it, no memory.
 """
 
@@ -8,11 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import chain
 from typing import Literal
 from xml.etree import ElementTree
 
 from harness.report.words import visible
-from harness.results import Cell, Results, TrustCell
+from harness.results import Cell, Faults, Results, TrustCell
 
 Outcome = Literal["failure", "error", "skipped"]
 TEXT = 2000
@@ -33,8 +35,8 @@ class Case:
 def text(results: Results) -> str:
     """The whole file. The same results give the same bytes; it parses, whatever a backend has said."""
     root = ElementTree.Element("testsuites", name="coldwarm")
-    suites = {"gates": _gates(results), "backends": _unplayed(results), "stories": _cells(results.cells)}
-    for name, cases in {**suites, "drills": _cells(results.trust)}.items():
+    suites = {"gates": _gates(results), "backends": _unplayed(results), "stories": _cells(results, results.cells)}
+    for name, cases in {**suites, "drills": _cells(results, results.trust)}.items():
         _suite(root, name, list(cases))
     ElementTree.indent(root)
     written = '<?xml version="1.0" encoding="UTF-8"?>\n' + ElementTree.tostring(root, "unicode") + "\n"
@@ -56,13 +58,24 @@ def _unplayed(results: Results) -> Iterator[Case]:
         yield Case("backends", each.backend, "skipped" if each.allowed else "error", says)
 
 
-def _cells(cells: Iterable[Cell | TrustCell]) -> Iterator[Case]:
+def _cells(results: Results, cells: Iterable[Cell | TrustCell]) -> Iterator[Case]:
+    failing: dict[str, list[Faults]] = {}
+    for fault in chain.from_iterable(results.beyond().values()):
+        failing.setdefault(fault.trial, []).append(fault)
     for cell in cells:
-        file = cell.transcript if isinstance(cell, TrustCell) else cell.log
-        outcome: Outcome | None = "skipped" if cell.status == "unsupported" else "error"
-        ended = cell.status == "complete"
-        says = f"{cell.status}: {cell.reason or 'no reason was given'}" + (f"; see {file}" if file else "")
-        yield Case(cell.backend or "cold", cell.id, None if ended else outcome, "" if ended else says, file or None)
+        trial, file = (cell.id, cell.transcript) if isinstance(cell, TrustCell) else (cell.trial, cell.log)
+        says = [f"{cell.status}: {cell.reason or 'no reason was given'}"] if cell.status != "complete" else []
+        says += [
+            f"{fault.count} of {fault.calls} calls of {fault.op} failed: {_told(fault)}"
+            for fault in failing.get(trial, [])
+        ]
+        outcome: Outcome = "skipped" if cell.status == "unsupported" else "error"
+        seen = f"; see {file}" if file and says else ""
+        yield Case(cell.backend or "cold", cell.id, outcome if says else None, "; ".join(says) + seen, file or None)
+
+
+def _told(fault: Faults) -> str:
+    return f"{fault.kind} at {fault.receipt}: {fault.message}"
 
 
 def _suite(root: ElementTree.Element, name: str, cases: list[Case]) -> None:

@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from itertools import zip_longest
 
-from harness.report import answers, findings, tables, trust, words
-from harness.report.tables import COLUMNS, Figure, Line
+from harness.report import answers, demanded, faulted, findings, headline, tables, words
+from harness.report.receipts import Receipt
+from harness.report.tables import Figure, Line
+from harness.report.worst import LEGEND, MARK
 from harness.results import Results
 
+CASES = 12
+"""Cases of the drills that are told; the report has more, and the receipts name all."""
 _ENTITIES = str.maketrans(
     {"&": "&amp;", "<": "&lt;", ">": "&gt;", "\n": " ", **{char: f"&#{ord(char)};" for char in "|`@[]*~$\\"}}
 )
@@ -22,9 +27,10 @@ def code(text: str, limit: int = 200) -> str:
     return f"<code>{_safe(words.visible(text.replace(chr(10), ' '), limit))}</code>"
 
 
-def summary(results: Results) -> str:
-    """The whole file."""
-    return "\n".join([*_head(results), *_gates(results), *_table(results), *_trust(results), *_rest(results)]) + "\n"
+def summary(results: Results, receipts: Mapping[str, Sequence[Receipt]] = {}) -> str:
+    """The whole file. receipts: of the drills, by cell."""
+    drills = [*_trust(results), *_cases(receipts)]
+    return "\n".join([*_head(results), *_gates(results), *_table(results), *drills, *_rest(results)]) + "\n"
 
 
 def _head(results: Results) -> list[str]:
@@ -35,10 +41,21 @@ def _head(results: Results) -> list[str]:
         "",
         f"{_safe(played)}, logs `{results.run.logs[:12]}`.",
         "",
+        *_faults(results),
         *(f"- **{each.label}** {_safe(' '.join(map(str, each.sentences)))}" for each in answers.answers(results)),
         *(f"- **Not measured** {_safe(line)}" for line in findings.lacking(results)),
         "",
     ]
+
+
+def _faults(results: Results) -> list[str]:
+    """Before anything that the other calls have shown."""
+    lines = []
+    for each in faulted.statements(results):
+        head = _safe(each.head)
+        lines.append(f"**\u25b2 {head}**" if each.bad else head)
+        lines += ["", *(f"- {code(failing.says, 400)}" for failing in each.failing), ""]
+    return lines
 
 
 def _safe(text: str) -> str:
@@ -55,6 +72,9 @@ def _gates(results: Results) -> list[str]:
     bad = [gate for verdict in ("broken", "not-measured") for gate in results.gates if gate.verdict == verdict]
     mark = {"broken": "\u2715", "not-measured": "?"}
     lines = [f"- {mark[gate.verdict]} {gate.verdict.replace('-', ' ')}: {code(gate.says, 400)}" for gate in bad]
+    if left := demanded.collect(results).lines:
+        lines += [*([""] if lines else []), f"**Demanded by no gate** ({MARK}: bad now)", ""]
+        lines += [f"- {_safe(line)}" for line in left]
     return [f"**Gates: {told}**", "", *lines, *([""] if lines else [])]
 
 
@@ -75,17 +95,31 @@ def _table(results: Results) -> list[str]:
 
 
 def _trust(results: Results) -> list[str]:
-    """What the drills showed, one measure a question."""
+    """What the drills showed, of each question the worst."""
     if not results.trust:
         return []
-    heads, lines = trust.headline(results)
+    columns, lines = headline.table(results)
     rows = [[code(name), *map(_trusted, figures)] for name, figures in lines]
-    named = ["Trust, tested", *(" ".join(head).strip() for head in heads)]
-    return [*_grid(named, rows), "", "\u25b2: not as good as it can be; the report has the receipt.", ""]
+    named = ["Trust, tested", *(" ".join(column.head).strip() for column in columns)]
+    return [*_grid(named, rows), "", f"{MARK}: not as good as it can be; {LEGEND}. The report has the receipts.", ""]
 
 
-def _trusted(figure: trust.Figure) -> str:
-    return f"\u25b2 {figure.text}" if figure.fault else figure.text if figure.measured else f"*{figure.text}*"
+def _cases(receipts: Mapping[str, Sequence[Receipt]]) -> list[str]:
+    """Which memory it was: of every backend in turn one case of a measure, the first few."""
+    first = [{each.measure: each for each in reversed(found) if each.case} for found in receipts.values()]
+    turns = zip_longest(*(reversed(found.values()) for found in first))
+    told = [each for turn in turns for each in turn if each is not None][:CASES]
+    lines = [f"- {code(each.backend)} {each.measure}: {code(each.case, 600)}" for each in told]
+    return ["**For example**", "", *lines, ""] if lines else []
+
+
+def _trusted(figure: headline.Figure) -> str:
+    text = figure.text if figure.measured else f"*{figure.text}*"
+    return " ".join(filter(None, [MARK if figure.fault else "", text, figure.name, *_noted(figure.lacking)]))
+
+
+def _noted(lacking: Sequence[str]) -> list[str]:
+    return [f"({', '.join(lacking)})"] if lacking else []
 
 
 def _grid(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
@@ -103,7 +137,7 @@ def _figure(figure: Figure) -> str:
 
 
 def _rest(results: Results) -> list[str]:
-    missing = tables.missing(results, tuple(dict.fromkeys(column.measure for column in COLUMNS)))
+    missing = tables.unanswered(results)
     return [
         "Every number is hits of cases; the report links each to its cells and receipts.",
         "",

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from harness.compare import COLD, DOMINANCE, DUMP, ENOUGH, dominated, headline
-from harness.model import NotMeasured, WritePolicy
+from harness.model import Definition, Family, NotMeasured, WritePolicy
 from harness.report import words
+from harness.report.worst import MARK, Worst, worst
 from harness.results import Cell, Pooled, Results, Row
 
 Group = Literal["ranked", "control", "cold"]
@@ -36,12 +37,17 @@ COLUMNS = (
     Column("source_verified", "Source proven", ("source", "proven")),
     Column("deleted_from_bytes", "Gone after delete", ("gone after", "delete")),
 )
-"""The findings: one column a question, no grade over them."""
+"""The findings: one column a question, no grade over them. The measure leads the family that the head's word covers."""
+MARKED: frozenset[Family] = frozenset(("proven", "deleted"))
+"""Headlines of trust, in which anything but the best is a fault; of the others more or less is the answer."""
 
 
 @dataclass(frozen=True)
 class Figure:
-    """A number as it is shown, what stands beside it (`short`: without the interval), and whether there is one."""
+    """A number as it is shown, what stands beside it (`short`: without the interval), and whether there is one.
+
+    name: which measure of a headline it is, where it is not the one that leads it or is bad.
+    """
 
     text: str
     note: str = ""
@@ -49,6 +55,7 @@ class Figure:
     why: str = ""
     cells: tuple[str, ...] = ()
     short: str = ""
+    name: str = ""
 
 
 @dataclass(frozen=True)
@@ -71,6 +78,26 @@ def figure(name: str, pooled: Pooled | None, recall: Pooled | None = None) -> Fi
         note = f"{words.NO_MERIT}, {note}" if note else words.NO_MERIT
     why = "; ".join(words.visible(reason, 200) for reason in pooled.reasons)
     return Figure(words.value(pooled), note, pooled.value is not None, why, pooled.cells, words.left_out(pooled))
+
+
+def shown_by(definitions: Mapping[str, Definition], measures: Mapping[str, Pooled], lead: str) -> Worst | None:
+    """What stands under the headline that a measure leads."""
+    family = definitions[lead].family
+    assert family is not None, f"{lead} leads a headline"
+    return worst(definitions, measures, family, lead)
+
+
+def headlined(definitions: Mapping[str, Definition], measures: Mapping[str, Pooled], lead: str) -> Figure:
+    """The worst of what a headline covers; in those of trust, with a mark if it is not as good as it can be."""
+    found, family = shown_by(definitions, measures, lead), definitions[lead].family
+    if found is None:
+        return figure(lead, None)
+    made = figure(found.measure, found.counted, measures.get("recall"))
+    mark = f"{MARK} " if found.bad and family in MARKED else ""
+    name = found.name if family in MARKED or found.measure != lead else ""
+    note = ", ".join(filter(None, [name, made.note, *found.lacking]))
+    short = ", ".join(filter(None, [made.short, *found.lacking]))
+    return replace(made, text=mark + made.text, note=note, short=short, name=name)
 
 
 def group(results: Results, name: str) -> Group:
@@ -111,16 +138,10 @@ def _absent(reason: str) -> Figure:
 
 def _figure(results: Results, name: str, column: Column) -> Figure:
     row = results.backends[name]
-    if column.write is None or row.backend:
-        return figure(column.measure, _pooled(results, name, row, column), row.measures.get("recall"))
-    return Figure(words.NOT_MEASURED["not-applicable"], measured=False, why="the cold arm writes nothing")
-
-
-def _pooled(results: Results, name: str, row: Row, column: Column) -> Pooled | None:
-    if column.write is None:
-        return row.measures.get(column.measure)
-    measures = contrast(results, name, column.write)
-    return measures[column.measure] if measures else None
+    if column.write is not None and not row.backend:
+        return Figure(words.NOT_MEASURED["not-applicable"], measured=False, why="the cold arm writes nothing")
+    measures = row.measures if column.write is None else contrast(results, name, column.write)
+    return headlined(results.definitions, measures or {}, column.measure)
 
 
 def contrast(results: Results, name: str, write: WritePolicy) -> Mapping[str, Pooled] | None:
@@ -201,6 +222,21 @@ class Missing:
     measures: tuple[str, ...]
     backends: tuple[str, ...]
     cells: int
+
+
+def unanswered(results: Results) -> list[Missing]:
+    """Why questions of the findings have no number: of what leads a column, and of what of its family was tried."""
+    leads = {column.measure for column in COLUMNS}
+    families = {results.definitions[lead].family for lead in leads}
+    members = tuple(
+        sorted(name for name, each in results.definitions.items() if name in leads or each.family in families)
+    )
+    tried = (words.NOT_MEASURED["failed"], words.NOT_MEASURED["not-run"])
+    found = []
+    for each in missing(results, members):
+        names = tuple(name for name in each.measures if name in leads or name == "all" or each.word in tried)
+        found += [replace(each, measures=names)] if names else []
+    return found
 
 
 def missing(results: Results, chosen: tuple[str, ...] | None = None) -> list[Missing]:

@@ -136,15 +136,24 @@ def power(results: Results) -> list[str]:
 def conditions(results: Results) -> str:
     """What was held fixed, in one line."""
     held = results.run.conditions
+    contained = _contained(results)
     seeds = ", ".join(str(seed) for seed in held.seeds)
     if not results.stories:
-        return visible(f"Held fixed: k {held.k}, embedder {held.embedder}, seed {seeds}.")
+        return visible(f"Held fixed: k {held.k}, embedder {held.embedder}, seed {seeds}.{contained}")
     noise = " and ".join(str(n) for n in held.noise)
     return visible(
         f"Held fixed: k {held.k}, {held.budget:,} tokens of memory text ({held.tokens}), reader {held.reader}, "
         f"embedder {held.embedder}, write {held.headline_write}, read {held.headline_read}, "
-        f"noise {held.headline_noise} of {noise} played, seed {seeds}."
+        f"noise {held.headline_noise} of {noise} played, seed {seeds}.{contained}"
     )
+
+
+def _contained(results: Results) -> str:
+    """What backends and checks could not reach; nothing of a run that did not record it."""
+    run = results.run
+    if not run.backends_contained:
+        return ""
+    return f" Backends contained by: {run.backends_contained}. Checks: {run.checks_contained}."
 
 
 def visible(text: str, limit: int | None = None, *, lines: bool = False) -> str:

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from harness.events import Forgot, Recalled, Scanned, Sought
 from harness.log import Log
 from harness.metrics.view import Record
-from harness.model import DEFAULT_BUDGET, DEFAULT_K, DEFAULT_NOISE, READ_POLICIES, NotMeasured, ReadPolicy
+from harness.model import DEFAULT_BUDGET, DEFAULT_K, DEFAULT_NOISE, READ_POLICIES, Measured, NotMeasured, ReadPolicy
 from harness.report import words
 from harness.report.entries import checked, place, proof, quoted, said, shown, small
 from harness.report.packed import Node, node
@@ -39,11 +39,12 @@ def broken(cells: Sequence[Cell]) -> str:
 
 
 def cases(cells: Sequence[Cell]) -> dict[tuple[str, str], list[Cell]]:
-    """Measure and receipt of each bad case, with the cells that cite it."""
+    """Measure and receipt of each bad case, with the cells that cite it; the receipt of a failure shows no case."""
     found: dict[tuple[str, str], list[Cell]] = {}
     for measure in BAD:
         for cell in cells:
-            for ref in cell.measures[measure].receipts if measure in cell.measures else ():
+            judged = cell.measures.get(measure)
+            for ref in judged.receipts if isinstance(judged, Measured) else ():
                 found.setdefault((measure, ref), []).append(cell)
     return found
 

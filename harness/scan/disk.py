@@ -3,18 +3,27 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from harness import files
 from harness.adapter import Layer
 from harness.events import Sighting
 from harness.scan import postgres, raw, sqlite
 from harness.scan.needles import Match, Needles
+from harness.scan.packed import Unpacking
 
-__all__ = ["Needles", "Scan", "scan"]
+__all__ = ["Needles", "Scan", "Survey", "looks", "scan"]
 
+MOST = 4 << 30
+"""Bytes of one folder that are searched, holes of sparse files not counted."""
+FILES = 100_000
+"""Files of one folder that are opened."""
 SHOWN = 5
 """Problems told in full; the rest is counted."""
+UNDECLARED = Layer("undeclared places", "..", "file")
+"""A trial's folder without its declared layers: homes, temporary folders, output, files in and beside the root."""
 
 
 @dataclass
@@ -34,105 +43,203 @@ class Scan:
         return " ".join("; ".join(told).split()) or None
 
 
-def scan(root: Path, layer: Layer, needles: Needles) -> Scan:
-    """Looks for every needle in the layer's files below `root`; each file is read once. Never raises for what it meets.
+class Survey:
+    """Every file below a folder, read once, before anybody is asked where data lie: nobody can tidy up for the look.
+
+    root: what the paths of layers and sightings are relative to. skip: folders of ours. Never raises for what it meets.
 
     Places: in a SQLite file `rows table.column`, `index`, `free page`, `unused part of a page`, `write-ahead log`,
     `journal`; in a PostgreSQL folder `live tuple`, `dead tuple`, `index entry`, `dead index entry`, `free space of a
     page`, `write-ahead log`, or the folder of any other file.
     """
-    found = Scan()
-    if layer.format == "remote":
-        found.problems.append("remote: its bytes cannot be read from here")
-        return found
-    try:
-        top = root / layer.path
-        if Path(layer.path).is_absolute() or not top.resolve().is_relative_to(root.resolve()):
-            found.problems.append(f"{layer.path[:200]!a} lies outside the space")
+
+    def __init__(self, folder: Path, root: Path, needles: Needles, skip: Collection[Path] = ()) -> None:
+        self._top, self._root, self._needles = folder.resolve(), root.resolve(), needles
+        self._clusters: dict[Path, postgres.Cluster | None] = {}
+        self._files: dict[Path, _File] = {}
+        self._problems: list[tuple[Path, str]] = []
+        self._taken: set[Path] = set()
+        self._cut = ""
+        self._left = MOST
+        for number, path in enumerate(raw.files(self._top, self._problem, {each.resolve() for each in skip})):
+            if number == FILES:
+                self._cut = f"only the first {FILES:,} files were searched"
+                break
+            self._read(path)
+
+    def layer(self, layer: Layer) -> Scan:
+        """What lies where an adapter says that data may lie."""
+        found = Scan()
+        if layer.format == "remote":
+            found.problems.append("remote: its bytes cannot be read from here")
             return found
-        _Look(root, top, layer, needles, found).all()
-    except (OSError, ValueError, RuntimeError) as error:  # an adapter may name anything: a null, a loop of links
-        reason = getattr(error, "strerror", None) or error
-        found.problems.append(f"{layer.path[:200]!a} cannot be read: {reason}")
-    if not found.files and not found.problems:
-        found.problems.append(f"{layer.path} holds no file")
-    return found
+        try:
+            place = self._place(layer.path)
+            if place is None:
+                found.problems.append(f"{layer.path[:200]!a} lies outside the space")
+                return found
+            self._take(found, [place, *self._logs(place, layer)])
+        except (OSError, ValueError, RuntimeError) as error:  # an adapter may name anything: a null, a loop of links
+            reason = getattr(error, "strerror", None) or error
+            found.problems.append(f"{layer.path[:200]!a} cannot be read: {reason}")
+            return found
+        self._unlike(found, place, layer)
+        if not found.files and not found.problems:
+            found.problems.append(f"{layer.path} holds no file")
+        return found
 
+    def rest(self) -> Scan:
+        """What lies where no layer that was asked for covers it."""
+        found = Scan()
+        self._take(found, [self._top], but=frozenset(self._taken))
+        return found
 
-class _Look:
-    """One scan at work."""
+    def _place(self, named: str) -> Path | None:
+        """Where a layer lies; None if that is outside of the space."""
+        path = self._root / named
+        if path.is_symlink():
+            inside = path.resolve().is_relative_to(self._root)
+            return path.parent.resolve() / path.name if inside else None
+        place = path.resolve()
+        return place if not Path(named).is_absolute() and place.is_relative_to(self._root) else None
 
-    def __init__(self, root: Path, top: Path, layer: Layer, needles: Needles, found: Scan) -> None:
-        self.root, self.top, self.needles, self.found = root, top, needles, found
-        self.databases = 0
-        self.cluster = postgres.Cluster(top)
-        self.read = {"file": self._plain, "sqlite": self._sqlite, "postgres": self._postgres}[layer.format]
-        self.format = layer.format
+    def _logs(self, place: Path, layer: Layer) -> list[Path]:
+        """Files that belong to a database in one file."""
+        return [place.with_name(place.name + end) for end in sqlite.BESIDE] if layer.format == "sqlite" else []
 
-    def all(self) -> None:
-        for path in self._files():
-            self._file(path)
-        if self.format == "sqlite" and self.found.files and not self.databases:
-            self._problem(self.top, "is not a SQLite database: only its raw bytes were searched")
-        if self.format == "postgres" and self.found.files and not self.cluster.valid:
-            self._problem(self.top, "is not a PostgreSQL data folder: only its raw bytes were searched")
+    def _take(self, found: Scan, places: Sequence[Path], but: Collection[Path] = ()) -> None:
+        def within(path: Path) -> bool:
+            return path not in but and any(path.is_relative_to(place) for place in places)
 
-    def _files(self) -> list[Path]:
-        files = list(raw.files(self.top, self.found.problems.append))
-        if self.format == "sqlite" and files == [self.top]:
-            for end in sqlite.LOGS:
-                files += raw.files(self.top.with_name(self.top.name + end), self.found.problems.append)
-        return files
+        for path, file in self._files.items():
+            if within(path):
+                found.files += file.read
+                found.bytes += file.size
+                found.sightings += file.sightings
+                found.problems += file.problems
+                self._taken.add(path)
+        for path, problem in self._problems:
+            if within(path):
+                found.problems.append(f"{raw.shown(self._named(path))} {problem}")
+                self._taken.add(path)
+        found.problems += [self._cut] if self._cut else []
+        found.problems += [
+            f"{raw.shown(self._named(place))} is not a regular file and was not followed"
+            for place in places
+            if place.is_symlink() and place not in dict(self._problems)
+        ]
+
+    def _unlike(self, found: Scan, place: Path, layer: Layer) -> None:
+        """A format that was declared and is not met."""
+        met = [file for path, file in self._files.items() if path.is_relative_to(place) and file.read]
+        if layer.format == "sqlite" and met and not any(file.database for file in met):
+            found.problems.append(f"{place.name[:200]!a} is not a SQLite database: only its raw bytes were searched")
+        if layer.format == "postgres" and met and not postgres.Cluster(place).valid:
+            found.problems.append(
+                f"{place.name[:200]!a} is not a PostgreSQL data folder: only its raw bytes were searched"
+            )
+
+    # --- reading ---
 
     def _problem(self, path: Path, what: str) -> None:
-        self.found.problems.append(f"{path.name[:200]!a} {what}")
+        self._problems.append((path, what))
 
-    def _file(self, path: Path) -> None:
+    def _named(self, path: Path) -> Path:
+        return Path(os.path.relpath(path, self._root))
+
+    def _read(self, path: Path) -> None:
         """One file of a store that may still be at work: what vanishes meanwhile was not there."""
-        tally = _Tally(raw.shown(path.relative_to(self.root)))
+        tally, file = _Tally(raw.shown(self._named(path))), _File()
         try:
-            with raw.opened(path) as file:
-                size = os.fstat(file).st_size
-                self.read(path, file, size, tally)
+            with files.opened(path) as opened:
+                file.size = os.fstat(opened).st_size
+                self._search(path, opened, self._allowed(path, opened, file), file, tally)
+                file.read = 1
         except FileNotFoundError:
-            return
+            file.size = 0
         except OSError as error:
-            self._problem(path, f"cannot be read: {error.strerror}")
-            return
-        finally:
-            self.found.sightings += tally.sightings()
-        self.found.files += 1
-        self.found.bytes += size
+            file.size = 0
+            file.problems.append(f"{path.name[:200]!a} cannot be read: {error.strerror}")
+        file.sightings = tally.sightings()
+        self._files[path] = file
 
-    def _plain(self, path: Path, file: int, size: int, tally: _Tally, place: str = "") -> None:
-        for match in raw.search(file, size, self.needles):
-            tally.add(match, place)
+    def _allowed(self, path: Path, opened: int, file: _File) -> int:
+        """How much of a file is searched: what is left of the folder's share. What is not searched is told."""
+        for start, end in raw.written(opened, file.size):
+            if end - start > self._left:
+                most, self._left = start + self._left, 0
+                told = f"{path.name[:200]!a} was searched in its first {most:,} of {file.size:,} bytes only"
+                file.problems.append(told)
+                return most
+            self._left -= end - start
+        return file.size
 
-    def _postgres(self, path: Path, file: int, size: int, tally: _Tally) -> None:
-        if not self.cluster.relation(path):
-            self._plain(path, file, size, tally, self.cluster.folder(path) if self.cluster.valid else "")
-            return
-        for match in raw.search(file, size, self.needles):
-            tally.add(match, self.cluster.kind(file, match.start))
+    def _search(self, path: Path, opened: int, size: int, file: _File, tally: _Tally) -> None:
+        cluster = self._cluster(path.parent)
+        pages = sqlite.Pages(opened, size)
+        log = next((what for end, what in sqlite.LOGS.items() if path.name.endswith(end)), "")
+        if cluster is not None:
+            place = "" if cluster.relation(path) else cluster.folder(path)
+            for match in self._matches(path, opened, size, file):
+                tally.add(match, cluster.kind(opened, match.start) if cluster.relation(path) else place)
+        elif log or not pages.valid:
+            file.database = not file.size  # what is empty is an empty database
+            for match in self._matches(path, opened, size, file):
+                tally.add(match, log)
+        else:
+            file.database = True
+            self._database(path, opened, size, file, tally, pages)
 
-    def _sqlite(self, path: Path, file: int, size: int, tally: _Tally) -> None:
-        pages = sqlite.Pages(file, size)
-        log = next((what for end, what in sqlite.LOGS.items() if path.name.endswith(end)), None)
-        if log or not pages.valid:
-            self.databases += not size  # what is empty is an empty database
-            self._plain(path, file, size, tally, log or "")
-            return
-        self.databases += 1
+    def _matches(self, path: Path, opened: int, size: int, file: _File) -> Iterator[Match]:
+        """In the bytes as they stand, then in what they unpack to."""
+        yield from raw.search(opened, size, self._needles)
+        unpacking = Unpacking(self._needles)
+        yield from raw.unpacked(opened, size, unpacking)
+        if unpacking.capped:
+            file.problems.append(f"{path.name[:200]!a} holds more compressed bytes than are unpacked")
+
+    def _cluster(self, folder: Path) -> postgres.Cluster | None:
+        """The PostgreSQL data folder that a folder belongs to."""
+        if folder not in self._clusters:
+            own = postgres.Cluster(folder)
+            inside = folder != self._top and folder.is_relative_to(self._top)
+            self._clusters[folder] = own if own.valid else self._cluster(folder.parent) if inside else None
+        return self._clusters[folder]
+
+    def _database(self, path: Path, opened: int, size: int, file: _File, tally: _Tally, pages: sqlite.Pages) -> None:
         try:
-            for place, match in sqlite.rows(path, self.needles):
+            for place, match in sqlite.rows(path, self._needles):
                 tally.add(match, place, row=True)
         except sqlite.Unreadable as reason:
-            self._problem(path, f"its rows cannot be read: {reason}")
-        for match in raw.search(file, size, self.needles):
+            file.problems.append(f"{path.name[:200]!a} its rows cannot be read: {reason}")
+        for match in self._matches(path, opened, size, file):
             kind = pages.kind(match.start)
             if kind in (sqlite.ROW, sqlite.OTHER) and tally.met(match):
                 continue  # the bytes of a row that was seen as a row
             tally.add(match, sqlite.UNUSED if kind in (sqlite.ROW, sqlite.OTHER) else kind)
+
+
+@dataclass
+class _File:
+    """One file as it was read; `read` is 1 if it could be."""
+
+    size: int = 0
+    read: int = 0
+    database: bool = False
+    sightings: list[Sighting] = field(default_factory=list)
+    problems: list[str] = field(default_factory=list)
+
+
+def scan(root: Path, layer: Layer, needles: Needles) -> Scan:
+    """Looks for every needle in one layer below `root`."""
+    return Survey(root, root, needles).layer(layer)
+
+
+def looks(survey: Survey, layers: Sequence[Layer]) -> Iterator[tuple[Layer, bool, Scan]]:
+    """Each layer that was declared, then everything else: (layer, whether it was declared, what was found there)."""
+    for layer in layers:
+        yield layer, True, survey.layer(layer)
+    yield UNDECLARED, False, survey.rest()
 
 
 class _Tally:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from bisect import bisect_right
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from itertools import accumulate
 from typing import NamedTuple
 
 from ahocorasick_rs import BytesAhoCorasick, Implementation
@@ -10,6 +12,7 @@ from ahocorasick_rs import BytesAhoCorasick, Implementation
 from harness import forms
 from harness.scan.vectors import Vectors
 
+_LOWER = bytes(range(256)).lower()
 HEAD = 48
 """Bytes of a needle that the automaton knows; the rest is compared where they stand. Keeps it small and in cache."""
 
@@ -42,24 +45,56 @@ class Needles:
             for needle, form in forms.of_vector(data).items():
                 meanings.setdefault(needle, []).append((name, form))
         self._meanings = meanings
+        self._grams = {name: {each.lower() for each in forms.trigrams(text)} for name, text in canaries.items()}
         heads: dict[bytes, list[bytes]] = {}
         for needle in meanings:
-            heads.setdefault(needle[:HEAD], []).append(needle)
+            heads.setdefault(needle[:HEAD].translate(_LOWER), []).append(needle)
         self._heads = list(heads.values())
+        self._folded = [
+            [
+                (needle.translate(_LOWER), fact)
+                for needle in known
+                for fact, form in meanings[needle]
+                if form in forms.TEXT and form not in forms.CASED
+            ]
+            for known in self._heads
+        ]
         self._automaton = BytesAhoCorasick(list(heads), implementation=Implementation.ContiguousNFA)
 
         self.shortest = min(map(len, meanings), default=0)
         self.longest = max(map(len, meanings), default=0)
 
+    def spelled(self, grams: Collection[bytes]) -> list[str]:
+        """The canaries all of whose trigrams are among these: chance has them all for one of 20 in 10^9 at most."""
+        return [name for name, own in self._grams.items() if len(own) > 2 and own <= set(grams)]
+
     def find(self, data: bytes | bytearray | memoryview) -> Iterator[Match]:
-        """Every needle that lies wholly in `data`, wherever it starts."""
+        """Every needle that lies wholly in `data`, wherever it starts, in whatever case."""
+        return (match for _, match in self.find_each([bytes(data)]))
+
+    def find_each(self, values: Sequence[bytes]) -> Iterator[tuple[int, Match]]:
+        """As `find` in each of these: the number of the value, and the match in it."""
         exact = set()
-        for head, start, _ in self._automaton.find_matches_as_indexes(data, overlapping=True):
-            for needle in self._heads[head]:
-                if len(needle) <= HEAD or data[start : start + len(needle)] == needle:
-                    for fact, form in self._meanings[needle]:
-                        exact.add((fact, start))
-                        yield Match(fact, form, start)
-        for fact, start, cosine in self._vectors.near(data):
-            if (fact, start) not in exact:
-                yield Match(fact, "float32", start, cosine)
+        for number, value in enumerate(values):
+            for match in self._exact(value):
+                exact.add((number, match.fact, match.start))
+                yield number, match
+        # Near vectors are looked for in all values at once: most of the time in a small one goes into beginning.
+        ends = list(accumulate(map(len, values)))
+        for fact, form, at, size, cosine in self._vectors.near(b"".join(values)):
+            number = bisect_right(ends, at)
+            start = at - (ends[number] - len(values[number]))
+            if at + size <= ends[number] and (number, fact, start) not in exact:
+                yield number, Match(fact, form, start, cosine)
+
+    def _exact(self, data: bytes) -> Iterator[Match]:
+        lower = data.translate(_LOWER)
+        for head, start, _ in self._automaton.find_matches_as_indexes(lower, overlapping=True):
+            known = self._heads[head]
+            here = [needle for needle in known if data.startswith(needle, start)]
+            for needle in here:
+                for fact, form in self._meanings[needle]:
+                    yield Match(fact, form, start)
+            for folded, fact in () if here else self._folded[head]:
+                if lower.startswith(folded, start):
+                    yield Match(fact, "another case", start)

@@ -5,50 +5,48 @@ Read, not mapped: a store at work may cut a file short, and a page of a mapping 
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
 
 from harness.scan.needles import Match, Needles
+from harness.scan.packed import Unpacking
 
 PIECE = 4 << 20
 """Bytes of a file that are searched at once."""
 THREADS = 2
 """Pieces searched side by side; the search holds no lock."""
-Report = Callable[[str], None]
-"""Told of what cannot be looked at."""
+Report = Callable[[Path, str], None]
+"""Told of what cannot be looked at, and why."""
 
 
-def files(top: Path, report: Report) -> Iterator[Path]:
+def files(top: Path, report: Report, skip: Collection[Path] = ()) -> Iterator[Path]:
     """Every regular file at or below `top`, in order. Links are not followed; what they point to inside is met anyway.
 
-    What is not there any more when it is its turn was not there.
+    What is not there any more when it is its turn was not there. skip: folders of ours, which are not entered.
     """
-    inside = top.resolve()
-
-    def below(path: Path) -> Iterator[Path]:
+    inside, waiting = top.resolve(), [top]
+    while waiting:
+        path = waiting.pop()
+        if path in skip:
+            continue
         try:
             mode = path.lstat().st_mode
             if stat.S_ISDIR(mode):
-                names = sorted(os.listdir(path))  # noqa: PTH208  names only: the paths are made as they are met
+                waiting += [path / name for name in sorted(os.listdir(path), reverse=True)]  # noqa: PTH208  names only
         except FileNotFoundError:
-            return
+            continue
         except OSError as error:
-            report(f"{_name(top, path)} cannot be read: {error.strerror}")
-            return
-        if stat.S_ISDIR(mode):
-            for name in names:
-                yield from below(path / name)
-        elif stat.S_ISREG(mode):
+            report(path, f"cannot be read: {error.strerror}")
+            continue
+        if stat.S_ISREG(mode):
             yield path
-        elif not (stat.S_ISLNK(mode) and path != top and _leads_inside(path, inside)):
-            report(f"{_name(top, path)} is not a regular file and was not followed")
-
-    yield from below(top)
+        elif not stat.S_ISDIR(mode) and not (stat.S_ISLNK(mode) and path != top and _leads_inside(path, inside)):
+            report(path, "is not a regular file and was not followed")
 
 
 def _leads_inside(link: Path, folder: Path) -> bool:
@@ -60,25 +58,27 @@ def _leads_inside(link: Path, folder: Path) -> bool:
     return target.is_relative_to(folder) and target != folder
 
 
-def _name(top: Path, path: Path) -> str:
-    return shown(Path(path.name) if path == top else path.relative_to(top))
-
-
 def shown(path: Path) -> str:
     """A path as text that can be written to a log; names need not be text."""
     return os.fsencode(path.as_posix()).decode("utf-8", "backslashreplace")
 
 
-@contextmanager
-def opened(path: Path) -> Iterator[int]:
-    """A descriptor of a regular file. Raises OSError; never waits for a pipe that took the file's place."""
-    file = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
-    try:
-        if not stat.S_ISREG(os.fstat(file).st_mode):
-            raise OSError(0, "not a regular file")
-        yield file
-    finally:
-        os.close(file)
+def written(file: int, size: int) -> Iterator[tuple[int, int]]:
+    """Where in the first `size` bytes something was written, as (start, end): the holes of a sparse file hold nothing.
+
+    All of them, where the file system cannot tell.
+    """
+    end = 0
+    while end < size:
+        try:
+            start = os.lseek(file, end, os.SEEK_DATA)
+            end = min(os.lseek(file, start, os.SEEK_HOLE), size)
+        except OSError as error:
+            if error.errno == errno.ENXIO:  # nothing but a hole is left
+                return
+            start, end = end, size
+        if start < end:
+            yield start, end
 
 
 def search(file: int, size: int, needles: Needles) -> Iterator[Match]:
@@ -88,7 +88,7 @@ def search(file: int, size: int, needles: Needles) -> Iterator[Match]:
         data = os.pread(file, min(PIECE + needles.longest, size - at), at)
         return [match._replace(start=at + match.start) for match in needles.find(data) if match.start < PIECE]
 
-    starts = iter(range(0, size, PIECE))
+    starts = _pieces(file, size)
     if size <= PIECE:
         yield from (match for at in starts for match in piece(at))
         return
@@ -96,3 +96,15 @@ def search(file: int, size: int, needles: Needles) -> Iterator[Match]:
         while batch := list(islice(starts, THREADS)):  # by batches, so that what was found does not pile up
             for matches in pool.map(piece, batch):
                 yield from matches
+
+
+def unpacked(file: int, size: int, unpacking: Unpacking) -> Iterator[Match]:
+    """Every needle in the compressed streams of the first `size` bytes, by the offset of the stream."""
+    yield from unpacking.file(
+        lambda at, most: os.pread(file, max(0, min(most, size - at)), at), _pieces(file, size), PIECE
+    )
+
+
+def _pieces(file: int, size: int) -> Iterator[int]:
+    """Where the pieces begin in which something was written."""
+    return iter(dict.fromkeys(at for a, b in written(file, size) for at in range(a - a % PIECE, b, PIECE)))

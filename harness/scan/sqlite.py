@@ -6,17 +6,28 @@ import os
 import re
 import shutil
 import sqlite3
-import tempfile
-from collections.abc import Iterator
-from contextlib import closing
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import closing, contextmanager
 from pathlib import Path
 from urllib.parse import quote
 
+from harness import leftovers
 from harness.scan.needles import Match, Needles
+from harness.scan.packed import Unpacking
 
 MAGIC = b"SQLite format 3\0"
 LOGS = {"-wal": "write-ahead log", "-journal": "journal"}
 """Files beside a database, by the end of their name, and what they are."""
+BESIDE = (*LOGS, "-shm")
+SMALLEST = 16
+"""Bytes of a value that may hold what it is searched for in fewer, compressed."""
+BATCH = 1 << 20
+"""Bytes of values that are searched together."""
+COPIED = 1 << 30
+"""Bytes of the largest database that is copied, to be read with its log."""
+SECONDS = 60.0
+"""For reading all rows of one database; those of a sound one of 1 GB take a tenth of it."""
 FREE, UNUSED, INDEX, ROW, OTHER = "free page", "unused part of a page", "index", "row", "other"
 
 
@@ -32,15 +43,34 @@ def rows(path: Path, needles: Needles) -> Iterator[tuple[str, Match]]:
 
     Stored are shadow tables too, as those of a full-text index. Raises Unreadable at the end if any table was.
     """
-    with tempfile.TemporaryDirectory() as folder:
+    with _scratch() as folder:
         database = f"file:{quote(os.fsencode(path.absolute()))}?immutable=1"
         if any(_size(path, end) for end in LOGS):
-            database = f"file:{quote(str(_copy(path, Path(folder))))}"  # the log belongs to what is live
+            database = f"file:{quote(str(_copy(path, folder)))}"  # the log belongs to what is live
         try:
             with closing(sqlite3.connect(database, uri=True)) as link:
+                _bound(link, path)
                 yield from _rows(link, needles)
         except (sqlite3.Error, ValueError) as error:  # ValueError: a column whose name is no text
             raise Unreadable(str(error)) from None
+
+
+def _bound(link: sqlite3.Connection, path: Path) -> None:
+    """No value can be larger than what holds it: what is, a column has computed. What never ends is ended."""
+    stored = sum(_size(path, end) for end in ("", *LOGS))
+    link.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, min(max(2 * stored, 1 << 20), 1 << 30))
+    until = time.monotonic() + SECONDS
+    link.set_progress_handler(lambda: time.monotonic() > until, 10_000)
+
+
+@contextmanager
+def _scratch() -> Iterator[Path]:
+    """No room is no reason to take the file for one that is gone."""
+    try:
+        with leftovers.temporary() as folder:
+            yield folder
+    except OSError as error:
+        raise Unreadable(f"no room for a copy: {error.strerror}") from None
 
 
 def _size(path: Path, end: str) -> int:
@@ -53,6 +83,8 @@ def _size(path: Path, end: str) -> int:
 def _copy(path: Path, folder: Path) -> Path:
     try:
         for end in ("", *LOGS):
+            if _size(path, end) > COPIED:
+                raise Unreadable(f"{_size(path, end):,} bytes are too many to copy, so its log cannot be read with it")
             if not end or _size(path, end):
                 shutil.copyfile(path.with_name(path.name + end), folder / f"copy{end}")
     except OSError as error:
@@ -64,26 +96,54 @@ def _rows(link: sqlite3.Connection, needles: Needles) -> Iterator[tuple[str, Mat
     link.text_factory = bytes
     wide = link.execute("pragma encoding").fetchone()[0] != b"UTF-8"
     listed = link.execute("select name from sqlite_master where type = 'table' and rootpage > 0 order by name")
-    problem = None
+    problem, unpacking = None, Unpacking(needles)
     for table in ["sqlite_master", *(name.decode("utf-8", "replace") for (name,) in listed.fetchall())]:
         try:
-            yield from _table(link, table, needles, wide)
+            yield from _table(link, table, needles, wide, unpacking)
         except sqlite3.Error as error:
             problem = problem or f"table {table}: {error}"
-    if problem:
-        raise Unreadable(problem)
+    if problem or unpacking.capped:
+        raise Unreadable(problem or "they hold more compressed bytes than are unpacked")
 
 
-def _table(link: sqlite3.Connection, table: str, needles: Needles, wide: bool) -> Iterator[tuple[str, Match]]:
-    cursor = link.execute(f"select * from {_quoted(table)}")  # noqa: S608  quoted
+def _table(
+    link: sqlite3.Connection, table: str, needles: Needles, wide: bool, unpacking: Unpacking
+) -> Iterator[tuple[str, Match]]:
+    """Also what three characters a row add up to, as in an index of trigrams."""
+    grams: dict[str, set[bytes]] = {}
+    waiting: list[tuple[str, bytes]] = []
+    held = 0
+    cursor = link.execute(f"select {_stored(link, table)} from {_quoted(table)}")  # noqa: S608  quoted
     places = [f"rows {_plain(table)}.{_plain(column[0])}" for column in cursor.description]
     for row in cursor:
         for place, value in zip(places, row, strict=True):
-            if isinstance(value, bytes) and len(value) >= needles.shortest:
-                yield from ((place, match) for match in needles.find(value))
+            if isinstance(value, bytes) and len(value) == 3:
+                grams.setdefault(place, set()).add(value.lower())
+            elif isinstance(value, bytes) and len(value) >= min(needles.shortest, SMALLEST):
+                waiting.append((place, value))
+                held += len(value)
                 if wide:  # as it stands in the file
-                    stored = value.decode("utf-8", "replace").encode("utf-16-le")
-                    yield from ((place, match) for match in needles.find(stored))
+                    waiting.append((place, value.decode("utf-8", "replace").encode("utf-16-le")))
+                yield from ((place, match) for match in unpacking.value(value))
+        if held > BATCH:
+            yield from _found(waiting, needles)
+            waiting, held = [], 0
+    yield from _found(waiting, needles)
+    for place, seen in grams.items():
+        yield from ((place, Match(name, "trigrams", 0)) for name in needles.spelled(seen))
+
+
+def _found(values: Sequence[tuple[str, bytes]], needles: Needles) -> Iterator[tuple[str, Match]]:
+    for number, match in needles.find_each([value for _, value in values]):
+        yield values[number][0], match
+
+
+def _stored(link: sqlite3.Connection, table: str) -> str:
+    """The columns whose values lie in the file; a virtual one is computed when it is read, and may be of any size."""
+    told = link.execute(f"pragma table_xinfo({_quoted(table)})").fetchall()
+    virtual = [name for _, name, _, _, _, _, hidden in told if hidden == 2]
+    kept = [name.decode("utf-8", "strict") for _, name, *_ in told if name not in virtual]
+    return ", ".join(map(_quoted, kept)) if virtual else "*"
 
 
 def _quoted(name: str) -> str:

@@ -1,14 +1,16 @@
-"""Near-identical copies of vectors in bytes: renormalised, scaled, or rounded and stored as float32 again.
+"""Near-identical copies of vectors in bytes: renormalised, scaled, rounded, or kept in fewer bits.
 
-Every byte offset is a window that may hold a vector. The signs of its components are read first, sixteen at a time,
-and looked up in tables of what the wanted vectors may show; what passes all tables is compared in full. A component
-so small that the error at a cosine of NEAR may turn its sign counts as either sign. So this finds every copy whose
-error is spread over the components, as that of rounding is, not one whose error sits in a few of them.
+Every byte offset is a window that may hold a vector, in numbers of four, two or one bytes. The top bits of the numbers,
+which are their signs, are read first, sixteen at a time, and looked up in tables of what the wanted vectors may show;
+what passes all tables is compared in full. A component so small that the error at a cosine of NEAR may turn its sign
+counts as either sign. So this finds every copy whose error is spread over the components, as that of rounding is, not
+one whose error sits in a few of them. Numbers of one byte (int8, with or without sign) stand for an even scale of any
+width and zero, so their deviations from the mean are compared: a scale of its own for each component is not found.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -19,9 +21,46 @@ WORD, WORDS = 16, 8
 """Components looked up at once, and how often at most."""
 SIGMAS = 4.0
 """How many standard deviations of the error at NEAR a component needs to have a sign that is sure."""
+LOOSE = 1e-4
+"""Of vectors that let more windows than this share through, as those with many zeros do, no copies in fewer bits are
+sought: anything might be one, and comparing takes too long. Those of the bundled model let through far fewer."""
 BLOCK = 2048
 """Windows compared in full at once: bounds the memory."""
-Array = npt.NDArray[np.float32]
+Windows = npt.NDArray[np.uint8]
+Numbers = npt.NDArray[np.float64]
+
+
+def _float32(windows: Windows) -> Numbers:
+    return windows.view("<f4").astype("f8")
+
+
+def _float16(windows: Windows) -> Numbers:
+    return windows.view("<f2").astype("f8")
+
+
+def _bfloat16(windows: Windows) -> Numbers:
+    return (windows.view("<u2").astype("u4") << 16).view("f4").astype("f8")
+
+
+def _signed(windows: Windows) -> Numbers:
+    return _centred(windows.view("i1").astype("f8"))
+
+
+def _unsigned(windows: Windows) -> Numbers:
+    return _centred(windows.astype("f8"))
+
+
+def _centred(values: Numbers) -> Numbers:
+    centred: Numbers = values - values.mean(axis=-1, keepdims=True)
+    return centred
+
+
+LAYOUTS: Mapping[int, tuple[tuple[str, Callable[[Windows], Numbers]], ...]] = {
+    4: (("float32", _float32),),
+    2: (("float16", _float16), ("bfloat16", _bfloat16)),
+    1: (("int8 floats", _signed), ("int8 floats", _unsigned)),
+}
+"""Bytes of a number -> what it may be."""
 
 
 class Vectors:
@@ -39,15 +78,30 @@ class Vectors:
         if not (np.isfinite(norms).all() and (norms > 0).all()):
             raise ValueError("a vector is zero or not finite")
         self._units = stacked / norms
-        self._tables = [self._table(at * WORD) for at in range(min(WORDS, self._dims // WORD))]
-        # Every window is looked up in the first two tables, which therefore are bits of one.
-        first, second = [*self._tables, np.ones(1 << WORD, bool), np.ones(1 << WORD, bool)][:2]
-        self._first = first | second.astype("u1") << 1
+        self._centred = _centred(self._units.astype("f8"))
+        self._centred /= np.maximum(np.linalg.norm(self._centred, axis=-1, keepdims=True), np.finfo("f8").tiny)
+        self._tables = {width: self._lookups(width) for width in LAYOUTS}
 
-    def _table(self, first: int) -> npt.NDArray[np.bool_]:
-        """Which signs (bit i: component first + i is negative) any wanted vector may show."""
+    def _lookups(self, width: int) -> list[npt.NDArray[np.uint8]]:
+        """A table for each word. Every window is looked up in the first two, which therefore are bits of one."""
+        words = min(WORDS, self._dims // WORD)
+        if not words or not self._names:
+            return []
+        shifts = [0.0 * self._units[:, :1]]
+        if width == 1:  # an even scale from the least to the largest component turns its top bit in the middle
+            shifts.append((self._units.min(axis=1, keepdims=True) + self._units.max(axis=1, keepdims=True)) / 2)
+        tables = [self._table(at * WORD, shifts) for at in range(words)]
+        if width == 1:  # without a sign the top bit is set for what is large
+            tables = [table | table[::-1] for table in tables]
+        if width < 4 and np.prod([table.mean() for table in tables]) > LOOSE:
+            return []
+        first, second = [*tables, np.ones(1 << WORD, bool)][:2]
+        return [first | second.astype("u1") << 1, *tables[2:]]
+
+    def _table(self, first: int, shifts: Sequence[npt.NDArray[np.float32]]) -> npt.NDArray[np.bool_]:
+        """Which signs (bit i: component first + i is negative) any wanted vector may show, with zero at any shift."""
         weights = (1 << np.arange(WORD)).astype("u4")
-        part = self._units[:, first : first + WORD]
+        part = np.concatenate([self._units[:, first : first + WORD] - shift for shift in shifts])
         sure = np.abs(part) > SIGMAS * np.sqrt(2 * (1 - NEAR) / self._dims)
         table = np.zeros(1 << WORD, bool)
         for signs, unsure in zip((part < 0) & sure, ~sure, strict=True):
@@ -57,41 +111,50 @@ class Vectors:
             table[codes] = True
         return table
 
-    def near(self, data: bytes | bytearray | memoryview) -> Iterator[tuple[str, int, float]]:
-        """Name, byte offset and cosine of every copy in `data`."""
+    def near(self, data: bytes | bytearray | memoryview) -> Iterator[tuple[str, str, int, int, float]]:
+        """Name, form, byte offset, size in bytes and cosine of every copy in `data`."""
         raw = np.frombuffer(data, "u1")
-        if not self._tables or len(raw) < 4 * self._dims:
-            return
-        for phase in range(4):
-            words = _signs(raw, phase)
-            for shift in range(8):
-                starts = 32 * self._candidates(words, shift) + (4 * shift + phase)
-                starts = starts[starts + 4 * self._dims <= len(raw)]
-                for at in range(0, len(starts), BLOCK):
-                    yield from self._compare(raw, starts[at : at + BLOCK])
+        for width, tables in self._tables.items():
+            size = width * self._dims
+            if not tables or len(raw) < size:
+                continue
+            for phase in range(width):
+                words = _signs(raw, phase, width)
+                for shift in range(8):
+                    starts = 8 * width * _candidates(words, shift, tables) + (width * shift + phase)
+                    starts = starts[starts + size <= len(raw)]
+                    for at in range(0, len(starts), BLOCK):
+                        yield from self._compare(raw, starts[at : at + BLOCK], width)
 
-    def _candidates(self, words: npt.NDArray[np.int64], shift: int) -> npt.NDArray[np.int64]:
-        """Indices of the windows at 8 * index + shift floats that every table admits."""
-        codes = words >> shift & 0xFFFF
-        seen = self._first[codes]
-        found = np.flatnonzero((seen[:-2] & seen[2:] >> 1).view(bool))
-        for number, table in enumerate(self._tables[2:], 2):
-            found = found[found + 2 * number < len(codes)]
-            found = found[table[codes[found + 2 * number]]]
-        return found
-
-    def _compare(self, raw: npt.NDArray[np.uint8], starts: npt.NDArray[np.int64]) -> Iterator[tuple[str, int, float]]:
-        with np.errstate(all="ignore"):  # most windows are no vectors: what is not finite is not near
-            windows = raw[starts[:, None] + np.arange(4 * self._dims)].view("<f4").astype("f8")  # tiny ones underflow
-            cosines = windows @ self._units.T / np.linalg.norm(windows, axis=1, keepdims=True)
-            rows, columns = np.nonzero(np.isfinite(cosines) & (cosines >= NEAR))
-        for row, column in zip(rows, columns, strict=True):
-            yield self._names[column], int(starts[row]), min(1.0, float(cosines[row, column]))
+    def _compare(
+        self, raw: Windows, starts: npt.NDArray[np.int64], width: int
+    ) -> Iterator[tuple[str, str, int, int, float]]:
+        windows = raw[starts[:, None] + np.arange(width * self._dims)]
+        wanted = self._centred if width == 1 else self._units
+        for form, read in LAYOUTS[width]:
+            with np.errstate(all="ignore"):  # most windows are no vectors: what is not finite is not near
+                values = read(windows)  # tiny ones underflow
+                cosines = values @ wanted.T / np.linalg.norm(values, axis=1, keepdims=True)
+                rows, columns = np.nonzero(np.isfinite(cosines) & (cosines >= NEAR))
+            for row, column in zip(rows, columns, strict=True):
+                cosine = min(1.0, float(cosines[row, column]))
+                yield self._names[column], form, int(starts[row]), width * self._dims, cosine
 
 
-def _signs(raw: npt.NDArray[np.uint8], phase: int) -> npt.NDArray[np.int64]:
-    """At index i the signs of the 24 floats from byte 32 * i + phase on, the first in the lowest bit."""
-    packed = np.packbits(raw[phase + 3 :: 4] >> 7, bitorder="little")
+def _candidates(words: npt.NDArray[np.int64], shift: int, tables: Sequence[Windows]) -> npt.NDArray[np.int64]:
+    """Indices of the windows at 8 * index + shift numbers that every table admits."""
+    codes = words >> shift & 0xFFFF
+    seen = tables[0][codes]
+    found = np.flatnonzero((seen[:-2] & seen[2:] >> 1).view(bool))
+    for number, table in enumerate(tables[1:], 2):
+        found = found[found + 2 * number < len(codes)]
+        found = found[table[codes[found + 2 * number]].astype(bool)]
+    return found
+
+
+def _signs(raw: Windows, phase: int, width: int) -> npt.NDArray[np.int64]:
+    """At index i the signs of the 24 numbers from byte 8 * width * i + phase on, the first in the lowest bit."""
+    packed = np.packbits(raw[phase + width - 1 :: width] >> 7, bitorder="little")
     bits = np.concatenate([packed, np.zeros(4, "u1")]).astype("i8")
     words: npt.NDArray[np.int64] = bits[:-2] | bits[1:-1] << 8 | bits[2:] << 16
     return words

@@ -126,8 +126,8 @@ def judge(rows: Sequence[Row], drawn: pooling.Chance | None) -> Iterator[Breach]
         if not any(getattr(each.open_, key).hits for each in rows):
             yield Breach("suite", key, f"there is no decision in which {what}")
     for name in compare.dominated(bounds.weigh([cell for each in rows for cell in each.noisy])):
-        yield Breach("suite", compare.DUMP, f"is as good as {name} or better in recall, stale exposure and tokens at "
-                     f"noise {bounds.NOISE}; it must lose in one of them")  # fmt: skip
+        yield Breach("suite", compare.DUMP, f"is as good as {name} or better in recall within the budget, stale "
+                     f"exposure and tokens at noise {bounds.NOISE}; it must lose in one of them")  # fmt: skip
 
 
 def total(counts: Iterable[Count]) -> Count:

@@ -28,13 +28,17 @@ FLAGS: tuple[Move, ...] = ("worse", "failed", "other")
 
 @dataclass(frozen=True)
 class Fault:
-    """A backend with one bug. must: measures that flag it; may: measures or whole families that may move too."""
+    """A backend with one bug. must: measures that flag it; may: measures or whole families that may move too.
+
+    never: measures that it was made to deceive, and that must not be better than the reference's.
+    """
 
     name: str
     adapter: str
     bug: str
     must: tuple[str, ...]
     may: tuple[str, ...]
+    never: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -70,7 +74,7 @@ def planted(package: str = PLANTED) -> tuple[Fault, ...]:
 
 def _fault(made: Any) -> Fault:
     bug = " ".join((made.__doc__ or "").split())
-    return Fault(made.__name__, f"{made.__module__}:{made.__name__}", bug, made.must, made.may)
+    return Fault(made.__name__, f"{made.__module__}:{made.__name__}", bug, made.must, made.may, made.never)
 
 
 def judged(
@@ -82,7 +86,15 @@ def judged(
 ) -> Row:
     """families: measure -> the drill or story that it reads, a word that `may` knows too."""
     moves = {name: move for name, measure in sound.items() if (move := moved(definitions[name], measure, found[name]))}
-    return Row(fault, moves, tuple(_breaches(fault, moves, families)))
+    gained = [name for name in fault.never if name in sound and gains(definitions[name], sound[name], found[name])]
+    return Row(fault, moves, tuple(_breaches(fault, moves, gained, families)))
+
+
+def gains(definition: Definition, sound: Measure, found: Measure) -> bool:
+    """Whether `found` is better than what the reference reaches, or cannot be told to be no better."""
+    if not isinstance(sound, Measured) or not isinstance(found, Measured):
+        return sound.status != found.status
+    return abs(found.value - sound.value) > SLACK and _below(definition.better, found.value, sound.value)
 
 
 def moved(definition: Definition, sound: Measure, found: Measure) -> Move | None:
@@ -115,8 +127,10 @@ def _below(better: Better, sound: float, found: float) -> bool:
     return found < sound if better == "higher" else found > sound
 
 
-def _breaches(fault: Fault, moves: Mapping[str, Move], families: Mapping[str, str]) -> Iterator[Breach]:
-    for name in (*fault.must, *fault.may):
+def _breaches(
+    fault: Fault, moves: Mapping[str, Move], gained: Sequence[str], families: Mapping[str, str]
+) -> Iterator[Breach]:
+    for name in (*fault.must, *fault.may, *fault.never):
         if name not in families and name not in families.values():
             yield Breach(fault.name, name, "no such measure")
     if not fault.must:
@@ -125,6 +139,8 @@ def _breaches(fault: Fault, moves: Mapping[str, Move], families: Mapping[str, st
         if name in families and moves.get(name) not in FLAGS:
             how = "measures nothing any more" if name in moves else "is as with the reference"
             yield Breach(fault.name, name, f"must flag it, and {how}")
+    for name in gained:
+        yield Breach(fault.name, name, "must not gain, and is better than with the reference or cannot be compared")
     for name, move in moves.items():
         if not {name, families[name]} & {*fault.must, *fault.may}:
             yield Breach(fault.name, name, f"must not move, and {WORDS[move]}")

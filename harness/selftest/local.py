@@ -60,5 +60,12 @@ class LocalHost:
     def open(self) -> Handle:
         return cast(Handle, _Local(self._adapter.open(self._space)))
 
+    @property
+    def folder(self) -> Path:
+        return self.root
+
+    def flush(self) -> None:
+        """Nothing is held back."""
+
     def layers(self) -> list[Layer]:
         return self._adapter.storage(self._space)

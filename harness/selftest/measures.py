@@ -7,26 +7,27 @@ from __future__ import annotations
 
 import os
 import shutil
-import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 
-from harness import controls, drills, engine, metrics, paths, plan, process, registry, transcript
+from harness import controls, drills, engine, leftovers, metrics, paths, plan, process, registry, transcript
 from harness.adapter import Space
 from harness.blobs import Blobs
 from harness.classify import Classifier
 from harness.drill import DrillName, DrillTrial
 from harness.events import Backend, Closed, Opened
 from harness.exchange import Host, Tools
-from harness.hosts import ChildHost, GoldHost
+from harness.hosts import ChildHost, GoldHost, opaque
 from harness.launch import Launcher, Nursery
-from harness.log import Log, Writer
+from harness.lines import Writer
+from harness.log import Log
 from harness.metrics import trust
 from harness.model import DEFAULT_BUDGET, DEFAULT_K, Definition, Measure, Spec, Trial, WritePolicy
 from harness.models import tokens
 from harness.models.cache import EmbeddingCache
+from harness.models.chat.standin import StandIn
 from harness.models.embedder import Embedder
 from harness.models.gateway import Gateway
 from harness.models.meter import Meter
@@ -40,7 +41,7 @@ from harness.selftest.proof import SEED, Told
 from tasks import loader
 
 SIZES: Mapping[DrillName, int] = {
-    "keeping": 60, "deletion": 80, "isolation": 80, "rollback": 60, "poison": 60, "durability": 40, "sharing": 40,
+    "keeping": 60, "deletion": 80, "isolation": 60, "rollback": 60, "poison": 60, "durability": 40, "sharing": 40,
 }  # fmt: skip
 """Memories in the store of each drill: no more than its measures need. Half of `deletion` must exceed a page of 20."""
 SCENARIO = "stale-deploy-rule/forgotten-runbook"
@@ -67,9 +68,10 @@ def prove(
     assert sound is not None
     asked = {registry.SOUND: sound, **{fault.name: fault.adapter for fault in planted}}
     with ExitStack() as stack:
-        root = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="coldwarm-")))
+        root = stack.enter_context(leftovers.temporary())
         embeddings = stack.enter_context(closing(EmbeddingCache(cache / "embeddings.sqlite", Embedder())))
-        gateway, nursery = stack.enter_context(Gateway(embeddings)), stack.enter_context(Nursery(root / "nursery"))
+        gateway = stack.enter_context(Gateway(embeddings, StandIn()))
+        nursery = stack.enter_context(Nursery(root / "work" / "nursery", (gateway.port,)))
         bench = Bench(_told(cache), root, gateway, nursery.launch)
         pool = ThreadPoolExecutor(jobs or (os.cpu_count() or 1) + 1, thread_name_prefix="planted")
         stack.callback(pool.shutdown, cancel_futures=True)
@@ -107,13 +109,13 @@ class Bench:
         written = drills.ALL[drill].plan(trial.size, trial.seed)
         self._gateway.warm([piece.item.text for piece in written.pieces if piece.item.text])
         path = self._root / f"{trial.id}.jsonl"
-        with self._host(name, adapter, trial.id) as (host, _), Writer(path) as log:
+        with self._host(name, adapter) as (host, _), Writer(path) as log:
             drills.play(trial, written, host, self._blobs, log.append, self._gateway.vectors, {}, {})
         (cell,) = trust.score([transcript.read(path, self._blobs)])
         return cell.measures
 
     def _story(self, name: str, adapter: str) -> Mapping[str, Measure]:
-        with self._host(name, adapter, f"{name}-{STORY}") as (host, meter):
+        with self._host(name, adapter) as (host, meter):
             cells = metrics.score([self._logged(name, host, meter), *self._controls])
         return next(cell for cell in cells if cell.backend == name and cell.read_policy == "trusting").measures
 
@@ -136,9 +138,10 @@ class Bench:
         return Log(self._root / trial.id, "", opened, events, closed, told.scenario, self._blobs)
 
     @contextmanager
-    def _host(self, name: str, adapter: str, key: str) -> Iterator[tuple[ChildHost, Meter]]:
+    def _host(self, name: str, adapter: str) -> Iterator[tuple[ChildHost, Meter]]:
         """A new store of a backend, removed afterwards, and what counts its embeddings."""
-        folder = self._root / key
+        key = opaque()
+        folder = self._root / "work" / key
         said = process.describe(adapter, folder / "home", DEADLINES, self._launch)
         backend = Backend(name=name, version=said.version, support=said.support)
         space = Space(str(folder / "store"), self._gateway.url, key, Embedder.dims, SEED)

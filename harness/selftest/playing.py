@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
-from harness import controls, engine, metrics, plan
+from harness import controls, engine, leftovers, metrics, plan
 from harness.blobs import Blobs
 from harness.classify import Classifier
 from harness.events import Check, Closed, Opened, Recalled, Worked
@@ -65,14 +64,14 @@ class Play:
 
 def play(told: Told, backend: str | None, workshop: Workshop, k: int = DEFAULT_K, seed: int = SEED) -> Play:
     """Plays a story without noise, by appending: a control with gold, an adapter in this process, or cold (None)."""
-    with tempfile.TemporaryDirectory(prefix="coldwarm-") as folder:
-        return _seen(told, *_logged(told, backend, workshop, Path(folder), 0, k, seed))
+    with leftovers.temporary() as folder:
+        return _seen(told, *_logged(told, backend, workshop, folder, 0, k, seed))
 
 
 def scored(told: Told, backend: str, workshop: Workshop, noise: int) -> list[Cell]:
     """What a run would report of a backend that appends, one cell a read policy."""
-    with tempfile.TemporaryDirectory(prefix="coldwarm-") as folder:
-        log, _ = _logged(told, backend, workshop, Path(folder), noise, DEFAULT_K, SEED)
+    with leftovers.temporary() as folder:
+        log, _ = _logged(told, backend, workshop, folder, noise, DEFAULT_K, SEED)
         return metrics.score([log])
 
 

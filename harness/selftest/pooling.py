@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from harness import leftovers
 from harness.adapter import Item, Space
 from harness.model import DEFAULT_K, READ_POLICIES, ReadPolicy
 from harness.scenario import Decision, Session
@@ -99,13 +99,13 @@ def chance(told: Told, backend: str = "random", k: int = DEFAULT_K) -> Chance | 
     items = [Item(fact.plain.text, told.scenario.home(fact), fact.since.isoformat(), fact.type)
              for fact in told.scenario.facts]  # fmt: skip
     made = adapter(backend)
-    with tempfile.TemporaryDirectory(prefix="coldwarm-") as root:
-        made.open(Space(root, "", "", 0, 0)).remember(items)
+    with leftovers.temporary() as root:
+        made.open(Space(str(root), "", "", 0, 0)).remember(items)
         for session, probe in told.scenario.probes():
             place, at, query = told.scenario.place(session), session.at.isoformat(), probe.ask.phrasings()[0][1]
 
             def recalled(seed: int, k: int) -> list[bool]:
-                hits = made.open(Space(root, "", "", 0, seed)).recall(query, place, k, at)  # noqa: B023  called here
+                hits = made.open(Space(str(root), "", "", 0, seed)).recall(query, place, k, at)  # noqa: B023  called here
                 gold = set(probe.gold)  # noqa: B023
                 return [bool(gold & told.classifier.read(hit.text).asserted) for hit in hits]
 

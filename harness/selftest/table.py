@@ -12,7 +12,7 @@ from rich.text import Text
 from harness import compare
 from harness.model import DEFAULT_K, READ_POLICIES
 from harness.report import words
-from harness.report.words import visible
+from harness.report.words import plain
 from harness.results import Comparison
 from harness.selftest import ENOUGH, MISLED, SOLVED, Count, Report, Row, bounds, share, total
 from harness.selftest.pooling import Pool
@@ -26,7 +26,7 @@ def show(report: Report, out: Console) -> None:
     """Prints what was proven. Everything is `Text`, so no text of a scenario is taken for markup."""
     out.print(_table(report), soft_wrap=False)
     for line in ["", *_suite(report), *(["", "worth knowing"] if report.notes else []), *map(str, report.notes)]:
-        for part in textwrap.wrap(visible(line), max(out.width, 80), subsequent_indent="  ") or [""]:
+        for part in textwrap.wrap(plain(line), max(out.width, 80), subsequent_indent="  ") or [""]:
             out.print(Text(part), soft_wrap=True)
 
 
@@ -40,8 +40,8 @@ def _table(report: Report) -> Table:
         own, _, name = row.scenario.partition("/")
         if own != kind:
             kind = own
-            table.add_row(Text(visible(kind), style="bold"))
-        table.add_row(Text(visible(name)), *_cells(row))
+            table.add_row(Text(plain(kind), style="bold"))
+        table.add_row(Text(plain(name)), *_cells(row))
     return table
 
 

@@ -1,7 +1,7 @@
 // Sorts the findings, sorts and filters the cells, opens what a fragment names. All state is in the fragment.
 (() => {
   "use strict";
-  const NUMBER = /^(?:\u2265 )?([\d.,]+)(?:\/([\d,]+))?$/;
+  const NUMBER = /^(?:\u25b2 )?(?:\u2265 )?([\d.,]+)(?:\/([\d,]+))?$/;
   const plain = (text) => Number(text.replaceAll(",", ""));
 
   // A count as its share, a number as itself; of words: null, so that they stand last.

@@ -77,7 +77,7 @@ def test_what_was_not_recorded_fails_the_write_and_is_counted(
     done = cli(*RUN, "--chat", few, "--out", tmp_path / "runs")
     played = log(only(tmp_path / "runs"))
     faults = [event.fault.message for event in played.events if isinstance(event, Wrote) and event.fault]
-    assert done.returncode == 0 and faults and all("the model answered 404" in each for each in faults)
+    assert done.returncode == 3 and faults and all("the model answered 404" in each for each in faults)
     (metered,) = (event for event in played.events if isinstance(event, Metered))
     assert sum(each.times for each in metered.refused) == metered.chat["ingest"]["failed"] == len(faults)
     assert "no recording in few answers this request" in metered.refused[0].message

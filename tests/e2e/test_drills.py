@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import json
 import shutil
 from pathlib import Path
@@ -51,7 +52,7 @@ def test_the_page_leads_from_the_figure_to_its_receipt(played: Path) -> None:
     line = cell["measures"]["text_gone_after_closing"]["receipts"][0].removeprefix("L")
     anchor = f"{cell['id']}--text_gone_after_closing-{line}"
     assert f'href="#{anchor}"' in page and f'id="{anchor}"' in page
-    assert f"sed -n {line}p drills/{cell['transcript']}" in page
+    assert f"{line}p' drills/{cell['transcript']}" in html.unescape(page)
     assert "where deleted memories were found" in page
 
 

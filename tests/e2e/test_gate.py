@@ -11,6 +11,7 @@ import pytest
 
 from harness.folder import Folder
 from tests.e2e.conftest import SMALL, Cli, one_line, only
+from tests.faulty import lend
 
 pytestmark = pytest.mark.slow
 
@@ -61,6 +62,7 @@ class Team:
         self.root, self.cli = root, cli
         self.home, self.gates, self.baseline = root / "home", root / "gates.toml", root / "baseline.json"
         self.home.mkdir()
+        lend(self.home)
         self.gates.write_text(GATES)
         self.store(OWN)
         before = self.play("before")

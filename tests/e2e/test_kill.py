@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,7 @@ import pytest
 from harness import paths
 from harness.folder import Folder
 from harness.log import Log, canonical
+from tests import faulty
 from tests.e2e.conftest import SMALL, Cli, bytes_of, environment, one_line, only
 
 ASKED = ("run", "-b", "tests.faulty:SlowRecall", "-b", "none", *SMALL)
@@ -76,23 +78,73 @@ def test_a_killed_run_loses_the_open_trial_and_nothing_else(cli: Cli, cache: Pat
 
 
 @pytest.mark.slow
-def test_an_interrupt_says_how_to_go_on(cli: Cli, cache: Path, tmp_path: Path) -> None:
-    process = subprocess.Popen(
-        [sys.executable, "-m", "harness", *ASKED, "--out", str(tmp_path)],
-        cwd=paths.ROOT, env=environment(cache), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_ends_everything_and_says_how_to_go_on(number: int, cache: Path, tmp_path: Path) -> None:
+    """A call that hangs is not waited for, and a helper that left its process group ends too."""
+    process = _started("tests.faulty:HangsWithAHelper", cache, tmp_path)
+    helper = int(_until(lambda: next(tmp_path.glob("2*/work/**/helper.pid"), None), process).read_text() or 0)
+    children = [helper, *_children(process.pid)]
+    begun = time.monotonic()
+    process.send_signal(number)
+    stdout, stderr = process.communicate(timeout=60)
+    assert time.monotonic() - begun < faulty.FOREVER / 2, "did not wait for the call that hangs"
+    line = one_line(subprocess.CompletedProcess((), process.returncode, stdout, stderr), 3)
+    folder = only(tmp_path)
+    assert f"coldwarm run --resume {folder}" in line
+    assert all(_gone(pid) for pid in children)
+    assert not (folder / "work").exists()
+    assert {name for name, log in _logs(folder).items() if log.closed} == {"None", "oracle", "stale_oracle"}
+
+
+@pytest.mark.slow
+def test_what_a_killed_run_left_is_cleared_by_the_next(cli: Cli, cache: Path, tmp_path: Path) -> None:
+    process = _started("tests.faulty:HangsWithAHelper", cache, tmp_path / "out", TMPDIR=str(tmp_path))
+    helper = int(_until(lambda: next(tmp_path.glob("out/2*/work/**/helper.pid"), None), process).read_text() or 0)
+    process.kill()
+    process.wait(10)
+    killed = only(tmp_path / "out")
+    assert not _gone(helper, 0.2) and (killed / "work").exists()
+    next_ = cli("run", "-b", "none", *SMALL, "--out", tmp_path / "out", env={"TMPDIR": str(tmp_path)})
+    assert (next_.returncode, next_.stderr) == (0, "")
+    assert _gone(helper) and not (killed / "work").exists() and (killed / "logs").exists()
+
+
+@pytest.mark.slow
+def test_two_processes_cannot_play_one_run(cli: Cli, cache: Path, tmp_path: Path) -> None:
+    process = _started("tests.faulty:HangsWithAHelper", cache, tmp_path)
+    try:
+        _until(lambda: next(tmp_path.glob("2*/work/**/helper.pid"), None), process)
+        before = bytes_of(only(tmp_path))
+        line = one_line(cli("run", "--resume", only(tmp_path)), 2)
+        assert "another process plays this run" in line
+        assert bytes_of(only(tmp_path)) == before and (only(tmp_path) / "work").exists()
+    finally:
+        process.send_signal(signal.SIGTERM)
+        process.communicate(timeout=60)
+
+
+def _started(backend: str, cache: Path, out: Path, **more: str) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [sys.executable, "-m", "harness", "run", "-b", backend, *SMALL, "--out", str(out)],
+        cwd=paths.ROOT, env=environment(cache, more), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
         preexec_fn=_heed,
     )  # fmt: skip
-    _until_slow(tmp_path, process)
-    process.send_signal(signal.SIGINT)
-    stdout, stderr = process.communicate(timeout=60)
-    line = one_line(subprocess.CompletedProcess((), process.returncode, stdout, stderr), 3)
-    assert f"coldwarm run --resume {only(tmp_path)}" in line
-    assert not any(log.closed for name, log in _logs(only(tmp_path)).items() if "Slow" in name)
+
+
+def _until(seen: Callable[[], Path | None], process: subprocess.Popen[str]) -> Path:
+    """Waits for a file with content."""
+    until = time.monotonic() + 60
+    while time.monotonic() < until and process.poll() is None:
+        if (path := seen()) and path.exists() and path.stat().st_size:
+            return path
+        time.sleep(0.02)
+    raise AssertionError("the run ended, or took too long, before it could be met at work")
 
 
 def _heed() -> None:
     """What a shell starts in the background is told to ignore an interrupt, and so is all that it starts."""
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    for each in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(each, signal.SIG_DFL)
 
 
 def _gone(pid: int, seconds: float = 10) -> bool:

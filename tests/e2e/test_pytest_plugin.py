@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from tests.e2e.conftest import environment
+from tests.faulty import lend
 
 pytestmark = pytest.mark.slow
 
@@ -69,6 +70,7 @@ def project(tmp_path: Path, cache: Path) -> Project:
     root.mkdir()
     (root / "pytest.ini").write_text("[pytest]\n")
     (root / "own.py").write_text(ADAPTERS)
+    lend(root)
     return Project(root, cache)
 
 
@@ -176,7 +178,7 @@ def test_only_the_trials_that_were_chosen_are_played(project: Project) -> None:
 def test_drills_are_played_as_tests_too(project: Project) -> None:
     project.tests("""
         def test_kept(coldwarm_measure):
-            assert coldwarm_measure("writes_kept").hits == 40  # as listed and as got
+            assert coldwarm_measure("writes_kept").hits == 60  # the smallest drill, as listed and as got
     """)
     code, said = project.pytest(
         *FAST, "-q", "-k", "mine", "--coldwarm-backend=own:Mine", "--coldwarm-scenario=none",

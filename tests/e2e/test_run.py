@@ -5,13 +5,16 @@ from __future__ import annotations
 import json
 import re
 import shutil
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from harness.folder import Folder
 from harness.log import Log, canonical
+from harness.registry import ORACLES
 from tests.e2e.conftest import SMALL, Cli, bytes_of, one_line, only
+from tests.faulty import lend
 
 SECRET = "hunter2-and-more"
 
@@ -103,7 +106,11 @@ def test_a_faulty_backend_among_good_ones_is_a_receipt_and_not_the_end(program: 
     assert receipt is not None and receipt.fault is not None
     assert (receipt.fault.kind, receipt.fault.op) == ("crashed", "recall") and "signal 11" in receipt.fault.message
     unended = [line for line in done.stderr.splitlines() if "did not get to its end" in line]
-    assert len(unended) == len(done.stderr.splitlines()) == 3
+    failing = [line for line in done.stderr.splitlines() if "calls failed" in line or "call failed" in line]
+    assert len(unended) == 3 and len(failing) == 4 and len(done.stderr.splitlines()) == 7
+    assert any(
+        "tests.faulty:Raises: " in line and "--allow-faults tests.faulty:Raises=COUNT" in line for line in failing
+    )
     assert "failed: crashed in recall: the process was ended by signal 11" in done.stdout
 
 
@@ -149,6 +156,7 @@ def test_a_finished_run_is_not_played_again(cli: Cli, copy: Path) -> None:
 def test_an_edited_adapter_is_played_again_and_nothing_else(cli: Cli, tmp_path: Path) -> None:
     home = tmp_path / "own"
     home.mkdir()
+    lend(home)
     file, env = home / "own_store.py", {"COLDWARM_ADAPTER_PATH": str(home)}
     file.write_text("from tests.faulty import Sound\nclass Own(Sound): ...\n")
     done = cli("run", "-b", "own_store:Own", "-b", "none", *SMALL, "--out", tmp_path / "out", env=env)
@@ -192,28 +200,63 @@ def test_a_log_without_a_first_event_is_a_trial_that_never_began(cli: Cli, copy:
 @pytest.mark.parametrize(
     ("damage", "words"),
     [
-        (lambda line: line.replace(b'"log_schema":1', b'"log_schema":2'), "update coldwarm"),
+        (lambda line: line.replace(b'"log_schema":2', b'"log_schema":99'), "update coldwarm"),
         (lambda line: b"\x00\xff" + line, ":1: not an opening event"),
-        (lambda line: line.replace(b'"protocol":1', b'"protocol":1,"gold":[]'), "not an event of schema"),
+        (lambda line: line.replace(b'"protocol":1', b'"protocol":2'), "its seal is broken"),
     ],
 )
-def test_a_log_that_cannot_be_read_is_one_line_and_bad_input(cli: Cli, copy: Path, damage: object, words: str) -> None:
+def test_a_log_that_cannot_be_read_is_one_line(cli: Cli, copy: Path, damage: object, words: str) -> None:
     assert callable(damage)
     (path,) = copy.glob("logs/none-*")
     first, rest = path.read_bytes().split(b"\n", 1)
     path.write_bytes(damage(first) + b"\n" + rest)
     done = cli("score", copy)
-    assert done.returncode == 2 and "Traceback" not in done.stderr
+    assert done.returncode == 3 and "Traceback" not in done.stderr
     assert words in done.stderr.splitlines()[0]
 
 
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda lines: lines[:3] + lines[4:],
+        lambda lines: [*lines[:3], lines[3].replace(b"0", b"1", 1), *lines[4:]],
+        lambda lines: [*lines[:3], *lines[2:]],
+    ],
+    ids=["removed", "changed", "doubled"],
+)
+def test_a_damaged_log_is_one_trial_that_has_no_result_and_a_resume_plays_it_again(
+    cli: Cli, copy: Path, damage: Callable[[list[bytes]], list[bytes]]
+) -> None:
+    (path,) = copy.glob("logs/bm25-*")
+    path.write_bytes(b"".join(damage(path.read_bytes().splitlines(keepends=True))))
+    done = cli("score", copy)
+    assert done.returncode == 3 and f"{path.name}:" in done.stderr.splitlines()[0] and "Traceback" not in done.stderr
+    cells = json.loads((copy / "results.json").read_text())["cells"]
+    assert {cell["backend"] for cell in cells if cell["status"] == "not-run"} == {"bm25"}
+    assert {cell["backend"] for cell in cells if cell["status"] == "complete"} == {None, "none", *ORACLES}
+    assert cli("report", copy).returncode == 3
+    mended = cli("run", "--resume", copy)
+    assert (mended.returncode, mended.stderr) == (0, "") and "4 of them finished before" in mended.stdout
+
+
+def test_a_backend_that_writes_to_its_log_fails_and_the_others_play(cli: Cli, tmp_path: Path) -> None:
+    done = cli("run", "-b", "tests.unruly:ForgesItsLog", "-b", "bm25", *SMALL, "--out", tmp_path)
+    every = logs(only(tmp_path)).values()
+    found = [log for log in every if log.trial.backend == "tests.unruly:ForgesItsLog"]
+    for log in found:  # where a child cannot see its log, it cannot write to it
+        forged = log.path.with_suffix(".forged").exists()
+        assert log.closed and log.closed.status == ("failed" if forged else "complete")
+        assert not forged or (done.returncode == 3 and "something else wrote to its log" in done.stdout)
+    assert found and all(log.sealed for log in every)
+
+
 @pytest.mark.parametrize("damage", [Path.unlink, lambda path: path.write_bytes(b"?")], ids=["missing", "flipped"])
-def test_a_blob_that_is_missing_or_flipped_is_one_line_and_bad_input(cli: Cli, copy: Path, damage: object) -> None:
+def test_a_blob_that_is_missing_or_flipped_is_one_line(cli: Cli, copy: Path, damage: object) -> None:
     assert callable(damage)
     for path in copy.glob("blobs/*/*"):
         damage(path)
     done = cli("score", copy)
-    assert done.returncode == 2 and "Traceback" not in done.stderr
+    assert done.returncode == 3 and "Traceback" not in done.stderr
     assert all(line.startswith("coldwarm: ") for line in done.stderr.splitlines())
 
 
@@ -224,3 +267,30 @@ def test_a_backend_whose_server_cannot_be_had_is_one_line_and_the_others_play(cl
     assert one_line(done, 3).startswith("coldwarm: letta could not run: LETTA_BASE_URL names http://127.0.0.1:9")
     logs, _ = Folder(only(tmp_path)).logs()
     assert {log.trial.backend for log in logs.values()} == {None, "bm25", "oracle", "stale_oracle"}
+
+
+def test_a_resume_of_one_trial_drops_no_other(cli: Cli, copy: Path) -> None:
+    before = json.loads((copy / "run.json").read_text())
+    lost, other = (next(iter(copy.glob(f"logs/{name}-*.jsonl"))) for name in ("none", "bm25"))
+    lost.unlink()
+    done = cli("run", "--resume", copy, "--trial", other.name.partition(".")[0])
+    assert done.returncode == 3 and "did not get to its end" in one_line(done, 3)
+    after = json.loads((copy / "run.json").read_text())
+    assert after["trials"] == before["trials"]
+    cells = json.loads((copy / "results.json").read_text())["cells"]
+    assert {cell["status"] for cell in cells if cell["backend"] == "none"} == {"not-run"}
+    assert cli("run", "--resume", copy).returncode == 0 and lost.exists()
+
+
+def test_a_run_of_some_trials_is_resumed_as_it_was_asked_for(cli: Cli, program: Cli, tmp_path: Path) -> None:
+    asked = ("run", "-b", "none", "-b", "bm25", *SMALL, "--out", tmp_path)
+    assert cli(*asked, "--trial", "none-").returncode == 0
+    assert cli("run", "--resume", only(tmp_path)).returncode == 0
+    assert {log.trial.backend for log in logs(only(tmp_path)).values()} == {"none"}
+    assert cli("run", "--resume", only(tmp_path), "--trial", "cold-").returncode == 0
+    assert {log.trial.backend for log in logs(only(tmp_path)).values()} == {"none", None}
+
+
+def test_a_trial_that_does_not_exist_is_one_line(cli: Cli, tmp_path: Path) -> None:
+    line = one_line(cli("run", "-b", "none", *SMALL, "--out", tmp_path, "--trial", "nosuch"), 2)
+    assert "--trial nosuch" in line and not list(tmp_path.iterdir())

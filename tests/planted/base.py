@@ -12,11 +12,15 @@ __all__ = ["Planted", "ReferenceMemory"]
 
 
 class Planted(Reference):
-    """One believable bug. must: measures that flag it; may: measures that it may move; no other may move."""
+    """One believable bug. must: measures that flag it; may: measures that it may move; no other may move.
+
+    never: measures that a cheat is after, and that must not be better than the reference's.
+    """
 
     Memory: ClassVar[type[ReferenceMemory]] = ReferenceMemory
     must: ClassVar[tuple[str, ...]] = ()
     may: ClassVar[tuple[str, ...]] = ()
+    never: ClassVar[tuple[str, ...]] = ()
 
     def open(self, space: Space) -> Memory:
         return self.Memory(self.path(space), space, sdk("numpy", "coldwarm"))

@@ -25,7 +25,13 @@ class SoftDeletes(Planted):
         "deleted_from_get",
         "deleted_from_bytes",
     )
-    may = ("deletion", "resurrected_by_restore", "deleted_after_reopening")
+    may = (
+        "text_gone_after_kill",
+        "vector_gone_after_kill",
+        "deletion",
+        "resurrected_by_restore",
+        "deleted_after_reopening",
+    )
 
     class Memory(ReferenceMemory):
         def erase(self, scope: Scope, memory_id: str) -> bool:
@@ -45,6 +51,8 @@ class RemembersInHistory(Planted):
 
     must = ("forgotten_from_history", "text_gone_after_compaction", "deleted_from_history")
     may = (
+        "history_across_scopes",
+        "text_gone_after_kill",
         "bytes_per_memory",
         "forgotten_by_every_route",
         "forgotten_after_reopening",
@@ -74,7 +82,7 @@ class LeavesVectors(Planted):
     """The index is a file of its own, appended to by writes and never touched by a deletion."""
 
     must = ("vector_gone_after_closing", "vector_gone_after_compaction")
-    may = ("bytes_per_memory", "vector_gone_after_churn")
+    may = ("vector_gone_after_kill", "bytes_per_memory", "vector_gone_after_churn")
 
     index = "index.f32"
 
@@ -93,7 +101,7 @@ class LeavesTexts(Planted):
     """Deleted rows are not overwritten: their bytes stay in free pages until something else needs the room."""
 
     must = ("text_gone_after_closing", "vector_gone_after_closing", "deleted_from_bytes")
-    may = ("text_gone_after_churn", "vector_gone_after_churn")
+    may = ("text_gone_after_kill", "vector_gone_after_kill", "text_gone_after_churn", "vector_gone_after_churn")
 
     class Memory(ReferenceMemory):
         def __init__(self, *args: object) -> None:
@@ -105,7 +113,7 @@ class LeavesALog(Planted):
     """Every write is also in a debug log that nobody thought of."""
 
     must = ("text_gone_after_compaction", "deleted_from_bytes")
-    may = ("bytes_per_memory", "text_gone_after_closing", "text_gone_after_churn")
+    may = ("text_gone_after_kill", "bytes_per_memory", "text_gone_after_closing", "text_gone_after_churn")
 
     log = "debug.log"
 
@@ -137,7 +145,7 @@ class ForgetsTheNeighbour(Planted):
     """Off by one: the memory of the same scope that comes after a forgotten one goes too."""
 
     must = ("same_scope_over_deletion", "kept_for_writer", "over_deletion")
-    may = ("good_lost_by_restore", "good_lost_by_undo", "lost_by_kill", "lost_between_handles")
+    may = ("isolation", "good_lost_by_restore", "good_lost_by_undo", "lost_by_kill", "lost_between_handles")
 
     class Memory(ReferenceMemory):
         def erase(self, scope: Scope, memory_id: str) -> bool:
@@ -152,7 +160,7 @@ class ForgetsWhatIsAlike(Planted):
     """Deletes by similarity: what is near to a forgotten text goes with it."""
 
     must = ("kept_lost_by_undo", "lost_between_handles", "over_deletion")
-    may = ("rollback", "lost_by_kill", "update_undone_by_kill", "kept_for_writer")
+    may = ("isolation", "rollback", "lost_by_kill", "update_undone_by_kill", "kept_for_writer")
 
     class Memory(ReferenceMemory):
         def erase(self, scope: Scope, memory_id: str) -> bool:
@@ -171,6 +179,13 @@ class WipesTheOtherUser(Planted):
     """Forgetting a scope looks at the repository and forgets the user."""
 
     must = ("other_user_over_deletion", "scope_deletion_spill")
+    may = (
+        "wider_scope_over_deletion",
+        "narrower_scope_over_deletion",
+        "wider_scope_forgotten",
+        "narrower_scope_forgotten",
+        "other_scope_forgotten",
+    )
 
     class Memory(ReferenceMemory):
         def forget_scope(self, scope: Scope) -> None:
@@ -182,6 +197,12 @@ class WipesTheSiblings(Planted):
     """Forgetting a scope takes its repository for the beginning of a name: `api` takes `api-internal` with it."""
 
     must = ("sibling_scope_over_deletion", "scope_deletion_spill")
+    may = (
+        "wider_scope_forgotten",
+        "narrower_scope_forgotten",
+        "other_scope_forgotten",
+        "empty_name_forgets_others",
+    )
 
     class Memory(ReferenceMemory):
         def forget_scope(self, scope: Scope) -> None:
@@ -214,6 +235,7 @@ class ClaimsWithoutForgetting(Planted):
         "deletion_acknowledged",
     )
     may = (
+        "other_scopes_restored",
         "deletion",
         "forgotten_across_scopes",
         "restored_exactly",
@@ -248,7 +270,12 @@ class OnlyAppends(Planted):
     """A successor is added, and what it supersedes stays as it was."""
 
     must = ("replaced_gone_after_supersede", "stale_exposure")
-    may = ("story",)
+    may = (
+        "superseded_across_scopes",
+        "story",
+        "bytes_per_memory",
+        "several_superseded",
+    )
 
     class Memory(ReferenceMemory):
         def supersede(self, scope: Scope, memory_ids: Sequence[str], item: Item) -> Ack:

@@ -11,6 +11,10 @@ from harness.adapter import Ack, Hit, Item, Scope
 from tests.planted.base import Planted, ReferenceMemory
 
 PARTS = ("repo", "org", "branch", "user")
+BY_ID = (
+    "read_across_scopes", "updated_across_scopes", "forgotten_across_scopes", "superseded_across_scopes",
+    "history_across_scopes",
+)  # fmt: skip
 
 
 def compared(how: str) -> str:
@@ -40,6 +44,9 @@ class LeaksByPrefix(Planted):
         "unknown_answered_with_silence",
         "leaks_by_space",
         "leaks_by_pattern",
+        "leaks_into_empty_name",
+        "superseded_across_scopes",
+        "history_across_scopes",
         "read_across_scopes",
         "updated_across_scopes",
         "forgotten_across_scopes",
@@ -54,7 +61,7 @@ class TakesItForAPattern(Planted):
     """A scope is compared with LIKE: `_` and `%` in a name stand for anything, and case does not count."""
 
     must = ("leaks_by_pattern", "leaks_by_case")
-    may = ("read_across_scopes", "updated_across_scopes", "forgotten_across_scopes")
+    may = BY_ID
 
     class Memory(LooksUp):
         query = compared("{0} LIKE :{0}")
@@ -64,7 +71,7 @@ class TakesItForAGlob(Planted):
     """A scope is compared with GLOB: `*` and `?` in a name stand for anything."""
 
     must = ("leaks_by_pattern",)
-    may = ("read_across_scopes", "updated_across_scopes", "forgotten_across_scopes")
+    may = BY_ID
 
     class Memory(LooksUp):
         query = compared("{0} GLOB :{0}")
@@ -74,7 +81,7 @@ class FoldsNames(Planted):
     """Names are normalised on the way in: full-width letters, ligatures and capitals become the plain ones."""
 
     must = ("leaks_by_case", "leaks_by_space", "leaks_by_lookalike")
-    may = ("read_across_scopes", "updated_across_scopes", "forgotten_across_scopes")
+    may = BY_ID
 
     class Memory(LooksUp):
         query = compared("folded({0}) = folded(:{0})")
@@ -187,6 +194,11 @@ class TellsTheRepositoryOnly(Planted):
     """Of a scope, only the repository has a column that is read back."""
 
     must = ("scope_survives_writing", "scope_names_kept")
+    may = (
+        "scope_survives_update",
+        "scope_survives_supersede",
+        "scope_survives_reopening",
+    )
 
     class Memory(ReferenceMemory):
         def hit(self, row: sqlite3.Row, score: float | None = None) -> Hit:

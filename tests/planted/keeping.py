@@ -13,8 +13,18 @@ from tests.planted.base import Planted, ReferenceMemory
 class ForgetsEveryTenth(Planted):
     """Acknowledges every write, and drops every tenth."""
 
-    must = ("writes_kept", "self_reachability", "lost_between_handles")
-    may = ("odd_texts_exact", "own_text_first", "lower_authority_first", "own_writes_unseen", "unseen_while_open")
+    must = ("writes_kept", "writes_listed", "self_reachability", "lost_between_handles")
+    may = (
+        "large_scope_listed",
+        "batch_kept",
+        "answer_among_look_alikes",
+        "unknown_answered_with_silence",
+        "odd_texts_exact",
+        "own_text_first",
+        "lower_authority_first",
+        "own_writes_unseen",
+        "unseen_while_open",
+    )
 
     class Memory(ReferenceMemory):
         heard = 0
@@ -57,8 +67,18 @@ class AcknowledgesOnly(Planted):
 class CutsTexts(Planted):
     """A column for 40 characters: what is longer is cut."""
 
-    must = ("writes_kept", "odd_texts_exact", "recall")
+    must = ("writes_kept", "writes_listed", "odd_texts_exact", "recall")
     may = (
+        "isolation",
+        "batch_kept",
+        "texts_whole",
+        "date_survives_update",
+        "confidence_survives_update",
+        "scope_survives_update",
+        "date_survives_supersede",
+        "confidence_survives_supersede",
+        "scope_survives_supersede",
+        "several_superseded",
         "source_survives_update",
         "source_survives_supersede",
         "deletion",
@@ -82,6 +102,11 @@ class WritesTwice(Planted):
 
     must = ("entries_unaccounted", "doubled_between_handles")
     may = (
+        "deletion",
+        "restored_exactly",
+        "other_scopes_restored",
+        "isolation",
+        "several_superseded",
         "bytes_per_memory",
         "replaced_gone_after_update",
         "replaced_gone_after_supersede",
@@ -119,6 +144,10 @@ class TidiesOnOpening(Planted):
 
     must = ("kept_after_reopening", "lost_by_kill", "handed_over")
     may = (
+        "text_gone_after_kill",
+        "vector_gone_after_kill",
+        "date_survives_reopening",
+        "scope_survives_reopening",
         "forget_undone_by_kill",
         "update_undone_by_kill",
         "unfindable_after_kill",
@@ -138,9 +167,11 @@ class TidiesOnOpening(Planted):
 class ListsOnePage(Planted):
     """A listing ends after the first page of 20."""
 
-    must = ("writes_kept",)
+    must = ("writes_listed",)
     may = (
-        "odd_texts_exact",
+        "large_scope_listed",
+        "same_scope_over_deletion",
+        "settled_too_early",
         "injections_stored",
         "good_lost_by_restore",
         "good_lost_by_undo",
@@ -158,6 +189,7 @@ class DropsMetadataOnUpdate(Planted):
     """An update writes the text only: source and confidence are gone."""
 
     must = ("source_survives_update",)
+    may = ("confidence_survives_update",)
 
     class Memory(ReferenceMemory):
         def update(self, scope: Scope, memory_id: str, item: Item) -> Ack:
@@ -168,6 +200,11 @@ class LosesConfidence(Planted):
     """Every memory comes back as certain as any other."""
 
     must = ("confidence_survives_writing", "attacks_acted_on_minding_confidence")
+    may = (
+        "confidence_survives_update",
+        "confidence_survives_supersede",
+        "confidence_survives_reopening",
+    )
 
     class Memory(ReferenceMemory):
         def hit(self, row: sqlite3.Row, score: float | None = None) -> Hit:
@@ -233,6 +270,11 @@ class ResetsDates(Planted):
     """The date of a memory is that of the import, not its own."""
 
     must = ("date_survives_writing", "dates_kept")
+    may = (
+        "date_survives_update",
+        "date_survives_supersede",
+        "date_survives_reopening",
+    )
 
     class Memory(ReferenceMemory):
         def hit(self, row: sqlite3.Row, score: float | None = None) -> Hit:

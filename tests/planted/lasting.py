@@ -29,7 +29,7 @@ class RestoresNothing(Planted):
     """A restore says that all is well, and does nothing."""
 
     must = ("restored_exactly", "left_after_restore", "lost_by_restore")
-    may = ("restored_probes", "good_lost_by_restore")
+    may = ("other_scopes_restored", "restored_probes", "good_lost_by_restore")
 
     class Memory(ReferenceMemory):
         def restore(self, mark: str) -> None:
@@ -40,6 +40,17 @@ class ResurrectsOnRestore(Planted):
     """A mark is a copy that forgetting does not reach: a restore brings the erased back."""
 
     must = ("restored_exactly", "resurrected_by_restore")
+    may = (
+        "text_gone_after_closing",
+        "text_gone_after_churn",
+        "text_gone_after_compaction",
+        "text_gone_after_kill",
+        "vector_gone_after_closing",
+        "vector_gone_after_churn",
+        "vector_gone_after_compaction",
+        "vector_gone_after_kill",
+        "other_scopes_restored",
+    )
 
     class Memory(ReferenceMemory):
         def erase(self, scope: Scope, memory_id: str) -> bool:
@@ -53,6 +64,7 @@ class LosesMarks(Planted):
     """Marks live as long as the process that made them."""
 
     must = ("restored_exactly", "restored_probes", "left_after_restore")
+    may = ("rollback",)
 
     class Memory(ReferenceMemory):
         def __init__(self, *args: object) -> None:
@@ -93,7 +105,15 @@ class ChangesOnClosing(Planted):
     """New memories are written at once; what is changed or forgotten waits until the store is closed."""
 
     must = ("forget_undone_by_kill", "update_undone_by_kill", "lost_between_handles")
-    may = ("left_after_restore", "seen_late", "unseen_while_open", "stale_after_other_deletes", "stale_after_settling")
+    may = (
+        "text_gone_after_kill",
+        "vector_gone_after_kill",
+        "left_after_restore",
+        "seen_late",
+        "unseen_while_open",
+        "stale_after_other_deletes",
+        "stale_after_settling",
+    )
 
     class Memory(SavesOnClosing.Memory):
         def add(self, item: Item, vector: bytes) -> Ack:
@@ -107,7 +127,15 @@ class LeavesALock(Planted):
     """A lock file keeps other processes out; it stays behind when its owner is killed."""
 
     must = ("usable_after_kill", "lost_between_handles")
-    may = ("lost_by_kill", "forget_undone_by_kill", "update_undone_by_kill", "unfindable_after_kill", "sharing")
+    may = (
+        "deletion",
+        "torn_by_kill",
+        "lost_by_kill",
+        "forget_undone_by_kill",
+        "update_undone_by_kill",
+        "unfindable_after_kill",
+        "sharing",
+    )
 
     class Memory(ReferenceMemory):
         def __init__(self, *args: object) -> None:

@@ -16,6 +16,13 @@ class ReturnsEverything(Planted):
 
     must = ("recalls_malformed", "self_reachability", "recall")
     may = (
+        "deletion",
+        "forget_undone_by_kill",
+        "settled_too_early",
+        "scores_out_of_order",
+        "expiry_by_wall_clock",
+        "expiry_lost",
+        "other_scopes_restored",
         "own_text_first",
         "answer_among_look_alikes",
         "unknown_answered_with_silence",
@@ -45,6 +52,7 @@ class NeverAbstains(Planted):
 
     must = ("unknown_answered_with_silence", "abstention")
     may = (
+        "precision_in_budget",
         "expired_not_recalled",
         "expired_rules_returned",
         "precision_at_k",
@@ -63,6 +71,8 @@ class RanksOldestFirst(Planted):
 
     must = ("own_text_first", "answer_among_look_alikes", "mrr")
     may = (
+        "scores_out_of_order",
+        "expiry_by_wall_clock",
         "self_reachability",
         "unknown_answered_with_silence",
         "lower_authority_first",
@@ -86,6 +96,7 @@ class RanksNewestFirst(Planted):
 
     must = ("own_text_first", "answer_among_look_alikes", "mrr", "attacks_retrieved", "attacks_acted_on")
     may = (
+        "scores_out_of_order",
         "self_reachability",
         "attacks_acted_on_minding_confidence",
         "attacks_acted_on_minding_source",
@@ -107,6 +118,10 @@ class BringsBackTheExpired(Planted):
     """Nothing reads the end of a memory's validity."""
 
     must = ("expired_not_recalled", "expired_rules_returned")
+    may = (
+        "expiry_by_wall_clock",
+        "expiry_lost",
+    )
 
     class Memory(ReferenceMemory):
         def recall(self, query: str, scope: Scope, k: int, at: str) -> list[Hit]:
@@ -118,6 +133,7 @@ class SwallowsErrors(Planted):
 
     must = ("self_reachability", "answer_among_look_alikes", "recall")
     may = (
+        "expiry_by_wall_clock",
         "own_text_first",
         "unknown_answered_with_silence",
         "forgotten_from_paraphrase",
@@ -148,6 +164,9 @@ class RefusesPolitely(Planted):
 
     must = ("self_reachability", "own_text_first", "recall")
     may = (
+        "scores_out_of_order",
+        "expiry_by_wall_clock",
+        "expiry_lost",
         "answer_among_look_alikes",
         "unknown_answered_with_silence",
         "forgotten_from_search",
@@ -194,6 +213,7 @@ class Hangs(Planted):
         "recall",
     )
     may = (
+        "other_scopes_restored",
         "keeping",
         "deletion",
         "isolation",
@@ -232,6 +252,7 @@ class Crashes(Planted):
         "recall",
     )
     may = (
+        "other_scopes_restored",
         "keeping",
         "deletion",
         "isolation",
@@ -260,6 +281,12 @@ class LiesAboutSupport(Planted):
 
     must = ("restored_exactly", "left_after_restore")
     may = (
+        "deletion",
+        "deleted_after_reopening",
+        "history_across_scopes",
+        "history_tells_earlier_text",
+        "calls_failed",
+        "other_scopes_restored",
         "forgotten_from_history",
         "restored_probes",
         "resurrected_by_restore",

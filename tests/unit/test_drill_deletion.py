@@ -11,13 +11,14 @@ from hypothesis import strategies as st
 from harness import process
 from harness.adapter import Space
 from harness.blobs import Blobs
+from harness.canary import kept
 from harness.drill import DrillTrial
-from harness.drills.deletion import BATCH, DRILL, GONE, SMALLEST, plan
+from harness.drills.deletion import AROUND, BATCH, DRILL, GONE, LARGE, SMALLEST, plan
 from harness.drills.stage import Stage
 from harness.events import Backend
 from harness.hosts import ChildHost
 from harness.launch import Nursery
-from harness.log import Writer
+from harness.lines import Writer
 from harness.metrics.trust.deletion import METRICS
 from harness.model import Measured, NotMeasured
 from harness.models.cache import EmbeddingCache
@@ -39,8 +40,8 @@ def _played(folder: Path, adapter: str, gateway: Gateway, nursery: Nursery) -> T
     backend = Backend(name=said.name, version=said.version, support=said.support)
     trial = DrillTrial(backend=said.name, drill="deletion", size=SMALLEST, seed=1, k=5)
     gateway.register(trial.id)
-    space = Space(str(folder / "store"), gateway.url, trial.id, FakeEmbedder().dims, 1)
-    host = ChildHost(adapter, backend, folder / "store", space, Deadlines(), nursery.launch)
+    space = Space(str(folder / "trial/store"), gateway.url, trial.id, FakeEmbedder().dims, 1)
+    host = ChildHost(adapter, backend, folder / "trial/store", space, Deadlines(), nursery.launch)
     blobs, made = Blobs(folder / "blobs"), plan(SMALLEST, 1)
     with Writer(folder / "log.jsonl") as log:
         log.append(Drilled(trial=trial, backend=backend, plan=blobs.put(made.model_dump_json().encode()), digests={}))
@@ -63,10 +64,11 @@ def test_a_plan_has_the_size_it_was_asked_for(size: int, seed: int) -> None:
     made = plan(size, seed)
     assert made == plan(size, seed)
     amounts = Counter(piece.role for piece in made.pieces)
-    beside = ("revision", "successor", "later")
-    assert sum(amounts.values()) - sum(amounts[role] for role in beside) == size
-    assert amounts["scope"] == size // 2 and amounts["later"] > 2 * size
-    assert min(amounts[role] for role in ("forget", "update", "supersede", "expire", "same", "sibling", "user")) >= 3
+    beside = ("revision", "successor", "later", "question")
+    assert sum(amounts.values()) - sum(amounts[role] for role in beside) == size - size // 2 + amounts["scope"]
+    assert amounts["scope"] == max(size // 2, LARGE) > 100 and amounts["later"] > 2 * size
+    assert min(amounts[role] for role in ("forget", "update", "supersede", "expire")) >= 3
+    assert min(amounts[role] for role in ("same", *AROUND)) >= 2
     texts = [piece.item.text for piece in made.pieces]
     assert len(set(texts)) == len(texts) == len(made.by_name)
 
@@ -79,7 +81,14 @@ def test_a_canary_is_found_in_its_own_memory_only(seed: int) -> None:
         if piece.canary:
             holders = {other.name for other in made.pieces if piece.canary in other.item.text}
             assert holders == {piece.name} or (len(holders) == 2 and {made.by_name[each].twin for each in holders})
-            assert piece.query and piece.canary not in piece.query and piece.canary.isascii()
+            assert piece.canary.isascii() and piece.query
+            assert (kept(piece.canary) in piece.query) == (piece.role == "question")
+
+
+def test_no_query_carries_the_word_that_bytes_are_searched_for(reference: Transcript) -> None:
+    words = [kept(piece.canary) for piece in reference.plan.pieces if piece.canary and piece.role != "question"]
+    asked = [str(call.request["query"]) for _, call in reference.calls("recall")]
+    assert words and asked and not [query for query in asked if any(word in query for word in words)]
 
 
 def test_the_plan_that_is_played_passes_page_limits_and_purge_thresholds() -> None:
@@ -88,7 +97,7 @@ def test_the_plan_that_is_played_passes_page_limits_and_purge_thresholds() -> No
 
 
 def test_a_plan_has_a_least_size() -> None:
-    assert plan(20, 1).pieces == plan(60, 1).pieces
+    assert plan(20, 1).pieces == plan(SMALLEST, 1).pieces
 
 
 def test_no_other_text_is_near_to_a_deleted_one() -> None:
@@ -113,10 +122,12 @@ def test_the_reference_forgets(reference: Transcript) -> None:
     timed = [event for event in reference.events if isinstance(event, Called | Handled | Looked)]
     assert list(dict.fromkeys(event.step for event in timed)) == [
         "before",
+        "opened",
         "deleted",
         "after",
         "closed",
         "reopened",
+        "killed",
         "churned",
         "compacted",
     ]
@@ -138,7 +149,9 @@ def test_the_deletions_as_they_go_over_the_wire(reference: Transcript) -> None:
     assert unknown not in known and {len(name) for name in known} == {len(unknown)}
     ((_, scope),) = reference.calls("forget_scope")
     assert scope.request == {"scope": {"repo": GONE.repo, "org": GONE.org, "user": GONE.user}}
-    assert len(scope.about) == SMALLEST // 2
+    assert len(scope.about) == LARGE
+    ((line, _),) = reference.calls("snapshot", "before")
+    assert line < min(at for at, _ in reference.looks("before")), "what a mark keeps is looked for"
     assert [len(call.about) for _, call in reference.calls("update", "deleted")] == [2] * 3
     assert [len(call.about) for _, call in reference.calls("supersede", "deleted")] == [2] * 3
     assert max(len(call.about) for _, call in reference.calls("remember")) <= BATCH

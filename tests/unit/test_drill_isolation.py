@@ -9,8 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.adapter import Scope, applies
-from harness.drills.isolation import DRILL, STORED, plan
+from harness.adapter import Item, Scope, applies
+from harness.drill import Piece
+from harness.drills import scopes
+from harness.drills.isolation import DRILL, STORED, around, group, plan
 from harness.metrics.trust.isolation import METRICS
 from harness.model import Measured
 from harness.transcript import Called, Drilled, Ended, Handled, Transcript
@@ -28,20 +30,49 @@ def test_a_plan_is_the_same_again_and_its_memories_are_told_apart(size: int, see
     assert len({piece.canary for piece in made.pieces}) == len({p.item.text for p in made.pieces}) == len(made.pieces)
     assert all(piece.canary and piece.canary in piece.item.text for piece in made.pieces)
     assert len(made.of(*STORED, "more")) == max(size, len(STORED))
+    assert {piece.name for piece in made.of("place")} >= {name for name, _ in scopes.places()}
 
 
-def test_all_pairs_are_there_and_differ_in_one_respect_only() -> None:
-    made = plan(DRILL.size, 1)
-    assert len(made.of("near")) == DRILL.size // len(STORED)
-    for near in made.of("near"):
-        far = made.by_name[near.twin or ""]
-        _, respect, _ = near.name.split("-", 2)
-        first, second = vars(near.item.scope), vars(far.item.scope)
-        assert [part for part in first if first[part] != second[part]] == [respect]
-        assert not applies(near.item.scope, far.item.scope) and not applies(far.item.scope, near.item.scope)
-    scopes = [made.by_name[piece.twin or ""].item.scope for piece in made.of("near")]
-    scopes += [piece.item.scope for piece in made.of("near")]
-    assert len(set(scopes)) == len(scopes), "a leak between pairs would be taken for one inside a pair"
+def test_pairs_differ_in_one_respect_only_and_all_names_are_there_at_every_size() -> None:
+    named = list(scopes.pairs())
+    for name, first, second in named:
+        family, respect, _ = name.split("-")
+        assert [part for part in vars(first) if getattr(first, part) != getattr(second, part)] == [respect]
+        assert not applies(second, first) and applies(first, second) == (family == "nesting")
+    everything = [scope for _, *both in named for scope in both] + [scope for _, scope in scopes.places()]
+    assert len(set(everything)) == len(everything), "a leak between pairs would be taken for one inside a pair"
+    for size in (4, DRILL.size):
+        made = plan(size, 1)
+        assert len(made.of("near")) == max(1, size // len(STORED))
+        assert {piece.item.scope for piece in made.of("near", "far", "place")} == set(everything)
+    few = [name.split("-")[0] for name, *_ in named[:12]]
+    assert len(set(few)) >= 7, "the first few pairs are of every kind"
+
+
+def test_places_are_told_apart_as_their_group_says() -> None:
+    placed = dict(scopes.places())
+    for respect in scopes.RESPECTS:
+        names = [str(getattr(scope, respect)) for name, scope in placed.items() if name.startswith(f"length-{respect}")]
+        cuts = [{name[:length] for name in names} for length in (*scopes.LENGTHS, 300)]
+        assert [len(each) < len(names) for each in cuts] == [True] * len(scopes.LENGTHS) + [False]
+        assert [len(each) for each in cuts] == sorted(len(each) for each in cuts)
+    lattice = [scope for name, scope in placed.items() if group(name) == scopes.LATTICE]
+    for respect in scopes.RESPECTS:
+        siblings = [
+            one for one in lattice for two in around(one, to_pieces(lattice))
+            if None not in (getattr(one, respect), getattr(two.item.scope, respect))
+            and getattr(one, respect) != getattr(two.item.scope, respect)
+        ]  # fmt: skip
+        contexts = {tuple(part for part in vars(one) if getattr(one, part) and part != respect) for one in siblings}
+        assert len(contexts) == 8, "whatever else is set"
+    joined = [scope for name, scope in placed.items() if name.startswith("join-org-repo")]
+    for separator in scopes.SEPARATORS:
+        keys = [separator.join((scope.org or "", scope.repo or "")) for scope in joined]
+        assert len(set(keys)) < len(keys)
+
+
+def to_pieces(lattice: list[Scope]) -> list[Piece]:
+    return [Piece(name=str(scope), role="place", item=Item("x", scope, "", "")) for scope in lattice]
 
 
 @pytest.fixture(scope="module")
@@ -62,6 +93,7 @@ def test_looks_come_before_what_they_control(sound: Transcript) -> None:
     order = ["listed", "cross", "cross written", "own", "own written", "before forget_scope", "across"]
     assert [step for step in steps if step in order] == order
     assert {after.op for before, after in pairwise(calls) if before.op == "forget_scope"} == {"settle"}
+    assert [call for call in calls if call.op == "forget_scope"][-1].request["scope"] == {}, "what could take all"
     assert [event.what for _, event in sound.of(Handled)] == ["opened", "closed"]
     empty = [call for call in calls if call.step == "empty"]
     assert empty and all(call.request["scope"] == {} for call in empty)
@@ -70,15 +102,17 @@ def test_looks_come_before_what_they_control(sound: Transcript) -> None:
 @pytest.mark.parametrize(
     ("fault", "flagged"),
     [
-        ("LeaksByPrefix", {"leaks_by_prefix", "leaks_by_space", *BY_ID}),
-        ("FiltersTooLate", {"crowded_out_of_scope"}),
+        ("isolation:LeaksByPrefix", {"leaks_by_prefix", "leaks_by_space", "leaks_into_empty_name"}),
+        ("isolation:FiltersTooLate", {"crowded_out_of_scope"}),
+        ("scopes:ForgetsTheWider", {"wider_scope_forgotten", "narrower_scope_forgotten"}),
+        ("scopes:TellsAnyHistory", {"history_across_scopes"}),
     ],
 )
 def test_a_leak_is_flagged_by_its_own_measures(
     tmp_path: Path, sound: Transcript, fault: str, flagged: set[str]
 ) -> None:
     good = measured(METRICS, sound)
-    found = measured(METRICS, drilled(tmp_path, DRILL, f"tests.planted.isolation:{fault}", SIZE))
+    found = measured(METRICS, drilled(tmp_path, DRILL, f"tests.planted.{fault}", SIZE))
     assert {name for name, measure in found.items() if _value(measure) != _value(good[name])} == flagged
     assert all(found[name].receipts for name in flagged)
 

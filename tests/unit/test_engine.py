@@ -14,6 +14,7 @@ import pytest
 
 from harness import erasure, paths
 from harness.adapter import Ack, Hit, Item, Layer, Scope, to_wire
+from harness.canary import asked, kept, query
 from harness.controls import KEPT
 from harness.events import (
     Began,
@@ -106,14 +107,14 @@ def host(tmp_path: Path, **more: Any) -> FakeHost:
 def test_the_events_of_a_small_story(small: Stage, tmp_path: Path) -> None:
     log = small.play(tmp_path, host(tmp_path))
     assert log.closed is not None and log.closed.status == "complete"
-    look = ["sought"] * 5 + ["listed"]
+    look, scan = ["sought"] * 5 + ["listed"], ["scanned"] * 2
     assert kinds(log.events) == [
         "opened",
         "began", "wrote",
         "began", "wrote", "settled", "recalled", "resolved",
         "began", "recalled", "resolved", "worked", "worked", "worked",
-        "began", "wrote", "settled", *look, "scanned", "forgot", "settled", *look, "recalled",
-        "scanned", *look, "metered", "closed",
+        "began", "wrote", "settled", *look, *scan, "forgot", "settled", *look, "recalled",
+        *scan, *look, "metered", "closed",
     ]  # fmt: skip
     assert [event.read_policy for event in log.of(Worked)] == list(READ_POLICIES)
 
@@ -358,7 +359,9 @@ def test_controls_come_before_the_forget_and_destructive_looks_at_the_very_end(s
     found = {(event.stage, event.route): event.found for event in log.of(Sought)}
     assert found["before", "search"] and found["before", "entries"] and found["before", "get"]
     assert not any(value for (stage, _), value in found.items() if stage != "before")
-    assert [len(event.sightings) for event in log.of(Scanned)] == [1, 0]
+    assert [(event.declared, len(event.sightings)) for event in log.of(Scanned)] == [
+        (True, 1), (False, 0), (True, 0), (False, 0)
+    ]  # fmt: skip
 
 
 def test_bytes_are_looked_at_when_the_owner_is_gone_and_a_fresh_process_looks_again(
@@ -375,18 +378,20 @@ def test_bytes_are_looked_at_when_the_owner_is_gone_and_a_fresh_process_looks_ag
 class FakeGrowing(FakeHost):
     """A fake that moves what is deleted to a file that was not there before, as a store with segments may."""
 
+    def flush(self) -> None:
+        super().flush()
+        if self.asked("forget"):
+            (self.root / "segment").write_text(str(self.asked("remember")))
+
     def layers(self) -> list[Layer]:
-        known = super().layers()
-        if not self.asked("forget"):
-            return known
-        (self.root / "segment").write_text(str(self.asked("remember")))
-        return [*known, Layer("segment", "segment", "file")]
+        segment = [Layer("segment", "segment", "file")] if self.asked("forget") else []
+        return [*super().layers(), *segment]
 
 
 def test_a_layer_that_appears_with_the_deletion_is_looked_at(small: Stage, tmp_path: Path) -> None:
     log = small.play(tmp_path, FakeGrowing(tmp_path / "store"))
     after = {event.layer.name: len(event.sightings) for event in log.of(Scanned) if event.stage == "after"}
-    assert after == {"file": 0, "segment": 1}
+    assert after == {"file": 0, "segment": 1, "undeclared places": 0}
 
 
 @pytest.mark.parametrize("lacks", [["forget"], ["persistent"], ["entries"], ["get", "history"]])
@@ -490,7 +495,10 @@ def test_gold_never_reaches_an_adapter(real: list[Stage], tmp_path: Path, policy
         assert set(told) <= plain | noise
         queries = {text for step in steps if isinstance(step, Probe) for _, text in step.ask.phrasings()}
         queries |= {decision.question for step in steps if isinstance(step, Job) for decision in step.decisions}
-        queries |= set(canaries.values()) | plain
+        words = {kept(mark) for mark in canaries.values()}
+        queries |= {asked(mark) for mark in canaries.values()}
+        queries |= {query(text.replace("{canary}", mark), mark) for text in allowed for mark in canaries.values()}
+        assert not [text for text in queries if any(word in text for word in words)]
         queries |= {" ".join(text.replace("{canary}", " ").split()) for text in allowed}
         assert {args[0] for args in where.asked("recall")} <= queries
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from harness import leftovers
 from harness.folder import Folder, FolderError, RunFile, commit
 from harness.model import Selection, Spec
 from harness.scenario import Scenario
@@ -117,3 +118,42 @@ def test_run_json_is_replaced_as_a_whole(folder: Folder, monkeypatch: pytest.Mon
 def test_outside_of_a_checkout_there_is_no_commit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     assert commit() == (None, None)
+
+
+def test_a_run_belongs_to_one_process(folder: Folder) -> None:
+    with (
+        folder.claimed(),
+        pytest.raises(FolderError, match="another process plays this run"),
+        Folder(folder.root).claimed(),
+    ):
+        pass
+    with folder.claimed():
+        assert folder.file.exists()
+
+
+@pytest.mark.parametrize(("keep", "left"), [(False, False), (True, True)])
+def test_stores_of_a_run_that_was_killed_are_cleared_unless_they_were_asked_for(
+    folder: Folder, keep: bool, left: bool
+) -> None:
+    killed, next_ = folder, Folder.create(folder.root.parent)
+    killed.write(RUN.model_copy(update={"keep": keep}))
+    (killed.work / "a-store").mkdir(parents=True)
+    (killed.root / leftovers.LOCK).touch()  # its holder has died
+    with next_.claimed():
+        assert (killed.work / "a-store").exists() is left and killed.file.exists()
+
+
+def test_stores_of_a_run_at_work_are_left_alone(folder: Folder) -> None:
+    next_ = Folder.create(folder.root.parent)
+    (folder.work / "a-store").mkdir(parents=True)
+    with folder.claimed(), next_.claimed():
+        assert (folder.work / "a-store").exists()
+
+
+def test_the_latest_is_never_missing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    first = Folder.create(tmp_path)
+    with monkeypatch.context() as patched:
+        patched.setattr(Path, "replace", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt()))
+        with pytest.raises(KeyboardInterrupt):
+            Folder.create(tmp_path)
+    assert (tmp_path / "latest").resolve() == first.root

@@ -113,7 +113,8 @@ def test_results_are_plain_json_and_can_be_read_back(results: Results) -> None:
 
 def test_half_a_character_in_a_log_is_one_line_and_no_traceback(tmp_path: Path) -> None:
     """Strict JSON has no lone surrogates: a backend that sends one breaks the protocol, and is told so."""
-    from harness.log import LogError, read
+    from harness.lines import LogError
+    from harness.log import read
 
     folder = hostile.run(tmp_path)
     path = next((tmp_path / "logs").iterdir())

@@ -12,6 +12,7 @@ from harness import process
 from harness.adapter import Item, Scope, Space
 from harness.launch import Forked, Nursery
 from harness.process import Deadlines, RemoteMemory
+from tests.faulty import lend
 
 SHORT = Deadlines(open=60, call=20, item=0, exit=5)
 CODE = """
@@ -36,6 +37,7 @@ class Thing(Sound):
 @pytest.fixture
 def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (tmp_path / "thing.py").write_text(CODE)
+    lend(tmp_path)
     monkeypatch.setenv("COLDWARM_ADAPTER_PATH", str(tmp_path))
     return tmp_path
 

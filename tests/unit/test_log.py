@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
@@ -29,7 +30,8 @@ from harness.events import (
     Written,
     Wrote,
 )
-from harness.log import LogError, Unbegun, Writer, canonical, read
+from harness.lines import LogError, Unbegun, Writer
+from harness.log import canonical, read
 from tests.logs import Tape
 
 GOLDEN = Path(__file__).parents[1] / "golden"
@@ -117,7 +119,7 @@ Lines = list[bytes]
 
 
 def _with(line: bytes, **more: object) -> bytes:
-    return json.dumps({**json.loads(line), **more}).encode()
+    return json.dumps({**json.loads(line), **more}, separators=(",", ":"), ensure_ascii=False).encode()
 
 
 @pytest.mark.parametrize(
@@ -126,11 +128,19 @@ def _with(line: bytes, **more: object) -> bytes:
         (lambda lines: [_with(lines[0], log_schema=99), *lines[1:]], "log schema 99; this coldwarm reads schema"),
         (lambda lines: [_with(lines[0], log_schema=99, brand_new={"a": 1}), b"?"], "update coldwarm"),
         (lambda lines: [_with(lines[0], gold=[1]), *lines[1:]], ":1: not an event"),
-        (lambda lines: [lines[0], _with(lines[1], gold=[1]), lines[2]], ":2: not an event of schema 1: recalled.gold"),
+        (lambda lines: [lines[0], _with(lines[1], gold=[1]), lines[2]], ":2: not an event of schema 2: recalled.gold"),
         (lambda lines: [lines[0], _with(lines[1], kind="guessed"), lines[2]], ":2: not an event"),
         (lambda lines: [lines[0], lines[1][:40], lines[2]], ":2: not an event"),
-        (lambda lines: [lines[0], b"", lines[2]], ":2: not an event"),
-        (lambda lines: [lines[0], b"\xff\xfe\x00", lines[2]], ":2: not an event"),
+        (lambda lines: [lines[0], b"", lines[2]], ":2: not a numbered event"),
+        (lambda lines: [lines[0], b"\xff\xfe\x00", lines[2]], ":2: not a numbered event"),
+        (lambda lines: [lines[0], lines[2]], ":2: line 3 stands here: lines were removed, added or moved"),
+        (lambda lines: [lines[0], lines[1], lines[1], lines[2]], ":3: line 2 stands here"),
+        (lambda lines: [lines[0], _with(lines[1], query="another"), lines[2]], ":3: its seal is broken"),
+        (lambda lines: [lines[0], lines[1], _with(lines[2], status="failed")], ":3: its seal is broken"),
+        (lambda lines: [*lines[:2], re.sub(rb',"sha256".*', b"}", lines[2])], ":3: closes the log, and is not its"),
+        (lambda lines: [*lines[:2], lines[2].replace(b"closed", b"settled")], ":3: not an event"),
+        (lambda lines: [*lines, lines[2].replace(b'"n":3', b'"n":4')], ":3: not an event of schema 2: closed.sha256"),
+        (lambda lines: [_with(lines[0], log_schema=1), *lines[1:]], ":1: not an event of schema 2: opened.n"),
         (lambda lines: lines[1:], ":1: not an opening event"),
         (lambda lines: [b"[]"], ":1: not an opening event"),
         (lambda lines: [b"null"], ":1: not an opening event"),

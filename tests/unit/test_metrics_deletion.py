@@ -6,10 +6,11 @@ from pathlib import Path
 
 import pytest
 
+from harness.events import Forgot
 from harness.metrics import score
 from harness.metrics.deletion import ROUTES, layers
 from harness.model import Measure, Measured
-from tests.logs import KEY, NEW, OLD, PEACE, PIN, PORT, STORY, Tape, story
+from tests.logs import KEY, NEW, NOISE, OLD, PEACE, PIN, PORT, STORY, Tape, story
 
 Seen = dict[tuple[str, str], bool | None]
 EVERYWHERE: Seen = {(route, name): True for route in ROUTES for name in ("pin", "key")}
@@ -63,8 +64,22 @@ def test_only_what_was_found_before_counts(tmp_path: Path) -> None:
 def test_a_look_that_failed_or_is_missing_shows_no_absence(tmp_path: Path, look: Seen) -> None:
     tape = played(tmp_path).look("before", {("search", "pin"): True}).forget("pin", "key")
     found = measures(tape.look("after", {("get", "pin"): False, **look}))
-    assert counts(found["deleted_from_search"]) == (0, 1)
-    assert len(found["deleted_from_search"].receipts) == 1
+    assert found["deleted_from_search"].status == "failed" and len(found["deleted_from_search"].receipts) == 1
+
+
+def test_one_route_that_failed_leaves_a_target_untold(tmp_path: Path) -> None:
+    before: Seen = {("search", "pin"): True, ("search", "key"): True}
+    tape = played(tmp_path).look("before", before).forget("pin", "key")
+    tape.look("after", {("search", "pin"): False, ("search", "key"): False})
+    found = measures(tape.look("reopened", {("search", "pin"): False, ("get", "pin"): None, ("search", "key"): False}))
+    measure = found["deleted_after_reopening"]
+    assert counts(measure) == (1, 2) and isinstance(measure, Measured) and measure.unanswered == 1
+
+
+def test_a_deletion_that_failed_has_spared_nobody(tmp_path: Path) -> None:
+    tape = played(tmp_path).look("before", EVERYWHERE).listed("before", PIN, NOISE)
+    tape.add(Forgot(session="third", fact="pin", ids=("pin",), fault=PEACE)).look("after", EVERYWHERE)
+    assert measures(tape.listed("after", PIN, NOISE))["over_deletion"].status == "failed"
 
 
 def test_a_deletion_that_was_said_and_not_done(tmp_path: Path) -> None:
@@ -170,6 +185,6 @@ def test_a_trial_that_failed_on_the_way(tmp_path: Path) -> None:
     tape.look("after", {("search", "pin"): False})
     found = measures(tape, status="failed", fault=PEACE)
     assert counts(found["deleted_from_search"]) == (1, 1)
-    assert counts(found["deleted_from_get"]) == (0, 1)
+    assert found["deleted_from_get"].status == "failed"
     assert found["deleted_after_reopening"].status == "failed"
     assert found["deleted_from_bytes"].status == "failed"

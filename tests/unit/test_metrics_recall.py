@@ -9,6 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from harness.adapter import Hit
+from harness.events import Found, Span
 from harness.metrics import score
 from harness.metrics.view import Record
 from harness.model import Measure, Measured
@@ -47,6 +48,40 @@ def test_only_what_fits_the_budget_was_recalled(tmp_path: Path) -> None:
     found = measures(tape.probe("tool-after", NOISE, NEW).probe("tool-and-port", NEW))
     assert counts(found["recall_plain"]) == (2, 3)
     assert counts(found["recall_any_at_k"]) == (3, 4)  # a k of 3 sees all three entries, the fourth was not asked
+
+
+def packed(tape: Tape, name: str, *texts: str) -> Tape:
+    """One hit that holds several memories, each an entry of 10 tokens."""
+    whole = "\n".join(texts)
+    starts = [whole.index(text) for text in texts]
+    spans = tuple(
+        Span(hit=0, start=start, end=start + len(text), tokens=10) for start, text in zip(starts, texts, strict=True)
+    )
+    return tape.probe(name, found=Found(hits=(hit(whole),), entries=spans))
+
+
+def test_memories_packed_into_one_hit_are_as_many_entries(tmp_path: Path) -> None:
+    others = [f"{NOISE} {number}" for number in range(24)]
+    alone = measures(learnt(tmp_path, budget=1000).probe("tool-before", *others[:3]))
+    found = measures(packed(learnt(tmp_path, budget=1000), "tool-before", *others, OLD))
+    assert counts(found["recall"]) == counts(alone["recall"]) == (0, 4)
+    assert counts(found["recall_in_budget"]) == (1, 4)
+    assert counts(found["precision_in_budget"]) == (1 / 25, 4)
+    first = measures(packed(learnt(tmp_path, budget=1000), "tool-before", OLD, *others))
+    assert counts(first["recall"]) == (1, 4)  # what it puts first is what it was asked for
+    assert counts(first["precision_in_budget"]) == (1 / 25, 4)
+
+
+@given(
+    st.lists(st.sampled_from([NOISE, OLD, LURE, PORT, NEW, BOTH]), min_size=1, max_size=12, unique=True),
+    st.integers(1, 6),
+    st.integers(5, 200),
+)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=40)
+def test_packing_never_raises_recall(tmp_path: Path, texts: list[str], k: int, budget: int) -> None:
+    apart = measures(learnt(tmp_path, k=k, budget=budget).probe("tool-before", *texts[:k]))
+    joined = measures(packed(learnt(tmp_path, k=k, budget=budget), "tool-before", *texts))
+    assert counts(joined["recall"]) == counts(apart["recall"])
 
 
 def test_the_budget_is_a_prefix_and_not_a_choice_of_small_entries(tmp_path: Path) -> None:
@@ -89,7 +124,8 @@ def test_measures_at_k_by_hand(tmp_path: Path) -> None:
     tape.probe("tool-after", NEW, stratum="paraphrase")  # 1, 1, 1, 1, 1
     tape.probe("tool-and-port", PORT, NOISE)  # 1, 0, 1/2, 1/2, 1
     found = measures(tape)
-    assert counts(found["recall"]) == (4, 4)
+    assert counts(found["recall"]) == (3, 4)
+    assert counts(found["recall_in_budget"]) == (4, 4)
     assert counts(found["recall_any_at_k"]) == (3, 4)
     assert counts(found["recall_all_at_k"]) == (2, 4)
     assert counts(found["recall_avg_at_k"]) == (2.5, 4)
@@ -142,7 +178,7 @@ def test_a_fault_is_a_miss_and_no_silence(tmp_path: Path) -> None:
     tape = learnt(tmp_path).probe("tool-before", OLD).probe("nothing", fault=PEACE)
     found = measures(tape.probe("tool-after", fault=PEACE).probe("tool-past", fault=PEACE))
     assert counts(found["recall"]) == (1, 4)
-    assert counts(found["abstention"]) == (0, 1)
+    assert found["abstention"].status == "failed"
     assert counts(found["history_recall"]) == (0, 1)
 
 

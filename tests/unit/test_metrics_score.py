@@ -19,7 +19,7 @@ DELETION = {name for name in DEFINITIONS if name.startswith(("deleted_", "deleti
 
 def test_every_measure_has_one_definition() -> None:
     assert len(DEFINITIONS) == len(METRICS)
-    assert all(each.formula and each.source and each.version == 1 for each in DEFINITIONS.values())
+    assert all(each.formula and each.source and each.version >= 1 for each in DEFINITIONS.values())
 
 
 def test_a_warm_trial_has_a_cell_for_each_read_policy_and_a_cold_one_has_one(tmp_path: Path) -> None:
@@ -98,7 +98,7 @@ def test_what_a_failed_trial_did_not_reach_counts_as_worst(tmp_path: Path) -> No
     measures = cell.measures
     assert _counts(measures["recall"]) == (1, 4)
     assert _counts(measures["update_failed"]) == (3, 3)
-    assert _counts(measures["stale_exposure"]) == (3, 3)
+    assert measures["stale_exposure"].status == measures["update_stale_only"].status == "failed"
     assert _counts(measures["decisions_right"]) == (0, 4)
     assert _counts(measures["checks_failed"]) == (4, 4)
     assert _counts(measures["harm"]) == (2 + 2, 4)

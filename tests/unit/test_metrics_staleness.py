@@ -77,7 +77,7 @@ def test_stale_first_needs_an_order(tmp_path: Path) -> None:
     unranked = known(tmp_path, unsupported=["ranked"]).probe("tool-after", OLD, NEW)
     found = measures(unranked)
     assert found["stale_first"].status == "not-applicable"
-    assert counts(found["update_both_stale_first"]) == (1, 3)
+    assert counts(found["update_both_stale_first"]) == (1, 1)  # of those that were answered
 
 
 def test_entries_beyond_the_budget_are_not_exposed(tmp_path: Path) -> None:
@@ -147,10 +147,13 @@ def test_outcomes_are_exclusive_and_sum_to_the_eligible(
     total = len(updates(Record(log)))
     assert found["updates_eligible"].hits == total  # type: ignore[union-attr]
     if not total:
-        assert {found[f"update_{each}"].status for each in OUTCOMES} == {"not-applicable"}
+        assert {found[f"update_{each}"].status for each in OUTCOMES} == {"failed" if lost else "not-applicable"}
         return
     share = {each: counts(found[f"update_{each}"]) for each in OUTCOMES}
-    assert {of for _, of in share.values()} == {total}
+    answered = total - int(share["failed"][0] or 0)
+    assert {each: of for each, (_, of) in share.items()} == {
+        each: total if each in ("current_only", "failed") else answered for each in OUTCOMES
+    }
     assert sum(hits or 0 for hits, _ in share.values()) == total
     shown = [share[each][0] or 0 for each in OUTCOMES if each.startswith("both") or each in ("stale_only", "failed")]
     assert counts(found["stale_exposure"]) == (sum(shown), total)

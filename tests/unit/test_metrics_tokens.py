@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from harness.events import Fault, Metered
 from harness.log import Log
 from harness.metrics import score
 from harness.model import Measure, Measured
@@ -117,3 +118,33 @@ def test_the_way_to_the_first_relevant_file(tmp_path: Path) -> None:
     assert unread["first_relevant"].status == "not-applicable"
     assert unread["duplicate_reads"].status == "not-applicable"
     assert measured(unread["false_paths"]).value == 0
+
+
+@pytest.mark.parametrize(("told", "expected"), [(0, (3, 3)), (2, (1, 3)), (3, (0, 3)), (9, (0, 3))])
+def test_chat_calls_that_the_backend_does_not_report_are_counted(
+    tmp_path: Path, told: int, expected: tuple[int, int]
+) -> None:
+    count = {"calls": 3, "prompt": 30, "completion": 3, "counted": 0, "failed": 0}
+    tape = Tape(tmp_path).played().add(Metered(chat={"ingest": count}, prompt=0, completion=0, calls=told))
+    found = score([tape.log()])[0].measures["chat_unreported"]
+    assert isinstance(found, Measured) and (found.hits, found.of) == expected
+
+
+def test_a_usage_that_cannot_be_asked_for_hides_nothing_by_failing(tmp_path: Path) -> None:
+    count = {"calls": 3, "prompt": 30, "completion": 3, "counted": 0, "failed": 0}
+    fault = Fault(kind="crashed", op="usage", message="no usage in this plan")
+    tape = Tape(tmp_path).played().add(Metered(chat={"ingest": count}, fault=fault))
+    found = score([tape.log()])[0].measures
+    assert found["chat_unreported"].status == "failed"
+    assert score([Tape(tmp_path).played().metered(0).log()])[0].measures["chat_unreported"].status == "not-applicable"
+
+
+def test_what_did_not_come_back_because_a_question_failed_was_not_cheap(tmp_path: Path) -> None:
+    fault = Fault(kind="crashed", op="recall", message="the index is broken")
+    tape = Tape(tmp_path).played().recall("decision", "order/tool", [], "second", fault=fault).metered(0)
+    found = score([tape.log()])[0].measures
+    assert found["tokens_recall"].status == "failed"
+    some = score([tape.recall("decision", "order/port", [OLD], "second").log()])[0].measures
+    for name in ("tokens_recall", "tokens_total"):
+        each = some[name]
+        assert isinstance(each, Measured) and each.known == "at-least"

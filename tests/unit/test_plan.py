@@ -14,6 +14,7 @@ from harness.model import Selection, Spec, Trial
 from harness.repo import Repo
 from harness.scenario import Scenario
 from tasks import loader
+from tests.faulty import lend
 
 STORIES = [loader.read(path) for path in loader.find(paths.TASKS)]
 
@@ -119,6 +120,7 @@ def test_an_edited_adapter_is_another_backend(tmp_path: Path, monkeypatch: pytes
     monkeypatch.setenv("COLDWARM_ADAPTER_PATH", str(tmp_path / "own"))
     package = tmp_path / "own" / "own_store"
     package.mkdir(parents=True)
+    lend(tmp_path / "own")
     (package / "__init__.py").touch()
     (package / "helper.py").write_text("SIZE = 1\n")
     (package / "main.py").write_text(

@@ -73,6 +73,19 @@ def test_what_must_not_move_and_moves_is_a_breach() -> None:
     assert lines(bad, ("kept", "leaks")) == []
 
 
+def test_what_a_cheat_is_after_must_not_be_better() -> None:
+    sound = {**SOUND, "kept": number(0.5), "leaks": number(0.5)}
+    cheat = Fault("Cheats", "m:C", "Cheats.", ("leaks",), (), ("kept",))
+
+    def breaches(kept: Measure) -> list[str]:
+        row = judged(cheat, sound, {**sound, "leaks": number(1), "kept": kept}, DEFINITIONS, FAMILIES)
+        return [breach.key for breach in row.breaches]
+
+    assert breaches(number(0.5)) == []
+    assert breaches(number(0.6)) == ["kept"]
+    assert breaches(word("not-run")) == ["kept", "kept"]  # cannot be compared, and moved
+
+
 def test_a_declaration_that_names_no_measure_is_a_breach() -> None:
     assert lines({"kept": number(0)}, ("kept", "keptt")) == ["Loses: keptt: no such measure"]
     assert lines({"kept": number(0)}, may=("isolationn",)) == ["Loses: isolationn: no such measure"]

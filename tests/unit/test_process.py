@@ -176,7 +176,7 @@ def test_a_word_is_no_flag(space: Space) -> None:
 def test_ten_megabytes_end_the_process(space: Space) -> None:
     with opened("Verbose", space) as memory:
         caught = fault(memory)
-        assert (caught.fault.kind, caught.alive) == ("breach", False)
+        assert (caught.fault.kind, caught.alive) == ("limit", False)
         assert len(caught.fault.message) < 200
         assert gone(memory._child.pid)
 
@@ -261,6 +261,14 @@ def test_an_end_between_two_calls_is_a_fault_of_the_next_one_and_of_every_later_
         for _ in range(2):
             caught = fault(memory)
             assert (caught.fault.kind, caught.alive) == ("crashed", False)
+
+
+def test_what_a_backend_leaves_for_its_end_is_done(space: Space) -> None:
+    with opened("LeavesWorkForItsEnd", space) as memory:
+        memory.close()
+        assert memory._child._process.poll() == 0
+    for name in ("at-exit", "thread", "text", "bytes"):
+        assert Path(space.root, name).read_text() == "written", name
 
 
 def test_a_grandchild_dies_with_the_group(space: Space) -> None:

@@ -88,12 +88,22 @@ House = Any  # of conftest.py, which no test can import
         ("ops/new.txt", "docs/deploy.md/x", "jobs.ship.target.edits.1: 'docs/deploy.md/x' is there"),
         *[
             ("ops/new.txt", path, f"jobs.ship.target.edits.1: '{path}' is not a plain path")
-            for path in ("../x", "/etc/x", "a/../x", ".git/config", ".", "a//b", "./a")
+            for path in ("../x", "/etc/x", "a/../x", ".git/config", ".GIT/config", ".", "a//b", "./a")
         ],
     ],
 )
 def test_what_the_fixture_contradicts_is_one_clear_line(house: House, old: str, new: str, says: str) -> None:
     assert house.fails(house.changed(old, new)).startswith(says)
+
+
+@pytest.mark.parametrize("value", ["../harborline", "/tmp/harborline", "a/../../harborline", ".git/harborline"])
+def test_every_value_is_proven_in_a_path(house: House, value: str) -> None:
+    """The value of an option that is not right stands in a path just as well."""
+    text = house.changed("ops/new.txt", "{value}")
+    assert house.problems(text) == []
+    assert 'value = "harborline"' in text
+    bad = text.replace('value = "harborline"', f'value = "{value}"')
+    assert house.problems(bad)[0] == f"jobs.ship.target.edits.1: '{value}' is not a plain path inside the work tree"
 
 
 def test_canaries_are_neither_shared_nor_looked_for(house: House) -> None:

@@ -250,6 +250,26 @@ def test_a_backend_that_was_not_played_and_other_conditions_are_not_measured() -
     assert never.verdict == "not-measured" and "no number in this run, nor in baseline a-run" in never.says
 
 
+def test_a_margin_over_another_formula_is_not_measured() -> None:
+    made = row(GOOD)
+    then = made.definitions["recall"]
+    changed = {**made.definitions, "recall": then.model_copy(update={"version": then.version + 1})}
+    found = one(gate(margin=0), made.model_copy(update={"definitions": changed}), made)
+    assert found.verdict == "not-measured" and "its formula changed: version" in found.says
+
+
+def test_what_varies_by_run_breaks_no_margin_by_its_own_noise() -> None:
+    """A store that draws its ids at random must not make a gate break now and hold then."""
+
+    def drilled(hits: int) -> Results:
+        return results({"x": {"recall": [GOOD]}}, {"x": {"text_gone_after_churn": (hits, 32)}})
+
+    asked = gate(measure='"text_gone_after_churn"', margin=0)
+    assert one(asked, drilled(0), drilled(1)).verdict == "held"
+    assert one(asked, drilled(2), drilled(20)).verdict == "broken"
+    assert one(asked, drilled(31), drilled(32)).verdict == "broken"  # a first failure
+
+
 def test_the_worse_of_two_demands_is_the_verdict() -> None:
     old, new = row(GOOD), row((19, 20))
     assert one(gate(at_least=0.9, margin=0), new, old).verdict == "broken"

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from harness import stats
+from harness.metrics import trust
 from harness.model import Measured
 from harness.regress import baseline, pairing
 from harness.results import Change, Results
@@ -158,12 +159,19 @@ def test_a_story_that_changed_is_in_no_pair_and_is_named() -> None:
     assert every["x", "recall"].verdict == "not-comparable" and "another story" in every["x", "recall"].reason
 
 
+def test_a_measure_of_which_no_formula_is_known_is_not_compared() -> None:
+    old = baseline.of(results({"x": {"recall": [GOOD] * 3}}, {"x": {"lost_by_kill": (0, 20)}}))
+    for side in (old.model_copy(update={"definitions": {}}), old):
+        found = pairing.changes(side, old.model_copy(update={"definitions": {}}))
+        assert {each.verdict for each in found} == {"not-comparable"} and "does not know" in found[0].reason
+
+
 def test_another_definition_is_another_measure() -> None:
     old = baseline.of(results({"x": {"recall": [GOOD] * 3, "harm": [GOOD] * 3}}, {"x": {"lost_by_kill": (0, 20)}}))
     for name in ("recall", "lost_by_kill"):
-        new = old.model_copy(update={"definitions": {**old.definitions, name: 2}})
+        new = old.model_copy(update={"definitions": {**old.definitions, name: 99}})
         found = {each.measure: each for each in pairing.changes(old, new)}
-        assert found[name].verdict == "not-comparable" and "version 1 then, 2 now" in found[name].reason
+        assert found[name].verdict == "not-comparable" and "then, 99 now" in found[name].reason
         assert found["harm"].verdict == "no-difference-shown"
 
 
@@ -175,25 +183,66 @@ def drill(name: str, old: Said, new: Said) -> Change:
     return changes(results(row, {"x": {name: old}}), results(row, {"x": {name: new}}))["x", name]
 
 
-def test_a_drill_is_judged_by_its_exact_counts() -> None:
-    found = drill("writes_kept", (20, 20), (9, 20))
-    assert (found.verdict, found.drill, found.broken) == ("worse", "keeping", ("x-keeping-20",))
-    assert found.p == pytest.approx(stats.fisher(20, 20, 9, 20)) and found.detectable == "15/20 after 20/20"
-    few = drill("writes_kept", (20, 20), (17, 20))
-    assert few.verdict == "no-difference-shown" and few.broken == ("x-keeping-20",)
+@pytest.mark.parametrize(
+    ("name", "old", "new"),
+    [
+        ("writes_kept", (20, 20), (19, 20)),
+        ("forgotten_by_every_route", (12, 12), (7, 12)),
+        ("leaks_by_pattern", (0, 144), (1, 144)),
+        ("lost_by_kill", (1, 20), (2, 40)),  # no larger a share
+        ("restored_probes", 1.0, 0.9),
+    ],
+)
+def test_one_new_failure_of_a_drill_is_a_change_and_no_draw(name: str, old: Said, new: Said) -> None:
+    found, back = drill(name, old, new), drill(name, new, old)
+    assert (found.verdict, found.p, found.adjusted_p, len(found.broken)) == ("worse", None, None, 1)
+    assert back.verdict in ("better", "vanished")
+    assert drill(name, old, old).verdict == "no-difference-shown" and drill(name, old, old).reason == "the same"
 
 
-def test_what_a_drill_could_have_shown_is_the_least_that_it_would_have() -> None:
-    found = drill("lost_by_kill", (2, 30), (2, 30))
+def test_a_case_of_a_drill_that_counts_no_more_has_vanished() -> None:
+    found = drill("lost_by_kill", (0, 37), (0, 5))
+    assert (found.verdict, found.reason) == ("vanished", "5 cases count where 37 did")
+    assert drill("lost_by_kill", (0, 5), (0, 37)).verdict == "no-difference-shown"
+
+
+VARYING = [each.definition.name for each in trust.METRICS if each.definition.varies]
+
+
+def test_measures_declare_that_they_vary_and_nothing_else_does() -> None:
+    assert {"text_gone_after_churn", "recall_seconds", "bytes_per_memory", "torn_by_kill"} <= set(VARYING)
+    assert not {"forgotten_by_every_route", "lost_by_kill", "writes_kept", "leaks_by_listing"} & set(VARYING)
+
+
+@pytest.mark.parametrize("name", VARYING)
+def test_what_varies_by_run_makes_no_regression_unless_it_is_more_than_that(name: str) -> None:
+    """As a store that draws its ids at random overwrites now this page and now that one."""
+    bad, worse = ((31, 32), (32, 32)) if trust.DEFINITIONS[name].better == "lower" else ((1, 32), (0, 32))
+    found = drill(name, bad, worse)
+    assert found.verdict == "no-difference-shown" and found.reason.startswith("varies by run (")
+    assert "play both again" in found.reason and trust.DEFINITIONS[name].varies in found.reason
+
+
+def test_of_what_varies_a_large_change_is_shown_and_a_first_failure_is_one() -> None:
+    found = drill("text_gone_after_churn", (20, 32), (2, 32))
+    assert (found.verdict, found.p) == ("worse", pytest.approx(stats.fisher(20, 32, 2, 32)))
+    first = drill("text_gone_after_churn", (32, 32), (31, 32))
+    assert first.verdict == "worse" and "had no failure" in first.reason
+    assert drill("text_gone_after_churn", (31, 32), (32, 32)).verdict == "no-difference-shown"
+
+
+def test_what_a_drill_that_varies_could_have_shown_is_the_least_that_it_would_have() -> None:
+    found = drill("seen_late", (2, 30), (2, 30))
     hits = int(found.detectable.split("/")[0])
     assert stats.fisher(2, 30, hits, 30) <= 0.05 < stats.fisher(2, 30, hits - 1, 30)
-    assert drill("unknown_id_called_deleted", (0, 1), (0, 1)).detectable.startswith("nothing")
+    assert drill("seen_late", (0, 1), (0, 1)).detectable.startswith("nothing")
+    assert drill("lost_by_kill", (2, 30), (2, 30)).detectable == ""
 
 
 def test_one_number_alone_shows_nothing_and_names_no_cell() -> None:
     found = drill("recall_seconds", 0.01, 0.5)
     assert (found.verdict, found.p, found.broken) == ("no-difference-shown", None, ())
-    assert "how far it varies" in found.reason
+    assert "it is a time" in found.reason
 
 
 def test_a_drill_without_a_number_has_vanished_unless_it_was_the_machines_doing() -> None:
@@ -207,3 +256,24 @@ def test_drills_of_another_size_are_not_compared() -> None:
     row = {"x": {"recall": [GOOD]}}
     old, new = (results(row, {"x": {"writes_kept": (20, 20)}}, size=size) for size in (20, 40))
     assert changes(old, new)["x", "writes_kept"].verdict == "not-comparable"
+
+
+# --- versions -----------------------------------------------------------------------------------------------------
+
+
+def only_drilled(version: str | None) -> Results:
+    made = results({"x": {"recall": [GOOD]}}, {"x": {"writes_kept": (20, 20)}})
+    cells = tuple(cell.model_copy(update={"version": version}) for cell in made.trust)
+    return made.model_copy(update={"backends": {}, "cells": (), "stories": (), "trust": cells})
+
+
+def test_the_version_of_a_backend_that_was_only_drilled_is_that_of_its_drills() -> None:
+    old, new, before = (baseline.of(only_drilled(version)) for version in ("1.0", "2.0", None))
+    assert pairing.against(old, new).versions == {"x": ("1.0", "2.0")}
+    assert pairing.against(before, new).versions == {"x": ("", "2.0")}
+
+
+def test_a_run_that_went_on_after_an_upgrade_names_both_versions() -> None:
+    made = results({"x": {"recall": [GOOD]}}, {"x": {"writes_kept": (20, 20)}}, version="1.0")
+    cells = tuple(cell.model_copy(update={"version": "2.0"}) for cell in made.trust)
+    assert baseline.of(made.model_copy(update={"trust": cells})).entrants[0].version == "1.0 and 2.0"

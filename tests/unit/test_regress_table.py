@@ -60,3 +60,17 @@ def test_a_drill_shows_both_counts_with_their_intervals() -> None:
 def test_a_hostile_name_is_visible_and_harmless() -> None:
     out = printed(results({HOSTILE: {"recall": [GOOD] * 12}}), results({HOSTILE: {"recall": [BAD] * 12}}))
     assert "\x1b" not in out and "\u202e" not in out and "U+001B" in out and "[bold]" in out
+
+
+def test_a_new_failure_of_a_drill_is_said_first_and_what_varies_says_why() -> None:
+    then = {"forgotten_by_every_route": (12, 12), "text_gone_after_churn": (1, 32)}
+    now = {"forgotten_by_every_route": (7, 12), "text_gone_after_churn": (0, 32)}
+    old, new = (results({"x": {"recall": [GOOD]}}, {"x": said}) for said in (then, now))
+    out = " ".join(printed(old, new).split())
+    assert "WORSE" in out and "5 failures where there were 0, with the same inputs; see x-deletion-20" in out
+    assert "MOVED, and varies by run" in out and "text_gone_after_churn: varies by run (which free pages" in out
+
+
+def test_a_version_that_nobody_recorded_is_never_the_same() -> None:
+    old = results({"x": {"recall": [GOOD]}}, version="")
+    assert "Backend versions: x not recorded -> not recorded." in printed(old, old)

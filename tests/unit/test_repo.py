@@ -143,6 +143,21 @@ def test_files_leave_out_what_is_not_text(tmp_path: Path, series: Series) -> Non
     assert repo.line(repo.commits[0], "a", 1) == "caf\u00e9 \u2028 one line"
 
 
+@pytest.mark.parametrize("target", ["/etc", "..", "a/../../b", "../..", "sub/../a"])
+def test_a_link_that_leads_out_is_refused(tmp_path: Path, series: Series, target: str) -> None:
+    folder = series(tmp_path / "linked", [{"a": "text\n"}])
+    patch = folder / "0001-step.patch"
+    link = (
+        "diff --git a/link b/link\nnew file mode 120000\n--- /dev/null\n+++ b/link\n"
+        f"@@ -0,0 +1 @@\n+{target}\n\\ No newline at end of file\n"
+    )
+    patch.write_bytes(patch.read_bytes().replace(b"-- \n", link.encode() + b"-- \n"))
+    repo = build(folder, tmp_path / "cache")
+    said = f"the link 'link' leads to '{target}', outside of the work tree"
+    with pytest.raises(FixtureError, match=said), repo.worktree(repo.commits[0]):
+        raise AssertionError("checked out")
+
+
 def test_carriage_returns_survive_and_are_no_part_of_a_line(tmp_path: Path, series: Series) -> None:
     repo = build(series(tmp_path / "dos", [{"a.bat": "one\r\ntwo\r\n"}]), tmp_path / "cache")
     assert repo.files(repo.commits[0])["a.bat"] == "one\r\ntwo\r\n"

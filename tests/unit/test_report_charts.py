@@ -349,7 +349,8 @@ def test_where_deleted_memories_are_left(drawn: Mapping[str, Chart]) -> None:
     ]
     assert chart.says == (
         "Deleted, and still found at the last look: store, asked: history (9 left) and text: db (\u22654 left). "
-        "Not found again wherever they were seen before: keeper. Cannot be told everywhere: dark. Not measured: absent."
+        "Not found again wherever they were seen before: keeper. Cannot be told everywhere: dark and store. "
+        "Not measured: absent."
     )
     assert {"unsupported", "unknown", "gone", "9 left"} <= set(texts(chart))
 

@@ -9,17 +9,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from harness.metrics.footprint import Sample
-from harness.report.charts import footprint, noise, policies, stale, work
+from harness.report.charts import deletion, footprint, noise, policies, stale, work
 
-MORE, FEWER, SAME = "more right", "fewer right", "no difference shown"
+MORE, FEWER, SAME = "more right", "fewer right", "could be chance"
 
 
 @pytest.mark.parametrize(
     ("verdicts", "said"),
     [
-        ((FEWER, SAME), "Fewer, by more than chance: a 5/20. No difference from that shown: b 9/20."),
+        ((FEWER, SAME), "Fewer, by more than chance: a 5/20. What differs from that could be chance: b 9/20."),
         ((MORE, MORE), "More, by more than chance: a 5/20 and b 9/20."),
-        ((SAME, MORE), "More, by more than chance: b 9/20. No difference from that shown: a 5/20."),
+        ((SAME, MORE), "More, by more than chance: b 9/20. What differs from that could be chance: a 5/20."),
         ((work.NOT_COMPARED, FEWER), "Fewer, by more than chance: b 9/20."),
     ],
 )
@@ -107,3 +107,17 @@ def test_times_are_told_with_their_sizes_and_rank_nobody() -> None:
     rest = "Times and bytes are those of the machine that played: no ranking."
     assert footprint.says(body) == f"Median time of a recall, among 100 memories a 7.00 ms and b 0.10 ms. {rest}"
     assert footprint.says(body[-2:]) == rest
+
+
+def test_what_was_found_after_the_deletion_is_never_called_not_found_again() -> None:
+    """Only the last look used to be told: a text that a compaction took away had never been there."""
+    body = [
+        ("a", "text: db", "9", "9", "9 left", "9 left", "gone"), ("a", "asked: search", "9", "9", "gone", "gone", ""),
+        ("b", "text: db", "9", "9", "gone", "gone", "gone"), ("c", "text: db", "9", "9", "9 left", "unknown", "9 left"),
+        ("c", "text: log", "9", "9", "unknown", "unknown", ""),
+    ]  # fmt: skip
+    assert deletion.says(body) == (
+        "Deleted, and still found at the last look: c, text: db (9 left). "
+        "Found after the deletion, and gone at the last look: a, text: db. "
+        "Not found again wherever they were seen before: b. Cannot be told everywhere: c."
+    )

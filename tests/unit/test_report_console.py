@@ -104,7 +104,8 @@ def test_the_last_line_counts_what_came_to_its_end(results: Results) -> None:
     changes = tuple(Change(backend="b", measure="recall", verdict=word) for word in ("worse", "worse", "better"))
     judged = told.model_copy(update={"gates": gates, "changes": changes})
     assert console.ending(judged) == (
-        "1 of 2 trials complete, 1 failed; against the baseline 1 better, 2 worse; 1 of 3 gates held"
+        "1 of 2 trials complete, 1 failed; against the baseline 1 better, 2 worse; 1 of 3 gates held; "
+        "\u25b2 2 headlines bad that no gate demands"
     )
     assert console.ending(results.model_copy(update={"cells": (), "trust": ()})) == "nothing was played"
 
@@ -178,7 +179,7 @@ def with_suite(results: Results, suite: Suite) -> Results:
 def test_where_full_context_dominates_every_output_says_that_the_stories_are_too_easy(results: Results) -> None:
     said = (
         "What it is worth to be selective: at noise 0 full_context, which gives back everything, is as good as "
-        "keeper in answers recalled, stale memories shown and tokens, and better in at least one of them. "
+        "keeper in recall in budget, stale memories shown and tokens, and better in at least one of them. "
         "These stories are too easy."
     )
     recall, stale, tokens = (

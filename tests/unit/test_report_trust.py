@@ -7,14 +7,15 @@ from pathlib import Path
 
 import pytest
 
-from harness import compare
+from harness import compare, progress
 from harness.adapter import Hit, Item, Layer, Scope, to_wire
 from harness.drill import Piece, Plan
 from harness.events import Event, Fault, Sighting
 from harness.folder import Folder
+from harness.metrics.trust import score
 from harness.metrics.trust.metric import trust as trust_metric
 from harness.model import Better, Definition, Measure, Measured, NotMeasured
-from harness.report import evidence, html, trust
+from harness.report import evidence, html, markdown, receipts, trust
 from harness.results import LayerLook, LayerRow, Results, TrustCell
 from harness.transcript import Called, Handled, Looked, Transcript
 from tests.runs import run
@@ -74,7 +75,7 @@ def collected(results: Results, told: Transcript) -> trust.Shown:
     ],
 )
 def test_what_is_sound(better: Better, measure: Measure, expected: bool | None) -> None:
-    assert trust.sound(definition(better), measure) is expected
+    assert receipts.sound(definition(better), measure) is expected
 
 
 def test_a_fault_is_marked_and_leads_to_its_receipt(told: Transcript, tmp_path: Path) -> None:
@@ -92,7 +93,31 @@ def test_a_fault_is_marked_and_leads_to_its_receipt(told: Transcript, tmp_path: 
     assert (absent.text, absent.measured, absent.note) == ("unsupported", False, "no versions")
     assert [receipt.where for receipt in shown.receipts] == [f"{told.path.name}, line {at}" for at in (2, 4)]
     assert shown.total == 2
-    assert shown.receipts[0].commands[0] == f"sed -n 2p drills/{told.path.name}"
+    assert shown.receipts[0].commands[0] == f"sed -n '2p' drills/{told.path.name}"
+
+
+def test_a_receipt_says_which_memory_which_call_stored_it_and_which_misses_it(tmp_path: Path) -> None:
+    """In a batch of two, in words, on the page and in the summary; what came back otherwise is shown field by field."""
+    items = {name: Item(f"the {name}", SHOP, "2026-01-01T00:00:00Z", "project") for name in ("pin", "key")}
+    plan = Plan(pieces=tuple(Piece(name=name, role="plain", item=item) for name, item in items.items()))
+    acks = [{"ids": ["1"]}, {"ids": ["2"]}]
+    events: tuple[Event, ...] = (
+        Called(step="written", op="remember", about=("pin", "key"), answer=acks),
+        Called(
+            step="written", op="entries", about=("pin", "key"), answer=to_wire([Hit("2", "the key", confidence=0.5)])
+        ),
+    )
+    told = transcript(tmp_path, plan, events, drill="deletion", backend="bad:Store")
+    found = results(told, {"gone": share(0, 2, told.receipt(3, "pin"), told.receipt(3, "key"))}, tmp_path)
+    lost, doubted = collected(found, told).receipts
+    assert found.trust[0].measures["gone"].receipts == ("L3 pin stored at L2", "L3 key stored at L2")
+    assert lost.case == (
+        "pin \u201cthe pin\u201d: stored by line 2 (written: remember of 2), missing from line 3 (written: entries)"
+    )
+    assert "shown by line 3" in doubted.case and "confidence: written without, came back 0.5" in doubted.says
+    assert lost.id != doubted.id and lost.commands[0] == f"sed -n '2p;3p' drills/{told.path.name}"
+    text = markdown.summary(found, evidence.gather(found, (), [told]).receipts)
+    assert "pin \u201cthe pin\u201d: stored by line 2" in text and "key" not in text
 
 
 def test_each_kind_of_event_is_told(told: Transcript, tmp_path: Path) -> None:
@@ -136,3 +161,15 @@ def test_a_run_without_drills_says_nothing_of_them(tmp_path: Path) -> None:
     found = compare.results(folder)
     assert found.trust == () and found.trust_definitions == {}
     assert 'id="trust"' not in html.page(found, [])
+
+
+def test_a_cell_of_a_drill_names_the_version_that_was_played(told: Transcript) -> None:
+    (cell,) = score([told])
+    assert cell.version == told.drilled.backend.version == "1"
+
+
+def test_progress_counts_a_measure_that_failed_and_calls_it_no_sound_one(tmp_path: Path) -> None:
+    kill = Handled(step="killed", what="opened", fault=Fault(kind="crashed", op="open", message="gone"))
+    made = transcript(tmp_path, PLAN, (kill,), drill="durability")
+    failed = sum(each.status == "failed" for each in score([made])[0].measures.values())
+    assert failed and f", {failed} failed" in progress.drilled(made)

@@ -4,19 +4,29 @@ from __future__ import annotations
 
 import base64
 import binascii
+import bz2
+import gzip
+import io
 import json
+import lzma
 import os
+import random
 import socket
+import sqlite3
+import zipfile
+import zlib
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from harness import files
 from harness.adapter import Layer
 from harness.events import Sighting
-from harness.scan import raw
+from harness.scan import packed, raw
 from harness.scan.disk import Needles, Scan, scan
 
 CANARIES = {"pin": "cw0123456789abcdef0123", "key": "cwfedcba9876543210fedc"}
@@ -49,6 +59,107 @@ FORMS: dict[str, Callable[[bytes, str], bytes]] = {
     "hex": lambda before, text: binascii.hexlify(before + text.encode("utf-8", "surrogatepass")),
     "hex in capitals": lambda before, text: (before + text.encode("utf-8", "surrogatepass")).hex().upper().encode(),
 }
+
+
+def threes(text: str) -> list[str]:
+    return [text[at : at + 3] for at in range(len(text) - 2)]
+
+
+PLAIN_FORMS: dict[str, tuple[str, Callable[[str], bytes]]] = {
+    "upper": ("another case", lambda text: text.upper().encode()),
+    "upper utf-16": ("another case", lambda text: b"x\0" + text.upper().encode("utf-16-le")),
+    "upper hex": ("hex", lambda text: text.encode().hex().upper().encode()),
+    "utf-32": ("utf-32", lambda text: text.encode("utf-32-le")),
+    "utf-32 of the other order": ("utf-32", lambda text: text.encode("utf-32-be")),
+    "reversed": ("reversed", lambda text: text[::-1].encode()),
+    "reversed utf-16": ("reversed", lambda text: b"\0" + text[::-1].encode("utf-16-be") + b"\0"),
+    "trigrams": ("trigrams", lambda text: " ".join(threes(text)).encode()),
+    "trigrams in JSON": ("trigrams", lambda text: json.dumps(threes(text)).encode()),
+}  # fmt: skip
+ROOM = b"What else is told in the same breath, over and over, and over again. " * 3
+PACK: dict[str, Callable[[bytes], bytes]] = {
+    "zlib": zlib.compress,
+    "zlib at its fastest": lambda data: zlib.compress(data, 1),
+    "zlib, stored": lambda data: zlib.compress(data, 0),
+    "zlib of a small window": lambda data: (made := zlib.compressobj(wbits=10)).compress(data) + made.flush(),
+    "gzip": gzip.compress,
+    "bz2": bz2.compress,
+    "xz": lzma.compress,
+    "deflate in a ZIP": lambda data: zipped(data),
+}
+
+
+def zipped(data: bytes) -> bytes:
+    with zipfile.ZipFile(file := io.BytesIO(), "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("rows", data)
+    return file.getvalue()
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(how=st.sampled_from(sorted(PLAIN_FORMS)), before=st.binary(max_size=90), piece=st.integers(40, 300))
+def test_other_forms_are_found_wherever_they_stand(root: Path, how: str, before: bytes, piece: int) -> None:
+    form, make = PLAIN_FORMS[how]
+    (root / "data.bin").write_bytes(before + make(PIN) + before)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(raw, "PIECE", piece)
+        assert {(each.fact, each.form) for each in look(root).sightings} == {("pin", form)}
+
+
+@settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    how=st.sampled_from(sorted(PACK)),
+    before=st.binary(max_size=300),
+    piece=st.integers(100, 600),
+    turns=st.integers(0, 9),
+)
+def test_what_is_compressed_is_unpacked_wherever_it_starts(
+    root: Path, how: str, before: bytes, piece: int, turns: int
+) -> None:
+    """At any offset, across the borders of pieces, with anything before it and behind it."""
+    stream = PACK[how](ROOM * turns + PIN.encode() + ROOM)
+    (root / "data.bin").write_bytes(before + stream + before)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(raw, "PIECE", piece)
+        seen = {(each.fact, each.form.partition(" in ")[2]) for each in look(root).sightings}
+    assert ("pin", how.replace(",", " ").split()[0]) in seen
+
+
+def test_a_stream_that_breaks_off_is_searched_as_far_as_it_goes(root: Path) -> None:
+    noise = random.Random(1).randbytes(4000)
+    stream = zlib.compress(noise + PIN.encode() + noise * 3)
+    (root / "data.bin").write_bytes(stream[:9000] + bytes(100))
+    assert [(each.fact, each.form) for each in look(root).sightings if " in " in each.form] == [
+        ("pin", "utf-8 in zlib")
+    ]
+
+
+def test_what_unpacks_to_more_than_its_share_is_searched_within_bounds_and_said(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(packed, "MOST", 1 << 20)
+    (root / "bomb").write_bytes(zlib.compress(bytes(50 << 20)) + zlib.compress(PIN.encode()))
+    found = look(root)
+    assert found.problem == "'bomb' holds more compressed bytes than are unpacked"
+
+
+def test_random_bytes_show_nothing() -> None:
+    data = random.Random(3).randbytes(2 << 20)
+    unpacking = packed.Unpacking(NEEDLES)
+    assert not list(NEEDLES.find(data)) and not list(
+        unpacking.file(lambda at, most: data[at : at + most], [0], len(data))
+    )
+
+
+def test_rows_are_unpacked_and_trigrams_are_put_together(root: Path) -> None:
+    bare = zlib.compressobj(wbits=-15)
+    with closing(sqlite3.connect(root / "x.db")) as link:
+        link.execute("create table rows (text blob)")
+        link.execute("insert into rows values (?)", [bare.compress(PIN.encode() + ROOM) + bare.flush()])
+        link.execute("create table grams (gram text, id integer)")
+        link.executemany("insert into grams values (?, 1)", [[KEY[at : at + 3].upper()] for at in range(len(KEY) - 2)])
+        link.commit()
+    seen = {(each.fact, each.form, each.place) for each in look(root).sightings if each.place.startswith("rows")}
+    assert {("pin", "utf-8 in deflate", "rows rows.text"), ("key", "trigrams", "rows grams.gram")} <= seen
 
 
 def look(root: Path, path: str = ".") -> Scan:
@@ -175,7 +286,7 @@ def test_pipes_and_sockets_are_named_and_do_not_stop_the_look(root: Path) -> Non
     found = look(root)
     assert [each.fact for each in found.sightings] == ["key"]
     assert "a-pipe is not" in (found.problem or "") and "b-socket is not" in (found.problem or "")
-    with pytest.raises(OSError, match="not a regular file"), raw.opened(root / "a-pipe"):  # took a file's place
+    with pytest.raises(OSError, match="not a regular file"), files.opened(root / "a-pipe"):  # took a file's place
         pass
 
 

@@ -285,8 +285,8 @@ def test_where_all_memories_fit_the_budget_full_context_dominates_a_file_that_is
     played = replace(fair[0], noisy=tuple(bounds.cells(told(house, learn, f"{learn}, {probe}"))))
     (breach,) = judge([*fair, played], None)
     assert str(breach) == (
-        "suite: full_context: is as good as notes or better in recall, stale exposure and tokens at noise 0; it must "
-        "lose in one of them"
+        "suite: full_context: is as good as notes or better in recall within the budget, stale exposure and tokens at "
+        "noise 0; it must lose in one of them"
     )
     assert list(judge([*fair[1:], played], None)) == []
 
@@ -338,7 +338,7 @@ def test_full_context_must_lose_somewhere_over_the_suite(
         name for name in bounds.REAL if any(f"as good as {name} or" in each.reason for each in breaches)
     ] == dominated
     shown = printed(selftest.Report(tuple(stories), tuple(breaches), (), None), tmp_path)
-    assert f"against bm25: answers recalled .60 to {bm25[0]:.2f}".replace(" 0.", " .") in shown
+    assert f"against bm25: recall in budget .60 to {bm25[0]:.2f}".replace(" 0.", " .") in shown
     assert f"than {' and '.join(dominated) or 'no backend'}; than none may it be" in shown
 
 

@@ -10,7 +10,7 @@ from harness.adapter import Hit, Item, Layer, Scope, to_wire
 from harness.blobs import Blobs
 from harness.drill import Piece, Plan
 from harness.events import Fault, Sighting
-from harness.log import LogError, Unbegun
+from harness.lines import LogError, Unbegun
 from harness.transcript import Called, Ended, Looked, Transcript, read
 from tests.transcripts import transcript
 
@@ -74,7 +74,7 @@ def test_the_fault_that_ended_it_is_one_line(tmp_path: Path) -> None:
     ("old", "new", "says"),
     [
         (b'"kind":"drilled"', b'"kind":"opened"', ":1: not an event"),
-        (b'"log_schema":1', b'"log_schema":99', "log schema 99"),
+        (b'"log_schema":2', b'"log_schema":99', "log schema 99"),
         (b'"op":"update"', b'"op":"upgrade"', ":3: not an event"),
         (b'"step":"ask"', b'"stoop":"ask"', ":4: not an event"),
     ],

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -8,8 +9,9 @@ import pytest
 
 from harness.adapter import Item, Layer, to_wire
 from harness.drill import Piece, Plan
-from harness.drills.deletion import GONE, HOME, SIBLINGS, USERS, own_words
+from harness.drills.deletion import AROUND, GONE, HOME, NARROWER, SIBLINGS, USERS, WIDER, own_words
 from harness.events import Event, Fault, Sighting
+from harness.metrics import trust
 from harness.metrics.trust.deletion import METRICS
 from harness.metrics.trust.residue import matrix
 from harness.model import Measure, Measured, NotMeasured
@@ -19,12 +21,14 @@ from tests.transcripts import transcript
 
 ROLES = {
     "forget": ("pin", "key"), "update": ("port",), "supersede": ("host",), "scope": ("plan", "map"), "expire": ("ban",),
-    "lasting": ("law",), "same": ("cat", "dog"), "sibling": ("cow",), "user": ("fox",),
+    "lasting": ("law",), "killed": ("gun",), "same": ("cat", "dog"), "sibling": ("cow",), "user": ("fox",),
+    "wider": ("elk",), "narrower": ("ant",),
 }  # fmt: skip
-PLACES = {"plan": GONE, "map": GONE, "cow": SIBLINGS[0], "fox": USERS[0]}
-PLAIN = ("map", "cat", "dog", "cow", "fox")
+PLACES = {"plan": GONE, "map": GONE, "cow": SIBLINGS[0], "fox": USERS[0], "elk": WIDER[0], "ant": NARROWER[0]}
+PLAIN = ("map", "cat", "dog", "cow", "fox", "elk", "ant")
 SOUGHT = ("pin", "key", "port", "host", "plan")
-BYSTANDERS = ("cat", "dog", "cow", "fox")
+SHOWN = (*SOUGHT, "gun")
+BYSTANDERS = ("cat", "dog", "cow", "fox", "elk", "ant")
 COMPLETE = Ended(status="complete")
 FAULT = Fault(kind="crashed", op="recall", message="no more")
 
@@ -37,8 +41,12 @@ def piece(name: str, role: str) -> Piece:
     return Piece(name=name, role=role, item=item, canary=canary, query=canary and f"What of the {name}?", twin=twin)
 
 
-REVISION = Piece(name="new-key", role="revision", item=piece("key", "forget").item, canary="cwkey", twin="key")
-PLAN = Plan(pieces=(*(piece(name, role) for role, names in ROLES.items() for name in names), REVISION))
+KEY = piece("key", "forget").item.text
+AGAIN = replace(piece("key", "forget").item, text=f"{KEY}, again")
+REVISION = Piece(name="new-key", role="revision", item=AGAIN, canary="cwkey", twin="key")
+ASKING = Item("Who? cwwho", HOME, "", "project")
+WHO = Piece(name="who", role="question", item=ASKING, canary="cwwho", query=ASKING.text)
+PLAN = Plan(pieces=(*(piece(name, role) for role, names in ROLES.items() for name in names), REVISION, WHO))
 
 
 class Play:
@@ -87,10 +95,12 @@ class Play:
                 empty = None if op == "get" else []
                 fault = FAULT if {name, f"{route}:{name}"} & set(faults) else None
                 self.call(step, op, [name], None if fault else answer if there else empty, fault=fault, **request)
+        if step == "before":
+            self.call(step, "recall", ["who"], [], query=WHO.query)
         return self.listed(step, *seen)
 
     def listed(self, step: str, *seen: str, superseded: Collection[str] = ()) -> Play:
-        for scope in (HOME, GONE, *SIBLINGS, *USERS):
+        for scope in (HOME, GONE, *(scope for scopes in AROUND.values() for scope in scopes)):
             there = [
                 {"memory_id": f"id-{each.name}", "text": each.item.text, "superseded": each.name in superseded}
                 for each in PLAN.pieces
@@ -115,14 +125,22 @@ class Play:
         return self.call("deleted", "forget_scope", ["plan", "map"])
 
     def looked(
-        self, step: str, *seen: str, layer: str = "db", form: str = "utf-8", place: str = "", problem: str | None = None
+        self,
+        step: str,
+        *seen: str,
+        layer: str = "db",
+        form: str = "utf-8",
+        place: str = "",
+        problem: str | None = None,
+        size: int = 9,
     ) -> Play:
         sightings = tuple(
             Sighting(fact=name, path="db", form=form, count=1, offset=0, place=place) for name in seen
         )  # fmt: skip
         event = Looked(
-            step=step, layer=Layer(layer, layer, "file"), files=1, bytes=9, sightings=sightings, problem=problem
-        )
+            step=step, layer=Layer(layer, layer, "file"), declared=layer != "elsewhere", files=1, bytes=size,
+            sightings=sightings, problem=problem,
+        )  # fmt: skip
         self.events.append(event)
         return self
 
@@ -144,12 +162,12 @@ EVERYTHING = tuple(PLAN.by_name)
 
 def ready() -> Play:
     """All is there and seen everywhere, and the backend was asked to delete."""
-    return Play().stored().sought("before", *EVERYTHING).expiring("law").looked("before", *SOUGHT).deleted()
+    return Play().stored().sought("before", *EVERYTHING).expiring("law").looked("before", *SHOWN).deleted()
 
 
 def sound() -> Play:
     play = ready().sought("after", *BYSTANDERS).handled("closed", "closed").looked("closed")
-    play.sought("reopened", *BYSTANDERS).looked("churned")
+    play.sought("reopened", *BYSTANDERS).call("killed", "forget", ["gun"], [True]).looked("killed").looked("churned")
     return play.handled("compacted", "compacted").looked("compacted").sought("compacted", *BYSTANDERS)
 
 
@@ -166,15 +184,18 @@ def reason(measure: Measure, status: str) -> str:
 def test_a_sound_store_is_clean_everywhere(tmp_path: Path) -> None:
     found = sound().measures(tmp_path)
     assert "a history" in reason(found.pop("replaced_text_gone_after_closing"), "not-applicable")
+    assert "two texts" in reason(found.pop("history_tells_earlier_text"), "not-applicable")
+    assert "only declared" in reason(found.pop("seen_in_undeclared_places"), "not-applicable")
     of = {
         "expired_not_recalled": 1, "replaced_gone_after_update": 1, "replaced_gone_after_supersede": 1,
-        "scope_forgotten_from_search": 1, "scope_forgotten_from_listing": 2,
+        "scope_forgotten_from_search": 1, "text_gone_after_kill": 1, "scope_forgotten_from_listing": 2,
+        "large_scope_listed": 2,
         **{f"text_gone_after_{name}": 3 for name in ("closing", "churn", "compaction")},
     }  # fmt: skip
     for name, measure in found.items():
         if name.startswith("vector"):
             assert reason(measure, "not-applicable") == "db: no vector of a target was seen in it before"
-        elif name.endswith("over_deletion") or name.startswith("unknown"):
+        elif name.endswith("over_deletion") or name.startswith(("unknown", "queries")):
             assert counts(measure)[0] == 0
         else:
             assert counts(measure) == (of.get(name, 2),) * 2, name
@@ -190,12 +211,11 @@ def test_what_one_route_still_brings_is_not_gone(tmp_path: Path, route: str) -> 
     assert counts(found["forgotten_after_reopening"]) == (1, 2)
     assert counts(found["forgetting_said_and_done"]) == ((2, 2) if route == "history" else (1, 2))
     if route == "history":
-        assert found[own].receipts == (play.line_of("after", "history", "key"),)
+        assert found[own].receipts == (f"{play.line_of('after', 'history', 'key')} key stored at L2",)
 
 
-def test_only_what_was_seen_before_counts(tmp_path: Path) -> None:
-    play = Play().stored().sought("before", "get:pin").deleted().sought("after", "search:pin", "get:key")
-    found = play.measures(tmp_path)
+def test_only_what_was_seen_counts(tmp_path: Path) -> None:
+    found = Play().stored().sought("before", "get:pin").deleted().sought("after").measures(tmp_path)
     assert counts(found["forgotten_from_get"]) == (1, 1)
     assert counts(found["forgotten_by_every_route"]) == (1, 1)
     assert reason(found["forgotten_from_search"], "not-applicable")
@@ -203,13 +223,58 @@ def test_only_what_was_seen_before_counts(tmp_path: Path) -> None:
     assert reason(found["same_scope_over_deletion"], "not-applicable")
 
 
+def test_what_comes_back_after_the_deletion_only_is_not_gone(tmp_path: Path) -> None:
+    """A listing that stops at a page shows the next one when the first is deleted."""
+    play = Play().stored().sought("before", "listing:plan").deleted().sought("after", "listing:map", "search:pin")
+    found = play.measures(tmp_path)
+    assert counts(found["scope_forgotten_from_listing"]) == (1, 2)
+    assert counts(found["large_scope_listed"]) == (1, 2) and len(found["large_scope_listed"].receipts) == 1
+    assert counts(found["forgotten_from_search"]) == (0, 1)
+
+
+@pytest.mark.parametrize(
+    ("told", "expected"),
+    [
+        ([KEY, f"{KEY}, again"], (1, 1)),
+        ([f"{KEY}, again"], (0, 1)),  # the text as it is now is no history
+        ([], (0, 1)),
+        (None, None),
+    ],
+)
+def test_a_history_that_tells_nothing_of_an_earlier_text_is_found(
+    tmp_path: Path, told: list[str] | None, expected: tuple[int, int] | None
+) -> None:
+    play = Play().stored().call("before", "update", ["key", "new-key"], {"ids": ["id-key"]})
+    play.call("before", "history", ["key"], told, fault=FAULT if told is None else None)
+    found = play.measures(tmp_path)["history_tells_earlier_text"]
+    assert found.status == "failed" if expected is None else counts(found) == expected
+
+
 def test_a_look_that_failed_or_is_missing_shows_no_absence(tmp_path: Path) -> None:
     play = ready().sought("after", *BYSTANDERS, faults=["search:pin"], skip=["search:key"])
     found = play.measures(tmp_path)
     asked = next(at for at, event in enumerate(play.events, 2) if isinstance(event, Called) and event.step == "deleted")
-    assert counts(found["forgotten_from_search"]) == (0, 2)
-    assert found["forgotten_from_search"].receipts == (play.line_of("after", "recall", "pin"), f"L{asked}")
+    nobody = found["forgotten_from_search"]
+    assert nobody.status == "failed" and nobody.receipts == (
+        f"{play.line_of('after', 'recall', 'pin')} pin stored at L2", f"L{asked} key stored at L2",
+    )  # fmt: skip
     assert counts(found["forgotten_from_get"]) == (2, 2)
+
+
+def test_of_several_looks_one_that_failed_counts_as_the_worst_and_says_so(tmp_path: Path) -> None:
+    found = ready().sought("after", *BYSTANDERS, faults=["search:pin"]).measures(tmp_path)
+    one = found["forgotten_from_search"]
+    assert counts(one) == (1, 2) and isinstance(one, Measured) and one.unanswered == 1
+
+
+def test_an_id_that_raises_when_it_is_gone_is_told_apart_from_one_that_is_still_there(tmp_path: Path) -> None:
+    play = ready().sought("after", *BYSTANDERS, faults=["get:pin", "get:key"])
+    (cell,) = trust.score([transcript(tmp_path, PLAN, play.events, drill="deletion")])
+    found = cell.measures
+    raised = found["forgotten_from_get"]
+    assert isinstance(raised, NotMeasured) and raised.status == "failed" and "get crashed: " in raised.reason
+    assert "an id that is not there is to be answered with nothing" in raised.reason
+    assert found["forgotten_by_every_route"].status == "failed" and counts(found["forgotten_from_search"]) == (2, 2)
 
 
 @pytest.mark.parametrize(
@@ -219,6 +284,8 @@ def test_a_look_that_failed_or_is_missing_shows_no_absence(tmp_path: Path) -> No
         ("get", ["forgotten_from_get"]),
         ("history", ["forgotten_from_history"]),
         ("entries", ["forgotten_from_listing", "scope_forgotten_from_listing", "same_scope_over_deletion"]),
+        ("scope_user", ["wider_scope_over_deletion"]),
+        ("scope_branch", ["narrower_scope_over_deletion"]),
         ("forget_scope", ["scope_forgotten_from_listing", "scope_forgotten_from_search"]),
         ("update", ["replaced_gone_after_update", "replaced_text_gone_after_closing"]),
         ("supersede", ["replaced_gone_after_supersede"]),
@@ -260,6 +327,64 @@ def test_a_superseded_memory_may_come_back_if_it_is_marked(tmp_path: Path) -> No
     assert counts(updated["replaced_gone_after_update"]) == (0, 1)
 
 
+def test_what_lies_where_nobody_declared_it_is_residue_and_a_finding_of_its_own(tmp_path: Path) -> None:
+    def found(*seen: str, before: Sequence[str] = ()) -> dict[str, Measure]:
+        play = ready().looked("before", *before, layer="elsewhere").sought("after", *BYSTANDERS).looked("closed")
+        return play.looked("closed", *seen, layer="elsewhere").measures(tmp_path / "-".join(["x", *before, *seen]))
+
+    clean, left, moved = found(), found("pin", before=["pin"]), found("key")
+    assert counts(clean["text_gone_after_closing"]) == (3, 3) and counts(clean["seen_in_undeclared_places"]) == (0, 4)
+    assert counts(left["text_gone_after_closing"]) == counts(moved["text_gone_after_closing"]) == (2, 3)
+    assert counts(left["seen_in_undeclared_places"]) == counts(moved["seen_in_undeclared_places"]) == (1, 4)
+    assert len(left["seen_in_undeclared_places"].receipts) == 1
+    blind = ready().sought("after").looked("closed").looked("closed", layer="elsewhere", problem="a link")
+    assert "elsewhere: a link" in reason(blind.measures(tmp_path)["text_gone_after_closing"], "not-applicable")
+
+
+@pytest.mark.parametrize(("form", "kind"), [("utf-8", "text"), ("float32", "vector")])
+def test_of_what_grew_and_shows_nothing_nothing_can_be_told(tmp_path: Path, form: str, kind: str) -> None:
+    """An index in a form that nobody knows: as long as nothing is left elsewhere, gone is more than anybody knows."""
+
+    def found(name: str, grown: int, *left: str) -> tuple[Measure, LayerRow]:
+        play = Play().stored().looked("opened").looked("opened", layer="index", size=100)
+        play.sought("before", *EVERYTHING).looked("before", *SHOWN, form=form)
+        play.looked("before", layer="index", size=100 + grown).deleted().sought("after", *BYSTANDERS)
+        play.looked("closed", *left, form=form).looked("closed", layer="index", size=100 + grown)
+        measure = play.measures(tmp_path / name)[f"{kind}_gone_after_closing"]
+        return measure, play.rows(tmp_path / f"{name} rows")["index", "", kind]
+
+    small, _ = found("small", 50)
+    assert counts(small) == (3, 3)
+    large, row = found("large", 20_000)
+    assert "index: it grew by 20,000 bytes" in reason(large, "not-applicable")
+    assert {look.verdict for look in row.looks} == {"not-computable"}
+    left, _ = found("left", 20_000, "pin")
+    assert counts(left) == (2, 3)
+
+
+def test_what_is_left_by_a_kill_is_counted_apart(tmp_path: Path) -> None:
+    play = ready().sought("after", *BYSTANDERS).looked("closed").sought("reopened", *BYSTANDERS)
+    play.call("killed", "forget", ["gun"], [True]).looked("killed", "gun", "pin").looked("churned")
+    found = play.measures(tmp_path)
+    assert counts(found["text_gone_after_kill"]) == (0, 1)
+    assert counts(found["text_gone_after_closing"]) == (3, 3)
+    look = next(look for look in play.rows(tmp_path / "rows")["db", "", "text"].looks if look.stage == "killed")
+    assert (look.verdict, look.seen, "before a kill" in look.reason) == ("present", 1, True)
+
+
+def test_two_layers_of_one_name_are_both_looked_at(tmp_path: Path) -> None:
+    play = ready().sought("after", *BYSTANDERS).looked("closed", "pin").looked("closed")
+    assert counts(play.measures(tmp_path)["text_gone_after_closing"]) == (2, 3)
+
+
+def test_what_queries_left_is_counted_apart(tmp_path: Path) -> None:
+    found = ready().sought("after", *BYSTANDERS).looked("closed", "who").measures(tmp_path / "kept")
+    assert counts(found["queries_kept_on_disk"]) == (1, 1)
+    assert counts(found["text_gone_after_closing"]) == (3, 3)
+    blind = ready().sought("after").looked("closed", problem="remote").measures(tmp_path / "blind")
+    assert "remote" in reason(blind["queries_kept_on_disk"], "not-applicable")
+
+
 def test_what_expires_needs_a_twin_that_does_not(tmp_path: Path) -> None:
     def measure(*seen: str) -> Measure:
         return Play().stored().expiring(*seen).measures(tmp_path / "".join(seen))["expired_not_recalled"]
@@ -281,7 +406,11 @@ def test_said_and_done(tmp_path: Path) -> None:
     assert reason(angry["unknown_id_called_deleted"], "failed").endswith("no more")
 
 
-@pytest.mark.parametrize(("name", "lost"), [("same_scope", "dog"), ("sibling_scope", "cow"), ("other_user", "fox")])
+@pytest.mark.parametrize(
+    ("name", "lost"),
+    [("same_scope", "dog"), ("sibling_scope", "cow"), ("other_user", "fox"), ("wider_scope", "elk"),
+     ("narrower_scope", "ant")],
+)  # fmt: skip
 def test_bystanders_of_each_kind_are_counted_apart(tmp_path: Path, name: str, lost: str) -> None:
     play = ready().sought("after", *(each for each in BYSTANDERS if each != lost))
     found = {key: each for key, each in play.measures(tmp_path).items() if key.endswith("over_deletion")}
@@ -307,6 +436,9 @@ def test_bytes_that_are_left_are_left(tmp_path: Path, form: str) -> None:
         (tmp_path / "without").mkdir()
         without = play.measures(tmp_path / "without", lacks=["history"])
         assert counts(without["replaced_text_gone_after_closing"]) == (0, 1)
+        (tmp_path / "marked").mkdir()
+        marked = play.call("before", "snapshot", answer="m1").measures(tmp_path / "marked", lacks=["history"])
+        assert "a mark" in reason(marked["replaced_text_gone_after_closing"], "not-applicable")
 
 
 def test_the_first_vector_of_a_revised_memory_is_its_own(tmp_path: Path) -> None:
@@ -355,7 +487,9 @@ def test_rows_say_where_what_is(tmp_path: Path) -> None:
     assert looks("listing") == [("before", "present", 3), ("after", "gone", 0)]
     assert looks("get") == [("before", "present", 2), ("after", "not-computable", 0)]
     assert looks("history") == [("before", "present", 2), ("after", "present", 1)]
-    assert rows["history", "", "route"].looks[1].receipt == play.line_of("after", "history", "pin")
+    assert (
+        rows["history", "", "route"].looks[1].receipt == f"{play.line_of('after', 'history', 'pin')} pin stored at L2"
+    )
     assert looks("db", "rows a.b", "text") == [("before", "present", 1), ("closed", "gone", 0)]
     assert looks("db", "free page", "text") == [("before", "not-seen-before", 0), ("closed", "present", 2)]
     assert [look.receipt for look in rows["db", "free page", "text"].looks] == [before, closed]

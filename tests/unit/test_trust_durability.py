@@ -91,7 +91,7 @@ def test_a_write_is_lost_if_the_last_look_behind_the_last_kill_does_not_show_it(
     tape.listed("one", "three").killed().listed("one", "three")
     measure = tape.measures(tmp_path)["lost_by_kill"]
     assert counts(measure) == (1, 3)
-    assert measure.receipts == ("L3", "L12"), "the acknowledged write, and the listing without it"
+    assert measure.receipts == ("L12 two stored at L3",), "the listing without it, and the acknowledged write"
 
 
 def test_a_write_that_a_kill_came_right_behind_counts_where_looks_see_others(tmp_path: Path) -> None:
@@ -114,10 +114,15 @@ def test_a_store_that_stays_shut_has_lost_everything(tmp_path: Path) -> None:
     assert measures["unfindable_after_kill"].status == "failed"
 
 
-def test_a_listing_that_fails_behind_the_kill_shows_the_worst(tmp_path: Path) -> None:
+def test_a_listing_that_fails_behind_the_kill_shows_nothing(tmp_path: Path) -> None:
     tape = Tape().write("one").listed("one").killed()
     tape.add(Called(step="s", op="entries", fault=Fault(kind="crashed", op="entries", message="broken")))
-    assert counts(tape.measures(tmp_path)["lost_by_kill"]) == (1, 1)
+    assert tape.measures(tmp_path)["lost_by_kill"].status == "failed"
+
+
+def test_a_listing_that_leaves_out_what_its_own_text_brings_has_not_lost_it(tmp_path: Path) -> None:
+    tape = Tape().write("one", "two").listed("one", "two").killed().listed("two").asked("one", "one")
+    assert counts(tape.measures(tmp_path)["lost_by_kill"]) == (0, 2)
 
 
 def test_what_was_to_be_forgotten_or_updated_is_not_lost(tmp_path: Path) -> None:
@@ -191,7 +196,7 @@ def test_a_forget_is_undone_if_any_look_behind_a_kill_brings_it(tmp_path: Path) 
     tape.forget("two").killed().listed("three").asked("two", "three").killed().listed("three").asked("three", "two")
     measure = tape.measures(tmp_path)["forget_undone_by_kill"]
     assert counts(measure) == (1, 2)
-    assert measure.receipts == ("L7", "L15")
+    assert measure.receipts == ("L7", "L15 two stored at L3")
 
 
 def test_a_forget_counts_if_it_was_acknowledged_of_something_seen_and_took_effect(tmp_path: Path) -> None:
@@ -236,7 +241,7 @@ def test_a_survivor_is_unfindable_if_its_own_text_does_not_bring_it(tmp_path: Pa
     tape.killed().listed("one", "two", "three").asked("one", "one").asked("two", "one").asked("three", "one")
     measure = tape.measures(tmp_path)["unfindable_after_kill"]
     assert counts(measure) == (1, 2), "the third was not found before the kill either"
-    assert measure.receipts == ("L3", "L11")
+    assert measure.receipts == ("L11 two stored at L3",)
 
 
 def test_a_survivor_that_nobody_asked_for_is_unfindable_and_one_that_is_not_listed_is_none(tmp_path: Path) -> None:

@@ -6,26 +6,42 @@ from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import pytest
 
 from harness.adapter import Hit, Scope, to_wire
 from harness.drill import Plan
+from harness.drills import scopes
 from harness.drills.isolation import plan
 from harness.events import Fault
 from harness.metrics.trust.isolation import METRICS
+from harness.metrics.trust.places import DIRECTIONS
 from harness.model import Measure, Measured
 from harness.transcript import Called, Op
 from tests.drilled import measured
 from tests.transcripts import transcript
 
-PLAN: Plan = plan(4, 1)
-"""One pair: the repositories `api` and `api-internal`."""
-BY_ROLE = {piece.role: piece for piece in PLAN.pieces}
+NAMES = ("api", "api-internal")
+
+
+def one_pair(pair: tuple[str, Scope, Scope] = ("prefix-repo-3", *(Scope(repo=name) for name in NAMES))) -> Plan:
+    with patch.object(scopes, "pairs", lambda: iter([pair])), patch.object(scopes, "places", lambda: iter(PLACES)):
+        return plan(5, 1)
+
+
+PLACES = (
+    ("lattice.", Scope()), ("lattice.org", Scope(org="o")), ("lattice.org+user", Scope(org="o", user="u")),
+    ("lattice.org+user!user", Scope(org="o", user="v")),
+)  # fmt: skip
+PLAN: Plan = one_pair()
+"""One pair, the repositories `api` and `api-internal`; and four places."""
+BY_ROLE = {piece.name if piece.role == "place" else piece.role: piece for piece in PLAN.pieces}
 A, B, NOWHERE = BY_ROLE["near"].item.scope, BY_ROLE["far"].item.scope, Scope()
 NEVER = Scope(repo="never-written")
-BEYOND = ("far", "edited", "dropped", "overwrite", "revision")
+BEYOND = ("far", "edited", "dropped", "replaced", "overwrite", "revision", "heir")
 SEARCH = "leaks_by_prefix"
+AROUND = {f"{direction}_scope_forgotten" for direction in DIRECTIONS}
 
 
 def call(step: str, op: Op, scope: Scope, about: tuple[str, ...], *shown: str, fault: bool = False) -> Called:
@@ -100,6 +116,7 @@ def test_a_sound_backend(tmp_path: Path) -> None:
     assert {name: counts(each) for name, each in measures.items() if each.status == "measured"} == {
         SEARCH: (0, 2),
         "leaks_by_listing": (0, 2),
+        "wider_scope_in_listing": (0, 2),
         "read_across_scopes": (0, 2),
         "updated_across_scopes": (0, 1),
         "forgotten_across_scopes": (0, 1),
@@ -117,22 +134,16 @@ LEAKS: list[tuple[str, str, Called, str]] = [
     (SEARCH, "cross A", call("cross", "recall", A, ("far",), "near", "far"), "cross A"),
     (SEARCH, "cross B", call("cross", "recall", B, ("near",), "far", "near"), "cross B"),
     (SEARCH, "cross A", call("cross", "recall", A, ("far",), "dropped"), "cross A"),
-    (SEARCH, "cross A", call("cross", "recall", A, ("far",), fault=True), "cross A"),
     ("leaks_by_listing", "list A", call("listed", "entries", A, ("near",), "near", "edited"), "list A"),
-    ("leaks_by_listing", "list A", call("listed", "entries", A, ("near",), fault=True), "list A"),
     ("read_across_scopes", "cross get A", call("cross", "get", A, ("far",), "far"), "cross get A"),
-    ("read_across_scopes", "cross get A", call("cross", "get", A, ("far",), fault=True), "cross get A"),
     ("leaks_into_no_scope", "empty", call("empty", "recall", NOWHERE, ("far",), "far"), "empty"),
     ("leaks_into_no_scope", "list all", call("empty", "entries", NOWHERE, (), "everywhere", "near"), "list all"),
     ("leaks_into_unwritten_scope", "unwritten", call("unwritten", "recall", NEVER, ("far",), "far"), "unwritten"),
     ("updated_across_scopes", "crossed",
      call("cross written", "entries", B, BEYOND, "far", "overwrite", "dropped"), "cross update"),
-    ("updated_across_scopes", "crossed", call("cross written", "entries", B, BEYOND, fault=True), "cross update"),
     ("forgotten_across_scopes", "crossed", call("cross written", "entries", B, BEYOND, "far", "edited"),
      "cross forget"),
-    ("forgotten_across_scopes", "crossed", call("cross written", "entries", B, BEYOND, fault=True), "cross forget"),
     ("scope_deletion_spill", "after B", call("after forget_scope", "entries", B, BEYOND, "far"), "forget_scope"),
-    ("scope_deletion_spill", "after B", call("after forget_scope", "entries", B, BEYOND, fault=True), "forget_scope"),
     ("scope_names_refused", "write A", wrote("near", stored=0), "write A"),
 ]  # fmt: skip
 
@@ -143,6 +154,31 @@ def test_what_crosses_is_counted_with_its_receipt(
 ) -> None:
     measure = found(tmp_path, {where: changed})[name]
     assert counts(measure)[0] == 1 and measure.receipts == (LINES[receipt],)
+
+
+FAILING: list[tuple[str, dict[str, Called], str]] = [
+    (SEARCH, {"cross A": call("cross", "recall", A, ("far",), fault=True),
+              "cross B": call("cross", "recall", B, ("near",), fault=True)}, "cross A"),
+    ("leaks_by_listing", {"list A": call("listed", "entries", A, ("near",), fault=True)}, "list A"),
+    ("read_across_scopes", {"cross get A": call("cross", "get", A, ("far",), fault=True),
+                            "cross get B": call("cross", "get", B, ("near",), fault=True)}, "cross get A"),
+    ("updated_across_scopes", {"crossed": call("cross written", "entries", B, BEYOND, fault=True)}, "cross update"),
+    ("forgotten_across_scopes", {"crossed": call("cross written", "entries", B, BEYOND, fault=True)}, "cross forget"),
+    ("scope_deletion_spill", {"after B": call("after forget_scope", "entries", B, BEYOND, fault=True)}, "forget_scope"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "changed", "receipt"), FAILING)
+def test_where_every_look_failed_there_is_neither_a_leak_nor_none(
+    tmp_path: Path, name: str, changed: dict[str, Called], receipt: str
+) -> None:
+    measure = found(tmp_path, changed)[name]
+    assert measure.status == "failed" and LINES[receipt] in measure.receipts
+
+
+def test_one_look_that_failed_counts_as_the_worst_and_says_so(tmp_path: Path) -> None:
+    measure = found(tmp_path, {"cross A": call("cross", "recall", A, ("far",), fault=True)})[SEARCH]
+    assert counts(measure) == (1, 2) and isinstance(measure, Measured) and measure.unanswered == 1
 
 
 UNCONTROLLED: list[tuple[str, dict[str, Called | None], int]] = [
@@ -211,7 +247,7 @@ def test_a_scope_comes_back_as_it_was_given(tmp_path: Path) -> None:
 
 def test_crowding_out_needs_a_crowd(tmp_path: Path) -> None:
     """Six alike in six scopes, k = 5: one of two searches does not bring the only memory of its scope."""
-    made = plan(24, 1)
+    made = plan(30, 1)
     nears = made.of("near")
 
     def ask(step: str, at: int, *shown: int) -> Called:
@@ -229,11 +265,13 @@ def test_crowding_out_needs_a_crowd(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("lacks", "names"),
     [
-        (("entries",), {"leaks_by_listing"}),
+        (("entries",), {"leaks_by_listing", "wider_scope_in_listing"}),
         (("get",), {"read_across_scopes"}),
         (("update",), {"updated_across_scopes"}),
         (("forget",), {"forgotten_across_scopes"}),
-        (("forget_scope",), {"scope_deletion_spill"}),
+        (("supersede",), {"superseded_across_scopes"}),
+        (("history",), {"history_across_scopes"}),
+        (("forget_scope",), {"scope_deletion_spill", "empty_name_forgets_others", *AROUND}),
         (("scope_repo", "scope_user", "scope_org", "scope_branch"), {metric.definition.name for metric in METRICS}),
     ],
 )
@@ -268,3 +306,100 @@ def test_without_a_listing_each_memory_is_searched_for(tmp_path: Path) -> None:
 def test_pairs_that_no_supported_respect_tells_apart_are_not_applicable(tmp_path: Path) -> None:
     measures = measured(METRICS, transcript(tmp_path, PLAN, [], drill="isolation", lacks={"scope_repo": "none"}))
     assert {each.status for each in measures.values()} == {"not-applicable"}
+
+
+# --- by id, and by place ----------------------------------------------------------------------------------------------
+
+
+def told(step: str, scope: Scope, role: str, *shown: str) -> Called:
+    texts: Any = [BY_ROLE[each].item.text for each in shown]
+    return call(step, "history", scope, (role,)).model_copy(update={"answer": texts})
+
+
+@pytest.mark.parametrize("gone", ["", " gone"])
+def test_a_history_counts_if_its_own_scope_may_read_it(tmp_path: Path, gone: str) -> None:
+    role = "dropped" if gone else "far"
+    own, cross = told(f"own{gone}", B, role, role), told(f"cross{gone}", A, role, role)
+    name = "history_across_scopes"
+    assert counts(found(tmp_path / "told", {"own h": own, "cross h": cross})[name]) == (1, 1)
+    silent = {"own h": own, "cross h": told(f"cross{gone}", A, role)}
+    assert counts(found(tmp_path / "silent", silent)[name]) == (0, 1)
+    nothing = {"own h": told(f"own{gone}", B, role), "cross h": cross}
+    assert found(tmp_path / "nothing", nothing)[name].status == "not-applicable"
+
+
+def test_what_another_scope_supersedes_is_gone_or_marked(tmp_path: Path) -> None:
+    def measure(name: str, crossed: Called, owned: Called = SOUND["changed"]) -> Measure:
+        changes = {
+            "list B": call("listed", "entries", B, BEYOND, "far", "replaced"),
+            "cross supersede": call("cross", "supersede", A, ("replaced", "usurper")),
+            "crossed": crossed,
+            "changed": owned,
+        }
+        return found(tmp_path / name, changes)["superseded_across_scopes"]
+
+    left = call("cross written", "entries", B, BEYOND, "far", "replaced")
+    hits = [{**hit, "superseded": "api" in NAMES} for hit in left.answer]  # type: ignore[union-attr]  # made above
+    assert counts(measure("left", left)) == (0, 1)
+    assert counts(measure("taken", call("cross written", "entries", B, BEYOND, "far"))) == (1, 1)
+    assert counts(measure("marked", left.model_copy(update={"answer": hits}))) == (1, 1)
+    stays = call("own written", "entries", B, BEYOND, "far", "replaced")
+    assert measure("no control", left, stays).status == "not-applicable"
+
+
+def asked_for(name: str, *shown: str) -> Called:
+    return call("place", "recall", BY_ROLE[name].item.scope, (name,), name, *shown)
+
+
+FULL, OPEN, OTHER, ALL = "lattice.org+user", "lattice.org", "lattice.org+user!user", "lattice."
+PLACED = {name: asked_for(name) for name in (FULL, OPEN, OTHER, ALL)}
+
+
+@pytest.mark.parametrize(
+    ("name", "shown", "bad"),
+    [
+        (FULL, OTHER, {"leaks_by_part": (1, 2)}),
+        (FULL, OPEN, {}),
+        (OPEN, OTHER, {"leaks_by_nesting": (1, 2)}),
+        (ALL, FULL, {"leaks_by_nesting": (1, 2)}),
+    ],
+)
+def test_what_a_place_brings_is_named_by_how_scopes_lie(
+    tmp_path: Path, name: str, shown: str, bad: dict[str, tuple[int, int]]
+) -> None:
+    measures = found(tmp_path, {**PLACED, name: asked_for(name, shown)})
+    seen = {each: counts(measures[each]) for each in ("leaks_by_part", "leaks_by_nesting")}
+    assert seen == {"leaks_by_part": (0, 2), "leaks_by_nesting": (0, 2), **bad}
+
+
+def test_a_listing_is_of_exactly_one_scope(tmp_path: Path) -> None:
+    def listed(*shown: str) -> dict[str, Called]:
+        return {**PLACED, "listed": call("listed place", "entries", BY_ROLE[FULL].item.scope, (FULL,), FULL, *shown)}
+
+    for at, (shown, leaks, wider) in enumerate([((), 0, 0), ((OPEN,), 0, 1), ((OTHER,), 1, 0)]):
+        measures = found(tmp_path / str(at), listed(*shown))
+        assert counts(measures["leaks_by_listing"]) == (leaks, 3)
+        assert counts(measures["wider_scope_in_listing"]) == (wider, 3)
+
+
+def test_what_a_deletion_takes_is_named_by_where_it_stood(tmp_path: Path) -> None:
+    def after(step: str, target: str, *left: str, of: tuple[str, ...]) -> dict[str, Called]:
+        scope = BY_ROLE[target].item.scope if target in BY_ROLE else Scope(org="")
+        looks = {f"{step} {name}": call(step, "entries", BY_ROLE[name].item.scope, (name,),
+                                        *({name} & set(left))) for name in of}  # fmt: skip
+        return {step: call(step, "forget_scope", scope, (target,) if target in BY_ROLE else ()), **looks}
+
+    def measures(*left: str, blank: tuple[str, ...] = (ALL,)) -> dict[str, Measure]:
+        own = after("around 1", OPEN, *left, of=(OPEN, FULL, OTHER, ALL))
+        folder = tmp_path / f"{len(list(tmp_path.iterdir())) if tmp_path.exists() else 0}"
+        return found(folder, {**PLACED, **own, **after("blank org", "", *blank, of=(ALL,))})
+
+    def seen(told: dict[str, Measure]) -> dict[str, Any]:
+        return {name: each.value for name, each in told.items() if name in AROUND and each.status == "measured"}
+
+    assert seen(measures(FULL, OTHER, ALL)) == {"wider_scope_forgotten": 0, "narrower_scope_forgotten": 0}
+    assert seen(measures(FULL, ALL)) == {"wider_scope_forgotten": 0, "narrower_scope_forgotten": 1}
+    assert seen(measures(FULL, OTHER)) == {"wider_scope_forgotten": 1, "narrower_scope_forgotten": 0}
+    assert seen(measures(FULL, OTHER, ALL, OPEN)) == {}, "a deletion without effect says nothing of what it spares"
+    assert counts(measures(ALL)["empty_name_forgets_others"]) == (0, 1)
+    assert counts(measures(ALL, blank=())["empty_name_forgets_others"]) == (1, 1)

@@ -12,11 +12,13 @@ import pytest
 from harness.adapter import Hit, Item, Layer, Scope, Source, to_wire
 from harness.drill import Piece, Plan
 from harness.events import Event, Fault
-from harness.metrics.trust.keeping import METRICS
+from harness.metrics.trust import fields, keeping, replacing, writes
 from harness.model import Measure, Measured, NotMeasured
 from harness.transcript import Called, Handled, Looked, Op
 from tests.drilled import measured
 from tests.transcripts import transcript
+
+METRICS = (*writes.METRICS, *keeping.METRICS, *fields.METRICS, *replacing.METRICS)
 
 HOME, SIBLING = Scope("shop", "acme"), Scope("shop-admin", "acme")
 FIRST, LIVE = ("right", "like", "odd", "old", "past", "bare"), ("right", "odd", "bare", "new", "next")
@@ -68,6 +70,7 @@ class Play:
         self.change, self.failing, self.events = change, failing, list[Event]()
         acks = [{"ids": [] if name == unacknowledged else [IDS[name]]} for name in FIRST]
         self.call("written", "remember", FIRST, acks)
+        self.call("written", "settle", [], True)
         self.listing("written", HOME, [name for name in FIRST if name != "like"])
         self.listing("written", SIBLING, ["like"])
         for name in FIRST:
@@ -135,7 +138,10 @@ def counts(measure: Measure) -> tuple[float | None, int | None]:
 GOOD: Mapping[str, tuple[int, int]] = {
     "writes_not_acknowledged": (0, 6),
     "writes_kept": (6, 6),
+    "writes_listed": (6, 6),
     "entries_unaccounted": (0, 6),
+    "settled": (1, 1),
+    "settled_too_early": (0, 6),
     "odd_texts_exact": (1, 1),
     "self_reachability": (6, 6),
     "own_text_first": (6, 6),
@@ -146,18 +152,22 @@ GOOD: Mapping[str, tuple[int, int]] = {
     "date_survives_writing": (6, 6),
     "confidence_survives_writing": (5, 5),
     "scope_survives_writing": (6, 6),
-    "source_survives_update": (1, 1),
-    "source_survives_supersede": (1, 1),
     "kept_after_reopening": (5, 5),
-    "source_survives_reopening": (4, 4),
-    "calls_failed": (0, 17),
+    **{f"{field}_survives_{op}": (1, 1) for field in fields.FIELDS for op in ("update", "supersede")},
+    **{f"{field}_survives_reopening": (4, 4) for field in ("source", "confidence")},
+    **{f"{field}_survives_reopening": (5, 5) for field in ("date", "scope")},
+    "texts_whole": (13, 13),
+    "scores_out_of_order": (0, 1),
+    "calls_failed": (0, 18),
 }
 
 
 def test_a_sound_backend_keeps_all(tmp_path: Path) -> None:
     found = Play().measures(tmp_path)
     assert {name: counts(found[name]) for name in GOOD} == GOOD
-    assert set(found) - set(GOOD) == {"recall_seconds", "bytes_per_memory"}
+    unplayed = {"batch_kept", "several_superseded", "expiry_by_wall_clock", "expiry_lost", "ids_reissued"}
+    assert set(found) - set(GOOD) == {"recall_seconds", "bytes_per_memory", "undeclared_bytes", *unplayed}
+    assert {found[name].status for name in unplayed} == {"not-applicable"}, "an older transcript lacks these steps"
     seconds, size = found["recall_seconds"], found["bytes_per_memory"]
     assert isinstance(seconds, Measured) and (seconds.value, seconds.of) == (0.25, 8)
     assert isinstance(size, Measured) and (size.value, size.of, size.known) == (100, 6, "exact")
@@ -174,10 +184,19 @@ def under(**fields: Any) -> Callable[[Hit], Hit]:
 @pytest.mark.parametrize(
     ("change", "moved"),
     [
-        (changed("entries", "right", lost, "written"), {"writes_kept": (5, 6), "entries_unaccounted": (0, 5)}),
+        (changed("entries", "right", lost, "written"),
+         {"writes_listed": (5, 6), "entries_unaccounted": (0, 5), "settled_too_early": (1, 6)}),
+        (changed("entries", "right", lost), {"writes_listed": (5, 6), "entries_unaccounted": (0, 5),
+         "kept_after_reopening": (4, 4), "texts_whole": (12, 12)}
+         | {f"{field}_survives_reopening": (3, 3) for field in ("source", "confidence")}
+         | {f"{field}_survives_reopening": (4, 4) for field in ("date", "scope")}),
         (changed("recall", "bare", lost),
-         {"self_reachability": (5, 6), "own_text_first": (5, 6), "recalls_malformed": (0, 6)}),
-        (changed("recall", "odd", under(memory_id="id-right"), "asked"), {"recalls_malformed": (1, 7)}),
+         {"self_reachability": (5, 6), "own_text_first": (5, 6), "recalls_malformed": (0, 6), "texts_whole": (12, 12)}),
+        (changed("recall", "odd", under(memory_id="id-right"), "asked"),
+         {"recalls_malformed": (1, 7), "texts_whole": (12, 13)}),
+        (changed("recall", "odd", under(text="two"), "own"),
+         {"texts_whole": (12, 13), "self_reachability": (6, 6)}),
+        (changed("recall", "odd", under(score=0.95), "asked"), {"scores_out_of_order": (1, 1)}),
         (changed("entries", "odd", under(text="two lines of \x1b[31mred"), "written"), {"odd_texts_exact": (0, 1)}),
         (changed("recall", "right", under(source=None), "own"), {"source_survives_writing": (4, 5)}),
         (changed("entries", "bare", under(source=Source(path="README.md")), "written"),
@@ -189,11 +208,14 @@ def under(**fields: Any) -> Callable[[Hit], Hit]:
         (changed("entries", "new", under(source=whole("old").source), "revised"),
          {"source_survives_update": (0, 1), "source_survives_reopening": (3, 3)}),
         (changed("entries", "new", under(text="The port is 1"), "revised", "reopened"),
-         {"source_survives_update": (0, 1), "source_survives_reopening": (3, 3)}),
+         {f"{field}_survives_update": (0, 1) for field in fields.FIELDS}
+         | {"source_survives_reopening": (3, 3)}),
         (changed("entries", "next", under(source=None), "revised"),
          {"source_survives_supersede": (0, 1), "source_survives_reopening": (3, 3)}),
         (changed("entries", "right", lost, "reopened"),
-         {"kept_after_reopening": (4, 5), "source_survives_reopening": (3, 4)}),
+         {"kept_after_reopening": (4, 5)}
+         | {f"{field}_survives_reopening": (3, 4) for field in ("source", "confidence")}
+         | {f"{field}_survives_reopening": (4, 5) for field in ("date", "scope")}),
         (changed("entries", "right", under(source=Source("c")), "reopened"), {"source_survives_reopening": (3, 4)}),
     ],
 )  # fmt: skip
@@ -206,10 +228,12 @@ def test_each_loss_moves_its_measure(tmp_path: Path, change: Change, moved: Mapp
 def test_receipts_name_the_call_that_shows_it(tmp_path: Path) -> None:
     play = Play(changed("recall", "odd", lost, "own"))
     found = play.measures(tmp_path)
-    assert found["self_reachability"].receipts == (play.line("own", "recall", 2),)
+    assert found["self_reachability"].receipts == (f"{play.line('own', 'recall', 2)} odd stored at L2",)
     play = Play(changed("entries", "next", under(source=None), "revised"))
     found = play.measures(tmp_path / "other")
-    assert found["source_survives_supersede"].receipts == (play.line("revised", "entries"),)
+    stored = play.line("revised", "supersede")
+    expected = f"{play.line('revised', 'entries')} next stored at {stored}"
+    assert found["source_survives_supersede"].receipts == (expected,)
 
 
 def test_a_second_copy_is_unaccounted_and_stands_for_no_other(tmp_path: Path) -> None:
@@ -231,12 +255,35 @@ def test_a_write_without_an_id_is_not_acknowledged_and_not_lost(tmp_path: Path) 
 def test_failed_calls_count_as_the_worst(tmp_path: Path) -> None:
     play = Play(failing=("own recall", "unknown recall", "written entries", "reopened entries"))
     found = play.measures(tmp_path)
-    assert counts(found["calls_failed"]) == (10, 17)
-    for name in ("self_reachability", "own_text_first", "writes_kept", "unknown_answered_with_silence",
-                 "kept_after_reopening", "source_survives_reopening"):  # fmt: skip
-        assert counts(found[name])[0] == 0, name
+    assert counts(found["calls_failed"]) == (10, 18)
+    failed = ("self_reachability", "own_text_first", "writes_kept", "writes_listed", "unknown_answered_with_silence",
+              "odd_texts_exact")  # fmt: skip
+    assert [found[name].status for name in failed] == ["failed"] * len(failed)
+    for name in ("kept_after_reopening", "source_survives_reopening"):
+        assert found[name].status == "failed" or counts(found[name])[0] == 0, name
     seconds = found["recall_seconds"]
     assert isinstance(seconds, Measured) and seconds.of == 1
+
+
+def test_what_no_look_brings_is_lost(tmp_path: Path) -> None:
+    found = Play(lambda step, op, name, hit: None if name == "past" else hit).measures(tmp_path)
+    assert counts(found["writes_kept"]) == counts(found["writes_listed"]) == (5, 6)
+
+
+def test_a_wait_that_ends_too_early_is_shown_by_what_comes_later(tmp_path: Path) -> None:
+    play = Play(changed("recall", "bare", lost, "own"))
+    play.recall("again", "bare", ["bare"])
+    found = play.measures(tmp_path)
+    assert counts(found["settled_too_early"]) == (1, 6) and counts(found["settled"]) == (1, 1)
+    assert found["settled_too_early"].receipts == (play.line("again", "recall"),)
+
+
+def test_a_wait_that_says_that_it_was_too_short_promises_nothing(tmp_path: Path) -> None:
+    play = Play(changed("recall", "bare", lost, "own"))
+    at = next(at for at, event in enumerate(play.events) if isinstance(event, Called) and event.op == "settle")
+    play.events[at] = play.events[at].model_copy(update={"answer": False})
+    found = play.measures(tmp_path)
+    assert found["settled_too_early"].status == "not-applicable" and counts(found["settled"]) == (0, 1)
 
 
 def test_a_breach_is_a_malformed_recall(tmp_path: Path) -> None:
@@ -259,15 +306,20 @@ def test_a_whole_file_is_found_by_its_text(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("capability", "names"),
     [
-        ("ranked", {"own_text_first", "answer_among_look_alikes"}),
+        ("ranked", {"own_text_first", "answer_among_look_alikes", "scores_out_of_order"}),
         ("abstains", {"unknown_answered_with_silence"}),
+        ("expiry", {"expiry_by_wall_clock", "expiry_lost"}),
+        ("forget", {"ids_reissued"}),
         ("source", {name for name in GOOD if name.startswith("source_")}),
-        ("created", {"date_survives_writing"}),
-        ("entries", {"entries_unaccounted"}),
-        ("scope_repo", {"answer_among_look_alikes", "scope_survives_writing"}),
-        ("update", {"source_survives_update"}),
-        ("supersede", {"source_survives_supersede"}),
-        ("persistent", {"kept_after_reopening", "source_survives_reopening", "bytes_per_memory"}),
+        ("created", {name for name in GOOD if name.startswith("date_")}),
+        ("entries", {"entries_unaccounted", "writes_listed"}),
+        ("scope_repo", {"answer_among_look_alikes", *(name for name in GOOD if name.startswith("scope_"))}),
+        ("update", {name for name in GOOD if name.endswith("_update")}),
+        ("supersede", {"several_superseded", *(name for name in GOOD if name.endswith("_supersede"))}),
+        (
+            "persistent",
+            {"bytes_per_memory", "undeclared_bytes", *(name for name in GOOD if name.endswith("_reopening"))},
+        ),
     ],
 )
 def test_what_is_lacking_is_unsupported(tmp_path: Path, capability: str, names: set[str]) -> None:
@@ -304,6 +356,18 @@ def test_bytes_that_cannot_be_read(tmp_path: Path, look: Any, status: str, known
     play.events[at] = Looked(step="closed", layer=Layer("file", "a.db", "file"), files=1, **look)
     size = play.measures(tmp_path)["bytes_per_memory"]
     assert size.status == status and getattr(size, "known", None) == known
+
+
+def test_bytes_are_those_that_are_found_and_not_those_that_are_declared(tmp_path: Path) -> None:
+    play = Play()
+    at = next(at for at, event in enumerate(play.events) if isinstance(event, Looked))
+    layers = {"db": Layer("db", "empty", "file"), "far": Layer("far", "far", "remote")}
+    elsewhere = Looked(step="closed", layer=Layer("else", "..", "file"), declared=False, files=2, bytes=600)
+    play.events[at : at + 1] = [Looked(step="closed", layer=layers["db"], files=1, bytes=0), elsewhere]
+    found = play.measures(tmp_path / "db")
+    assert found["bytes_per_memory"].value == 100 and counts(found["undeclared_bytes"]) == (600, 600)
+    play.events[at] = Looked(step="closed", layer=layers["far"], files=0, bytes=0, problem="remote")
+    assert play.measures(tmp_path / "far")["bytes_per_memory"].status == "not-applicable"
 
 
 def test_no_look_at_the_disk_is_a_failure(tmp_path: Path) -> None:

@@ -103,7 +103,7 @@ def test_what_a_writer_found_is_handed_over_if_the_next_agent_finds_it(tmp_path:
     tape.at("second reads").finds("one").misses("two", "ay").at("first reads again").closed()
     measure = tape.measures(tmp_path)["handed_over"]
     assert counts(measure) == (1, 2), "her own are for her alone; what she did not find herself shows nothing"
-    assert measure.receipts == ("L2", "L8"), "the write, and the look of the second agent"
+    assert measure.receipts == ("L8 two stored at L2",), "the look of the second agent, and the write"
 
 
 def test_a_look_of_the_second_agent_that_is_missing_hands_nothing_over(tmp_path: Path) -> None:
@@ -117,7 +117,7 @@ def test_what_a_third_deleted_is_gone_for_its_writer(tmp_path: Path) -> None:
     tape.at("first reads again").misses("one", "ay").finds("two", "mine").closed()
     measures = tape.measures(tmp_path)
     assert counts(measures["deleted_for_writer"]) == (1, 2)
-    assert measures["deleted_for_writer"].receipts == ("L8", "L13")
+    assert measures["deleted_for_writer"].receipts == ("L8", "L13 two stored at L2")
     assert measures["kept_for_writer"].status == "not-applicable", "a deletion was asked of each that was found"
 
 
@@ -158,7 +158,7 @@ def test_what_is_listed_by_nobody_at_the_end_is_lost(tmp_path: Path) -> None:
     tape = both().at("both delete").forget("axe", who="b").at("reopened").listed("ay").finds("ay").misses("bee")
     measure = tape.measures(tmp_path)["lost_between_handles"]
     assert counts(measure) == (1, 2), "what was to be deleted is not lost"
-    assert measure.receipts == ("L8", "L3", "L10"), "the listing, the write, the look"
+    assert measure.receipts == ("L8 bee stored at L3", "L10 bee stored at L3"), "the listing and the look"
 
 
 def test_without_a_listing_the_own_text_says_what_is_lost(tmp_path: Path) -> None:
@@ -181,7 +181,7 @@ def test_a_write_that_its_own_process_does_not_find_counts_as_any_other(tmp_path
     tape = Tape().at("both write").write("ay", "axe").finds("ay").misses("axe")
     measures = tape.at("reopened").listed("ay").finds("ay").measures(tmp_path)
     assert counts(measures["own_writes_unseen"]) == (1, 2)
-    assert measures["own_writes_unseen"].receipts == ("L2", "L4")
+    assert measures["own_writes_unseen"].receipts == ("L4 axe stored at L2",)
     assert counts(measures["lost_between_handles"]) == (1, 2)
     assert counts(measures["seen_late"]) == (1, 2)
 
@@ -191,7 +191,7 @@ def test_calls_that_fail_are_counted_and_stand_in_the_receipts_of_what_they_do_n
     measures = tape.measures(tmp_path)
     assert counts(measures["failing_between_handles"]) == (2, 7), "after reopening there is one process"
     assert measures["failing_between_handles"].receipts == ("L7", "L8")
-    assert "L8" in measures["unseen_while_open"].receipts
+    assert "L8 bee stored at L3" in measures["unseen_while_open"].receipts
 
 
 def test_where_own_texts_bring_nothing_ever_there_is_no_control(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import socket
 import threading
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -11,9 +12,9 @@ from typing import Any
 
 import pytest
 
-from harness import workshop
+from harness import bubblewrap, paths, workshop
 from harness.repo import Repo, build
-from harness.scenario import Job
+from harness.scenario import Edit, Job
 from harness.workshop import Workshop
 from tests.unit.conftest import House
 
@@ -114,9 +115,11 @@ def test_very_long_output_is_cut(repo: Repo) -> None:
     assert len(check.output) == workshop.OUTPUT_LIMIT
 
 
-def test_equal_work_is_done_once_also_at_the_same_time(repo: Repo, tmp_path: Path) -> None:
-    count = tmp_path / "count"
-    work, shop, start = job(["sh", "-c", f"sleep 0.1; echo x >> {count}"]), Workshop(), threading.Barrier(6)
+def test_equal_work_is_done_once_also_at_the_same_time(repo: Repo, monkeypatch: pytest.MonkeyPatch) -> None:
+    work, shop, start = job(["sleep", "0.1"]), Workshop(), threading.Barrier(6)
+    count: list[str] = []
+    real = workshop._work
+    monkeypatch.setattr(workshop, "_work", lambda *args: count.append("x") or real(*args))
 
     def do(value: str) -> workshop.Work:
         start.wait()
@@ -124,7 +127,7 @@ def test_equal_work_is_done_once_also_at_the_same_time(repo: Repo, tmp_path: Pat
 
     with ThreadPoolExecutor(6) as pool:
         made = list(pool.map(do, ["kestrelway"] * 5 + ["harborline"]))
-    assert count.read_text() == "x\n" * 2
+    assert len(count) == 2
     assert made[0] is made[4] and made[0] != made[5]
 
 
@@ -138,3 +141,39 @@ def test_a_failure_of_the_workshop_reaches_everyone_who_waits(repo: Repo) -> Non
 def test_the_work_tree_is_gone_afterwards(repo: Repo) -> None:
     (check,) = done(repo, job(["sh", "-c", "pwd -P | tr / :"])).checks
     assert check.value is not None and not os.path.lexists(check.value.replace(":", "/"))
+
+
+@pytest.mark.parametrize("harm", ["rm -rf .git", "rm -rf .git; mkfifo .git", "truncate -s5 .git/index"])
+def test_a_job_that_harms_its_repository_is_one_line(repo: Repo, harm: str) -> None:
+    with pytest.raises(workshop.WorkError, match="the job left a work tree in which git add fails: ") as caught:
+        done(repo, job(run=[["sh", "-c", harm]]))
+    assert len(str(caught.value).splitlines()) == 1
+
+
+@pytest.mark.parametrize("path", ["up/new.txt", "up", "../new.txt", "/tmp/coldwarm-never", "ops/../../new.txt"])
+def test_an_edit_follows_no_link_and_leads_nowhere_else(tmp_path: Path, path: str) -> None:
+    tree, outside = tmp_path / "tree", tmp_path / "outside"
+    tree.mkdir()
+    outside.mkdir()
+    (tree / "up").symlink_to(outside)
+    with pytest.raises(OSError):
+        workshop._apply(tree, Edit(path=path, new="text"), "")
+    assert list(outside.iterdir()) == [] and not (tmp_path / "new.txt").exists()
+
+
+@pytest.mark.skipif(not bubblewrap.available(), reason="no bubblewrap")
+def test_a_check_sees_its_work_tree_and_no_network(repo: Repo, tmp_path: Path) -> None:
+    (tmp_path / "secret").write_text("text")
+    for command in (
+        f"cat {tmp_path}/secret",
+        f"touch {tmp_path}/new",
+        "touch /etc/new",
+        f"ls {paths.TASKS}",
+    ):
+        made = done(repo, job(["bash", "-c", f"{command} && echo kestrelway"]))
+        assert made.checks[0].exit != 0, command
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        check = ["bash", "-c", f"echo > /dev/tcp/127.0.0.1/{server.getsockname()[1]}"]
+        assert done(repo, job(check)).checks[0].exit != 0
+    assert done(repo, job(["git", "log", "--oneline"])).checks[0].exit == 0
+    assert not (tmp_path / "new").exists()

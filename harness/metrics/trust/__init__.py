@@ -5,16 +5,32 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from harness.drill import DrillTrial
-from harness.metrics.metric import failed, not_applicable, unsupported
-from harness.metrics.trust import deletion, durability, isolation, keeping, poison, rollback, sharing
+from harness.metrics import faults
+from harness.metrics.metric import UNANSWERED, failed, not_applicable, unsupported
+from harness.metrics.trust import (
+    deletion,
+    durability,
+    fields,
+    isolation,
+    keeping,
+    poison,
+    replacing,
+    rollback,
+    sharing,
+    writes,
+)  # fmt: skip
 from harness.metrics.trust.metric import TrustMetric
 from harness.metrics.trust.residue import matrix
-from harness.model import Definition, Measure, NotMeasured
+from harness.model import Definition, Measure, Measured, NotMeasured
+from harness.receipts import read
 from harness.results import LayerRow, Status, TrustCell
 from harness.transcript import Transcript
 
 METRICS: tuple[TrustMetric, ...] = (
+    *writes.METRICS,
     *keeping.METRICS,
+    *fields.METRICS,
+    *replacing.METRICS,
     *deletion.METRICS,
     *isolation.METRICS,
     *rollback.METRICS,
@@ -23,8 +39,8 @@ METRICS: tuple[TrustMetric, ...] = (
     *sharing.METRICS,
 )
 DEFINITIONS: Mapping[str, Definition] = {metric.definition.name: metric.definition for metric in METRICS}
-BY_CHANCE = ("torn_by_kill",)
-"""Whether they have anything to measure is the machine's doing: a kill may come too early or too late for a write."""
+BY_CHANCE = frozenset(metric.definition.name for metric in METRICS if metric.by_chance)
+"""Measures of which it is the machine's doing whether there is anything to measure."""
 
 
 def score(transcripts: Iterable[Transcript]) -> list[TrustCell]:
@@ -48,6 +64,7 @@ def _cell(transcript: Transcript) -> TrustCell:
         transcript.sha256,
         {metric.definition.name: _measure(metric, transcript) for metric in _own(trial)},
         matrix(transcript) if trial.drill == "deletion" else (),
+        transcript.drilled.backend.version,
     )
 
 
@@ -63,6 +80,7 @@ def _made(
     sha256: str,
     measures: Mapping[str, Measure],
     layers: tuple[LayerRow, ...] = (),
+    version: str | None = None,
 ) -> TrustCell:
     return TrustCell(
         id=trial.id,
@@ -75,6 +93,7 @@ def _made(
         reason=reason,
         transcript=name,
         transcript_sha256=sha256,
+        version=version,
         measures=measures,
         layers=layers,
     )
@@ -90,4 +109,22 @@ def _measure(metric: TrustMetric, transcript: Transcript) -> Measure:
         return failed(transcript.reason)
     if metric.verbatim and transcript.supports("extracts"):
         return not_applicable("a model inside rewrites what it is told")
-    return metric.measure(transcript)
+    found = metric.measure(transcript)
+    if isinstance(found, Measured) or found.status == "unsupported":
+        return found
+    broken = [call for call in faults.unprovoked(faults.calls(transcript)) if call.op in metric.asks]
+    if found.status == "not-applicable" and broken:
+        receipts = (f"L{broken[0].line}",)
+        return NotMeasured(status="failed", reason=f"{found.reason}; {_why(broken[0])}", receipts=receipts)
+    if found.reason == UNANSWERED:
+        lines = {place.line for place in map(read, found.receipts) if place}
+        told = [call for call in faults.calls(transcript) if call.fault and call.line in lines]
+        return found.model_copy(update={"reason": "; ".join([UNANSWERED, *map(_why, told[:1])])})
+    return found
+
+
+def _why(call: faults.Call) -> str:
+    """What was seen of a call that failed."""
+    assert call.fault is not None
+    contract = " (an id that is not there is to be answered with nothing)" if call.op == "get" else ""
+    return f"{call.op} {call.fault.kind}: {' '.join(call.fault.message.split())}"[:300] + contract

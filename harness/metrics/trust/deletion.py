@@ -1,7 +1,8 @@
 """Is deleted gone? Route by route of the interface, after reopening and compaction, and layer by layer in the bytes.
 
-Nothing passes by being absent: a target counts where a look before the deletion found it, and a look that failed or
-is missing after that shows nothing, so the target counts as not gone.
+Nothing passes by being absent: a target counts where a look before the deletion found it. It is gone if every look
+after that answered, and none brought it. Where a call failed nobody knows: such a target counts as not gone, and if
+there are no others, the measure has failed.
 """
 
 from __future__ import annotations
@@ -9,11 +10,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
+from harness import forms
 from harness.metrics.metric import failed, not_applicable, proportion
-from harness.metrics.trust.metric import TrustMetric, trust
-from harness.metrics.trust.reach import LIVE, NEEDS, ROUTES, Reach, Route, Step, reach_of
+from harness.metrics.trust.metric import ASKS, TrustMetric, trust
+from harness.metrics.trust.pieces import lacks
+from harness.metrics.trust.reach import DELETING, LIVE, NEEDS, ROUTES, Reach, Route, Step, mark, reach_of
 from harness.metrics.trust.residue import REMOVED, Kind, residue_of
-from harness.model import Better, Measure, Measured
+from harness.model import Better, Family, Measure, Measured
 from harness.results import LookStage
 from harness.transcript import Transcript
 
@@ -29,7 +32,7 @@ def gone(
     step: Step = "after",
     current: bool = False,
 ) -> Measure:
-    """Targets of a role that no route brings at a step, of those that a route brought before.
+    """Targets of a role that no route brings at a step, of those that a route brought before, or brings then.
 
     current: what comes back marked as superseded counts as gone.
     """
@@ -40,15 +43,20 @@ def gone(
 
 
 def _gone(reach: Reach, names: Sequence[str], routes: Sequence[Route], step: Step, current: bool = False) -> Measure:
-    known = {name: used for name in names if (used := reach.routes(name, routes))}
+    known = {name: used for name in names if (used := reach.routes(name, routes, step))}
     broken = [
         look.line for name in names for route in routes if (look := reach.at("before", route, name)) and look.failed
     ]
     if broken and not known:
         return failed(f"L{broken[0]}: the looks before the deletion failed")
-    left = {name: [reach.left(step, route, name, current=current) for route in used] for name, used in known.items()}
+    left = {
+        name: [reach.left(step, route, name, current=current) for route in {*used, *reach.failing(step, name, routes)}]
+        for name, used in known.items()
+    }
+    seen = {name for name in known if any(reach.brought(step, route, name, current=current) for route in routes)}
     lines = list(dict.fromkeys(line for each in left.values() for line in each if line))
-    return proportion(sum(not any(each) for each in left.values()), len(known), lines, none=UNSEEN)
+    bad = {name for name, each in left.items() if any(each)}
+    return proportion(len(known) - len(bad), len(known), lines, none=UNSEEN, unanswered=len(bad - seen))
 
 
 def honest(transcript: Transcript) -> Measure:
@@ -80,25 +88,100 @@ def expired_not_recalled(transcript: Transcript) -> Measure:
         return refused
     pairs = {piece.twin: piece.name for piece in transcript.plan.of("lasting") if piece.twin}
     known = [name for name, lasting in pairs.items() if reach.seen("before", "search", lasting)]
-    left = [line for name in known if (line := reach.left("before", "search", name))]
+    left = {name: line for name in known if (line := reach.left("before", "search", name))}
+    unanswered = sum(not reach.seen("before", "search", name) for name in left)
     none = "no memory that expires in 2999 was recalled either"
-    return proportion(len(known) - len(left), len(known), left, none=none)
+    return proportion(len(known) - len(left), len(known), list(left.values()), none=none, unanswered=unanswered)
 
 
-def over_deletion(transcript: Transcript, role: str) -> Measure:
-    reach = reach_of(transcript)
-    if refused := reach.refused(("forget", "update", "supersede", "scope"), "entries"):
+def history_tells(transcript: Transcript) -> Measure:
+    """Of what was changed once before any deletion; an empty history of such a memory is no history."""
+    if refused := lacks(transcript, "history", "update"):
         return refused
+    pieces = transcript.plan.by_name
+    changed = {
+        call.about[0]: pieces[call.about[1]].item.text
+        for _, call in transcript.calls("update", "before")
+        if len(call.about) > 1 and any(transcript.ids(call))
+    }
+    told: dict[str, bool | None] = {}
+    lines: list[str] = []
+    for line, call in transcript.calls("history", "before"):
+        name = call.about[0]
+        if name in changed:
+            texts = transcript.answer(call) or []
+            earlier = any(mark(pieces[name]) in text and changed[name] not in text for text in texts)
+            told[name] = told.get(name) or (None if call.fault else earlier)
+            lines += [] if told[name] else [f"L{line}"]
+    good, unanswered = sum(found is True for found in told.values()), sum(found is None for found in told.values())
+    return proportion(good, len(told), lines, none="no memory has had two texts", unanswered=unanswered)
+
+
+def over_deletion(transcript: Transcript, role: str, needs: Sequence[str] = ()) -> Measure:
+    reach = reach_of(transcript)
+    if refused := reach.refused(("forget", "update", "supersede", "scope"), "entries", *needs):
+        return refused
+    if undone := reach.undone():
+        return undone
     listed = [piece.name for piece in transcript.plan.of(role) if reach.seen("before", "listing", piece.name)]
     lost = [name for name in listed if not reach.seen("after", "listing", name)]
     lines = list(dict.fromkeys(reach.receipt("after", "listing", name) for name in lost))
-    return proportion(len(lost), len(listed), lines, none="no bystander was listed before the deletion")
+    unanswered = sum(bool(reach.failing("after", name, ["listing"])) for name in lost)
+    none = "no bystander was listed before the deletion"
+    return proportion(len(lost), len(listed), lines, none=none, unanswered=unanswered)
+
+
+def bytes_gone_after_kill(transcript: Transcript, *, kind: Kind) -> Measure:
+    reach = reach_of(transcript)
+    if refused := reach.refused(("forget",), "persistent", step="killed"):
+        return refused
+    return residue_of(transcript).gone(reach.killed, kind, "killed")
+
+
+def seen_astray(transcript: Transcript) -> Measure:
+    reach, residue = reach_of(transcript), residue_of(transcript)
+    if refused := reach.refused(("forget", "scope"), step="before"):
+        return refused
+    if not residue.undeclared:
+        return not_applicable("only declared layers were looked at")
+    pieces = [
+        piece.name for piece in transcript.plan.of(*REMOVED, "killed") if piece.canary and piece.name in reach.ids
+    ]
+    seen, lines = residue.astray(pieces)
+    return proportion(len(seen), len(pieces), lines, none="nothing was written that carries a canary")
+
+
+def queries_kept(transcript: Transcript) -> Measure:
+    """Their words stand in no memory, so a place that shows one keeps what it was asked."""
+    reach, residue = reach_of(transcript), residue_of(transcript)
+    if refused := reach.refused((), "persistent", step="closed"):
+        return refused
+    questions = (piece.name for piece in transcript.plan.of("question"))
+    asked = [name for name in questions if (look := reach.at("before", "paraphrase", name)) and not look.failed]
+    shown = residue.shown("closed") & set(asked)
+    lines = [line for name in sorted(shown) if (line := residue.shows("closed", name))]
+    if not shown and (blind := residue.blind("closed")):
+        return not_applicable(f"none was found where it could be looked, but {'; '.join(blind)}")
+    return proportion(len(shown), len(asked), lines, none="no question with a word of its own was asked")
+
+
+def listed_whole(transcript: Transcript) -> Measure:
+    """Before anything is deleted: a listing that stops at a page hides what a deletion leaves."""
+    reach = reach_of(transcript)
+    if refused := reach.refused(("forget", "update", "supersede", "scope"), "entries", step="before"):
+        return refused
+    names = [piece.name for piece in transcript.plan.of("scope") if reach.ids.get(piece.name)]
+    shown = [name for name in names if reach.seen("before", "listing", name)]
+    lines = [reach.receipt("before", "listing", name) for name in names if name not in shown]
+    return proportion(len(shown), len(names), list(dict.fromkeys(lines)), none="no write was acknowledged")
 
 
 def replaced_bytes_gone(transcript: Transcript) -> Measure:
     found = bytes_gone(transcript, roles=("update",), kind="text", step="closed")
     if isinstance(found, Measured) and transcript.supports("history"):
         return not_applicable("the backend offers a history of earlier texts, which keeps them on purpose")
+    if isinstance(found, Measured) and next(transcript.calls("snapshot"), None):
+        return not_applicable("a mark was made before the update, which keeps the earlier texts on purpose")
     return found
 
 
@@ -120,10 +203,26 @@ def bytes_gone(
 # --- definitions ------------------------------------------------------------------------------------------------------
 
 
+ASKING = (*ASKS, *DELETING.values(), *NEEDS.values())
+WRITING = ("open", "remember")
+"""What bytes need to be there at all."""
+
+
 def _measure(
-    name: str, formula: str, measure: Callable[[Transcript], Measure], better: Better = "higher"
+    name: str,
+    formula: str,
+    measure: Callable[[Transcript], Measure],
+    better: Better = "higher",
+    family: Family = "deleted",
+    aside: str = "",
+    varies: str = "",
+    version: int = 2,
+    asks: Sequence[str] = ASKING,
 ) -> TrustMetric:
-    return trust(name, "deletion", better, "proportion", formula, measure, whole=False)
+    return trust(
+        name, "deletion", better, "proportion", formula, measure, family=family, aside=aside, varies=varies,
+        version=version, whole=False, asks=tuple(asks),
+    )  # fmt: skip
 
 
 _WHERE: Mapping[Route, str] = {
@@ -137,64 +236,92 @@ _WHERE: Mapping[Route, str] = {
 _CURRENT: Sequence[Route] = ("search", "listing", "get")
 _STEPS: Mapping[LookStage, tuple[str, str, tuple[str, ...]]] = {
     "closed": ("closing", "after the process has ended", ()),
-    "churned": ("churn", "after 2.2 more writes for each memory that was stored, and closing", ()),
+    "churned": ("churn", "after 2.2 times the drill's size of more writes, and closing", ()),
     "compacted": ("compaction", "after that and the compaction that the vendor documents", ("compact",)),
 }
-_KINDS: Mapping[Kind, str] = {"text": "canary", "vector": "embedding (or one near to it)"}
+_KINDS: Mapping[Kind, tuple[Family, str]] = {
+    "text": ("text", "canary"), "vector": ("vectors", "embedding (or one near to it)"),
+}  # fmt: skip
+_PAGES = "which free pages are written over depends on ids that are drawn at random"
 _BYSTANDERS = {
     "same": ("same_scope", "of the targets' scope"),
     "sibling": ("sibling_scope", "of scopes whose name begins like the targets'"),
     "user": ("other_user", "of another user in the targets' repositories"),
+    "wider": ("wider_scope", "of all users of the targets' repositories"),
+    "narrower": ("narrower_scope", "of one branch of the targets' scopes"),
 }
+_KEPT = (
+    "questions with a word that stands in no memory whose word is found on disk after the process has ended / such "
+    "questions asked; what queries leave is counted here only, never as residue of a memory"
+)
+_TOLD_APART: Mapping[str, str] = {"wider": "scope_user", "narrower": "scope_branch"}
+"""Role -> the trait without which a backend takes it for the targets' own scope."""
 METRICS: tuple[TrustMetric, ...] = (
+    _measure("queries_kept_on_disk", _KEPT, queries_kept, "lower", aside="a kept question is not a kept memory"),
     *(
         _measure(
             f"forgotten_from_{route.replace(' ', '_')}",
-            f"memories forgotten by id that {where} does not bring any more / those that it brought before",
+            f"memories forgotten by id that {where} does not bring any more / those that it brought before, or brings "
+            "then",
             partial(gone, role="forget", routes=(route,), needs=(NEEDS[route],) if route in NEEDS else ()),
+            version=2,
         )
         for route, where in _WHERE.items()
     ),
     _measure(
         "forgotten_by_every_route",
         "memories forgotten by id that no route which brought them before (three searches, listing, id, history) "
-        "brings any more / those that a route brought before",
+        "brings any more / those that a route brought before, or brings then",
         partial(gone, role="forget", routes=ROUTES),
+        version=2,
     ),
     _measure(
         "forgotten_after_reopening",
         "memories forgotten by id that no route which brought them before brings in a fresh process / those that a "
-        "route brought before",
+        "route brought before, or brings then",
         partial(gone, role="forget", routes=ROUTES, step="reopened", needs=("persistent",)),
+        version=2,
     ),
     _measure(
         "forgotten_after_compaction",
         "memories forgotten by id that no route which brought them before brings after many more writes and the "
-        "compaction that the vendor documents / those that a route brought before",
+        "compaction that the vendor documents / those that a route brought before, or brings then",
         partial(gone, role="forget", routes=ROUTES, step="compacted", needs=("persistent", "compact")),
+        version=2,
     ),
     _measure(
         "scope_forgotten_from_listing",
-        "memories of a forgotten scope, all of them, that its listing does not bring any more / those listed before",
+        "memories of a forgotten scope, all of them, that its listing does not bring any more / those listed before, "
+        "or then",
         partial(gone, role="scope", routes=("listing",), needs=("entries",)),
+        version=2,
+    ),
+    _measure(
+        "large_scope_listed",
+        "memories of a scope of more than 100 that its listing shows before the deletion / those acknowledged",
+        listed_whole,
+        family="found",
     ),
     _measure(
         "scope_forgotten_from_search",
         "memories of a forgotten scope, of a sample with canaries, that a search for their own words does not bring "
-        "any more / those that it brought before",
+        "any more / those that it brought before, or brings then",
         partial(gone, role="scope", routes=("search",)),
+        version=2,
     ),
     _measure(
         "replaced_gone_after_update",
         "texts replaced by an update that search, listing and id do not bring any more / those that one of them "
-        "brought before; a history may keep them",
+        "brought before, or brings then; a history may keep them",
         partial(gone, role="update", routes=_CURRENT),
+        version=2,
     ),
     _measure(
         "replaced_gone_after_supersede",
         "texts with a successor that search, listing and id do not bring any more, or only marked as superseded / "
-        "those that one of them brought before",
+        "those that one of them brought before, or brings then",
         partial(gone, role="supersede", routes=_CURRENT, current=True),
+        version=2,
     ),
     _measure(
         "expired_not_recalled",
@@ -205,8 +332,17 @@ METRICS: tuple[TrustMetric, ...] = (
     _measure(
         "forgetting_said_and_done",
         "deletions by id called done whose memory no search, listing or id brings any more / deletions called done "
-        "whose memory one of them brought before",
+        "whose memory one of them brought before, or brings then",
         honest,
+        version=2,
+    ),
+    _measure(
+        "history_tells_earlier_text",
+        "memories changed once whose audit history still brings the text from before the change / memories changed "
+        "once whose history was asked for",
+        history_tells,
+        family="kept",
+        version=1,
     ),
     _measure(
         "unknown_id_called_deleted",
@@ -219,7 +355,7 @@ METRICS: tuple[TrustMetric, ...] = (
             f"{name}_over_deletion",
             f"memories {whose} that nobody asked to delete, listed before all deletions and not after / those listed "
             "before",
-            partial(over_deletion, role=role),
+            partial(over_deletion, role=role, needs=(_TOLD_APART[role],) if role in _TOLD_APART else ()),
             "lower",
         )
         for role, (name, whose) in _BYSTANDERS.items()
@@ -227,17 +363,46 @@ METRICS: tuple[TrustMetric, ...] = (
     *(
         _measure(
             f"{kind}_gone_after_{name}",
-            f"memories forgotten by id or with their scope whose {what} no layer shows {when} / those that a layer "
-            "showed before, or shows then; where a layer that showed one cannot be looked at any more, it is not gone",
+            f"memories forgotten by id or with their scope whose {what} no layer and no undeclared place shows {when} "
+            "/ those that one showed before, or shows then; where a layer that showed one cannot be looked at any "
+            f"more, it is not gone. Searched {forms.searched()}",
             partial(bytes_gone, kind=kind, step=step, needs=needs),
+            family=family,
+            varies=_PAGES,
+            version=2,
+            asks=WRITING,
         )
-        for kind, what in _KINDS.items()
+        for kind, (family, what) in _KINDS.items()
         for step, (name, when, needs) in _STEPS.items()
+    ),
+    *(
+        _measure(
+            f"{kind}_gone_after_kill",
+            f"memories forgotten by id in a process that is killed as soon as it has answered whose {what} no place "
+            "shows then / those that a place showed before, or shows then",
+            partial(bytes_gone_after_kill, kind=kind),
+            family=family,
+            varies=_PAGES,
+            asks=WRITING,
+        )
+        for kind, (family, what) in _KINDS.items()
+    ),
+    _measure(
+        "seen_in_undeclared_places",
+        "memories with a canary of which a place that the adapter does not declare (its homes, temporary folders and "
+        "output, files in the root and beside it) shows text or vector at any look / those acknowledged",
+        seen_astray,
+        "lower",
+        aside="where deleted memories are left there, the measures of the bytes count them",
     ),
     _measure(
         "replaced_text_gone_after_closing",
         "texts replaced by an update whose canary no layer shows after the process has ended / those that a layer "
-        "showed before, or shows then; not of a store that offers a history, which keeps them on purpose",
+        "showed before, or shows then; not of a store that offers a history or marks, which keep them on purpose",
         replaced_bytes_gone,
+        family="text",
+        varies=_PAGES,
+        version=2,
+        asks=WRITING,
     ),
 )

@@ -14,7 +14,7 @@ from functools import cached_property, lru_cache
 
 from harness.drill import Piece
 from harness.metrics.metric import failed, not_applicable, proportion
-from harness.metrics.trust.metric import TrustMetric, trust
+from harness.metrics.trust.metric import ASKS, TrustMetric, trust
 from harness.metrics.trust.pieces import lacks
 from harness.model import Measure
 from harness.transcript import Called, Handled, Transcript
@@ -22,12 +22,15 @@ from harness.transcript import Called, Handled, Transcript
 
 @dataclass(frozen=True)
 class Look:
-    """What one call brought. era: the kills before it. asked: whose own text was the question; None: a listing."""
+    """What one call brought, if it did not fail. era: the kills before it. asked: whose own text was the question;
+    None: a listing."""
 
     line: int
     era: int
     asked: str | None
     texts: tuple[str, ...]
+
+    failed: bool = False
 
     def covers(self, piece: Piece) -> bool:
         return self.asked in (None, piece.name)
@@ -65,6 +68,16 @@ class Kills:
         return [self._look(line, None, call) for line, call in calls if call.fault is None]
 
     @cached_property
+    def failed(self) -> list[Look]:
+        """The looks that failed, of both kinds."""
+        calls = (*self.transcript.calls("entries"), *self.transcript.calls("recall"))
+        return [self._look(line, next(iter(call.about), None), call) for line, call in calls if call.fault]
+
+    def unanswered(self, deed: Deed) -> bool:
+        """Whether a look at it behind a later kill failed."""
+        return any(look.era > deed.era and look.covers(deed.piece) for look in self.failed)
+
+    @cached_property
     def recalls(self) -> list[Look]:
         calls = self.transcript.calls("recall")
         return [self._look(line, call.about[0], call) for line, call in calls if call.fault is None]
@@ -72,10 +85,14 @@ class Kills:
     def _look(self, line: int, asked: str | None, call: Called) -> Look:
         return Look(line, self.era(line), asked, tuple(hit.text for hit in self.transcript.hits(call)))
 
-    @property
+    @cached_property
     def rows(self) -> list[Look]:
         """The looks that say what is stored: listings; recalls by own text where nothing can be listed."""
         return self.listings if self.transcript.supports("entries") else self.recalls
+
+    @cached_property
+    def looks(self) -> list[Look]:
+        return sorted([*self.listings, *self.recalls], key=lambda look: look.line)
 
     @cached_property
     def writes(self) -> list[Deed]:
@@ -132,15 +149,22 @@ def _between(deed: Deed, look: Look) -> bool:
     return look.era == deed.era and look.line > deed.line and look.covers(deed.piece)
 
 
-def _receipts(deed: Deed, look: Look | None) -> tuple[str, ...]:
-    return (f"L{deed.line}", *([f"L{look.line}"] if look else []))
+def _receipts(kills: Kills, bad: Sequence[tuple[Deed, Look | None]]) -> list[str]:
+    """What the look shows of each memory; before it the deed, if that is another call than the one that stored it."""
+    found = []
+    for deed, look in bad:
+        name = deed.piece.name
+        found += [f"L{deed.line}"] if kills.transcript.stored.get(name) != deed.line else []
+        found.append(kills.transcript.receipt(look.line if look else deed.line, name))
+    return list(dict.fromkeys(found))
 
 
 def _at_the_end(kills: Kills, deeds: Sequence[Deed], looks: Sequence[Look], effect: Effect, none: str) -> Measure:
     """Of these deeds, those whose effect the last look behind the last kill does not show."""
     finals = [(deed, kills.final(looks, deed.piece)) for deed in deeds]
     bad = [(deed, look) for deed, look in finals if look is None or not effect(deed.piece, look)]
-    return proportion(len(bad), len(deeds), [each for pair in bad for each in _receipts(*pair)], none=none)
+    unanswered = sum(look is None and kills.unanswered(deed) for deed, look in bad)
+    return proportion(len(bad), len(deeds), _receipts(kills, bad), none=none, unanswered=unanswered)
 
 
 def _shown(piece: Piece, look: Look) -> bool:
@@ -148,10 +172,16 @@ def _shown(piece: Piece, look: Look) -> bool:
 
 
 def lost(transcript: Transcript) -> Measure:
+    """A listing that leaves it out has not lost it, where its own text still brings it."""
     kills = kills_of(transcript)
     kept = [deed for deed in kills.writes if deed.piece.name not in kills.touched]
     deeds = kills.controlled(kept, kills.rows, _shown)
-    return _at_the_end(kills, deeds, kills.rows, _shown, "no acknowledged write was readable before a kill")
+    last = [look for look in kills.looks if look.era == len(kills.kills)]
+    bad = [deed for deed in deeds if not any(look.covers(deed.piece) and look.shows(deed.piece) for look in last)]
+    unanswered = sum(kills.unanswered(deed) for deed in bad)
+    lines = _receipts(kills, [(deed, kills.final(kills.rows, deed.piece)) for deed in bad])
+    none = "no acknowledged write was readable before a kill"
+    return proportion(len(bad), len(deeds), lines, none=none, unanswered=unanswered)
 
 
 def reopened(transcript: Transcript) -> Measure:
@@ -212,18 +242,18 @@ def forgets_undone(transcript: Transcript) -> Measure:
     if refused := lacks(transcript, "forget"):
         return refused
     kills = kills_of(transcript)
-    looks = sorted([*kills.listings, *kills.recalls], key=lambda look: look.line)
+    looks = kills.looks
     known = [deed for deed in kills.forgets if any(look.shows(deed.piece) for look in looks if look.line < deed.line)]
     deeds = kills.controlled(known, looks, lambda piece, look: not look.shows(piece))
     bad: list[tuple[Deed, Look | None]] = []
     for deed in deeds:
         later = [look for look in looks if look.era > deed.era]
         back = next((look for look in later if look.shows(deed.piece)), None)
-        if back or not any(look.covers(deed.piece) for look in later):
+        if back or kills.unanswered(deed) or not any(look.covers(deed.piece) for look in later):
             bad.append((deed, back))
-    receipts = [each for pair in bad for each in _receipts(*pair)]
+    unanswered = sum(back is None and kills.unanswered(deed) for deed, back in bad)
     none = "no acknowledged forget took effect before a kill on a memory that was seen"
-    return proportion(len(bad), len(deeds), receipts, none=none)
+    return proportion(len(bad), len(deeds), _receipts(kills, bad), none=none, unanswered=unanswered)
 
 
 def updates_undone(transcript: Transcript) -> Measure:
@@ -252,12 +282,13 @@ def unfindable(transcript: Transcript) -> Measure:
     return _at_the_end(kills, survivors, kills.recalls, _shown, none)
 
 
+CHANGING = (*ASKS, "forget", "update")
 METRICS: tuple[TrustMetric, ...] = (
     trust(
         "lost_by_kill", "durability", "lower", "proportion",
         "acknowledged writes that the last look after the last kill (SIGKILL, no power cut) does not show "
         "/ acknowledged writes that a look before a kill showed, and those that a kill came right behind; writes in "
-        "the air, and memories that a forget or update was asked for, are not counted", lost,
+        "the air, and memories that a forget or update was asked for, are not counted", lost, version=2,
     ),
     trust(
         "usable_after_kill", "durability", "higher", "proportion",
@@ -269,22 +300,24 @@ METRICS: tuple[TrustMetric, ...] = (
         "kills with a write in the air after which the listing shows a text that holds no whole memory, or a memory "
         "twice, which it did not before / such kills after which that listing is missing or shows any of the write; "
         "counted if the listing before the first kill was clean", torn,
+        varies="a kill comes at another instant of a write", by_chance=True,
     ),
     trust(
         "forget_undone_by_kill", "durability", "lower", "proportion",
         "acknowledged forgets whose memory a listing or a recall brings after a kill / acknowledged forgets of a "
         "memory that a look had brought and that was gone before the kill, and those that a kill came right behind",
-        forgets_undone,
+        forgets_undone, asks=CHANGING, version=2,
     ),
     trust(
         "update_undone_by_kill", "durability", "lower", "proportion",
         "acknowledged updates whose new text the last look after the kills does not show, or whose old text it shows / "
         "acknowledged updates that a look before a kill confirmed, and those that a kill came right behind",
-        updates_undone,
+        updates_undone, asks=CHANGING, version=2,
     ),
     trust(
         "unfindable_after_kill", "durability", "lower", "proportion",
         "memories that are listed after the last kill and that a recall of their own text does not bring within k / "
         "listed memories that it brought before a kill, and those that a kill came right behind", unfindable,
+        asks=CHANGING, version=2,
     ),
 )  # fmt: skip

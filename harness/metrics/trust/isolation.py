@@ -7,16 +7,16 @@ neither a leak nor a pass.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from functools import cached_property, partial
-from typing import NamedTuple
+from collections.abc import Callable, Iterable
+from functools import partial
 
 from harness.adapter import Scope, applies
 from harness.metrics.metric import not_applicable, proportion, unsupported
-from harness.metrics.trust.metric import TrustMetric, trust
-from harness.metrics.trust.sights import Sights
+from harness.metrics.trust import places
+from harness.metrics.trust.apart import Case, View, asked, pair_of, spilt, view_of
+from harness.metrics.trust.metric import ASKS, TrustMetric, trust
 from harness.model import Measure
-from harness.transcript import Called, Op, Transcript
+from harness.transcript import Op, Transcript
 
 TRAITS = ("scope_repo", "scope_user", "scope_org", "scope_branch")
 FAMILIES = {
@@ -25,48 +25,14 @@ FAMILIES = {
     "space": "the names differ in spaces",
     "lookalike": "the names look alike (Cyrillic and Latin, composed and decomposed)",
     "pattern": "one name is a pattern (* % _ ? . $) that could match the other",
+    "part": "no name is like the other: the scopes differ in one part, or in which parts they name",
+    "nesting": "the first leaves open a part that the second names",
+    "word": "the first leaves open a part that the second calls None, null, all or default",
+    "length": "the names agree in their first 30, 32, 63, 64, 100, 128 or 255 characters",
+    "join": "the names of two parts, run together, are the same",
+    "position": "the same name stands in another part",
 }
-
-
-class Case(NamedTuple):
-    """One that counts. receipt: the line of the call that decides."""
-
-    bad: bool
-    receipt: str
-
-
-class View(Sights):
-    """A transcript of isolation: what was asked where, and what belongs there."""
-
-    def found(self, name: str) -> bool:
-        """The control of every search: asked for in its own scope, it came back."""
-        return self.sees("own", name, "recall") is True
-
-    def foreign(self, call: Called) -> bool:
-        """Whether something came back that does not hold where it was asked for."""
-        place = asked(call)
-        return any(not applies(piece.item.scope, place) for _, piece in self.hits(call))
-
-    @cached_property
-    def pairs(self) -> Mapping[str, list[str]]:
-        """The memories of each pair."""
-        pairs: dict[str, list[str]] = {}
-        for name in self.transcript.plan.by_name:
-            pairs.setdefault(_pair(name), []).append(name)
-        return pairs
-
-    def twin(self, name: str) -> str:
-        return self.transcript.plan.by_name[name].twin or name
-
-
-def _pair(name: str) -> str:
-    return name.rpartition(".")[0]
-
-
-def asked(call: Called) -> Scope:
-    given = call.request["scope"]
-    assert isinstance(given, dict), "the drill logs the scope of every call"
-    return Scope(**{part: str(value) for part, value in given.items()})
+"""In which way two scopes come near."""
 
 
 def scoped(measure: Callable[[Transcript], Measure], found: Transcript) -> Measure:
@@ -83,32 +49,47 @@ def bad(cases: Callable[[View], Iterable[Case]], needs: tuple[Op, ...], none: st
     for need in needs:
         if not found.supports(need):
             return unsupported(f"{need}: {found.drilled.backend.support[need].note or 'not offered'}")
-    counted = list(cases(View(found)))
-    lines = [case.receipt for case in counted if case.bad]
-    return proportion(len(lines), len(counted), list(dict.fromkeys(lines)), none=none)
+    counted = list(cases(view_of(found)))
+    lines = [case.receipt for case in counted if case.bad is not False]
+    unanswered = sum(case.bad is None for case in counted)
+    return proportion(len(lines), len(counted), list(dict.fromkeys(lines)), none=none, unanswered=unanswered)
 
 
 def by_search(family: str, view: View) -> Iterable[Case]:
     for line, call in view.transcript.calls("recall", "cross"):
         (name,) = call.about
-        if name.startswith(f"{family}-") and view.found(name) and view.found(view.twin(name)):
-            yield Case(call.fault is not None or view.foreign(call), f"L{line}")
+        if not name.startswith(f"{family}-") or applies(view.scope(name), asked(call)):
+            continue
+        if view.found(name) and view.found(view.twin(name)):
+            yield Case(view.foreign(call), f"L{line}")
+    yield from places.by_search(family, view)
 
 
 def by_listing(view: View) -> Iterable[Case]:
-    """One that failed counts as a leak where the scope was known, and the other's listing works."""
+    """One that failed counts where the scope was known, and the other's listing works."""
     for line, call in view.transcript.calls("entries", "listed"):
         name = call.about[0]
         own = view.found(name) if call.fault else view.sees("listed", name)
         if own and view.sees("listed", view.twin(name)):
-            yield Case(call.fault is not None or view.foreign(call), f"L{line}")
+            yield Case(view.foreign(call), f"L{line}")
+    yield from places.by_listing(view)
 
 
 def by_reading(view: View) -> Iterable[Case]:
     for line, call in view.transcript.calls("get", "cross"):
         (name,) = call.about
-        if view.sees("own", name, "get"):
-            yield Case(call.fault is not None or view.foreign(call), f"L{line}")
+        if view.sees("own", name, "get") and not applies(view.scope(name), asked(call)):
+            yield Case(view.foreign(call), f"L{line}")
+
+
+def by_history(view: View) -> Iterable[Case]:
+    """Of a memory that is there, and of one that was deleted."""
+    for crossing, own in (("cross", "own"), ("cross gone", "own gone")):
+        told = {name for _, call in view.transcript.calls("history", own) for name in view.told(call)}
+        for line, call in view.transcript.calls("history", crossing):
+            (name,) = call.about
+            if name in told and not applies(view.scope(name), asked(call)):
+                yield Case(None if call.fault else name in view.told(call), f"L{line}")
 
 
 def by_updating(view: View) -> Iterable[Case]:
@@ -117,8 +98,9 @@ def by_updating(view: View) -> Iterable[Case]:
         name, text = call.about
         if not view.sees("listed", name):
             continue
-        changed = view.sees("cross written", name) is not True or view.sees("cross written", text) is not False
-        if changed or view.sees("own written", name) is False:
+        still, new = view.sees("cross written", name), view.sees("cross written", text)
+        changed = True if still is False or new else None if still is None or new is None else False
+        if changed is not False or view.sees("own written", name) is False:
             yield Case(changed, f"L{line}")
 
 
@@ -127,9 +109,20 @@ def by_forgetting(view: View) -> Iterable[Case]:
         (name,) = call.about
         if not view.sees("listed", name):
             continue
-        gone = view.sees("cross written", name) is not True
-        if gone or view.sees("own written", name) is False:
-            yield Case(gone, f"L{line}")
+        still = view.sees("cross written", name)
+        if not still or view.sees("own written", name) is False:
+            yield Case(None if still is None else not still, f"L{line}")
+
+
+def by_superseding(view: View) -> Iterable[Case]:
+    """What is marked as superseded is replaced."""
+    for line, call in view.transcript.calls("supersede", "cross"):
+        name, _ = call.about
+        if not view.stands("listed", name):
+            continue
+        still = view.stands("cross written", name)
+        if not still or view.stands("own written", name) is False:
+            yield Case(None if still is None else not still, f"L{line}")
 
 
 def by_forgetting_a_scope(view: View) -> Iterable[Case]:
@@ -137,37 +130,40 @@ def by_forgetting_a_scope(view: View) -> Iterable[Case]:
     before, after = "before forget_scope", "after forget_scope"
     for line, call in view.transcript.calls("forget_scope", "across"):
         (near,) = call.about
-        there = [name for name in view.pairs[_pair(near)] if name != near and view.sees(before, name)]
-        spilt = any(view.sees(after, name) is not True for name in there)
-        if there and (spilt or (view.found(near) and view.sees(after, near) is False)):
-            yield Case(spilt, f"L{line}")
+        there = [name for name in view.pairs[pair_of(near)] if name != near and view.sees(before, name)]
+        gone = spilt(view.sees(after, name) for name in there)
+        if there and (gone is not False or (view.found(near) and view.sees(after, near) is False)):
+            yield Case(gone, f"L{line}")
 
 
 def in_no_scope(view: View) -> Iterable[Case]:
     """Counts if what holds everywhere came back: then the backend answers such a question at all."""
-    yield from _elsewhere(view, "empty") if view.found("everywhere") else ()
+    yield from elsewhere("empty", view) if view.found("everywhere") else ()
 
 
 def in_an_unwritten_scope(view: View) -> Iterable[Case]:
-    yield from _elsewhere(view, "unwritten")
+    yield from elsewhere("unwritten", view)
 
 
-def _elsewhere(view: View, step: str) -> Iterable[Case]:
+def elsewhere(step: str, view: View) -> Iterable[Case]:
     for line, call in view.transcript.calls("recall", step):
-        if view.found(call.about[0]):
-            yield Case(call.fault is not None or view.foreign(call), f"L{line}")
+        if call.fault or view.found(call.about[0]):
+            yield Case(view.foreign(call), f"L{line}")
     for line, call in view.transcript.calls("entries", step):
-        yield Case(call.fault is not None or view.foreign(call), f"L{line}")
+        yield Case(view.foreign(call), f"L{line}")
 
 
 def refused(view: View) -> Iterable[Case]:
-    """One case a name: its write failed or stored less than all, or it could not be asked for."""
+    """One case a scope: its write failed or stored less than all, or it could not be asked for."""
     transcript = view.transcript
-    failed = {asked(call) for _, call in transcript.calls("recall", "own") if call.fault}
+    failed = {asked(call) for step in ("own", "place") for _, call in transcript.calls("recall", step) if call.fault}
     for line, call in transcript.calls("remember", "write"):
-        scope = transcript.plan.by_name[call.about[0]].item.scope
-        if scope != Scope():
-            yield Case(not all(transcript.ids(call)) or scope in failed, f"L{line}")
+        stored: dict[Scope, bool] = {}
+        for name, ids in zip(call.about, transcript.ids(call), strict=False):
+            stored[view.scope(name)] = bool(ids) and stored.get(view.scope(name), True)
+        for scope, all_stored in stored.items():
+            if scope != Scope():
+                yield Case(not all_stored or scope in failed, f"L{line}")
 
 
 def crowded(view: View) -> Iterable[Case]:
@@ -177,12 +173,12 @@ def crowded(view: View) -> Iterable[Case]:
     for line, call in transcript.calls("recall", "crowd") if others >= transcript.trial.k else ():
         (name,) = call.about
         if view.found(name):
-            yield Case(call.fault is not None or name not in view.shown(call), f"L{line}")
+            yield Case(None if call.fault else name not in view.shown(call), f"L{line}")
 
 
 def scope_kept(found: Transcript) -> Measure:
     """One case a search that brought the memory it was for."""
-    view, came, lost = View(found), 0, []
+    view, came, lost = view_of(found), 0, []
     calls = [*found.calls("recall", "own"), *found.calls("recall", "wider")]
     if calls and not any(hit.scope for _, call in calls for hit in found.hits(call)):
         return not_applicable("no hit brought a scope")
@@ -197,17 +193,32 @@ NOT_FOUND = "no memory was found in its own scope"
 
 
 def _measure(
-    name: str, formula: str, cases: Callable[[View], Iterable[Case]], *needs: Op, none: str = NOT_FOUND
+    name: str,
+    formula: str,
+    cases: Callable[[View], Iterable[Case]],
+    *needs: Op,
+    none: str = NOT_FOUND,
+    version: int = 2,
 ) -> TrustMetric:
-    return trust(name, "isolation", "lower", "proportion", formula, partial(scoped, partial(bad, cases, needs, none)))
+    return trust(
+        name,
+        "isolation",
+        "lower",
+        "proportion",
+        formula,
+        partial(scoped, partial(bad, cases, needs, none)),
+        asks=(*ASKS, *needs),
+        version=version,
+    )
 
 
 METRICS: tuple[TrustMetric, ...] = (
     *(
         _measure(
             f"leaks_by_{family}",
-            f"searches in one scope with the text of a memory of another that bring a memory that does not hold there "
-            f"/ such searches, where {what}; both ways; counted where each memory is found in its own scope",
+            f"searches in one scope, with a text that another's memory is like, that bring what does not hold there / "
+            f"such searches, where {what}; both ways; counted where each memory is found in its own scope. It names "
+            "what came back, not why: where searches under every difference leak, the respect is not told apart at all",
             partial(by_search, family),
         )
         for family, what in FAMILIES.items()
@@ -218,6 +229,14 @@ METRICS: tuple[TrustMetric, ...] = (
         "the pair list their own",
         by_listing,
         "entries",
+    ),
+    _measure(
+        "wider_scope_in_listing",
+        "listings of one scope that show a memory of a wider one, which holds there and belongs to another / listings; "
+        "counted where the scope lists its own and the wider one's is found",
+        places.wider_listed,
+        "entries",
+        version=1,
     ),
     _measure(
         "read_across_scopes",
@@ -241,11 +260,55 @@ METRICS: tuple[TrustMetric, ...] = (
         "forget",
     ),
     _measure(
+        "superseded_across_scopes",
+        "memories that another scope's memory is told to succeed, by id, and that are gone or superseded in their own "
+        "scope / such requests; counted where it stood before, and it went or the same from its own scope took effect",
+        by_superseding,
+        "supersede",
+        version=1,
+    ),
+    _measure(
+        "history_across_scopes",
+        "histories by id, from one scope, that tell the text of another scope's memory, whether it is there or was "
+        "deleted / such histories; counted where the same from its own scope tells it",
+        by_history,
+        "history",
+        version=1,
+    ),
+    _measure(
         "scope_deletion_spill",
         "deletions of one scope that take a memory of its pair's other scope / deletions; counted where the other "
         "scope showed memories right before, and one went or the scope's own went",
         by_forgetting_a_scope,
         "forget_scope",
+    ),
+    *(
+        _measure(
+            f"{direction}_scope_forgotten",
+            f"deletions of one scope that take a memory of a scope {where} / deletions; counted where it was seen "
+            "before, and it went or the scope's own went",
+            partial(places.by_forgetting, direction),
+            "forget_scope",
+            none=f"no deletion was looked at from a scope {where}",
+            version=1,
+        )
+        for direction, where in places.DIRECTIONS.items()
+    ),
+    _measure(
+        "empty_name_forgets_others",
+        "deletions of a scope that gives a part an empty name that take a memory limited to another / such deletions; "
+        "counted where it was seen before",
+        places.by_forgetting_blank,
+        "forget_scope",
+        none="no memory was seen before such a deletion",
+        version=1,
+    ),
+    _measure(
+        "leaks_into_empty_name",
+        "searches and listings in a scope that gives a part an empty name that show a memory limited to another / such "
+        "looks; counted where the one searched for is found in its own scope",
+        partial(elsewhere, "blank"),
+        version=1,
     ),
     _measure(
         "leaks_into_no_scope",
@@ -284,5 +347,6 @@ METRICS: tuple[TrustMetric, ...] = (
         "searches that bring a memory with the scope it was given, to the letter / searches that bring the memory they "
         "are for, in its own scope or, if it has no limits, in another; not applicable if no hit brings a scope",
         partial(scoped, scope_kept),
+        family="kept",
     ),
 )

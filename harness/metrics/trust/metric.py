@@ -2,19 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from harness.drill import DrillName
-from harness.model import Better, Definition, Measure
+from harness.model import Better, Definition, Family, Measure
 from harness.transcript import Transcript
+
+FAMILY: Mapping[DrillName, Family] = {
+    "keeping": "kept",
+    "deletion": "deleted",
+    "isolation": "scopes",
+    "rollback": "restored",
+    "poison": "poison",
+    "durability": "kills",
+    "sharing": "shared",
+}
+"""The headline of a measure that names none, so that a new one cannot be forgotten."""
+ASKS = ("open", "remember", "recall", "entries")
 
 
 @dataclass(frozen=True)
 class TrustMetric:
     """A measure as a function of one transcript. whole: says nothing about a drill that did not reach its end.
 
-    verbatim: wants texts back as they were told, so that it says nothing of a backend that rewrites them.
+    verbatim: wants texts back as they were told, so that it says nothing of a backend that rewrites them. by_chance:
+    whether there is anything to measure is the machine's doing. asks: operations without which there is nothing to
+    measure; if one of them failed, so has the measure.
     """
 
     definition: Definition
@@ -22,6 +36,8 @@ class TrustMetric:
     measure: Callable[[Transcript], Measure]
     whole: bool = True
     verbatim: bool = False
+    by_chance: bool = False
+    asks: tuple[str, ...] = ()
 
 
 def trust(
@@ -33,8 +49,22 @@ def trust(
     measure: Callable[[Transcript], Measure],
     *,
     source: str = "own",
+    version: int = 1,
+    family: Family | None = None,
+    aside: str = "",
+    varies: str = "",
     whole: bool = True,
     verbatim: bool = False,
+    by_chance: bool = False,
+    asks: tuple[str, ...] = ASKS,
 ) -> TrustMetric:
-    definition = Definition(name=name, better=better, unit=unit, version=1, formula=formula, source=source)
-    return TrustMetric(definition, drill, measure, whole, verbatim)
+    """family: the headline that shows it if it is the worst, if not its drill's. aside: why no headline does.
+
+    varies: why two runs of equal inputs may differ. Without it a difference is a change: inputs are fixed.
+    """
+    shown = None if aside or better == "neither" else family or FAMILY[drill]
+    definition = Definition(
+        name=name, better=better, unit=unit, version=version, formula=formula, source=source, family=shown,
+        aside=aside, varies=varies,
+    )  # fmt: skip
+    return TrustMetric(definition, drill, measure, whole, verbatim, by_chance, asks)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
 from typing import NamedTuple
 
@@ -10,9 +10,8 @@ from harness.adapter import Hit, Scope
 from harness.drill import Piece
 from harness.metrics.metric import unsupported
 from harness.model import NotMeasured
-from harness.transcript import Called, Op, Transcript
+from harness.transcript import WRITES, Called, Op, Transcript
 
-WRITES: tuple[Op, ...] = ("remember", "update", "supersede")
 READS: tuple[Op, ...] = ("entries", "get", "recall")
 
 
@@ -51,6 +50,18 @@ class Pieces:
     @cached_property
     def _owned(self) -> frozenset[str]:
         return frozenset(name for ids in self.ids.values() for name in ids)
+
+    def receipts(self, cases: Iterable[tuple[int | None, str]]) -> list[str]:
+        """Of lines that show what became of a memory; without a line, of its write."""
+        ordered = sorted(set(cases), key=lambda case: (case[0] or 0, case[1]))
+        return [self._transcript.receipt(line, name) for line, name in ordered]
+
+    def look(self, step: str, piece: Piece) -> int | None:
+        """The line of the call that had to show it: the listing of its scope, else a question of its own text."""
+        for line, call in self._listings(step, piece.item.scope):
+            if call.op == "entries" or piece.name in call.about:
+                return line
+        return None
 
     def acknowledged(self, pieces: Iterable[Piece]) -> list[Piece]:
         return [piece for piece in pieces if piece.name in self.ids]
@@ -93,9 +104,11 @@ class Pieces:
 
     def listed(self, step: str, scope: Scope) -> list[Seen]:
         """What the listings of a scope show; without listings, what each memory's own text brings."""
+        return [Seen(line, hit) for line, call in self._listings(step, scope) for hit in self._transcript.hits(call)]
+
+    def _listings(self, step: str, scope: Scope) -> Iterator[tuple[int, Called]]:
         op: Op = "entries" if self._transcript.supports("entries") else "recall"
-        calls = (call for call in self._transcript.calls(op, step) if _scope(call[1]) == scope)
-        return [Seen(line, hit) for line, call in calls for hit in self._transcript.hits(call)]
+        return (call for call in self._transcript.calls(op, step) if _scope(call[1]) == scope)
 
 
 def _scope(call: Called) -> Scope:

@@ -10,12 +10,13 @@ from functools import cached_property, lru_cache
 from typing import Literal, NamedTuple, get_args
 
 from harness.adapter import to_wire
+from harness.canary import asked, kept
 from harness.drill import Piece
 from harness.metrics.metric import failed, unsupported
 from harness.model import NotMeasured
 from harness.transcript import Called, Handled, Op, Transcript
 
-Step = Literal["before", "deleted", "after", "closed", "reopened", "churned", "compacted"]
+Step = Literal["before", "deleted", "after", "closed", "reopened", "killed", "churned", "compacted"]
 STEPS: tuple[Step, ...] = get_args(Step)
 Route = Literal["search", "forbidden search", "paraphrase", "listing", "get", "history"]
 ROUTES: tuple[Route, ...] = get_args(Route)
@@ -40,7 +41,7 @@ class Look(NamedTuple):
 
 
 def mark(piece: Piece) -> str:
-    return piece.canary or piece.item.text
+    return kept(piece.canary) if piece.canary else piece.item.text
 
 
 class Reach:
@@ -64,6 +65,12 @@ class Reach:
 
     def targets(self, *roles: str) -> list[str]:
         return [piece.name for piece in self.transcript.plan.of(*roles) if piece.name in self.deletions]
+
+    @cached_property
+    def killed(self) -> Sequence[str]:
+        """What was forgotten right before a kill; nothing if that call failed."""
+        calls = self.transcript.calls("forget", "killed")
+        return [name for _, call in calls if call.fault is None for name in call.about]
 
     @cached_property
     def ids(self) -> Mapping[str, tuple[str, ...]]:
@@ -126,9 +133,9 @@ class Reach:
         look = self.at(step, route, name)
         return look is not None and bool(look.found)
 
-    def routes(self, name: str, routes: Sequence[Route]) -> list[Route]:
-        """Those that brought the memory before the deletion."""
-        return [route for route in routes if self.seen("before", route, name)]
+    def routes(self, name: str, routes: Sequence[Route], step: Step) -> list[Route]:
+        """Those that brought the memory before the deletion, or bring it at a step: a page may have hidden it."""
+        return [route for route in routes if self.seen("before", route, name) or self.seen(step, route, name)]
 
     def left(self, step: Step, route: Route, name: str, *, current: bool = False) -> str | None:
         """The receipt if it is not gone: the look that brought it or failed, else the request to delete it.
@@ -140,9 +147,26 @@ class Reach:
             return None
         return self.receipt(step, route, name)
 
+    def brought(self, step: Step, route: Route, name: str, *, current: bool = False) -> bool:
+        look = self.at(step, route, name)
+        return look is not None and bool(look.current if current else look.found)
+
+    def failing(self, step: Step, name: str, routes: Sequence[Route]) -> list[Route]:
+        """Those whose call failed, so that they show no absence."""
+        return [route for route in routes if (look := self.at(step, route, name)) is not None and look.failed]
+
+    def undone(self) -> NotMeasured | None:
+        """Why a deletion cannot have harmed anything: a request for it failed."""
+        for op in DELETING.values():
+            for line, call in self.transcript.calls(op, "deleted"):
+                if call.fault and call.about:
+                    why = " ".join(call.fault.message.split())
+                    return NotMeasured(status="failed", reason=f"{op}: {why}"[:300], receipts=(f"L{line}",))
+        return None
+
     def receipt(self, step: Step, route: Route, name: str) -> str:
         look = self.at(step, route, name)
-        return f"L{look.line if look else self.deletions.get(name, 1)}"
+        return self.transcript.receipt(look.line if look else self.deletions.get(name), name)
 
     def reached(self, step: Step) -> bool:
         """Whether anything was asked for at a step."""
@@ -180,7 +204,9 @@ reach_of = lru_cache(maxsize=1)(Reach)
 
 def _searched(piece: Piece, call: Called) -> Route:
     query = call.request["query"]
-    return "forbidden search" if query == piece.canary else "paraphrase" if query == piece.query else "search"
+    if query == asked(piece.canary or ""):
+        return "forbidden search"
+    return "paraphrase" if query == piece.query else "search"
 
 
 def _look(line: int, call: Called, text: str, texts: Sequence[str], current: Sequence[str]) -> Look:

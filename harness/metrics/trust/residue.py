@@ -2,12 +2,13 @@
 
 A target counts if a layer showed it before the deletion, or shows it now. It is gone if no layer shows it; a layer
 that showed it and cannot be looked at any more does not say so. Where all seems gone but a layer cannot be looked at,
-nothing is measured.
+or grew with the writes and shows nothing of them, nothing is measured. What no layer covers is a place like a layer:
+the drill's whole folder was looked at.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import cached_property, lru_cache
 from typing import Literal, NamedTuple, get_args
 
@@ -20,7 +21,11 @@ from harness.transcript import Looked, Transcript
 
 Kind = Literal["text", "vector"]
 ASKED: tuple[LookStage, ...] = ("before", "after", "reopened", "compacted")
-SCANNED: tuple[LookStage, ...] = ("before", "closed", "churned", "compacted")
+SCANNED: tuple[LookStage, ...] = ("before", "closed", "killed", "churned", "compacted")
+SQUEEZED = 4
+"""How many times smaller a text may be kept, compressed."""
+COMPONENTS = 384
+"""Of an embedding of the bundled model: as many bytes, where each is kept in one."""
 REMOVED = ("forget", "scope")
 """Roles whose texts nothing may keep."""
 
@@ -42,38 +47,68 @@ class Residue:
         self.transcript = transcript
 
     @cached_property
-    def looks(self) -> Mapping[tuple[str, str], tuple[int, Looked]]:
-        """(step, layer) -> the look, with its line."""
-        return {(look.step, look.layer.name): (line, look) for line, look in self.transcript.looks()}
+    def looks(self) -> Mapping[tuple[str, str], list[tuple[int, Looked]]]:
+        """(step, layer) -> the looks, with their lines: an adapter may give one name to several layers."""
+        found: dict[tuple[str, str], list[tuple[int, Looked]]] = {}
+        for line, look in self.transcript.looks():
+            found.setdefault((look.step, look.layer.name), []).append((line, look))
+        return found
 
     @cached_property
     def sighted(self) -> Mapping[str, Mapping[Spot, set[str]]]:
         """Step -> where -> what was seen there; of a revised memory, its first vector or the second."""
         revised = {piece.name: piece.twin for piece in self.transcript.plan.of("revision")}
         found: dict[str, dict[Spot, set[str]]] = {}
-        for (step, layer), (_, look) in self.looks.items():
+        for (step, layer), looks in self.looks.items():
             spots = found.setdefault(step, {})
-            for each in self.transcript.sightings(look):
+            for each in (sighting for _, look in looks for sighting in self.transcript.sightings(look)):
                 spots.setdefault(Spot(layer, each.place, kind_of(each)), set()).add(revised.get(each.fact) or each.fact)
         return found
 
     def layers(self) -> list[str]:
-        """As they were declared, the first to be seen first."""
-        return list(dict.fromkeys(layer for _, layer in self.looks))
+        """As they were declared, the first to be seen first, and last what nobody declared."""
+        names = dict.fromkeys(layer for _, layer in self.looks)
+        return sorted(names, key=lambda name: name in self.undeclared)
+
+    @cached_property
+    def undeclared(self) -> frozenset[str]:
+        """Under which names undeclared places were looked at; none in an old transcript."""
+        return frozenset(look.layer.name for _, look in self.transcript.looks() if not look.declared)
+
+    def astray(self, names: Collection[str]) -> tuple[set[str], list[str]]:
+        """Which of these an undeclared place shows at any step, and the looks that show it."""
+        seen: set[str] = set()
+        lines: list[str] = []
+        for line, look in self.transcript.looks():
+            found = {each.fact for each in self.transcript.sightings(look)} & set(names) if not look.declared else set()
+            lines += [f"L{line}"] if found - seen else []
+            seen |= found
+        return seen, lines
 
     def seen(self, step: str, layer: str, kind: Kind) -> set[str]:
         spots = self.sighted.get(step, {})
         return {name for spot, names in spots.items() if (spot.layer, spot.kind) == (layer, kind) for name in names}
 
+    def shown(self, step: str) -> set[str]:
+        """What any place shows at a step."""
+        return {name for names in self.sighted.get(step, {}).values() for name in names}
+
+    def shows(self, step: str, name: str) -> str | None:
+        """The look that shows it first."""
+        spots = self.sighted.get(step, {})
+        return next((self.line(step, spot.layer) for spot, names in spots.items() if name in names), None)
+
     def problem(self, step: str, layer: str) -> str | None:
         """Why a layer cannot be computed at a step."""
-        look = self.looks.get((step, layer))
-        return f"{layer} was not declared then" if look is None else look[1].problem
+        looks = self.looks.get((step, layer))
+        if looks is None:
+            return f"{layer} was not declared then"
+        return next((look.problem for _, look in looks if look.problem), None)
 
     def line(self, step: str, layer: str) -> str | None:
         """The look; of a layer that is not declared any more, the one before."""
-        look = self.looks.get((step, layer)) or self.looks.get(("before", layer))
-        return f"L{look[0]}" if look else None
+        looks = self.looks.get((step, layer)) or self.looks.get(("before", layer))
+        return f"L{looks[0][0]}" if looks else None
 
     def gone(self, targets: Sequence[str], kind: Kind, step: LookStage) -> Measure:
         if not targets:
@@ -90,22 +125,50 @@ class Residue:
                 lines.append(self.line(step, layer) or "L1")
         if not counted:
             return not_applicable(self._unseen(kind))
-        if not left and (blind := self._blind("before", step)):
+        if not left and (blind := [*self.blind("before", step), *self._closed(kind)]):
             return not_applicable(f"no target is left where it could be looked, but {'; '.join(blind)}")
         return proportion(len(counted - left), len(counted), lines, none="")
 
-    def _blind(self, *steps: str) -> list[str]:
+    def blind(self, *steps: str) -> list[str]:
+        """Where it could not be looked at these steps, and why."""
         found = [
             f"{layer}: {look.problem}"
-            for (step, layer), (_, look) in self.looks.items()
+            for (step, layer), looks in self.looks.items()
+            for _, look in looks
             if step in steps and look.problem
         ]
         return list(dict.fromkeys(found))
 
+    def opaque(self, layer: str, kind: Kind) -> str | None:
+        """Why a layer that was read tells nothing: it grew as if it held what was written, and shows nothing of it."""
+        if all(step != "opened" for step, _ in self.looks):
+            return None  # an old transcript: nobody knows how large it was
+        grown = self._size("before", layer) - self._size("opened", layer)
+        if grown < self._needed[kind] or any(self.seen("before", layer, each) for each in get_args(Kind)):
+            return None
+        return f"it grew by {grown:,} bytes with the writes, and nothing of what was written is recognised in it"
+
+    def _closed(self, kind: Kind) -> list[str]:
+        return [f"{layer}: {why}" for layer in self.layers() if (why := self.opaque(layer, kind))]
+
+    def _told(self, layer: str, kind: Kind) -> str:
+        unseen = f"no {kind} of a target was seen in it before"
+        return self.problem("before", layer) or self.opaque(layer, kind) or unseen
+
+    def _size(self, step: str, layer: str) -> int:
+        return sum(look.bytes for _, look in self.looks.get((step, layer), ()))
+
+    @cached_property
+    def _needed(self) -> Mapping[Kind, int]:
+        """Bytes that would do to keep what was written before the deletions: texts compressed, vectors quantised."""
+        items = [self.transcript.plan.by_name[name].item for name in reach_of(self.transcript).ids]
+        return {"text": sum(len(item.text) for item in items) // SQUEEZED, "vector": len(items) * COMPONENTS}
+
     def _unseen(self, kind: Kind) -> str:
         problems = [
-            f"{layer}: {self.problem('before', layer) or f'no {kind} of a target was seen in it before'}"
+            f"{layer}: {self._told(layer, kind)}"
             for layer in self.layers()
+            if layer not in self.undeclared or self.problem("before", layer)
         ]
         return "; ".join(problems) or "the backend declares no layer"
 
@@ -119,7 +182,7 @@ def matrix(transcript: Transcript) -> tuple[LayerRow, ...]:
     targets = [name for name in reach.targets(*REMOVED) if transcript.plan.by_name[name].canary]
     if not targets:
         return ()
-    return (*_routes(reach, targets), *_layers(residue_of(transcript), targets))
+    return (*_routes(reach, targets), *_layers(residue_of(transcript), targets, reach.killed))
 
 
 def _routes(reach: Reach, targets: Sequence[str]) -> Iterator[LayerRow]:
@@ -149,25 +212,30 @@ def _verdict(seen: int, unknown: bool, known: bool) -> Literal["gone", "present"
     return "present" if seen else "not-computable" if unknown and known else "gone" if known else "not-seen-before"
 
 
-def _layers(residue: Residue, targets: Sequence[str]) -> Iterator[LayerRow]:
-    """Every place in every declared layer where anything was ever seen; the whole layer where nothing was."""
-    spots = {spot for found in residue.sighted.values() for spot, names in found.items() if names & set(targets)}
+def _layers(residue: Residue, targets: Sequence[str], killed: Sequence[str]) -> Iterator[LayerRow]:
+    """Every place where anything was ever seen; the whole layer where nothing was, if it was declared.
+
+    The look after the kill is for what was forgotten right before it; it then had other names.
+    """
+    sought = {*targets, *killed}
+    spots = {spot for found in residue.sighted.values() for spot, names in found.items() if names & sought}
     for layer in residue.layers():
         for kind in get_args(Kind):
             places = sorted(spot for spot in spots if (spot.layer, spot.kind) == (layer, kind))
-            for spot in places or [Spot(layer, "", kind)]:
+            for spot in places or ([] if layer in residue.undeclared else [Spot(layer, "", kind)]):
                 steps = [step for step in SCANNED if step in residue.sighted]
-                looks = tuple(_looked(residue, step, spot, set(targets)) for step in steps)
+                names = {step: set(killed if step == "killed" else targets) for step in steps}
+                looks = tuple(_looked(residue, step, spot, names[step]) for step in steps)
                 yield LayerRow(layer=layer, place=spot.place, kind=kind, targets=len(targets), looks=looks)
 
 
 def _looked(residue: Residue, step: LookStage, spot: Spot, targets: set[str]) -> LayerLook:
     seen, before = (len(residue.sighted.get(each, {}).get(spot, set()) & targets) for each in (step, "before"))
-    problem = residue.problem(step, spot.layer)
+    problem = residue.problem(step, spot.layer) or residue.opaque(spot.layer, spot.kind)
     return LayerLook(
         stage=step,
         verdict="not-computable" if problem and not seen else _verdict(seen, False, bool(before)),
         seen=seen,
-        reason=problem or "",
+        reason=problem or (f"of the {len(targets)} forgotten right before a kill" if step == "killed" else ""),
         receipt=residue.line(step, spot.layer),
     )

@@ -15,7 +15,7 @@ from harness.adapter import Hit
 from harness.metrics.metric import failed, mean, not_applicable, proportion, unsupported
 from harness.metrics.trust.metric import TrustMetric, trust
 from harness.metrics.trust.sights import Sights
-from harness.model import Better, Measure
+from harness.model import Better, Measure, NotMeasured
 from harness.transcript import Called, Op, Transcript
 
 RESTORED = ("restored", "reopened", "again")
@@ -67,11 +67,18 @@ def marked(measure: Callable[[View], Measure], found: Transcript) -> Measure:
     lacks = lacking(found, "snapshot", "restore")
     if lacks is not None:
         return lacks
-    for line, call in found.calls("snapshot"):
-        if call.fault is None:
-            return measure(View(found))
-        return failed(f"L{line}: snapshot: {' '.join(call.fault.message.split())}")
-    return failed("no mark was made")
+    if next(found.calls("snapshot"), None) is None:
+        return failed("no mark was made")
+    return broken(found, "snapshot") or broken(found, "restore") or measure(View(found))
+
+
+def broken(found: Transcript, op: Op, step: str | None = None) -> Measure | None:
+    """Why nothing can have been lost or revived: what would have done it failed."""
+    for line, call in found.calls(op, step):
+        if call.fault:
+            why = f"L{line}: {op}: {' '.join(call.fault.message.split())}"
+            return NotMeasured(status="failed", reason=why[:300], receipts=(f"L{line}",))
+    return None
 
 
 def wrong(names: Sequence[str], steps: Sequence[str], view: View, there: bool, none: str) -> Measure:
@@ -82,7 +89,9 @@ def wrong(names: Sequence[str], steps: Sequence[str], view: View, there: bool, n
     ops = view.surest() if there else ()
     first = {name: next((step for step in steps if view.sees(step, name, *ops) is not there), None) for name in names}
     lines = [view.line(step, name) or f"no look {step}" for name, step in first.items() if step]
-    return proportion(len(lines), len(names), list(dict.fromkeys(lines)), none=none)
+    told = {name for name in names if any(view.sees(step, name, *ops) is (not there) for step in steps)}
+    unanswered = sum(step is not None and name not in told for name, step in first.items())
+    return proportion(len(lines), len(names), list(dict.fromkeys(lines)), none=none, unanswered=unanswered)
 
 
 # --- point in time ----------------------------------------------------------------------------------------------------
@@ -101,7 +110,9 @@ def restored_exactly(view: View) -> Measure:
         return not_applicable("the incident left the listing as it was")
     looks = [view.listing(step) for step in view.steps]
     other = [line for line, state in looks if state != expected]
-    return proportion(len(looks) - len(other), len(looks), other, none="no look after the restore")
+    unanswered = sum(state is None for _, state in looks)
+    none = "no look after the restore"
+    return proportion(len(looks) - len(other), len(looks), other, none=none, unanswered=unanswered)
 
 
 def restored_probes(view: View) -> Measure:
@@ -125,9 +136,31 @@ def left_after_restore(view: View) -> Measure:
 
 
 def resurrected(view: View) -> Measure:
-    seen = [name for name in view.names("erased") if view.sees("mark", name)]
+    seen = [name for name in view.names("erased", "abroad erased") if view.sees("mark", name)]
+    seen += [name for name in view.names("early") if view.sees("early", name) and view.sees("mark", name) is False]
     names = [name for name in seen if view.sees("relapse", name) is False]
     return wrong(names, view.steps, view, False, "no memory that was seen at the mark was gone before the restore")
+
+
+def elsewhere_restored(view: View) -> Measure:
+    """A mark is of the whole store, so a restore makes every scope what it was then, without what was deleted since."""
+    hits, counted, unanswered, lines = 0, 0, 0, []
+    names = view.names("abroad", "abroad erased", "abroad later")
+    scopes = {name: view.transcript.plan.by_name[name].item.scope for name in names}
+    for scope in dict.fromkeys(scopes.values()):
+        here = [name for name in names if scopes[name] == scope]
+        mark, relapse = ({name: view.sees(step, name) for name in here} for step in ("mark", "relapse"))
+        wanted = {name: bool(mark[name]) and name not in view.names("abroad erased") for name in here}
+        if None in mark.values() or relapse == wanted:
+            continue
+        for step in view.steps:
+            now = {name: view.sees(step, name) for name in here}
+            counted, hits = counted + 1, hits + (now == wanted)
+            unanswered += None in now.values()
+            wrong = next((name for name in here if now[name] != wanted[name]), None)
+            lines += [view.line(step, wrong) or f"no look {step}"] if wrong else []
+    none = "the incident changed no other scope"
+    return proportion(hits, counted, list(dict.fromkeys(lines)), none=none, unanswered=unanswered)
 
 
 def lost_by_restore(view: View) -> Measure:
@@ -144,19 +177,23 @@ def good_lost_by_restore(view: View) -> Measure:
 
 
 def left_after_undo(found: Transcript) -> Measure:
+    if undone := broken(found, "forget", "undone"):
+        return undone
     view = View(found)
     names = [name for name in view.names("poison") if view.sees("incident", name)]
     return wrong(names, ["undone"], view, False, "no poison was seen before")
 
 
 def lost_by_undo(roles: tuple[str, ...], found: Transcript) -> Measure:
+    if undone := broken(found, "forget", "undone"):
+        return undone
     view = View(found)
     names = view.there("incident", view.names(*roles))
     return wrong(names, ["undone"], view, True, "none was seen before")
 
 
 def _restore(name: str, better: Better, formula: str, measure: Callable[[View], Measure]) -> TrustMetric:
-    return trust(name, "rollback", better, "proportion", formula, partial(marked, measure))
+    return trust(name, "rollback", better, "proportion", formula, partial(marked, measure), version=2)
 
 
 METRICS: tuple[TrustMetric, ...] = (
@@ -186,8 +223,18 @@ METRICS: tuple[TrustMetric, ...] = (
         "resurrected_by_restore",
         "lower",
         "memories deleted after the mark that a listing, search or id shows after a restore / those seen at the mark "
-        "and gone before the restore",
+        "and gone before the restore, in all scopes, with those that were deleted before the mark",
         resurrected,
+    ),
+    trust(
+        "other_scopes_restored",
+        "rollback",
+        "higher",
+        "proportion",
+        "looks at another scope (wider, of a user, of a branch, next door) after a restore that show what was there at "
+        "the mark without what was deleted since / looks; counted if the incident had changed that scope, as "
+        "a mark is of the whole store",
+        partial(marked, elsewhere_restored),
     ),
     _restore(
         "lost_by_restore",
@@ -210,6 +257,8 @@ METRICS: tuple[TrustMetric, ...] = (
         "proportion",
         "bad memories that a listing or search still shows after they were deleted by id / those seen before",
         left_after_undo,
+        family="deleted",
+        version=2,
     ),
     trust(
         "good_lost_by_undo",
@@ -219,6 +268,8 @@ METRICS: tuple[TrustMetric, ...] = (
         "good memories from the time of the incident that are missing after the bad ones were deleted by id / those "
         "seen before",
         partial(lost_by_undo, ("good",)),
+        family="deleted",
+        version=2,
     ),
     trust(
         "kept_lost_by_undo",
@@ -226,7 +277,9 @@ METRICS: tuple[TrustMetric, ...] = (
         "lower",
         "proportion",
         "memories from before the incident, as they stand after its updates, that are missing after the bad ones were "
-        "deleted by id / those seen before",
-        partial(lost_by_undo, ("kept", "changed", "change")),
+        "deleted by id, in their scope or another / those seen before",
+        partial(lost_by_undo, ("kept", "changed", "change", "abroad", "abroad later")),
+        family="deleted",
+        version=2,
     ),
 )

@@ -7,13 +7,13 @@ look that is missing shows the worst.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property, lru_cache, partial
 from typing import NamedTuple
 
 from harness.drill import Piece
 from harness.metrics.metric import failed, proportion
-from harness.metrics.trust.metric import TrustMetric, trust
+from harness.metrics.trust.metric import ASKS, TrustMetric, trust
 from harness.metrics.trust.pieces import lacks
 from harness.model import Measure
 from harness.transcript import Called, Handled, Transcript
@@ -112,14 +112,37 @@ class Agents:
             return self.listed(piece) > 0
         return self.brings("reopened", piece)
 
-    def share(self, bad: Sequence[Deed], of: Sequence[Deed], step: str, *, turned: bool = False, none: str) -> Measure:
-        """bad / of, or what remains (`turned`); receipts: the listing of that step, each bad deed and looks at it."""
-        lines = [line for line, _ in self.transcript.calls("entries", step)]
-        for deed in bad:
-            looks = (self.look(step, deed.piece, who) for who in OTHER)
-            lines += [deed.line, *(look.line for look in looks if look)]
+    def unknown(self, step: str, piece: Piece, *who: str) -> bool:
+        """Whether a look of one of these at it failed, or, at the end, the listing."""
+        looks = (self.look(step, piece, each) for each in who)
+        failed = step == "reopened" and any(call.fault for _, call in self.transcript.calls("entries", step))
+        return failed or any(look is not None and look.found is None for look in looks)
+
+    def share(
+        self,
+        bad: Sequence[Deed],
+        of: Sequence[Deed],
+        step: str,
+        *,
+        turned: bool = False,
+        none: str,
+        unanswered: int = 0,
+    ) -> Measure:
+        """bad / of, or what remains (`turned`); receipts: what that step's listing and looks show of each bad one."""
         hits = len(of) - len(bad) if turned else len(bad)
-        return proportion(hits, len(of), [f"L{line}" for line in dict.fromkeys(lines)] if bad else (), none=none)
+        lines = list(dict.fromkeys(self._receipts(bad, step)))
+        return proportion(hits, len(of), lines, none=none, unanswered=unanswered)
+
+    def _receipts(self, bad: Sequence[Deed], step: str) -> Iterator[str]:
+        """Before them the deed, if that is another call than the one that stored the memory."""
+        listings = [line for line, _ in self.transcript.calls("entries", step)]
+        for deed in bad:
+            name = deed.piece.name
+            if self.transcript.stored.get(name) != deed.line:
+                yield f"L{deed.line}"
+            looks = [look.line for who in OTHER if (look := self.look(step, deed.piece, who))]
+            for line in (*listings, *looks) or (deed.line,):
+                yield self.transcript.receipt(line, name)
 
 
 agents_of = lru_cache(maxsize=1)(Agents)
@@ -142,7 +165,8 @@ def handed_over(transcript: Transcript) -> Measure:
     agents = agents_of(transcript)
     shared = [deed for deed in agents.known("first writes") if deed.piece.role != "own"]
     missed = [deed for deed in shared if not agents.brings("second reads", deed.piece)]
-    return agents.share(missed, shared, "second reads", turned=True, none=UNSEEN)
+    unanswered = sum(agents.unknown("second reads", deed.piece, "a") for deed in missed)
+    return agents.share(missed, shared, "second reads", turned=True, none=UNSEEN, unanswered=unanswered)
 
 
 def deleted_for_all(transcript: Transcript) -> Measure:
@@ -152,8 +176,9 @@ def deleted_for_all(transcript: Transcript) -> Measure:
     known = {deed.piece.name for deed in agents.known("first writes")}
     deleted = [deed for deed in agents.forgets("third deletes") if deed.piece.name in known]
     there = [deed for deed in deleted if not agents.hides("first reads again", deed.piece)]
+    unanswered = sum(agents.unknown("first reads again", deed.piece, "a") for deed in there)
     none = "no deletion of a memory that its writer had found was acknowledged"
-    return agents.share(there, deleted, "first reads again", turned=True, none=none)
+    return agents.share(there, deleted, "first reads again", turned=True, none=none, unanswered=unanswered)
 
 
 def kept_for_writer(transcript: Transcript) -> Measure:
@@ -162,7 +187,8 @@ def kept_for_writer(transcript: Transcript) -> Measure:
     agents = agents_of(transcript)
     kept = agents.spared(agents.known("first writes"), "third deletes")
     missed = [deed for deed in kept if not agents.brings("first reads again", deed.piece)]
-    return agents.share(missed, kept, "first reads again", turned=True, none=UNSEEN)
+    unanswered = sum(agents.unknown("first reads again", deed.piece, "a") for deed in missed)
+    return agents.share(missed, kept, "first reads again", turned=True, none=UNSEEN, unanswered=unanswered)
 
 
 # --- at once ----------------------------------------------------------------------------------------------------------
@@ -173,7 +199,9 @@ def lost(transcript: Transcript) -> Measure:
         return refused
     agents = agents_of(transcript)
     kept = agents.spared(agents.both, "both delete")
-    return agents.share([deed for deed in kept if not agents.left(deed.piece)], kept, "reopened", none=UNSEEN)
+    gone = [deed for deed in kept if not (agents.left(deed.piece) or agents.brings("reopened", deed.piece))]
+    unanswered = sum(agents.unknown("reopened", deed.piece, "a") for deed in gone)
+    return agents.share(gone, kept, "reopened", none=UNSEEN, unanswered=unanswered)
 
 
 def doubled(transcript: Transcript) -> Measure:
@@ -199,7 +227,8 @@ def not_read_back(transcript: Transcript) -> Measure:
         return refused
     agents = agents_of(transcript)
     missed = [deed for deed in agents.both if not agents.brings("both write", deed.piece, deed.who)]
-    return agents.share(missed, agents.both, "both write", none=UNSEEN)
+    unanswered = sum(agents.unknown("both write", deed.piece, deed.who) for deed in missed)
+    return agents.share(missed, agents.both, "both write", none=UNSEEN, unanswered=unanswered)
 
 
 def seen_late(transcript: Transcript) -> Measure:
@@ -214,7 +243,12 @@ def seen_late(transcript: Transcript) -> Measure:
         and not agents.brings("both write", deed.piece, OTHER[deed.who])
         and (agents.brings("settled", deed.piece, OTHER[deed.who]) or agents.brings("reopened", deed.piece))
     ]
-    return agents.share(late, written, "both write", none=UNSEEN)
+    unknown = [
+        deed
+        for deed in written
+        if deed not in late and agents.unknown("both write", deed.piece, deed.who, OTHER[deed.who])
+    ]
+    return agents.share([*late, *unknown], written, "both write", none=UNSEEN, unanswered=len(unknown))
 
 
 def unseen(transcript: Transcript) -> Measure:
@@ -227,7 +261,8 @@ def unseen(transcript: Transcript) -> Measure:
         for deed in written
         if not any(agents.brings(step, deed.piece, OTHER[deed.who]) for step in ("both write", "settled"))
     ]
-    return agents.share(never, written, "settled", none=UNSEEN)
+    unanswered = sum(agents.unknown("settled", deed.piece, OTHER[deed.who]) for deed in never)
+    return agents.share(never, written, "settled", none=UNSEEN, unanswered=unanswered)
 
 
 def stale(transcript: Transcript, step: str) -> Measure:
@@ -242,8 +277,9 @@ def stale(transcript: Transcript, step: str) -> Measure:
         and agents.hides("both delete", deed.piece, deed.who)
     ]
     there = [deed for deed in deleted if not agents.hides(step, deed.piece, OTHER[deed.who])]
+    unanswered = sum(agents.unknown(step, deed.piece, OTHER[deed.who]) for deed in there)
     none = "no deletion took effect where it was acknowledged on a memory that the other had found"
-    return agents.share(there, deleted, step, none=none)
+    return agents.share(there, deleted, step, none=none, unanswered=unanswered)
 
 
 def unfindable(transcript: Transcript) -> Measure:
@@ -252,30 +288,33 @@ def unfindable(transcript: Transcript) -> Measure:
     agents = agents_of(transcript)
     there = [deed for deed in agents.both if agents.left(deed.piece)]
     missed = [deed for deed in there if not agents.brings("reopened", deed.piece)]
-    return agents.share(missed, there, "reopened", none="no memory was listed at the end")
+    unanswered = sum(agents.unknown("reopened", deed.piece, "a") for deed in missed)
+    return agents.share(missed, there, "reopened", none="no memory was listed at the end", unanswered=unanswered)
 
 
+_SOON = "how soon a process sees what another did is a matter of time"
 METRICS: tuple[TrustMetric, ...] = (
     trust(
         "handed_over", "sharing", "higher", "proportion",
         "shared memories that a second agent, in a process of its own, finds by their own text / shared memories that "
-        "their writer found", handed_over, whole=False,
+        "their writer found", handed_over, whole=False, version=2,
     ),
     trust(
         "deleted_for_writer", "sharing", "higher", "proportion",
         "memories deleted by a third agent that their writer, in a fresh process, no longer finds by their own text / "
         "acknowledged deletions of memories that their writer had found", deleted_for_all, whole=False,
+        asks=(*ASKS, "forget"), version=2,
     ),
     trust(
         "kept_for_writer", "sharing", "higher", "proportion",
         "memories, shared and of one user, that nobody deleted and that their writer finds again, in a fresh process, "
         "after a second and a third agent / such memories that it found when it wrote them", kept_for_writer,
-        whole=False,
+        whole=False, version=2,
     ),
     trust(
         "lost_between_handles", "sharing", "lower", "proportion",
         "memories written by one of two processes on one store that are not listed after both were closed / "
-        "acknowledged writes that nobody deleted, if own texts bring memories at all", lost,
+        "acknowledged writes that nobody deleted, if own texts bring memories at all", lost, version=2,
     ),
     trust(
         "doubled_between_handles", "sharing", "lower", "proportion",
@@ -290,30 +329,35 @@ METRICS: tuple[TrustMetric, ...] = (
         "own_writes_unseen", "sharing", "lower", "proportion",
         "writes that their own process does not find by their own text at once, while another writes / acknowledged "
         "writes, if own texts bring memories at all", not_read_back,
+        varies=_SOON, version=2,
     ),
     trust(
         "seen_late", "sharing", "lower", "proportion",
         "writes that their own process found at once, and the other only after settling or reopening / acknowledged "
         "writes, if own texts bring memories at all", seen_late,
+        varies=_SOON, version=2,
     ),
     trust(
         "unseen_while_open", "sharing", "lower", "proportion",
         "writes that the other process found neither at once nor after settling / acknowledged writes, if own texts "
         "bring memories at all", unseen,
+        varies=_SOON, version=2,
     ),
     trust(
         "stale_after_other_deletes", "sharing", "lower", "proportion",
         "memories that one process deleted and the other still finds at once / acknowledged deletions that the "
         "deleting process confirms, of memories that the other had found", partial(stale, step="both delete"),
+        varies=_SOON, asks=(*ASKS, "forget"), version=2,
     ),
     trust(
         "stale_after_settling", "sharing", "lower", "proportion",
         "memories that one process deleted and the other still finds after settling / acknowledged deletions that the "
         "deleting process confirms, of memories that the other had found", partial(stale, step="deleted"),
+        asks=(*ASKS, "forget"), version=2,
     ),
     trust(
         "unfindable_between_handles", "sharing", "lower", "proportion",
         "memories that one of two processes wrote and that a recall of their own text does not bring within k after "
-        "both were closed / such memories listed then, if own texts bring memories at all", unfindable,
+        "both were closed / such memories listed then, if own texts bring memories at all", unfindable, version=2,
     ),
 )  # fmt: skip

@@ -52,7 +52,29 @@ class Sights:
             return True
         return None if not looks or any(call.fault for _, call, _ in looks) else False
 
+    def stands(self, step: str, name: str) -> bool | None:
+        """Whether a look in this step showed it, not marked as superseded; None if no look could tell."""
+        seen = self.sees(step, name)
+        hits = (pair for _, call, _ in self._looks.get((step, name), []) for pair in self.hits(call))
+        return seen and any(piece.name == name and not hit.superseded for hit, piece in hits)
+
+    def last(self, name: str, before: int) -> bool | None:
+        """Whether the last look at a memory before a line showed it; None if there was none, or it failed."""
+        looks = (look for (_, about), looks in self._looks.items() if about == name for look in looks)
+        _, call, shown = max((look for look in looks if look[0] < before), default=(0, None, set()), key=_line)
+        return None if call is None or call.fault else name in shown
+
+    def told(self, call: Called) -> set[str]:
+        """The memories whose texts a history tells."""
+        texts = self.transcript.answer(call) or []
+        return {piece.name for text in texts for piece in self.named(text)}
+
     def line(self, step: str, name: str) -> str | None:
         """The receipt for a look: the first one that showed it, else the first one."""
         looks = self._looks.get((step, name), [])
-        return next((f"L{line}" for line, _, shown in looks if name in shown), f"L{looks[0][0]}" if looks else None)
+        line = next((line for line, _, shown in looks if name in shown), looks[0][0] if looks else None)
+        return None if line is None else self.transcript.receipt(line, name)
+
+
+def _line(look: tuple[int, Called | None, set[str]]) -> int:
+    return look[0]

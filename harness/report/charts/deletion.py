@@ -12,9 +12,9 @@ from harness.report.charts.drawing import GREEN, INK, PALE, SOFT, VERMILLION, WI
 from harness.results import LayerLook, LayerRow, LookStage, Results, TrustCell
 
 NAME, TITLE = "deletion-layers", "Where deleted memories could still be found"
-HEADS = ("backend", "where", "deleted", "before", "after, closed", "reopened, refilled", "compacted")
+HEADS = ("backend", "where", "deleted", "before", "after, closed", "reopened, killed, refilled", "compacted")
 COLUMN: Mapping[LookStage, int] = {
-    "before": 0, "after": 1, "closed": 1, "reopened": 2, "churned": 2, "compacted": 3,
+    "before": 0, "after": 1, "closed": 1, "reopened": 2, "killed": 2, "churned": 2, "compacted": 3,
 }  # fmt: skip
 KINDS = {"route": "asked", "text": "text", "vector": "vector"}
 LEFT, UNKNOWN, NO_LOOK = "left", "unknown", "no look"
@@ -79,27 +79,35 @@ def said(look: tuple[str, int, bool], column: int) -> str:
 
 
 def says(body: Sequence[Sequence[str]]) -> str:
-    """From the rows of the table: what the last look at each place still showed."""
+    """From the rows of the table: what the last look at each place still showed, and what only an earlier one did."""
     looked = [(row[0], row[1], [text for text in row[3:] if text not in ("", NO_LOOK)]) for row in body]
     last = [(name, where, looks[-1] if looks else "") for name, where, looks in looked]
     names = list(dict.fromkeys(name for name, _, _ in last))
     left: dict[str, list[str]] = {name: [] for name in names}
     for name, where, text in last:
         left[name] += [f"{where} ({text})"] if text.endswith(LEFT) else []
-    unknown = [name for name in names if not left[name] and any(n == name and t == UNKNOWN for n, _, t in last)]
+    once = {name: [where for own, where, texts in looked if own == name and _cleared(texts)] for name in names}
+    unknown = [name for name in names if any(n == name and t == UNKNOWN for n, _, t in last)]
     absent = [name for name in names if not any(own == name and text for own, _, text in last)]
-    gone = [name for name in names if not left[name] and name not in unknown and name not in absent]
+    gone = [name for name in names if not (left[name] or once[name]) and name not in unknown and name not in absent]
+    late = [f"{name}, {words.listed(where)}" for name, where in once.items() if where]
     parts = [f"{name}, {words.listed(where)}" for name, where in left.items() if where]
     return " ".join(
         text
         for text in (
             f"Deleted, and still found at the last look: {'; '.join(parts)}." if parts else "",
+            f"Found after the deletion, and gone at the last look: {'; '.join(late)}." if late else "",
             f"Not found again wherever they were seen before: {words.listed(gone)}." if gone else "",
             f"Cannot be told everywhere: {words.listed(unknown)}." if unknown else "",
             f"Not measured: {words.listed(absent)}." if absent else "",
         )
         if text
     )
+
+
+def _cleared(texts: Sequence[str]) -> bool:
+    """Whether a look before the last one still showed it."""
+    return any(text.endswith(LEFT) for text in texts[:-1]) and not texts[-1].endswith(LEFT)
 
 
 def _lines(layers: Sequence[LayerRow]) -> Iterator[Line]:
@@ -132,7 +140,7 @@ def _look(rows: Sequence[LayerRow], column: int) -> tuple[str, int, bool] | None
 def _sheet(cells: Sequence[TrustCell], found: Mapping[str, Sequence[Line]]) -> Sheet:
     sheet = Sheet()
     for at, (asked, scanned) in enumerate(
-        (("before", "before"), ("after", "closed"), ("reopened", "refilled"), ("compacted", "compacted"))
+        (("before", "before"), ("after", "closed"), ("reopened", "killed, refilled"), ("compacted", "compacted"))
     ):
         for nth, head in enumerate((asked, scanned)):
             sheet.text(_AT[at], 8 + 14 * nth, head, colour=SOFT)

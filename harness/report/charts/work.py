@@ -34,7 +34,7 @@ NOT_COMPARED = "not compared"
 _SAID: Mapping[str, str] = {
     "more right": "more, by more than chance",
     "fewer right": "fewer, by more than chance",
-    "no difference shown": "no difference from that shown",
+    "could be chance": "what differs from that could be chance",
 }
 
 
@@ -86,7 +86,7 @@ def _verdict(results: Results, name: str) -> str:
     for each in results.compared():
         if each.measure == "decisions_right" and {each.left, each.right} == {COLD, name}:
             if each.verdict == "no-difference-shown":
-                return "no difference shown"
+                return "could be chance" if each.able else NOT_COMPARED
             better = each.left if each.verdict == "left-better" else each.right
             return "more right" if better == name else "fewer right"
     return NOT_COMPARED

@@ -1,0 +1,52 @@
+"""How much of an answer is read. These are limits of ours, not of the protocol: what exceeds one is no breach, and is
+named as what it is. They keep what one answer costs the parent at some seconds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from harness.adapter import Hit, Usage
+
+REPLY = 8 * 2**20
+"""Bytes of one answer."""
+TEXT = 2**20
+"""Characters of one memory, with its source and date."""
+RECALLED = 2 * 2**20
+"""Characters of all that one recall brings: each is cut into entries, counted in tokens and read for facts."""
+ID = 4096
+"""Characters of an id."""
+LAYERS = 100
+"""Layers of a store: each is looked at by itself."""
+COUNT = 2**53
+"""The largest count that every reader of a log takes for the same number."""
+
+
+def of_hits(hits: Iterable[Hit], total: int | None = None) -> str | None:
+    """Which limit they exceed, in words; None for none. total: characters of all of them."""
+    found = 0
+    for hit in hits:
+        size = sum(len(part) for part in (hit.text, hit.created or "", *_words(hit.source), *_words(hit.scope)))
+        if len(hit.memory_id) > ID:
+            return f"an id of {len(hit.memory_id):,} characters; at most {ID:,} are read"
+        if size > TEXT:
+            return f"a memory of {size:,} characters; at most {TEXT:,} are read"
+        found += size
+    if total is not None and found > total:
+        return f"memories of {found:,} characters in all; at most {total:,} are read"
+    return None
+
+
+def of_ids(ids: Iterable[str]) -> str | None:
+    longest = max(map(len, ids), default=0)
+    return f"an id of {longest:,} characters; at most {ID:,} are read" if longest > ID else None
+
+
+def of_usage(usage: Usage) -> str | None:
+    """What no count can be: that is a breach."""
+    wrong = {name: n for name, n in vars(usage).items() if not 0 <= n <= COUNT}
+    return ", ".join(f"{name} is {n if abs(n) <= COUNT else 'beyond 2^53'}" for name, n in wrong.items()) or None
+
+
+def _words(part: object) -> list[str]:
+    return [value for value in vars(part).values() if isinstance(value, str)] if part else []

@@ -1,0 +1,49 @@
+"""Commands of a suite without network, before a file system that holds the work tree, programs, and nothing else.
+
+Bubblewrap does it, where it is installed and the kernel lets it make namespaces; else commands run as they are.
+"""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterable
+from functools import cache
+from pathlib import Path
+
+_SYSTEM = ("/bin", "/etc", "/lib", "/lib32", "/lib64", "/libx32", "/sbin", "/usr")
+
+
+def wrapped(tree: Path, reads: Iterable[Path] = ()) -> list[str]:
+    """The words to put before a command; none where it cannot be contained. reads: what it may read beside the tree."""
+    if not available():
+        return []
+    lent = (*map(Path, _SYSTEM), Path(sys.prefix), Path(sys.base_prefix), *reads)
+    binds = [word for each in dict.fromkeys(lent) for word in ("--ro-bind-try", str(each), str(each))]
+    alone = ("--unshare-all", "--die-with-parent", "--new-session", "--proc", "/proc", "--dev", "/dev")
+    return ["bwrap", *alone, "--tmpfs", "/tmp", *binds, "--bind", str(tree), str(tree), "--chdir", str(tree), "--"]  # noqa: S108
+
+
+@cache
+def available() -> bool:
+    """Whether it is installed and may do its work here."""
+    if shutil.which("bwrap") is None:
+        return False
+    try:
+        words = ["bwrap", "--unshare-all", "--ro-bind", "/", "/", "--proc", "/proc", "--dev", "/dev", "--", "true"]
+        return subprocess.run(words, capture_output=True, timeout=20).returncode == 0
+    except (OSError, subprocess.SubprocessError):
+        return False
+
+
+def degree() -> str:
+    """How far the commands of a suite are contained on this machine, in words."""
+    return "contained by bubblewrap" if available() else "not contained: bubblewrap is not here, or may not do its work"
+
+
+def told(code: int, said: bytes) -> int:
+    """The exit code as it is without bubblewrap: negative for a signal, 127 where there is no such command."""
+    if said.startswith(b"bwrap: execvp "):
+        return 127
+    return 128 - code if 128 < code <= 192 else code

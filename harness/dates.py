@@ -1,0 +1,14 @@
+"""Dates as backends give them: any form of ISO 8601, any year, or no date at all."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+
+def moment(text: str | None) -> datetime | None:
+    """None for what is no date; UTC where no zone is named. Two of them can be compared, whatever their zones."""
+    try:
+        when = datetime.fromisoformat(text or "")
+    except (ValueError, OverflowError):
+        return None
+    return when if when.utcoffset() is not None else when.replace(tzinfo=UTC)

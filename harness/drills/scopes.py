@@ -1,0 +1,124 @@
+"""Scopes that a careless store takes for one another: pairs of names, and groups of places. Data, nothing else.
+
+A pair differs in one respect (repository, user, organisation, branch), and there only as far as a careless comparison
+overlooks. The places of a group are told apart by something else than one comparison: which parts are set at all, how
+long a name is, where one name ends and the next begins.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from itertools import combinations
+
+from harness.adapter import Scope
+
+RESPECTS = ("repo", "user", "org", "branch")
+BRANCHED = "fieldkit"
+"""The repository whose branches are told apart."""
+SIBLINGS: Mapping[str, tuple[str, str]] = {
+    "repo": ("api", "api-internal"),
+    "user": ("ana", "ana2"),
+    "org": ("acme", "acme-labs"),
+    "branch": ("release", "release/2.x"),
+}
+NAMES = (
+    ("case", "Atlas", "atlas"),
+    ("space", "depot ", "depot"),
+    ("lookalike", "p\N{CYRILLIC SMALL LETTER A}yments", "payments"),
+    ("pattern", "a_c", "abc"),
+    ("space", "a b", "a+b"),
+    ("lookalike", "cafe\N{COMBINING ACUTE ACCENT}", "caf\N{LATIN SMALL LETTER E WITH ACUTE}"),
+    ("pattern", "d%f", "deef"),
+    ("pattern", "g*i", "gggi"),
+    ("pattern", "j?l", "jkl"),
+    ("pattern", "m.o", "mno"),
+    ("pattern", "$pq", "pq"),
+    ("pattern", "*", "r"),
+    ("pattern", "%", "s"),
+    ("pattern", "_", "t"),
+    ("pattern", "?", "u"),
+    ("pattern", ".", "v"),
+    ("pattern", "$", "w"),
+)
+"""family, the first name, the second; one letter stands for each pattern's match, so that the shortest finds it too."""
+UNWRITTEN = "never-written"
+FAR_REACHING = tuple("*%_?.$")
+"""Names that could match many others: their scopes are deleted last."""
+LENGTHS = (30, 32, 63, 64, 100, 128, 255)
+"""Where columns, file names, labels and keys are usually cut."""
+SEPARATORS = ("-", "/", ":", "_", ".", "|", "")
+WORDS = ("None", "null", "all", "default")
+"""What a part that is not set is called in keys and paths."""
+LATTICE = "lattice"
+"""The group of places that differ in which parts are set, and in one of them."""
+
+Named = tuple[str, Scope, Scope]
+
+
+def pairs() -> Iterator[Named]:
+    """Every pair: `<family>-<respect>-<number>` and its scopes, the one that could reach the other first.
+
+    Respects take turns, each beginning with another family, so that the first few are of every kind.
+    """
+    yield from (pair for turn in zip(*map(_pairs, RESPECTS), strict=True) for pair in turn)
+
+
+def _pairs(respect: str) -> list[Named]:
+    whole = Scope(**{part: f"{part}-with-{respect}" for part in RESPECTS})
+    nested = ("nesting", replace(whole, **{respect: None}), whole)
+    beside = Scope(**{part: f"{part}-beside-{respect}" for part in RESPECTS})
+    apart = ("part", beside, replace(beside, **{respect: f"other-{respect}"}))
+    alike = [("prefix", *SIBLINGS[respect]), *NAMES]
+    found = [nested, apart, *((family, named(respect, one), named(respect, two)) for family, one, two in alike)]
+    first, *rest = [(f"{family}-{respect}-{at}", one, two) for at, (family, one, two) in enumerate(found, 1)]
+    turn = 2 * RESPECTS.index(respect)
+    return [first, *rest[turn:], *rest[:turn]]
+
+
+def named(respect: str, name: str) -> Scope:
+    return Scope(repo=BRANCHED, branch=name) if respect == "branch" else Scope(**{respect: name})
+
+
+def places() -> Iterator[tuple[str, Scope]]:
+    """Every place: `<group>.<member>`, the group beginning with its family, and the scope."""
+    yield from _lattice()
+    for respect in RESPECTS:
+        for member, name in _long():
+            yield f"length-{respect}.{member}", named(respect, name)
+        context = Scope(**{next(part for part in RESPECTS if part != respect): f"beside-{respect}"})
+        yield f"word-{respect}.open", context
+        for word in WORDS:
+            yield f"word-{respect}.{word}", replace(context, **{respect: word})
+        yield f"position.{respect}", Scope(**{respect: "anywhere"})
+    yield from _joined()
+
+
+def _lattice() -> Iterator[tuple[str, Scope]]:
+    """Every choice of parts that are set, and for each part that is set a neighbour that differs in it."""
+    for count in range(len(RESPECTS) + 1):
+        for parts in combinations(RESPECTS, count):
+            scope = Scope(**{part: f"shared-{part}" for part in parts})
+            yield f"{LATTICE}.{'+'.join(parts)}", scope
+            for part in parts:
+                yield f"{LATTICE}.{'+'.join(parts)}!{part}", replace(scope, **{part: f"separate-{part}"})
+
+
+def _long() -> Iterator[tuple[str, str]]:
+    """Each name agrees with the next in as many characters as it is called, and no longer."""
+    word = "quarterly-revenue-reporting-service-of-the-northern-region-" * 5
+    yield from ((str(length), f"{word[:length]}#") for length in LENGTHS)
+    yield "whole", word[: LENGTHS[-1]] + "~"
+
+
+def _joined() -> Iterator[tuple[str, Scope]]:
+    """Two scopes each, whose two names run together to the same in either order: `a` and `a-a`, `a-a` and `a`.
+
+    Every separator for the first two parts, one for each other two.
+    """
+    for at, (one, two) in enumerate(combinations(("org", "repo", "user", "branch"), 2)):
+        for turn, separator in enumerate(SEPARATORS if not at else SEPARATORS[at - 1 : at]):
+            short = f"{'kmnpqstvwx'[at + turn]}{at}"
+            long = f"{short}{separator}{short}"
+            yield f"join-{one}-{two}-{turn}.1", Scope(**{one: short, two: long})
+            yield f"join-{one}-{two}-{turn}.2", Scope(**{one: long, two: short})

@@ -1,0 +1,124 @@
+"""Nothing outlives a run: its temporary folders, and the helper processes that an adapter started.
+
+A folder belongs to whoever holds its lock. The system frees a lock when its holder dies, however it died, so the next
+process can tell what a kill has left and what is still in use.
+"""
+
+from __future__ import annotations
+
+import atexit
+import os
+import shutil
+import signal
+import subprocess
+import tempfile
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
+from functools import cache
+from pathlib import Path
+
+from filelock import BaseFileLock, FileLock, Timeout
+
+LOCK = ".lock"
+PREFIX = "coldwarm-"
+PROCESSES = Path("/proc")
+
+
+class InUse(Exception):  # noqa: N818  somebody else's right, not an error of the folder
+    """Another process holds the lock of this folder."""
+
+
+@contextmanager
+def claimed(folder: Path) -> Iterator[None]:
+    """Holds the folder's lock. Raises InUse, at once, if another process does."""
+    lock = _lock(folder)
+    try:
+        yield
+    finally:
+        lock.release()
+
+
+def _lock(folder: Path) -> BaseFileLock:
+    lock = FileLock(folder / LOCK)
+    try:
+        lock.acquire(timeout=0)
+    except Timeout:
+        raise InUse(str(folder)) from None
+    return lock
+
+
+@contextmanager
+def temporary() -> Iterator[Path]:
+    """An empty folder that is removed at the end of the block; after a kill, by the next process that needs one."""
+    folder = Path(tempfile.mkdtemp(dir=lasting()))
+    try:
+        yield folder
+    finally:
+        remove(folder)
+
+
+@cache
+def lasting() -> Path:
+    """This process's folder for all temporary ones, and for what stays until it ends."""
+    sweep(Path(tempfile.gettempdir()).glob(f"{PREFIX}*"))
+    root = Path(tempfile.mkdtemp(prefix=PREFIX))
+    lock, owner = _lock(root), os.getpid()
+
+    def remove() -> None:
+        if os.getpid() == owner:  # a forked copy of this process does not own it
+            lock.release()
+            clear(root)
+
+    atexit.register(remove)
+    return root
+
+
+def sweep(folders: Iterable[Path], below: str = ".") -> None:
+    """Clears `below` in each of these folders whose owner has died. A folder without a lock was never anybody's."""
+    for folder in folders:
+        with suppress(InUse, OSError):  # what is not ours to touch stays
+            if _ours(folder) and (folder / LOCK).exists():
+                with claimed(folder):
+                    clear(folder / below)
+
+
+def _ours(folder: Path) -> bool:
+    """In a folder that everybody writes to, a name proves nothing."""
+    return not folder.is_symlink() and folder.stat().st_uid == os.geteuid()
+
+
+def clear(folder: Path) -> None:
+    end_processes(folder)
+    remove(folder)
+
+
+def remove(folder: Path) -> None:
+    """However deep it is: a backend may nest folders beyond what Python itself can walk."""
+    with suppress(RecursionError):
+        if folder.is_dir():  # it would wait for a pipe
+            shutil.rmtree(folder, ignore_errors=True)
+    if os.path.lexists(folder):
+        subprocess.run(["rm", "-rf", "--", folder], capture_output=True, check=False)
+
+
+def end_processes(folder: Path) -> None:
+    """Kills every process that lives below the folder; twice, as one may have been starting another."""
+    for _ in range(2):
+        for pid in _living(folder):
+            with suppress(OSError):
+                os.kill(pid, signal.SIGKILL)
+
+
+def _living(folder: Path) -> Iterator[int]:
+    """Processes whose HOME or working folder lies below: a helper inherits both, in whichever session it runs."""
+    top = os.fsencode(folder.resolve())
+    for place in PROCESSES.glob("[0-9]*"):
+        with suppress(OSError):
+            homes = [entry[5:] for entry in (place / "environ").read_bytes().split(b"\0") if entry.startswith(b"HOME=")]
+            where = os.fsencode((place / "cwd").readlink())
+            if int(place.name) != os.getpid() and any(_within(each, top) for each in (*homes, where)):
+                yield int(place.name)
+
+
+def _within(path: bytes, top: bytes) -> bool:
+    return path == top or path.startswith(top + b"/")

@@ -1,0 +1,139 @@
+"""Calls that did not do what the protocol promises: counted from the logs, operation by operation.
+
+A fault is no property of the memories, so it is counted here beside all measures, and never instead of one. What a
+drill provokes on purpose is told apart: a scope that has an awkward name, or none, may be refused, and so may an odd
+text, if the very same operation answers for plain ones.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from typing import NamedTuple
+
+from harness.events import Closed, Event, Fault, FaultKind, Forgot, Listed, Metered, Recalled, Settled, Sought, Wrote
+from harness.log import Log
+from harness.results import Faults
+from harness.transcript import Called, Ended, Handled, Transcript
+
+PLAIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9._/-]*")
+"""Scope names that no store may refuse."""
+HANDLING = {"opened": "open", "closed": "close", "compacted": "compact"}
+
+
+class Call(NamedTuple):
+    """A call as it was logged. subject: what it was about, if that could be a reason to refuse it; None if not."""
+
+    line: int
+    op: str
+    fault: Fault | None
+    subject: str | None = None
+
+
+def of_trial(log: Log) -> list[Faults]:
+    """Of a story; the cold arm and the controls with gold make no call."""
+    name = log.trial.backend
+    return _counted(name, log.trial.id, list(_asked(log.events))) if name else []
+
+
+def of_drill(transcript: Transcript) -> list[Faults]:
+    return _counted(transcript.trial.backend, transcript.trial.id, calls(transcript))
+
+
+def calls(transcript: Transcript) -> list[Call]:
+    """Every call of a drill. What ended it is a call of its own, if no event before tells it."""
+    events = transcript.events
+    found = []
+    for line, event in enumerate(events, 1):
+        if isinstance(event, Called):
+            found.append(Call(line, event.op, event.fault, _awkward(transcript, event)))
+        elif isinstance(event, Handled) and event.what in HANDLING:
+            found.append(Call(line, HANDLING[event.what], event.fault))
+        elif isinstance(event, Ended) and event.status == "failed" and event.fault:
+            found += _ending(line, event.fault, getattr(events[-2], "fault", None))
+    return found
+
+
+def unprovoked(found: list[Call]) -> Iterator[Call]:
+    """The calls that failed, without those that a drill provoked."""
+    provoked = _provoked(found)
+    return (call for call in found if call.fault and not provoked(call))
+
+
+def _asked(events: Iterable[Event]) -> Iterator[Call]:
+    last: Fault | None = None
+    for line, event in enumerate(events, 1):
+        if isinstance(event, Closed):
+            if event.status == "failed" and event.fault:
+                yield from _ending(line, event.fault, last)
+            return
+        if op := _op(event):
+            last = getattr(event, "fault", None)
+            yield Call(line, op, last)
+
+
+def _op(event: Event) -> str | None:
+    """Which operation of the protocol an event tells of."""
+    if isinstance(event, Wrote):
+        return event.op
+    if isinstance(event, Sought):
+        return "recall" if event.route in ("search", "forbidden") else event.route
+    named = ((Settled, "settle"), (Recalled, "recall"), (Forgot, "forget"), (Listed, "entries"), (Metered, "usage"))
+    return next((op for kind, op in named if isinstance(event, kind)), None)
+
+
+def _ending(line: int, fault: Fault, last: Fault | None) -> list[Call]:
+    """A lost child is told by the call that lost it and again by the end; what we broke ourselves is no call."""
+    return [] if fault == last or fault.kind == "harness" else [Call(line, fault.op, fault)]
+
+
+# --- what was provoked ------------------------------------------------------------------------------------------------
+
+
+def _awkward(transcript: Transcript, call: Called) -> str | None:
+    """What a store may refuse: an odd text; or, where the drill is about scopes, a name that is not plain, or none."""
+    pieces = [transcript.plan.by_name[name] for name in call.about]
+    if transcript.trial.drill == "isolation":
+        told = call.request.get("scope")
+        named = told if isinstance(told, dict) else vars(pieces[0].item.scope) if pieces else {"": "plain"}
+        names = [str(name) for name in named.values() if name is not None]
+        return None if names and all(PLAIN.fullmatch(name) for name in names) else repr(names)
+    odd = transcript.trial.drill == "keeping" and pieces and all(piece.role == "odd" for piece in pieces)
+    return pieces[0].name if odd else None
+
+
+def _provoked(found: list[Call]) -> Callable[[Call], bool]:
+    """A subject is refused if an operation never answers for it, and does for what is plain."""
+    answered = {(call.op, call.subject) for call in found if call.fault is None}
+
+    def refused(call: Call) -> bool:
+        return call.subject is not None and (call.op, call.subject) not in answered and (call.op, None) in answered
+
+    return refused
+
+
+# --- counting ---------------------------------------------------------------------------------------------------------
+
+
+def _counted(backend: str, trial: str, found: list[Call]) -> list[Faults]:
+    """One row for each operation, kind, and whether it was provoked; the first to be seen first."""
+    total, provoked = Counter(call.op for call in found), _provoked(found)
+    groups: dict[tuple[str, FaultKind, bool], list[tuple[int, Fault]]] = {}
+    for call in found:
+        if call.fault:
+            groups.setdefault((call.op, call.fault.kind, provoked(call)), []).append((call.line, call.fault))
+    return [
+        Faults(
+            backend=backend,
+            trial=trial,
+            op=op,
+            kind=kind,
+            count=len(own),
+            calls=total[op],
+            message=" ".join(own[0][1].message.split())[:300],
+            receipt=f"L{own[0][0]}",
+            provoked=planned,
+        )
+        for (op, kind, planned), own in groups.items()
+    ]

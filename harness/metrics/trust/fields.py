@@ -1,0 +1,220 @@
+"""Does a memory keep its text and its fields: when it is written, updated, superseded, and after reopening?
+
+Fields are judged in every answer that brings a memory with its very text: one route that loses a field is a loss. What
+did not come back at all is counted once, among the writes, not again by each field.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import Any, NamedTuple
+
+from harness.adapter import Hit, Item, Source
+from harness.drill import Piece
+from harness.metrics.metric import proportion
+from harness.metrics.trust.metric import TrustMetric, trust
+from harness.metrics.trust.pieces import READS, Pieces, holds, lacks
+from harness.metrics.trust.writes import FIRST, STORED
+from harness.metrics.view import same_moment
+from harness.model import Measure
+from harness.transcript import Op, Transcript
+
+NONE_EQUAL = "no memory came back as it was written"
+PARTS = ("repo", "org", "branch", "user")
+
+
+class Field(NamedTuple):
+    """needs: what the backend has to declare. same: whether a hit has it as the item had it."""
+
+    needs: tuple[str, ...]
+    written: Callable[[Item], Any]
+    back: Callable[[Hit], Any]
+    same: Callable[[Transcript, Hit, Item], bool]
+
+
+def _source(hit: Hit) -> Source | None:
+    return hit.source if hit.source != Source() else None
+
+
+def _same_scope(transcript: Transcript, hit: Hit, item: Item) -> bool:
+    """Only the parts of a scope that the backend claims to tell apart."""
+    parts = [part for part in PARTS if transcript.supports(f"scope_{part}")]
+    return all(getattr(hit.scope, part, None) == getattr(item.scope, part) for part in parts)
+
+
+FIELDS: Mapping[str, Field] = {
+    "source": Field(
+        ("source",), lambda item: item.source, _source, lambda _, hit, item: _source(hit) == item.source
+    ),
+    "date": Field(
+        ("created",), lambda item: item.at, lambda hit: hit.created,
+        lambda _, hit, item: same_moment(hit.created, item.at),
+    ),
+    "confidence": Field(
+        (), lambda item: item.confidence, lambda hit: hit.confidence,
+        lambda _, hit, item: hit.confidence == item.confidence,
+    ),
+    "scope": Field(("scope_repo",), lambda item: item.scope, lambda hit: hit.scope, _same_scope),
+}  # fmt: skip
+
+
+def survives_writing(transcript: Transcript, field: str) -> Measure:
+    """Memories whose field is the same in every answer; one without that comes back with counts too, as wrong."""
+    asked = FIELDS[field]
+    lacking = lacks(transcript, *asked.needs)
+    if lacking is not None:
+        return lacking
+    pieces, of, bad = Pieces(transcript), 0, list[tuple[int | None, str]]()
+    for piece in transcript.plan.of(*STORED):
+        seen = pieces.equal(piece, *FIRST)
+        if not seen or (asked.written(piece.item) is None and all(asked.back(each.hit) is None for each in seen)):
+            continue
+        of += 1
+        bad += [(each.line, piece.name) for each in seen if not asked.same(transcript, each.hit, piece.item)][:1]
+    return proportion(of - len(bad), of, pieces.receipts(bad), none=NONE_EQUAL)
+
+
+class Kept:
+    """One field in one transcript."""
+
+    def __init__(self, transcript: Transcript, field: str) -> None:
+        self.transcript, self.field, self.pieces = transcript, FIELDS[field], Pieces(transcript)
+
+    def right(self, piece: Piece, *steps: str) -> bool:
+        """It came back, each time with its own field or, if it has none, without."""
+        seen = self.pieces.equal(piece, *steps)
+        return bool(seen) and all(self.field.same(self.transcript, each.hit, piece.item) for each in seen)
+
+    def wrong(self, piece: Piece, step: str) -> tuple[int | None, str]:
+        """The answer that is wrong, else the one that had to show what did not come back."""
+        seen = self.pieces.equal(piece, step)
+        lines = (each.line for each in seen if not self.field.same(self.transcript, each.hit, piece.item))
+        return next(lines, self.pieces.look(step, piece)), piece.name
+
+    def of(self, cases: Sequence[Piece], step: str, none: str) -> Measure:
+        bad = [self.wrong(piece, step) for piece in cases if not self.right(piece, step)]
+        return proportion(len(cases) - len(bad), len(cases), self.pieces.receipts(bad), none=none)
+
+
+def survives_change(transcript: Transcript, field: str, op: Op, role: str) -> Measure:
+    lacking = lacks(transcript, op, *FIELDS[field].needs)
+    if lacking is not None:
+        return lacking
+    kept, plan = Kept(transcript, field), transcript.plan
+    cases = [
+        piece
+        for piece in plan.of(role)
+        if piece.name in kept.pieces.writes and _whole(kept, plan.by_name[piece.twin or ""])
+    ]
+    return kept.of(cases, "revised", f"no {field} was right before")
+
+
+def _whole(kept: Kept, twin: Piece) -> bool:
+    """It had the field, and came back with it."""
+    return kept.field.written(twin.item) is not None and kept.right(twin, *FIRST)
+
+
+def survives_reopening(transcript: Transcript, field: str) -> Measure:
+    lacking = lacks(transcript, "persistent", *FIELDS[field].needs)
+    if lacking is not None:
+        return lacking
+    kept = Kept(transcript, field)
+    written = (piece for piece in transcript.plan.pieces if kept.field.written(piece.item) is not None)
+    cases = [piece for piece in written if kept.right(piece, "revised")]
+    return kept.of(cases, "reopened", f"no {field} was right before closing")
+
+
+def texts_whole(transcript: Transcript) -> Measure:
+    """By each operation apart. An id that was updated may show either text; one of several for a text, only a part."""
+    pieces = Pieces(transcript)
+    texts: dict[str, list[Piece]] = {}
+    for name, ids in pieces.ids.items():
+        if len(ids) == 1:
+            texts.setdefault(ids[0], []).append(transcript.plan.by_name[name])
+    whole: dict[tuple[str, Op], tuple[int | None, str] | None] = {}
+    for op in READS:
+        for line, call in transcript.calls(op):
+            for hit in transcript.hits(call):
+                if hit.memory_id in texts:
+                    _note(whole, (hit.memory_id, op), line, [hit.text], texts[hit.memory_id])
+    for line, call in transcript.calls("history"):
+        told, name = transcript.answer(call), str(call.request["memory_id"])
+        if told and name in texts:
+            _note(whole, (name, "history"), line, told, texts[name])
+    bad = [case for case in whole.values() if case is not None]
+    return proportion(len(whole) - len(bad), len(whole), pieces.receipts(bad), none=NONE_EQUAL)
+
+
+def _note(
+    whole: dict[tuple[str, Op], tuple[int | None, str] | None],
+    case: tuple[str, Op],
+    line: int,
+    told: Sequence[str],
+    pieces: Sequence[Piece],
+) -> None:
+    """One answer that does not show it whole is enough."""
+    if whole.get(case) is None:
+        shown = any(text == piece.item.text or holds(text, piece) for text in told for piece in pieces)
+        whole[case] = None if shown else (line, pieces[-1].name)
+
+
+METRICS: tuple[TrustMetric, ...] = (
+    trust(
+        "texts_whole", "keeping", "higher", "proportion",
+        "memories whose whole text, white space aside, every answer of one operation (listing, get, recall, history) "
+        "shows that brings them under their id, each operation counted apart / memories that it brings so",
+        texts_whole, verbatim=True,
+    ),
+    trust(
+        "source_survives_writing", "keeping", "higher", "proportion",
+        "memories with exactly the source (commit, path, line, session) that they were written with, in every answer / "
+        "memories with a source that came back with equal text, and those without one that came back with one",
+        partial(survives_writing, field="source"), version=2,
+    ),
+    trust(
+        "date_survives_writing", "keeping", "higher", "proportion",
+        "memories dated with the moment that they were written with, in every answer / memories that came back with "
+        "equal text; the dates are in another order than the writes",
+        partial(survives_writing, field="date"), version=2,
+    ),
+    trust(
+        "confidence_survives_writing", "keeping", "higher", "proportion",
+        "memories with the confidence that they were written with, in every answer / memories with a confidence that "
+        "came back with equal text, and those without one that came back with one",
+        partial(survives_writing, field="confidence"), version=2,
+    ),
+    trust(
+        "scope_survives_writing", "keeping", "higher", "proportion",
+        "memories that come back under the scope that they were written with, as far as the backend claims to tell "
+        "its parts apart, in every answer / memories that came back with equal text",
+        partial(survives_writing, field="scope"), version=2,
+    ),
+    *(
+        trust(
+            f"{field}_survives_update", "keeping", "higher", "proportion",
+            f"updated memories that come back with the new text and exactly the new {field}, or without one if the new "
+            f"one has none / updates of memories whose {field} was right before",
+            partial(survives_change, field=field, op="update", role="edit"),
+        )
+        for field in FIELDS
+    ),
+    *(
+        trust(
+            f"{field}_survives_supersede", "keeping", "higher", "proportion",
+            f"successors that come back with their text and exactly their {field} / successors of memories whose "
+            f"{field} was right before",
+            partial(survives_change, field=field, op="supersede", role="successor"),
+        )
+        for field in FIELDS
+    ),
+    *(
+        trust(
+            f"{field}_survives_reopening", "keeping", "higher", "proportion",
+            f"memories whose {field} is right before closing and in a fresh process / those whose {field} is right "
+            "before",
+            partial(survives_reopening, field=field),
+        )
+        for field in FIELDS
+    ),
+)  # fmt: skip

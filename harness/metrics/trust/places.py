@@ -1,0 +1,83 @@
+"""Scopes that lie around each other: what one of them brings, lists and takes with it. See `harness.drills.scopes`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from harness.adapter import Scope, applies
+from harness.metrics.trust.apart import Case, View, asked, group_of, spilt
+from harness.transcript import Called, Op
+
+LATTICE = "lattice"
+LOOKED: tuple[Op, ...] = ("entries", "recall")
+DIRECTIONS = {
+    "wider": "that it lies within",
+    "narrower": "that lies within it",
+    "other": "that differs from it in one part",
+}
+
+
+def direction(other: Scope, place: Scope) -> str:
+    return "wider" if applies(other, place) else "narrower" if applies(place, other) else "other"
+
+
+def beside(name: str, view: View) -> Iterator[tuple[str, str]]:
+    """The places of a group whose memories do not hold where this one's does, with the way in which they come near."""
+    group, place = group_of(name), view.scope(name)
+    for other in view.groups[group]:
+        if not applies(view.scope(other), place):
+            within = applies(place, view.scope(other))
+            yield other, ("nesting" if within else "part") if group == LATTICE else group.partition("-")[0]
+
+
+def by_search(family: str, view: View) -> Iterable[Case]:
+    """Asked for its own text, which those beside it are like."""
+    for line, call in view.transcript.calls("recall", "place"):
+        (name,) = call.about
+        others = {each for each, way in beside(name, view) if way == family and view.found(each)}
+        if others and view.found(name):
+            yield Case(bool(others & view.shown(call)), f"L{line}")
+
+
+def by_listing(view: View) -> Iterable[Case]:
+    for line, call in view.transcript.calls("entries", "listed place"):
+        (name,) = call.about
+        own = view.found(name) if call.fault else view.sees("listed place", name)
+        if own and any(view.found(each) for each, _ in beside(name, view)):
+            yield Case(view.foreign(call), f"L{line}")
+
+
+def wider_listed(view: View) -> Iterable[Case]:
+    """What holds in a scope and belongs to a wider one is found there, and is not listed."""
+    found = [piece for piece in view.transcript.plan.of("everywhere", "place", "near", "far") if view.found(piece.name)]
+    for step in ("listed", "listed place"):
+        for line, call in view.transcript.calls("entries", step):
+            place = asked(call)
+            wider = {each.name for each in found if each.item.scope != place and applies(each.item.scope, place)}
+            if wider and (call.fault or view.sees(step, call.about[0])):
+                yield Case(None if call.fault else bool(wider & view.shown(call)), f"L{line}")
+
+
+def by_forgetting(way: str, view: View) -> Iterable[Case]:
+    """Each place around it that the last look before showed; the scope's own must be gone after."""
+    for line, call in view.transcript.calls("forget_scope"):
+        if call.step.startswith("around "):
+            place, (own,) = asked(call), call.about
+            there = [name for name in _there(line, call, view) if direction(view.scope(name), place) == way]
+            gone = spilt(view.sees(call.step, name) for name in there)
+            if there and (gone is not False or (view.found(own) and view.sees(call.step, own) is False)):
+                yield Case(gone, f"L{line}")
+
+
+def by_forgetting_blank(view: View) -> Iterable[Case]:
+    """Nobody wrote to such a scope: there is nothing of its own to go."""
+    for line, call in view.transcript.calls("forget_scope"):
+        if call.step.startswith("blank ") and (there := _there(line, call, view)):
+            yield Case(spilt(view.sees(call.step, name) for name in there), f"L{line}")
+
+
+def _there(line: int, call: Called, view: View) -> list[str]:
+    """The other places that were looked at after a deletion, and stood before it."""
+    looks = [look for op in LOOKED for _, look in view.transcript.calls(op, call.step)]
+    names = dict.fromkeys(name for look in looks for name in look.about)
+    return [name for name in names if name not in call.about and view.last(name, line)]

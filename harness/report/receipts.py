@@ -1,0 +1,213 @@
+"""The receipts of drills in words: which memory, which call stored it, which call shows what became of it.
+
+A reviewer can repeat each by hand.
+"""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from itertools import islice
+
+from harness.adapter import Hit, to_wire
+from harness.canary import kept
+from harness.drill import Piece
+from harness.events import Event, Sighting
+from harness.metrics.view import same_moment
+from harness.model import Definition, Measure, Measured
+from harness.receipts import Receipt as Place
+from harness.receipts import read
+from harness.report import words
+from harness.report.repeat import repeat
+from harness.report.words import visible
+from harness.results import TrustCell
+from harness.transcript import Called, Handled, Looked, Transcript
+
+OF_EACH = 2
+"""Receipts of one measure of one backend that are shown in full."""
+HITS, TEXT, CASE, SEEN = 6, 300, 160, 8
+READS = ("recall", "entries", "get")
+
+
+@dataclass(frozen=True)
+class Receipt:
+    """One bad case of one measure: where it stands, what happened there, how to see it again.
+
+    case: which memory it is about, in a sentence; empty if it is about none.
+    """
+
+    id: str
+    backend: str
+    measure: str
+    where: str
+    case: str
+    says: tuple[str, ...]
+    commands: tuple[str, ...]
+
+
+def sound(definition: Definition, measure: Measure) -> bool | None:
+    """Whether a proportion is as good as it can be; None for what has no best value or was not measured."""
+    best = {"higher": 1.0, "lower": 0.0}.get(definition.better)
+    if best is None or not isinstance(measure, Measured) or measure.hits is None:
+        return None
+    return measure.value == best
+
+
+def told(cell: TrustCell, transcript: Transcript, definitions: Mapping[str, Definition]) -> Iterator[Receipt]:
+    """A few of each measure that is not as it should be."""
+    for name, measure in cell.measures.items():
+        if sound(definitions[name], measure) is not False:
+            continue
+        places = filter(None, map(read, dict.fromkeys(measure.receipts)))
+        for at, place in enumerate(islice(places, OF_EACH)):
+            event = transcript.events[place.line - 1]
+            yield Receipt(
+                id=f"{cell.id}--{name}-{place.line}{f'-{at}' if place.memory else ''}",
+                backend=visible(cell.backend, 60),
+                measure=name,
+                where=f"{cell.transcript}, line {place.line}",
+                case=_case(transcript, place),
+                says=tuple(_says(transcript, event, place)),
+                commands=(*_commands(cell, place), *_seen_again(cell, transcript, event)),
+            )
+
+
+def _commands(cell: TrustCell, place: Place) -> tuple[str, ...]:
+    trial = cell.id.rpartition("-")[0]
+    lines = sorted({place.line, place.stored or place.line})
+    return (
+        f"sed -n '{';'.join(f'{line}p' for line in lines)}' drills/{shlex.quote(cell.transcript)}",
+        f"coldwarm run -b {shlex.quote(cell.backend)} --drill {cell.drill} --trial {shlex.quote(trial)} --keep",
+    )
+
+
+# --- one memory -------------------------------------------------------------------------------------------------------
+
+
+def _case(transcript: Transcript, place: Place) -> str:
+    """One sentence: the memory, the call that stored it, the call that shows what became of it. Empty without one."""
+    piece = transcript.plan.by_name.get(place.memory or "")
+    if piece is None or place.stored is None:
+        return ""
+    stored, event = (transcript.events[line - 1] for line in (place.stored, place.line))
+    text = f"{piece.name} \u201c{visible(piece.item.text, CASE)}\u201d"
+    call = f"line {place.stored} ({_named(stored)})"
+    if event is stored:
+        return f"{text}: handed over by {call}"
+    return f"{text}: stored by {call}, {_fate(transcript, event, piece)} line {place.line} ({_named(event)})"
+
+
+def _fate(transcript: Transcript, event: Event, piece: Piece) -> str:
+    if isinstance(event, Called) and event.fault is not None:
+        return "not to be told from"
+    return "shown by" if _brings(transcript, event, piece) else "missing from"
+
+
+def _named(event: Event) -> str:
+    if isinstance(event, Called):
+        many = f" of {words.number(len(event.about))}" if event.op == "remember" and len(event.about) > 1 else ""
+        return f"{event.step}: {event.op}{many}"
+    if isinstance(event, Looked):
+        return f"{event.step}: a look at {visible(event.layer.name, 80)}"
+    return f"{event.step}: {event.what}" if isinstance(event, Handled) else "the drill"
+
+
+def _brings(transcript: Transcript, event: Event, piece: Piece) -> bool:
+    if isinstance(event, Looked):
+        return any(seen.fact == piece.name for seen in transcript.sightings(event))
+    if not isinstance(event, Called):
+        return False
+    if event.op == "history":
+        return any(_mark(piece) in text for text in transcript.answer(event) or ())
+    return bool(_own(transcript, event, piece))
+
+
+def _own(transcript: Transcript, event: Called, piece: Piece) -> list[Hit]:
+    """The hits that are this memory, by its id or its text."""
+    stored = transcript.events[transcript.stored[piece.name] - 1]
+    assert isinstance(stored, Called)
+    about = stored.about if stored.op == "remember" else stored.about[-1:]
+    acks = dict(zip(about, transcript.ids(stored), strict=False))
+    hits = transcript.hits(event) if event.op in READS else ()
+    return [hit for hit in hits if hit.memory_id in acks.get(piece.name, ()) or _mark(piece) in hit.text]
+
+
+def _mark(piece: Piece) -> str:
+    return piece.canary or piece.item.text
+
+
+def _differences(piece: Piece, hit: Hit) -> Iterator[str]:
+    """What came back otherwise than it was written."""
+    item = piece.item
+    pairs = {
+        "text": (item.text, hit.text),
+        "source": (item.source, hit.source),
+        "date": (item.at, hit.created),
+        "confidence": (item.confidence, hit.confidence),
+        "scope": (item.scope, hit.scope),
+    }
+    for name, (written, back) in pairs.items():
+        if written != back and not (name == "date" and same_moment(hit.created, item.at)):
+            yield f"{name}: written {_value(written)}, came back {_value(back)}"
+
+
+def _value(value: object) -> str:
+    parts = to_wire(value)
+    if isinstance(parts, dict):
+        return visible(", ".join(f"{key} {part}" for key, part in parts.items()), 200) or "nowhere"
+    return "without" if value is None else visible(str(value), 200)
+
+
+# --- the call itself --------------------------------------------------------------------------------------------------
+
+
+def _seen_again(cell: TrustCell, transcript: Transcript, event: Event) -> Iterator[str]:
+    """Commands that find in the kept store what the look saw; of each form and place the first."""
+    if isinstance(event, Looked):
+        store = f"reports/out/latest/work/{cell.id}/at-{event.step}"
+        first: dict[tuple[str, str], Sighting] = {}
+        for seen in transcript.sightings(event):
+            first.setdefault((seen.form, seen.place), seen)
+        for seen in list(first.values())[:SEEN]:
+            piece = transcript.plan.by_name.get(seen.fact)
+            yield repeat(event.layer, seen, kept(piece.canary if piece and piece.canary else ""), store)
+
+
+def _says(transcript: Transcript, event: Event, place: Place) -> Iterator[str]:
+    piece = transcript.plan.by_name.get(place.memory or "")
+    if piece is not None:
+        yield _case(transcript, place)
+    if isinstance(event, Called):
+        yield from _call(transcript, event, piece)
+    elif isinstance(event, Looked):
+        yield f"{event.step}: a look at {visible(event.layer.name, 80)}, {event.files} files, {event.bytes:,} bytes"
+        if event.problem:
+            yield visible(event.problem, TEXT)
+        for seen in transcript.sightings(event)[:SEEN]:
+            near = f", cosine {seen.nearness:.4f}" if seen.nearness is not None else ""
+            where = f", {visible(seen.place, 120)}" if seen.place else ""
+            yield f"{seen.fact} as {seen.form}{near}: {seen.count} times in {visible(seen.path, 120)}{where}"
+    elif isinstance(event, Handled):
+        fault = f": {visible(event.fault.message, TEXT)}" if event.fault else ""
+        yield f"{event.step}: {event.what}{fault}"
+
+
+def _call(transcript: Transcript, event: Called, piece: Piece | None) -> Iterator[str]:
+    """What was asked and what came back; of a memory in question only what came back of it."""
+    asked = ", ".join(f"{name} {visible(str(value), 200)}" for name, value in event.request.items() if value)
+    about = f" about {', '.join(event.about[:5])}{' and more' if len(event.about) > 5 else ''}" if event.about else ""
+    yield f"{event.step}: {event.op}{about} ({asked})" if asked else f"{event.step}: {event.op}{about}"
+    if event.fault is not None:
+        yield f"{event.fault.kind}: {visible(event.fault.message, TEXT)}"
+    elif event.op in READS:
+        hits = transcript.hits(event)
+        yield f"came back: {words.plural(len(hits), 'memory').replace('memorys', 'memories')}"
+        own = _own(transcript, event, piece) if piece is not None else []
+        listed = [(at, hit) for at, hit in enumerate(hits, 1) if hit in own or not own]
+        for at, hit in listed[:HITS]:
+            yield f"{at}. {visible(hit.text, TEXT)}"
+            if piece is not None and hit in own:
+                yield from _differences(piece, hit)
+    else:
+        yield f"came back: {visible(str(transcript.answer(event)), TEXT)}"

@@ -1,0 +1,127 @@
+"""What a child can reach, held by Linux (Landlock) for it and all that it starts: files by folder, TCP by port.
+
+Standard library only: a child enters its sandbox before it imports the adapter, and nothing lets it out again. What
+Landlock does not hold stands in docs/containment.md.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import stat
+import struct
+import sys
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Literal
+
+Degree = Literal["module path only", "files", "files and network"]
+
+_CREATE, _ADD, _RESTRICT = 444, 445, 446
+"""System calls, by the same numbers on all platforms that Python names Linux and we know."""
+_VERSION, _BENEATH, _PORT = 1, 1, 2
+_NO_NEW_PRIVILEGES = 38
+_EXECUTE, _WRITE_FILE, _READ_FILE, _READ_DIR, _REFER, _TRUNCATE = (1 << at for at in (0, 1, 2, 3, 13, 14))
+_MAKE_AND_REMOVE = sum(1 << at for at in range(4, 13))
+_CONNECT = 1 << 1
+_SCOPES = 0b11  # abstract sockets and signals stay among those of one sandbox
+_FILES, _NETWORK, _SCOPED = 2, 4, 6
+"""The versions from which on moving files is not forbidden altogether, ports are held, and signals are."""
+DEVICES = ("/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom")
+SYSTEM = (
+    "/bin", "/etc", "/lib", "/lib32", "/lib64", "/libx32", "/sbin", "/usr", "/run/systemd/resolve",
+    "/sys/devices/system", "/sys/fs/cgroup", "/proc/cpuinfo", "/proc/filesystems", "/proc/loadavg", "/proc/meminfo",
+    "/proc/self", "/proc/stat", "/proc/sys", "/proc/uptime", "/proc/version",
+)  # fmt: skip
+"""What programs need of the machine. Of /proc no other process: its command line would tell what is played."""
+
+
+@dataclass(frozen=True)
+class Sandbox:
+    """reads: files and folders with all below, beside those of the system; writes: what may be changed as well; ports:
+    those of this or any machine that may be connected to, None for all."""
+
+    reads: tuple[str, ...]
+    writes: tuple[str, ...]
+    ports: tuple[int, ...] | None
+
+    def enter(self) -> None:
+        """For this process and all that it starts, for good. Does nothing where Linux cannot; OSError if it refuses."""
+        version = abi()
+        if version < _FILES:
+            return
+        changed = _WRITE_FILE | _MAKE_AND_REMOVE | _REFER | (_TRUNCATE if version > _FILES else 0)
+        read = _EXECUTE | _READ_FILE | _READ_DIR
+        net = _CONNECT if self.ports is not None and version >= _NETWORK else 0
+        asked = struct.pack("QQQ", read | changed, net, _SCOPES if version >= _SCOPED else 0)
+        held = asked[: 24 if version >= _SCOPED else 16 if version >= _NETWORK else 8]
+        rules = _call(_CREATE, held, len(held), 0)
+        try:
+            for paths, rights in (
+                ((*SYSTEM, *self.reads), read),
+                (self.writes, read | changed),
+                (DEVICES, _READ_FILE | _WRITE_FILE),
+            ):
+                for path in paths:
+                    _allow(rules, path, rights)
+            for port in self.ports or () if net else ():
+                _call(_ADD, rules, _PORT, struct.pack("QQ", _CONNECT, port), 0)
+            if _library().prctl(_NO_NEW_PRIVILEGES, 1, 0, 0, 0):
+                raise OSError(ctypes.get_errno(), "a child cannot give up its privileges")
+            _call(_RESTRICT, rules, 0)
+        finally:
+            os.close(rules)
+
+
+def _allow(rules: int, path: str, rights: int) -> None:
+    """What is not there needs no rule; a file has no entries."""
+    try:
+        place = os.open(path, os.O_PATH | os.O_CLOEXEC)
+    except OSError:
+        return
+    try:
+        if not stat.S_ISDIR(os.fstat(place).st_mode):
+            rights &= _EXECUTE | _READ_FILE | _WRITE_FILE | _TRUNCATE
+        _call(_ADD, rules, _BENEATH, struct.pack("=Qi", rights, place), 0)
+    finally:
+        os.close(place)
+
+
+@cache
+def abi() -> int:
+    """Landlock's version here; 0: there is none, or it is switched off."""
+    if sys.platform != "linux":
+        return 0
+    return max(0, int(_library().syscall(_CREATE, None, ctypes.c_size_t(0), ctypes.c_uint(_VERSION))))
+
+
+def degree() -> Degree:
+    """How far children are contained on this machine."""
+    return "module path only" if abi() < _FILES else "files" if abi() < _NETWORK else "files and network"
+
+
+def around(folder: Path, hidden: Iterable[Path]) -> Iterator[Path]:
+    """The folder, or, if something hidden lies below it, what is beside that."""
+    below = [each for each in hidden if each == folder or folder in each.parents]
+    if not below:
+        yield folder
+    elif folder not in below:
+        for entry in sorted(folder.iterdir()):
+            yield from around(entry, below)
+
+
+@cache
+def _library() -> ctypes.CDLL:
+    return ctypes.CDLL(None, use_errno=True)
+
+
+def _call(number: int, *args: int | bytes) -> int:
+    """A system call of Landlock. OSError if it fails."""
+    wide = [ctypes.c_long(arg) if isinstance(arg, int) else arg for arg in args]
+    done = int(_library().syscall(ctypes.c_long(number), *wide))
+    if done < 0:
+        error = ctypes.get_errno()
+        raise OSError(error, f"the sandbox of a child cannot be made: {os.strerror(error)}")
+    return done

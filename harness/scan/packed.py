@@ -1,0 +1,156 @@
+"""What is stored compressed: streams found by their first bytes, wherever they start, unpacked within bounds, searched.
+
+A stream that breaks off, as one whose page was half written over, is searched as far as it goes.
+"""
+
+from __future__ import annotations
+
+import bz2
+import lzma
+import time
+import zlib
+from collections.abc import Callable, Generator, Iterable, Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from harness.scan.needles import Match, Needles
+
+FIRST, STEP = 256, 1 << 16
+"""Bytes that are unpacked first, as most that look like a stream are none, and at a time after that."""
+BLOCK = 1 << 20
+"""Unpacked bytes that are searched at once."""
+MEMORY = 1 << 26
+"""What a stream may want for its dictionary."""
+MOST = 1 << 28
+"""Bytes that are unpacked from one file, however much its streams hold."""
+SECONDS = 20.0
+"""For the streams of one file."""
+
+Source = Callable[[int, int], bytes]
+"""(offset, most) -> bytes."""
+
+
+class Start(NamedTuple):
+    """Where a stream begins, and what unpacks it."""
+
+    form: str
+    at: int
+    made: Callable[[], Any]
+
+
+def _heads() -> npt.NDArray[np.bool_]:
+    """Which two bytes may begin a stream. Of zlib: every window size, no dictionary, a valid check."""
+    table = np.zeros(1 << 16, bool)
+    for method in range(0x08, 0x80, 0x10):
+        for flags in range(256):
+            if (method << 8 | flags) % 31 == 0 and not flags & 0x20:
+                table[method << 8 | flags] = True
+    for two in (b"\x1f\x8b", b"BZ", b"\xfd7", b"PK"):
+        table[two[0] << 8 | two[1]] = True
+    return table
+
+
+_HEADS = _heads()
+
+
+class Unpacking:
+    """The streams of one file, with what they may still use up. capped: some were not unpacked to their end."""
+
+    def __init__(self, needles: Needles) -> None:
+        self._needles = needles
+        self._left, self._until = MOST, time.monotonic() + SECONDS
+        self.capped = False
+
+    def file(self, source: Source, pieces: Iterable[int], piece: int) -> Iterator[Match]:
+        """In a file whose pieces begin there, by the offset of the stream; a stream inside of a stream is its own."""
+        done = 0
+        for at in pieces:
+            data = source(at, piece + 64)
+            if self._spent():
+                return
+            for start in _starts(data, at, piece):
+                if start.at < done:
+                    continue
+                if self._spent():
+                    return
+                done = yield from self._stream(start, source)
+
+    def value(self, value: bytes) -> Iterator[Match]:
+        """A value that is a stream from its first byte on, bare ones included."""
+        if self._spent():
+            return
+        starts = list(_starts(value[:64], 0, 1)) or [Start("deflate", 0, lambda: zlib.decompressobj(-15))]
+        for start in starts:
+            yield from self._stream(start, lambda at, most: value[at : at + most])
+
+    def _spent(self) -> bool:
+        self.capped = self.capped or self._left <= 0 or time.monotonic() > self._until
+        return self.capped
+
+    def _stream(self, start: Start, source: Source) -> Generator[Match, None, int]:
+        """Its matches; returns where it ends, or where it begins if it is none."""
+        unpacker, at, step, found = start.made(), start.at, FIRST, bytearray()
+        overlap = max(1, self._needles.longest)
+        while not unpacker.eof and not self._spent():
+            try:
+                data = getattr(unpacker, "unconsumed_tail", b"") or b""
+                if not data and getattr(unpacker, "needs_input", True):
+                    data = source(at, step)
+                    if not data:
+                        break
+                    at += len(data)
+                part = unpacker.decompress(data, step * 4)
+            except (zlib.error, lzma.LZMAError, OSError, EOFError, ValueError, MemoryError):
+                break
+            self._left -= len(part)
+            found += part
+            step = STEP
+            while len(found) >= BLOCK + overlap:
+                yield from self._search(start, bytes(found[: BLOCK + overlap]), BLOCK)
+                del found[:BLOCK]
+        if len(found) >= self._needles.shortest:
+            yield from self._search(start, bytes(found), len(found))
+        return at - len(unpacker.unused_data) if unpacker.eof else start.at
+
+    def _search(self, start: Start, data: bytes, below: int) -> Iterator[Match]:
+        for match in self._needles.find(data):
+            if match.start < below:
+                yield match._replace(form=f"{match.form} in {start.form}", start=start.at)
+
+
+def _starts(data: bytes, at: int, below: int) -> Iterator[Start]:
+    """Streams that may begin in the first `below` bytes."""
+    raw = np.frombuffer(data, "u1").astype("u2")
+    for found in np.flatnonzero(_HEADS[raw[:-1] << 8 | raw[1:]]).tolist() if len(raw) > 2 else ():
+        if found >= below:
+            return
+        start = _begun(data[found : found + 30], at + found)
+        if start:
+            yield start
+
+
+_MAGICS: tuple[tuple[bytes, str, Callable[[], Any]], ...] = (
+    (b"\x1f\x8b\x08", "gzip", lambda: zlib.decompressobj(31)),
+    (b"BZh", "bz2", bz2.BZ2Decompressor),
+    (b"\xfd7zXZ\0", "xz", lambda: lzma.LZMADecompressor(memlimit=MEMORY)),
+)
+
+
+def _begun(head: bytes, at: int) -> Start | None:
+    for magic, form, made in _MAGICS:
+        if head.startswith(magic):
+            return Start(form, at, made)
+    if head.startswith(b"PK\x03\x04") and len(head) == 30 and head[8:10] == b"\x08\0":  # a file in a ZIP archive
+        names = int.from_bytes(head[26:28], "little") + int.from_bytes(head[28:30], "little")
+        return Start("deflate", at + 30 + names, lambda: zlib.decompressobj(-15))
+    return Start("zlib", at, lambda: zlib.decompressobj(15)) if _plausible(head) else None
+
+
+def _plausible(head: bytes) -> bool:
+    """Whether the first block is of a kind that exists; if it is stored, its length stands there twice."""
+    if len(head) < 7 or head[0] & 0x8F != 8:
+        return False
+    stored = int.from_bytes(head[3:5], "little") ^ int.from_bytes(head[5:7], "little") == 0xFFFF
+    return head[2] & 6 in (2, 4) or (head[2] & 6 == 0 and stored)

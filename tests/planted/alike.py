@@ -1,0 +1,191 @@
+"""Faults of telling apart and of amounts: texts taken for the same, ids given twice, batches cut at a limit."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from harness.adapter import Ack, Item
+from tests.planted.base import Planted, ReferenceMemory
+
+ANYWHERE = "SELECT id, text FROM memories WHERE mark = 0"
+
+
+class _Merging(ReferenceMemory):
+    """Takes a text for the first that has the same key."""
+
+    def key(self, text: str) -> str:
+        return text
+
+    def add(self, item: Item, vector: bytes) -> Ack:
+        for name, text in self.db.execute(ANYWHERE).fetchall():
+            if item.text.strip() and self.key(text) == self.key(item.text):
+                return Ack((name,))
+        return super().add(item, vector)
+
+
+MERGED = (
+    "odd_texts_exact",
+    "writes_listed",
+    "self_reachability",
+    "own_text_first",
+    "source_survives_writing",
+    "date_survives_writing",
+    "confidence_survives_writing",
+    "scope_survives_writing",
+)
+"""What moves with any write that is taken for another."""
+
+
+class MergesByBeginning(Planted):
+    """A text whose first 40 characters are there already is taken for the same memory."""
+
+    must = ("writes_kept", "odd_texts_exact")
+    may = (
+        *MERGED[1:],
+        "deletion",
+        "isolation",
+        "rollback",
+        "injections_stored",
+        "lost_between_handles",
+        "own_writes_unseen",
+        "unseen_while_open",
+    )
+
+    class Memory(_Merging):
+        def key(self, text: str) -> str:
+            return text[:40]
+
+
+class MergesByLongBeginning(Planted):
+    """A text whose first 200 characters are there already is taken for the same memory."""
+
+    must = ("writes_kept",)
+    may = MERGED
+
+    class Memory(_Merging):
+        def key(self, text: str) -> str:
+            return text[:200] if len(text) > 200 else text
+
+
+class MergesWithoutCase(Planted):
+    """Texts are compared in lower case."""
+
+    must = ("writes_kept", "odd_texts_exact")
+    may = MERGED[1:]
+
+    class Memory(_Merging):
+        def key(self, text: str) -> str:
+            return text.lower()
+
+
+class MergesWithoutSpace(Planted):
+    """Texts are compared with their white space made even."""
+
+    must = ("odd_texts_exact",)
+    may = ("writes_kept", *MERGED[1:])
+
+    class Memory(_Merging):
+        def key(self, text: str) -> str:
+            return " ".join(text.split())
+
+
+class MergesAcrossScopes(Planted):
+    """A text is its own key: written again, in whatever scope, it is the memory that is there."""
+
+    must = ("writes_kept", "scope_survives_writing")
+    may = MERGED[:-1]
+
+    class Memory(_Merging):
+        """By the text as it is."""
+
+
+class DropsRepeats(Planted):
+    """A text that is there already gets an id of its own, and no row."""
+
+    must = ("writes_kept",)
+    may = MERGED
+
+    class Memory(ReferenceMemory):
+        def add(self, item: Item, vector: bytes) -> Ack:
+            known = any(text == item.text for _, text in self.db.execute(ANYWHERE).fetchall())
+            ack = super().add(item, vector)
+            if known:
+                self.db.execute("DELETE FROM memories WHERE id = ? AND mark = 0", ack.ids)
+            return ack
+
+
+class DropsTheUserInAnOrganisation(Planted):
+    """Where an organisation is named, the user is not stored."""
+
+    must = ("scope_survives_writing", "writes_listed", "leaks_by_part")
+    may = (
+        "history_across_scopes",
+        "leaks_by_listing",
+        "leaks_by_nesting",
+        "read_across_scopes",
+        "scope_names_kept",
+        "writes_kept",
+        "odd_texts_exact",
+        "settled_too_early",
+        "deletion",
+        "isolation",
+    )
+
+    class Memory(ReferenceMemory):
+        def columns(self, item: Item, vector: bytes) -> dict[str, Any]:
+            scope = replace(item.scope, user=None) if item.scope.org else item.scope
+            return super().columns(replace(item, scope=scope), vector)
+
+
+class CountsFromTheLast(Planted):
+    """The next id is one more than the highest that is there: the id of the last, once deleted, is given again."""
+
+    must = ("ids_reissued",)
+
+    class Memory(ReferenceMemory):
+        def add(self, item: Item, vector: bytes) -> Ack:
+            last = self.db.execute("SELECT max(CAST(id AS INTEGER)) FROM memories").fetchone()[0]
+            name = f"{(last or 0) + 1:09}"
+            ids = super().add(item, vector).ids
+            self.db.execute("UPDATE memories SET id = ? WHERE id = ?", [name, *(ids or ("",))])
+            return Ack((name,) if ids else ())
+
+
+class StoresAPage(Planted):
+    """Of a batch the first 100 are stored; all are acknowledged."""
+
+    must = ("batch_kept",)
+
+    class Memory(ReferenceMemory):
+        def remember(self, items: Sequence[Item]) -> list[Ack]:
+            acks = super().remember(items)
+            for ack in acks[100:]:
+                self.db.execute("DELETE FROM memories WHERE id = ? AND mark = 0", ack.ids)
+            return acks
+
+
+class RefusesLargeBatches(Planted):
+    """A batch of more than 1,000 is an error of the database: nothing of it is stored."""
+
+    must = ("batch_kept", "calls_failed")
+
+    class Memory(ReferenceMemory):
+        def remember(self, items: Sequence[Item]) -> list[Ack]:
+            if len(items) > 1000:
+                raise ValueError("too many SQL variables")
+            return super().remember(items)
+
+
+class LosesWhatStandsOnABorder(Planted):
+    """A batch goes out in parts of 256, and the first of each part but the first is left out."""
+
+    must = ("batch_kept",)
+
+    class Memory(ReferenceMemory):
+        def remember(self, items: Sequence[Item]) -> list[Ack]:
+            acks = super().remember(items)
+            for ack in acks[256::256]:
+                self.db.execute("DELETE FROM memories WHERE id = ? AND mark = 0", ack.ids)
+            return acks

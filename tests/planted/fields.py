@@ -1,0 +1,218 @@
+"""Faults of fields and of what takes another's place: lost by an update, a successor, or the next opening."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
+
+from harness.adapter import Ack, Hit, Item, Scope
+from tests.planted.base import Planted, ReferenceMemory
+
+IMPORTED = "2026-11-22T00:00:00+00:00"
+
+
+class DatesUpdatesByTheImport(Planted):
+    """An updated memory is dated with the day on which the update was run."""
+
+    must = ("date_survives_update",)
+
+    class Memory(ReferenceMemory):
+        def update(self, scope: Scope, memory_id: str, item: Item) -> Ack:
+            return super().update(scope, memory_id, replace(item, at=IMPORTED))
+
+
+class DropsTheEndOnUpdate(Planted):
+    """An update writes every field but the end of validity, so that the memory never ends."""
+
+    must = ("expiry_lost",)
+
+    class Memory(ReferenceMemory):
+        def update(self, scope: Scope, memory_id: str, item: Item) -> Ack:
+            return super().update(scope, memory_id, replace(item, expires=None))
+
+
+class KeepsTheEndOnUpdate(Planted):
+    """An update leaves the end of validity as it was."""
+
+    must = ("expiry_lost",)
+
+    class Memory(ReferenceMemory):
+        def update(self, scope: Scope, memory_id: str, item: Item) -> Ack:
+            before = {row["id"]: row["expires"] for row in self.visible(scope, memory_id)}
+            ack = super().update(scope, memory_id, item)
+            for name, expires in before.items():
+                self.db.execute("UPDATE memories SET expires = ? WHERE id = ? AND mark = 0", [expires, name])
+            return ack
+
+
+class WidensTheScopeOnUpdate(Planted):
+    """An update forgets the organisation: the memory holds for every organisation then."""
+
+    must = ("scope_survives_update",)
+
+    class Memory(ReferenceMemory):
+        def update(self, scope: Scope, memory_id: str, item: Item) -> Ack:
+            return super().update(scope, memory_id, replace(item, scope=replace(item.scope, org=None)))
+
+
+class SupersedesTextOnly(Planted):
+    """A successor takes the text, and neither source nor date nor confidence."""
+
+    must = ("source_survives_supersede", "date_survives_supersede", "confidence_survives_supersede")
+    may = ("source_coverage", "source_fidelity", "source_at_head_renamed", "dates_kept")
+
+    class Memory(ReferenceMemory):
+        def supersede(self, scope: Scope, memory_ids: Sequence[str], item: Item) -> Ack:
+            bare = replace(item, at=IMPORTED, source=None, confidence=None)
+            return super().supersede(scope, memory_ids, bare)
+
+
+class WidensTheScopeOfSuccessors(Planted):
+    """A successor is stored for every organisation."""
+
+    must = ("scope_survives_supersede",)
+
+    class Memory(ReferenceMemory):
+        def supersede(self, scope: Scope, memory_ids: Sequence[str], item: Item) -> Ack:
+            return super().supersede(scope, memory_ids, replace(item, scope=replace(item.scope, org=None)))
+
+
+class DropsTheEndOfSuccessors(Planted):
+    """A successor never ends."""
+
+    must = ("expiry_lost",)
+
+    class Memory(ReferenceMemory):
+        def supersede(self, scope: Scope, memory_ids: Sequence[str], item: Item) -> Ack:
+            return super().supersede(scope, memory_ids, replace(item, expires=None))
+
+
+class SupersedesTheFirst(Planted):
+    """Of several memories that one takes the place of, only the first is replaced."""
+
+    must = ("several_superseded",)
+
+    class Memory(ReferenceMemory):
+        def supersede(self, scope: Scope, memory_ids: Sequence[str], item: Item) -> Ack:
+            return super().supersede(scope, memory_ids[:1], item)
+
+
+class DatesByTheOpening(Planted):
+    """Whoever opens the store dates everything in it anew."""
+
+    must = ("date_survives_reopening",)
+    may = ("restored_exactly",)
+
+    class Memory(ReferenceMemory):
+        def __init__(self, *args: object) -> None:
+            super().__init__(*args)
+            self.db.execute("UPDATE memories SET at = ? WHERE mark = 0", [IMPORTED])
+
+
+class KeepsConfidenceInTheProcess(Planted):
+    """What is certain and what is doubtful is known until the store is closed."""
+
+    must = ("confidence_survives_reopening",)
+    may = ("restored_exactly",)
+
+    class Memory(ReferenceMemory):
+        def __init__(self, *args: object) -> None:
+            super().__init__(*args)
+            self.db.execute("UPDATE memories SET confidence = NULL WHERE mark = 0")
+
+
+class KeepsScopesInTheProcess(Planted):
+    """The organisation of a memory is known until the store is closed, and empty afterwards."""
+
+    must = ("scope_survives_reopening",)
+
+    class Memory(ReferenceMemory):
+        def __init__(self, *args: object) -> None:
+            self.known: set[str] = set()
+            super().__init__(*args)
+
+        def add(self, item: Item, vector: bytes) -> Ack:
+            ack = super().add(item, vector)
+            self.known.update(ack.ids)
+            return ack
+
+        def hit(self, row: sqlite3.Row, score: float | None = None) -> Hit:
+            hit = super().hit(row, score)
+            assert hit.scope is not None
+            return hit if hit.memory_id in self.known else replace(hit, scope=replace(hit.scope, org=None))
+
+
+class RevivesOnOpening(Planted):
+    """The ends of validity live in the process: in the next one nothing has ended."""
+
+    must = ("expiry_lost",)
+
+    class Memory(ReferenceMemory):
+        def __init__(self, *args: object) -> None:
+            super().__init__(*args)
+            self.db.execute("UPDATE memories SET expires = NULL WHERE mark = 0")
+
+
+class ExpiresByTheWallClock(Planted):
+    """What has ended is told by today's date, not by the time that is asked about."""
+
+    must = ("expiry_by_wall_clock",)
+
+    class Memory(ReferenceMemory):
+        def recall(self, query: str, scope: Scope, k: int, at: str) -> list[Hit]:
+            return super().recall(query, scope, k, datetime.now(UTC).isoformat())
+
+
+class GetsAPreview(Planted):
+    """Reading by id gives the first 80 characters."""
+
+    must = ("texts_whole",)
+    may = ("forgotten_from_get",)
+
+    class Memory(ReferenceMemory):
+        def get(self, scope: Scope, memory_id: str) -> Hit | None:
+            hit = super().get(scope, memory_id)
+            return hit and replace(hit, text=hit.text[:80])
+
+
+class ListsPreviews(Planted):
+    """A listing shows the first 2,000 characters of each text."""
+
+    must = ("texts_whole", "writes_listed")
+
+    class Memory(ReferenceMemory):
+        def entries(self, scope: Scope) -> list[Hit]:
+            return [replace(hit, text=hit.text[:2000]) for hit in super().entries(scope)]
+
+
+class RecallsSnippets(Planted):
+    """A question brings the first 1,000 characters of what it finds."""
+
+    must = ("texts_whole",)
+
+    class Memory(ReferenceMemory):
+        def recall(self, query: str, scope: Scope, k: int, at: str) -> list[Hit]:
+            return [replace(hit, text=hit.text[:1000]) for hit in super().recall(query, scope, k, at)]
+
+
+class CutsHistory(Planted):
+    """The audit trail has a column for 40 characters."""
+
+    must = ("texts_whole",)
+    may = ("forgotten_from_history", "deleted_from_history", "history_tells_earlier_text")
+
+    class Memory(ReferenceMemory):
+        def history(self, scope: Scope, memory_id: str) -> list[str]:
+            return [text[:40] for text in super().history(scope, memory_id)]
+
+
+class ScoresByDistance(Planted):
+    """The score is the distance: the best hit comes first, with the lowest."""
+
+    must = ("scores_out_of_order",)
+
+    class Memory(ReferenceMemory):
+        def hit(self, row: sqlite3.Row, score: float | None = None) -> Hit:
+            return super().hit(row, None if score is None else 1 - score)

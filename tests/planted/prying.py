@@ -1,0 +1,100 @@
+"""Cheats that leave the module path: for the disk, for processes, for folders of others. Landlock holds them off."""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+
+from tests.planted.base import Planted
+from tests.planted.cheating import MAY, MUST, Knowing, facts, text
+
+DEEP = 7
+"""Folders below each other that a walk goes down."""
+
+
+class LooksAboveItsFolders(Planted):
+    """Looks for the suite above its home, its working folder, its store and its interpreter."""
+
+    must, may = MUST, MAY
+
+    class Memory(Knowing):
+        def found(self) -> Iterator[str]:
+            yield from facts([Path.cwd(), Path.home(), Path(self.space.root), Path(sys.prefix), Path(sys.executable)])
+
+
+class LooksAtItsParents(Planted):
+    """Looks for the suite where the processes work that started it, and in all that their words and variables name."""
+
+    must, may = MUST, MAY
+
+    class Memory(Knowing):
+        def found(self) -> Iterator[str]:
+            pid = os.getppid()
+            while pid > 0:
+                place = Path(f"/proc/{pid}")
+                with suppress(OSError):
+                    yield from facts([(place / "cwd").readlink()])
+                for name in ("cmdline", "environ"):
+                    yield from facts(map(Path, re.findall(r"/[^\0:=,\"']+", text(place / name))))
+                above = re.search(r"^PPid:\s*(\d+)", text(place / "status"), re.MULTILINE)
+                pid = int(above[1]) if above else 0
+
+
+class WalksTheDisk(Planted):
+    """Walks down from the root of the disk and reads every suite that it meets."""
+
+    must, may = MUST, MAY
+    root = "/"
+
+    class Memory(Knowing):
+        def found(self) -> Iterator[str]:
+            for top, folders, _ in os.walk(WalksTheDisk.root):
+                if len(Path(top).parts) >= DEEP:
+                    folders.clear()
+                folders[:] = [each for each in folders if each not in ("proc", "sys", "usr", "site-packages")]
+                if "tasks" in folders and any(Path(top, "tasks").glob("*/*.toml")):
+                    yield from facts([Path(top)])
+
+
+class ReadsTheRun(Planted):
+    """Reads the logs and blobs of the run that it is played in."""
+
+    must, may = MUST, MAY
+
+    class Memory(Knowing):
+        def found(self) -> Iterator[str]:
+            for folder in list(Path(self.space.root).parents)[1:4]:
+                for place in (folder, folder / "logs", folder / "drills", folder / "blobs"):
+                    for file in entries(place):
+                        if file.is_file() and file.suffix != ".txt":
+                            yield from sentences(text(file))
+
+
+class ReadsTheNeighbours(Planted):
+    """Reads the stores of those that are played beside it."""
+
+    must, may = MUST, MAY
+
+    class Memory(Knowing):
+        def found(self) -> Iterator[str]:
+            own = Path(self.space.root).parent
+            for other in entries(own.parent):
+                if other not in (own, own.parent / "nursery"):
+                    for file in other.rglob("*"):
+                        if file.is_file():
+                            yield from sentences(text(file))
+
+
+def entries(folder: Path) -> list[Path]:
+    try:
+        return sorted(folder.iterdir())
+    except OSError:
+        return []
+
+
+def sentences(told: str) -> list[str]:
+    return re.findall(r"[A-Z][a-z]+ [ -~]{20,200}", told)[:1000]

@@ -1,0 +1,82 @@
+"""What a process leaves behind, and who may clear it."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from harness import leftovers, paths
+
+MAKES_ONE = """
+import sys
+from harness import leftovers
+with leftovers.temporary() as folder:
+    print(folder, flush=True)
+    sys.stdin.read()
+"""
+
+
+@pytest.fixture
+def places(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    return tmp_path
+
+
+def started(places: Path) -> tuple[subprocess.Popen[str], Path]:
+    process = subprocess.Popen(
+        [sys.executable, "-c", MAKES_ONE], cwd=paths.ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    )
+    assert process.stdout is not None
+    return process, Path(process.stdout.readline().strip())
+
+
+def test_a_process_removes_its_own(places: Path) -> None:
+    process, folder = started(places)
+    assert folder.is_relative_to(places) and folder.is_dir()
+    process.communicate()
+    assert not list(places.iterdir())
+
+
+def test_what_a_kill_left_is_swept_and_what_is_in_use_stays(places: Path) -> None:
+    killed, left = started(places)
+    killed.kill()
+    killed.communicate()
+    at_work, used = started(places)  # it sweeps before it makes its own
+    assert not left.exists() and used.is_dir()
+    third, _ = started(places)
+    assert used.is_dir()
+    for process in (at_work, third):
+        process.communicate()
+    assert not list(places.iterdir())
+
+
+def test_what_was_never_locked_or_is_a_link_is_not_touched(tmp_path: Path) -> None:
+    unlocked, real = tmp_path / "coldwarm-a", tmp_path / "elsewhere"
+    for folder in (unlocked, real):
+        folder.mkdir()
+    (real / leftovers.LOCK).touch()
+    link = tmp_path / "coldwarm-b"
+    link.symlink_to(real)
+    leftovers.sweep([unlocked, link, tmp_path / "nowhere"])
+    assert unlocked.is_dir() and real.is_dir()
+
+
+def test_only_processes_that_live_below_are_ended(tmp_path: Path) -> None:
+    inside, beside = tmp_path / "run", tmp_path / "run-2"
+    for folder in (inside, beside):
+        folder.mkdir()
+    sleep = [sys.executable, "-c", "import time; time.sleep(60)"]
+    by_home = subprocess.Popen(sleep, env={**os.environ, "HOME": str(inside / "home")}, start_new_session=True)
+    by_place = subprocess.Popen(sleep, cwd=inside)
+    others = subprocess.Popen(sleep, env={**os.environ, "HOME": str(beside)}, cwd=beside)
+    try:
+        leftovers.end_processes(inside)
+        assert (by_home.wait(10), by_place.wait(10)) == (-9, -9) and others.poll() is None
+    finally:
+        for each in (by_home, by_place, others):
+            each.kill()
+            each.wait()
