@@ -42,10 +42,8 @@ class Forwarder:
     """
 
     def __init__(self, base_url: str, key: str, *, timeout: float = 300.0, pause: float = 0.5) -> None:
-        try:
-            import httpx
-        except ImportError:
-            raise ChatError("calls to a chat model need httpx: pip install '.[mem0]'") from None
+        import httpx  # here, as it takes 0.1 s that no command line without a chat model should wait for
+
         where = urlsplit(base_url)
         if where.scheme not in ("http", "https") or not where.hostname or "@" in where.netloc:
             raise ChatError("OPENAI_BASE_URL must look like https://host/v1, without user and password")
