@@ -11,19 +11,22 @@ import hashlib
 import itertools
 import statistics
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from math import fsum
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from harness import metrics, stats
 from harness.events import PROTOCOL, Backend, Opened
 from harness.folder import Folder, RunFile
-from harness.metrics import faults, trust
+from harness.log import Log
+from harness.metrics import broken, faults, trust
 from harness.metrics.metric import wilson
-from harness.model import CellKey, Interval, Measured, NotMeasured, ReadPolicy, Trial, WritePolicy
+from harness.model import Interval, Measured, NotMeasured, ReadPolicy, WritePolicy
 from harness.results import Cell, Comparison, Conditions, Contrast, Faults, Pooled, Results, Row, Run, Story, TrustCell
 from harness.scenario import Job, Probe, Scenario
+from harness.transcript import Transcript
 
+L = TypeVar("L", Log, Transcript)
 COLD = "cold"
 ENOUGH = 10
 """Scenarios below which a row carries no interval."""
@@ -70,7 +73,7 @@ def results(folder: Folder) -> Results:
     file = folder.read()
     cells, played, problems = _scored(folder)
     drilled, unread = _judged(folder)
-    cells += [_not_run(trial) for trial in file.trials if trial.id not in played]
+    cells += [metrics.unscored(trial, "no readable log") for trial in file.trials if trial.id not in played]
     cells.sort(key=lambda cell: cell.id)
     conditions = _conditions(file)
     rows = _rows(cells, played.values(), conditions)
@@ -94,7 +97,7 @@ def results(folder: Folder) -> Results:
             allowed_faults=file.allowed_faults,
             backends_contained=file.backends_contained,
             checks_contained=file.checks_contained,
-            problems=(*problems, *unread),
+            problems=(*problems, *unread, *broken.problems(cells, (each.cell for each in drilled.values()))),
         ),
         definitions=dict(sorted(metrics.DEFINITIONS.items())),
         stories=tuple(_stories(played.values())),
@@ -104,7 +107,7 @@ def results(folder: Folder) -> Results:
         comparisons=tuple(comparisons(cells, rows, conditions)),
         trust_definitions=dict(sorted(trust.DEFINITIONS.items())) if file.drills else {},
         trust=tuple(
-            drilled[trial.id].cell if trial.id in drilled else trust.not_run(trial, "no readable transcript")
+            drilled[trial.id].cell if trial.id in drilled else trust.unscored(trial, "no readable transcript")
             for trial in file.drills
         ),
         faults=tuple(_faults([*played.values(), *drilled.values()])),
@@ -121,9 +124,9 @@ def _scored(folder: Folder) -> tuple[list[Cell], dict[str, _Played], list[str]]:
     cells, played, problems = list[Cell](), dict[str, _Played](), list[str]()
     for logs, unread in folder.stories():
         cells += metrics.score(list(logs.values()))
-        played |= {
-            name: _Played(log.sha256, log.opened, log.scenario, faults.of_trial(log)) for name, log in logs.items()
-        }
+        for name, log in logs.items():
+            own = _counted(faults.of_trial, log, problems)
+            played[name] = _Played(log.sha256, log.opened, log.scenario, own)
         problems += unread
     return cells, played, sorted(problems)
 
@@ -134,9 +137,19 @@ def _judged(folder: Folder) -> tuple[dict[str, _Drilled], list[str]]:
     for transcripts, unread in folder.drills():
         for name, transcript in transcripts.items():
             (cell,) = trust.score([transcript])
-            drilled[name] = _Drilled(cell, transcript.drilled.protocol, faults.of_drill(transcript))
+            own = _counted(faults.of_drill, transcript, problems)
+            drilled[name] = _Drilled(cell, transcript.drilled.protocol, own)
         problems += unread
     return drilled, problems
+
+
+def _counted(count: Callable[[L], list[Faults]], log: L, problems: list[str]) -> list[Faults]:
+    """The calls that failed; if they cannot be counted, a line says so, and nothing is clean."""
+    try:
+        return count(log)
+    except Exception as error:
+        problems.append(f"{log.path}: calls that failed could not be counted: {broken.said(error)}")
+        return []
 
 
 def _conditions(file: RunFile) -> Conditions:
@@ -173,34 +186,6 @@ def _stories(logs: Iterable[_Played]) -> Iterator[Story]:
             jobs=len(jobs),
             decisions=sum(len(job.decisions) for job in jobs),
         )
-
-
-def _not_run(trial: Trial) -> Cell:
-    """A planned trial without a readable log: shown, never left out."""
-    key = CellKey(
-        trial=trial, arm="warm" if trial.backend else "cold", read_policy="trusting" if trial.backend else None
-    )
-    reason = "no readable log"
-    return Cell(
-        id=key.id,
-        trial=trial.id,
-        backend=trial.backend,
-        scenario=trial.scenario,
-        kind=trial.scenario.partition("/")[0],
-        arm=key.arm,
-        write_policy=trial.write_policy,
-        read_policy=key.read_policy,
-        noise=trial.noise,
-        seed=trial.seed,
-        reader=trial.reader,
-        k=trial.k,
-        pool=0,
-        status="not-run",
-        reason=reason,
-        log="",
-        log_sha256="",
-        measures={name: NotMeasured(status="not-run", reason=reason) for name in metrics.DEFINITIONS},
-    )
 
 
 # --- rows ---------------------------------------------------------------------------------------------------------

@@ -58,6 +58,10 @@ def with_out(command: Callable[..., Any]) -> Callable[..., Any]:
     return click.option("--out", type=FOLDER, default=paths.REPORTS / "out", help="Where runs are written.")(command)
 
 
+def with_elsewhere(command: Callable[..., Any]) -> Callable[..., Any]:
+    return click.option("--out", type=FOLDER, help="Where to write, if not into the run's folder.")(command)
+
+
 def with_demands(command: Callable[..., Any]) -> Callable[..., Any]:
     baseline = click.option("--baseline", type=FOLDER, help="What `baseline save` wrote: the run is compared with it.")
     return click.option("--gates", type=FOLDER, help="A gates.toml: demands that the run must hold.")(baseline(command))
@@ -91,17 +95,17 @@ def terminal(*, quiet: bool = False, as_json: bool = False) -> Any:
     return Console(highlight=False, soft_wrap=True, stderr=as_json, quiet=quiet, width=None if wide else 80)
 
 
-def reported(folder: Folder, *, quiet: bool = False, as_json: bool = False) -> int:
+def reported(folder: Folder, *, out: Path | None = None, quiet: bool = False, as_json: bool = False) -> int:
     """Scores the logs, writes everything that is derived from them, prints the table; the exit code it deserves."""
     from harness.progress import during
     from harness.report import console
     from harness.report.words import plain
 
-    out = terminal(quiet=quiet, as_json=as_json)
-    with during(out, "scoring the logs and writing the report"):
-        results = scored(folder)
-        written = wrote(folder, results)
-    console.show(results, out)
+    screen = terminal(quiet=quiet, as_json=as_json)
+    with during(screen, "scoring the logs and writing the report"):
+        written = wrote(folder, scored(folder), out)
+    results = written.said
+    console.show(results, screen)
     if as_json:
         tell_json(written.results.read_text(encoding="utf-8"))
     if not (quiet and as_json):
@@ -121,12 +125,12 @@ def scored(folder: Folder) -> Results:
         stop(error)
 
 
-def wrote(folder: Folder, results: Results) -> Written:
+def wrote(folder: Folder, results: Results, out: Path | None = None) -> Written:
     from harness import report
     from harness.folder import FolderError
 
     try:
-        return report.write(folder, results)
+        return report.write(folder, results, out)
     except FolderError as error:
         stop(error, COULD_NOT_RUN)
 

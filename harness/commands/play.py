@@ -23,6 +23,7 @@ from harness.commands.common import (
     terminal,
     verdict,
     with_demands,
+    with_elsewhere,
     with_out,
     with_output,
     with_suite,
@@ -208,17 +209,19 @@ def _resumed(
 
 @click.command()
 @click.argument("folder", type=FOLDER, default=paths.REPORTS / "out" / "latest")
-def score(folder: Path) -> None:
+@with_elsewhere
+def score(folder: Path, out: Path | None) -> None:
     """Compute results.json of a run again, from its logs and blobs alone."""
     opened = open_run(folder)
-    results = scored(opened)
-    click.echo(shown(wrote(opened, results).results))
-    sys.exit(verdict(results))
+    written = wrote(opened, scored(opened), out)
+    click.echo(shown(written.results))
+    sys.exit(verdict(written.said))
 
 
 @click.command()
 @click.argument("folder", type=FOLDER, default=paths.REPORTS / "out" / "latest")
 @with_output
-def report(folder: Path, quiet: bool, as_json: bool) -> None:
+@with_elsewhere
+def report(folder: Path, quiet: bool, as_json: bool, out: Path | None) -> None:
     """Write results, summary and page of a run again, from its logs and blobs alone, and print the table."""
-    sys.exit(reported(open_run(folder), quiet=quiet, as_json=as_json))
+    sys.exit(reported(open_run(folder), out=out, quiet=quiet, as_json=as_json))

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
+from typing import Literal
 
 from harness.classify import Classifier
 from harness.log import Log
-from harness.metrics import acting, completion, deletion, extraction, provenance, recall, staleness, tokens
+from harness.metrics import acting, broken, completion, deletion, extraction, provenance, recall, staleness, tokens
 from harness.metrics.metric import Metric, failed, not_applicable, unsupported
 from harness.metrics.view import Record, View
-from harness.model import READ_POLICIES, CellKey, Definition, Measure
+from harness.model import READ_POLICIES, CellKey, Definition, Measure, NotMeasured, Trial
 from harness.results import Cell, Status
 
 METRICS: tuple[Metric, ...] = (
@@ -27,8 +28,42 @@ DEFINITIONS: Mapping[str, Definition] = {metric.definition.name: metric.definiti
 
 
 def score(logs: Sequence[Log]) -> list[Cell]:
-    """The cells of all logs, in their order: one for each read policy of a warm trial, one of a cold trial."""
-    return [cell for views in _views(logs) for cell in _cells(views)]
+    """The cells of all logs, in their order: one for each read policy of a warm trial, one of a cold trial.
+
+    A log of which nothing can be computed, because we break, has one cell that says so.
+    """
+    try:
+        return [cell for views in _views(logs) for cell in _scored(views)]
+    except Exception as error:
+        return [unscored(log.trial, broken.said(error), log) for log in logs]
+
+
+def unscored(trial: Trial, reason: str, log: Log | None = None) -> Cell:
+    """The cell of a trial without a readable log, or with one that could not be scored: shown, never left out."""
+    key = CellKey(
+        trial=trial, arm="warm" if trial.backend else "cold", read_policy="trusting" if trial.backend else None
+    )
+    status: Literal["failed", "not-run"] = "failed" if log else "not-run"
+    return Cell(
+        id=key.id,
+        trial=trial.id,
+        backend=trial.backend,
+        scenario=trial.scenario,
+        kind=trial.scenario.partition("/")[0],
+        arm=key.arm,
+        write_policy=trial.write_policy,
+        read_policy=key.read_policy,
+        noise=trial.noise,
+        seed=trial.seed,
+        reader=trial.reader,
+        k=trial.k,
+        pool=0,
+        status=status,
+        reason=reason,
+        log=log.path.name if log else "",
+        log_sha256=log.sha256 if log else "",
+        measures={name: NotMeasured(status=status, reason=reason) for name in DEFINITIONS},
+    )
 
 
 def views(logs: Sequence[Log]) -> list[View]:
@@ -97,6 +132,13 @@ def _name(record: Record) -> str | None:
     return backend.name if backend and backend.control else "" if backend else None
 
 
+def _scored(views: Sequence[View]) -> list[Cell]:
+    try:
+        return list(_cells(views))
+    except Exception as error:
+        return [unscored(views[0].log.trial, broken.said(error), views[0].log)]
+
+
 def _cells(views: Sequence[View]) -> Iterator[Cell]:
     shared = {metric.definition.name: _measure(metric, views[0]) for metric in METRICS if not metric.reads}
     for view in views:
@@ -115,7 +157,7 @@ def _measure(metric: Metric, view: View) -> Measure:
         return not_applicable("the cold arm has no memory")
     if record.failed and (metric.whole or not record.started):
         return failed(record.reason)
-    return metric.measure(view)
+    return broken.guarded(metric.measure, view)
 
 
 def _cell(view: View, measures: Mapping[str, Measure]) -> Cell:

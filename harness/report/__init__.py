@@ -15,8 +15,9 @@ from harness.results import Cell, Results
 
 @dataclass(frozen=True)
 class Written:
-    """Where each file is."""
+    """Where each file is, and what they say: the results, with a problem for each log that could not be shown."""
 
+    said: Results
     results: Path
     schema: Path
     summary: Path
@@ -24,17 +25,20 @@ class Written:
     page: Path
 
 
-def write(folder: Folder, results: Results) -> Written:
-    """Writes all files beside the logs, each one whole or not at all. Equal logs give equal bytes.
+def write(folder: Folder, results: Results, out: Path | None = None) -> Written:
+    """Writes all files to `out`, if not beside the logs, each one whole or not at all. Equal logs give equal bytes.
 
-    Raises FolderError, one line, if the folder cannot be written.
+    Raises FolderError, one line, if they cannot be written.
     """
-    root = folder.root
-    names = ("results.json", "results.schema.json", "summary.md", "junit.xml", "report.html")
-    written = Written(*(root / name for name in names))
+    root = out or folder.root
     stories = (list(logs.values()) for logs, _ in folder.stories())
     transcripts = (transcript for best, _ in folder.drills() for transcript in best.values())
     seen = evidence.gather(results, stories, transcripts)
+    if seen.problems:
+        run = results.run.model_copy(update={"problems": (*results.run.problems, *seen.problems)})
+        results = results.model_copy(update={"run": run})
+    names = ("results.json", "results.schema.json", "summary.md", "junit.xml", "report.html")
+    written = Written(results, *(root / name for name in names))
     texts = {
         written.results: _json(_dumped(results)),
         written.schema: _json(Results.model_json_schema(by_alias=True, mode="serialization")),
@@ -80,7 +84,9 @@ def _lines(value: Any) -> str:
 def _replace(path: Path, text: str) -> None:
     draft = path.with_name(f"{path.name}.part")
     try:
+        path.parent.mkdir(parents=True, exist_ok=True)
         draft.write_text(text, encoding="utf-8", newline="\n")
         draft.replace(path)
     except OSError as error:
-        raise FolderError(f"{path}: cannot be written: {error.strerror}; free the folder or choose another") from None
+        why = f"{path}: cannot be written: {error.strerror}"
+        raise FolderError(f"{why}; `coldwarm report RUN --out FOLDER` writes it elsewhere") from None

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from typing import NamedTuple
 
 from harness.compare import headline
 from harness.log import Log
-from harness.metrics import deletion, footprint
+from harness.metrics import broken, deletion, footprint
 from harness.metrics.footprint import Sample
 from harness.report.receipts import Receipt, told
 from harness.report.timeline import Teller, Timelines
@@ -18,13 +19,14 @@ from harness.transcript import Transcript
 class Evidence(NamedTuple):
     """layers: of the primary trials of each backend, by its label. samples: what was timed and weighed, of all.
 
-    receipts: of the drills, by cell.
+    receipts: of the drills, by cell. problems: a line for each log that cannot be shown.
     """
 
     timelines: Timelines
     layers: dict[str, list[deletion.LayerVerdict]]
     samples: list[Sample]
     receipts: dict[str, list[Receipt]]
+    problems: list[str]
 
 
 def gather(results: Results, stories: Iterable[Sequence[Log]], transcripts: Iterable[Transcript]) -> Evidence:
@@ -33,14 +35,28 @@ def gather(results: Results, stories: Iterable[Sequence[Log]], transcripts: Iter
     primary = {cell.trial for cell in results.cells if headline(cell, results.run.conditions)}
     teller, samples = Teller(results), list[Sample]()
     layers, receipts = dict[str, list[deletion.LayerVerdict]](), dict[str, list[Receipt]]()
-    for logs in stories:
-        teller.hear(logs)
-        for log in logs:
-            samples += footprint.of_trial(log)
-            if log.trial.backend and log.trial.id in primary:
-                layers.setdefault(log.trial.backend, []).extend(deletion.layers(log))
-    for transcript in transcripts:
-        samples += footprint.of_drill(transcript)
+    problems: list[str] = []
+
+    def shown(log: Log | Transcript, show: Callable[[], None]) -> None:
+        try:
+            show()
+        except Exception as error:
+            problems.append(f"{log.path}: cannot be shown in full: {broken.said(error)}")
+
+    def story(log: Log) -> None:
+        samples.extend(footprint.of_trial(log))
+        if log.trial.backend and log.trial.id in primary:
+            layers.setdefault(log.trial.backend, []).extend(deletion.layers(log))
+
+    def drill(transcript: Transcript) -> None:
+        samples.extend(footprint.of_drill(transcript))
         if cell := drilled.get(transcript.trial.id):
             receipts[cell.id] = list(told(cell, transcript, results.trust_definitions))
-    return Evidence(teller.timelines(), layers, samples, receipts)
+
+    for logs in filter(None, stories):
+        shown(logs[0], partial(teller.hear, logs))
+        for log in logs:
+            shown(log, partial(story, log))
+    for transcript in transcripts:
+        shown(transcript, partial(drill, transcript))
+    return Evidence(teller.timelines(), layers, samples, receipts, problems)

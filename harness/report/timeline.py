@@ -14,6 +14,7 @@ from typing import NamedTuple
 from harness import metrics
 from harness.compare import headline
 from harness.log import Log
+from harness.metrics import broken
 from harness.metrics.view import View
 from harness.report import tables, words, wrong
 from harness.report.packed import Node, markup, node, pack
@@ -173,6 +174,13 @@ class _Told(NamedTuple):
 
 def _tree(view: View, cells: Sequence[Cell], *, whole: bool) -> Node:
     """All that is told of a trial, of which `view` is any cell: they share one record."""
+    try:
+        return _telling(view, cells, whole=whole)
+    except Exception as error:
+        return node("p", "", f"This trial cannot be told: {broken.said(error)}")
+
+
+def _telling(view: View, cells: Sequence[Cell], *, whole: bool) -> Node:
     telling = Telling(view, whole)
     folded = None if whole else node("p", "quiet", "What each question brought is not shown here, jobs aside.")
     log = shlex.quote(f"logs/{cells[0].log}")

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from typing import Literal
 
 from harness.drill import DrillTrial
-from harness.metrics import faults
+from harness.metrics import broken, faults
 from harness.metrics.metric import UNANSWERED, failed, not_applicable, unsupported
 from harness.metrics.trust import (
     deletion,
@@ -45,13 +46,22 @@ BY_CHANCE = frozenset(metric.definition.name for metric in METRICS if metric.by_
 
 def score(transcripts: Iterable[Transcript]) -> list[TrustCell]:
     """One cell for each transcript, in their order, with the measures of its drill."""
-    return [_cell(each) for each in transcripts]
+    return [_scored(each) for each in transcripts]
 
 
-def not_run(trial: DrillTrial, reason: str) -> TrustCell:
-    """The cell of a drill that left nothing to read."""
-    missing = NotMeasured(status="not-run", reason=reason)
-    return _made(trial, "not-run", reason, "", "", {metric.definition.name: missing for metric in _own(trial)})
+def unscored(trial: DrillTrial, reason: str, transcript: Transcript | None = None) -> TrustCell:
+    """The cell of a drill that left nothing to read, or whose transcript could not be scored."""
+    status: Literal["failed", "not-run"] = "failed" if transcript else "not-run"
+    name, sha256 = (transcript.path.name, transcript.sha256) if transcript else ("", "")
+    missing = NotMeasured(status=status, reason=reason)
+    return _made(trial, status, reason, name, sha256, {metric.definition.name: missing for metric in _own(trial)})
+
+
+def _scored(transcript: Transcript) -> TrustCell:
+    try:
+        return _cell(transcript)
+    except Exception as error:
+        return unscored(transcript.trial, broken.said(error), transcript)
 
 
 def _cell(transcript: Transcript) -> TrustCell:
@@ -109,13 +119,13 @@ def _measure(metric: TrustMetric, transcript: Transcript) -> Measure:
         return failed(transcript.reason)
     if metric.verbatim and transcript.supports("extracts"):
         return not_applicable("a model inside rewrites what it is told")
-    found = metric.measure(transcript)
+    found = broken.guarded(metric.measure, transcript)
     if isinstance(found, Measured) or found.status == "unsupported":
         return found
-    broken = [call for call in faults.unprovoked(faults.calls(transcript)) if call.op in metric.asks]
-    if found.status == "not-applicable" and broken:
-        receipts = (f"L{broken[0].line}",)
-        return NotMeasured(status="failed", reason=f"{found.reason}; {_why(broken[0])}", receipts=receipts)
+    lost = [call for call in faults.unprovoked(faults.calls(transcript)) if call.op in metric.asks]
+    if found.status == "not-applicable" and lost:
+        receipts = (f"L{lost[0].line}",)
+        return NotMeasured(status="failed", reason=f"{found.reason}; {_why(lost[0])}", receipts=receipts)
     if found.reason == UNANSWERED:
         lines = {place.line for place in map(read, found.receipts) if place}
         told = [call for call in faults.calls(transcript) if call.fault and call.line in lines]

@@ -1,0 +1,53 @@
+"""What breaks while a log is scored is that measure's outcome, or that trial's, and never the end of the score."""
+
+from __future__ import annotations
+
+import traceback
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import TypeVar
+
+from harness.metrics.metric import failed
+from harness.model import Measure, NotMeasured
+from harness.results import Cell, TrustCell
+
+T = TypeVar("T")
+BROKE = "coldwarm broke on it: "
+
+
+def said(error: Exception) -> str:
+    """One line, with the place in our code."""
+    last = traceback.extract_tb(error.__traceback__)[-1]
+    what = " ".join(f"{type(error).__name__}: {error}".split())[:200]
+    return f"{BROKE}{what} ({Path(last.filename).name}:{last.lineno})"
+
+
+def guarded(compute: Callable[[T], Measure], of: T) -> Measure:
+    """The measure, failed if computing it raises."""
+    try:
+        return compute(of)
+    except Exception as error:
+        return failed(said(error))
+
+
+def problems(cells: Iterable[Cell], drills: Iterable[TrustCell]) -> list[str]:
+    """A line for each measure that broke, and for each trial of which everything did, with the first of its logs."""
+    logs: dict[tuple[str, str], dict[str, None]] = {}
+    files: list[tuple[str, Cell | TrustCell]] = [(f"logs/{each.log}", each) for each in cells]
+    files += [(f"drills/{each.transcript}", each) for each in drills]
+    for file, cell in files:
+        for name, why in _broke(cell):
+            logs.setdefault((name, why), {})[file] = None
+    return [
+        f"{next(iter(own))}{f' and {len(own) - 1} more' if len(own) > 1 else ''}: {name or 'no measure'}: {why}"
+        for (name, why), own in logs.items()
+    ]
+
+
+def _broke(cell: Cell | TrustCell) -> Iterator[tuple[str, str]]:
+    if cell.reason.startswith(BROKE):
+        yield "", cell.reason
+        return
+    for name, measure in cell.measures.items():
+        if isinstance(measure, NotMeasured) and measure.reason.startswith(BROKE):
+            yield name, measure.reason
