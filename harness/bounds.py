@@ -4,7 +4,7 @@ named as what it is. They keep what one answer costs the parent at some seconds.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from harness.adapter import Hit, Usage
 
@@ -14,6 +14,10 @@ TEXT = 2**20
 """Characters of one memory, with its source and date."""
 RECALLED = 2 * 2**20
 """Characters of all that one recall brings: each is cut into entries, counted in tokens and read for facts."""
+LISTED = 50_000
+"""Memories of one answer."""
+PARTS = 10_000
+"""Memories of one recall, and the lines in them: each may become an entry."""
 ID = 4096
 """Characters of an id."""
 LAYERS = 100
@@ -22,8 +26,18 @@ COUNT = 2**53
 """The largest count that every reader of a log takes for the same number."""
 
 
-def of_hits(hits: Iterable[Hit], total: int | None = None) -> str | None:
-    """Which limit they exceed, in words; None for none. total: characters of all of them."""
+def of_recall(hits: Sequence[Hit]) -> str | None:
+    """Which limit they exceed, in words; None for none. All of them together are read, too."""
+    parts = len(hits) + sum(sum(map(hit.text.count, "\r\n")) for hit in hits)
+    if parts > PARTS:
+        return f"{parts:,} memories and lines; at most {PARTS:,} are read"
+    return of_hits(hits, RECALLED)
+
+
+def of_hits(hits: Sequence[Hit], total: int | None = None) -> str | None:
+    """The same of memories one by one. total: characters of all of them."""
+    if len(hits) > LISTED:
+        return f"{len(hits):,} memories; at most {LISTED:,} are read"
     found = 0
     for hit in hits:
         size = sum(len(part) for part in (hit.text, hit.created or "", *_words(hit.source), *_words(hit.scope)))
@@ -40,6 +54,11 @@ def of_hits(hits: Iterable[Hit], total: int | None = None) -> str | None:
 def of_ids(ids: Iterable[str]) -> str | None:
     longest = max(map(len, ids), default=0)
     return f"an id of {longest:,} characters; at most {ID:,} are read" if longest > ID else None
+
+
+def of_texts(texts: Iterable[str]) -> str | None:
+    longest = max(map(len, texts), default=0)
+    return f"a text of {longest:,} characters; at most {TEXT:,} are read" if longest > TEXT else None
 
 
 def of_usage(usage: Usage) -> str | None:

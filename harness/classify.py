@@ -214,7 +214,7 @@ _LETTER = re.compile(r"\w")
 _BULLET = re.compile(r"\s*(?:(?:[-*+•>#|]+|\d{1,3}[.)]|\[[ xX]\])\s+)*")
 # What a backend writes around a text on the same line: dates, and a label or two words in brackets.
 _WRAPPING = re.compile(
-    r"(?:[^\w\s(\[{<]|\s|\d[\d:.TZ+-]*+|[(\[{<]\s*[^\s()\[\]{}<>]*(?:\s+[^\s()\[\]{}<>]+)?\s*[)\]}>])*+"
+    r"(?:[^\w\s(\[{<]|\s|\d[\d:.TZ+-]*+|[(\[{<]\s*+[^\s()\[\]{}<>]*+(?:\s++[^\s()\[\]{}<>]++)?+\s*+[)\]}>])*+"
 )
 _LINE = re.compile(r"[^\r\n]+")
 _WIDTHS = (96, 48, 24, 12, 6, 3, 1)

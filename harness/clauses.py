@@ -55,9 +55,18 @@ def _normalised(text: str) -> str:
     return text
 
 
+_PIECES = re.compile(rf"\S{{1,{SHORT}}}|\s{{1,{SHORT}}}")
+
+
+def _composed(text: str) -> str:
+    """NFKC; of a long text word by word, as the time for one run of combining marks grows with its square."""
+    pieces = [text] if len(text) <= SHORT else _PIECES.findall(text)
+    return "".join(unicodedata.normalize("NFKC", piece) for piece in pieces)
+
+
 def _pass(text: str) -> str:
     if not text.isascii():
-        text = unicodedata.normalize("NFKC", text.translate(TYPOGRAPHIC))
+        text = _composed(text.translate(TYPOGRAPHIC))
         text = "".join(c for c in text if unicodedata.category(c) != "Cf")
     if not text.isprintable():
         text = CONTROL.sub(" ", ANSI.sub("", text))
@@ -134,7 +143,7 @@ _SUCCEEDED = (
     r"renamed(?!\s+from\s)(?:\s+(?:to|as))?|(?:moved|changed|switched|migrated|converted|ported)\s+(?:over\s+)?to|switch(?:es)?\s+to|became|gave\s+way\s+to|"
     r"in\s+favou?r\s+of|(?:is|are)\s+now\s+(?:called|named|known\s+as))(?![\w-])"
 )
-_BECAME = rf"(?:(?:which|that|and|is|are|was|were|has|been|since|now|later)\s+)*(?:{_SUCCEEDED})"
+_BECAME = rf"(?:(?:which|that|and|is|are|was|were|has|been|since|now|later)\s+){{0,6}}(?:{_SUCCEEDED})"
 SUCCEEDED = re.compile(_SUCCEEDED)
 BOUNDARY = re.compile(
     rf"(?<!\be\.g)(?<!\bi\.e)(?<!\betc)(?<!\bvs)[.!?]+(?=\s|$)|;|"

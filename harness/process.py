@@ -107,7 +107,7 @@ class RemoteMemory:
         hits = self._must(HITS, "recall", query, scope, k, at, items=self._pool)
         if len(hits) > k and self.description.support["ranked"].level != "unsupported":
             raise self._breach("recall", f"returned {len(hits)} hits for k = {k}")
-        self._within("recall", bounds.of_hits(hits, bounds.RECALLED))
+        self._within("recall", bounds.of_recall(hits))
         return hits
 
     def entries(self, scope: Scope) -> list[Hit]:
@@ -121,7 +121,9 @@ class RemoteMemory:
         return hit
 
     def history(self, scope: Scope, memory_id: str) -> list[str]:
-        return self._must(TEXTS, "history", scope, memory_id)
+        texts = self._must(TEXTS, "history", scope, memory_id)
+        self._within("history", bounds.of_texts(texts))
+        return texts
 
     def update(self, scope: Scope, memory_id: str, item: Item) -> Ack:
         ack = self._must(ACK, "update", scope, memory_id, item)
@@ -141,7 +143,9 @@ class RemoteMemory:
         self._call(NOTHING, "forget_scope", scope, items=self._pool)
 
     def snapshot(self) -> str:
-        return self._must(TEXT, "snapshot", items=self._pool)
+        mark = self._must(TEXT, "snapshot", items=self._pool)
+        self._within("snapshot", bounds.of_texts([mark]))
+        return mark
 
     def restore(self, mark: str) -> None:
         self._call(NOTHING, "restore", mark, items=self._pool)

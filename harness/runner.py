@@ -42,6 +42,7 @@ from harness.readers.explore import Explorer
 from harness.redaction import Redactor
 from harness.repo import Repo
 from harness.results import Suite
+from harness.scan.copies import Copies
 from harness.scenario import Scenario
 from harness.services import Service, Services
 from harness.transcript import Ended, Transcript
@@ -343,7 +344,7 @@ class Run:
                         ways.gateway.vectors,
                         digests,
                         _host(),
-                        space if self.keep else None,
+                        Copies(space, self.listener.noted) if self.keep else None,
                     )
         return path
 

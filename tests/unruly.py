@@ -64,6 +64,9 @@ RECALLED: Mapping[str, Callable[[], list[Hit]]] = {
     "a path of 2 MB": lambda: [Hit("m", "x", source=Source(path="p" * 2_000_000))],
     "a date of 2 MB": lambda: [Hit("m", "x", created="0" * 2_000_000)],
     "three memories of 1 MB": lambda: _hits("x" * 1_000_000, 3),
+    "60,000 memories": lambda: _hits("x", 60_000),
+    "20,000 memories": lambda: _hits("x", 20_000),
+    "a memory of 500,000 lines": lambda: _hits("\n".join("xy" * 250_000)),
 }
 """What it is called -> what recall, entries and get answer; each is more than is read, and within 8 MiB."""
 USED: Mapping[str, Usage] = {
@@ -76,7 +79,7 @@ USED: Mapping[str, Usage] = {
 class Floods(Sound):
     """Fault: answers what the setting `answer` names, which is too much."""
 
-    native = (*Sound.native, "get", "usage")
+    native = (*(word for word in Sound.native if word != "ranked"), "get", "usage")
 
     class memory(SoundMemory):  # noqa: N801
         def remember(self, items: Sequence[Item]) -> list[Ack]:
@@ -116,3 +119,37 @@ class HidesItsOutput(Sound):
             elif how == "link":
                 output.symlink_to("/etc/passwd")
             os._exit(9)
+
+
+HEAVY: Mapping[str, Callable[[int], list[Hit]]] = {
+    "sources": lambda n: [Hit(f"m{at}", "x", 0.5, Source(f"{at}", f"p{n}/{at}", at)) for at in range(4_000)],
+    "combining marks": lambda _: _hits("e" + "\u0301\u0323" * 2**17),
+}
+"""What it is called -> what the nth call answers: all that is read, or more."""
+
+
+class Weighs(Sound):
+    """Fault: answers what costs the reader most; the setting `answer` names it."""
+
+    native = tuple(word for word in Sound.native if word != "ranked")
+
+    class memory(SoundMemory):  # noqa: N801
+        def recall(self, query: str, scope: Scope, k: int, at: str) -> list[Hit]:
+            self.made += 1
+            return HEAVY[self.space.settings["answer"]](self.made)
+
+        def entries(self, scope: Scope) -> list[Hit]:
+            return self.recall("", scope, 5, "")
+
+
+class SpeaksPastTheWorker(Sound):
+    """Fault: writes the answer to its third request itself: a hundred thousand lists in one another."""
+
+    class memory(SoundMemory):  # noqa: N801
+        def recall(self, query: str, scope: Scope, k: int, at: str) -> list[Hit]:
+            deep = {"lists": b"[" * 100_000 + b"]" * 100_000, "tables": b'{"a":' * 100_000 + b"1" + b"}" * 100_000}
+            line = b'{"n": 3,"took":0.1,"ok":%s}\n' % deep[self.space.settings["answer"]]
+            for link in Path("/proc/self/fd").iterdir():
+                if link.is_symlink() and str(link.readlink()).startswith("socket:"):
+                    os.write(int(link.name), line)
+            return []

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
 
 from harness.blobs import Blobs
 from harness.drill import DrillName, DrillTrial, Plan
 from harness.drills import deletion, durability, isolation, keeping, poison, rollback, sharing
 from harness.drills.stage import Drill, Lost, Site, Stage
 from harness.events import Event, Fault
+from harness.scan.copies import Copies
 from harness.transcript import Drilled, Ended
 
 ALL: Mapping[DrillName, Drill] = {
@@ -26,7 +26,7 @@ def play(
     vectors: Callable[[Sequence[str]], Sequence[bytes]],
     digests: Mapping[str, str],
     host: Mapping[str, str],
-    keep: Path | None = None,
+    keep: Copies | None = None,
 ) -> None:
     """Plays one drill to its end, `ended` included, whatever the backend does. keep: see Stage."""
     drill, support = ALL[trial.drill], site.backend.support

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import inspect
 import json
-import shutil
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -21,6 +20,7 @@ from harness.blobs import Blobs, pack
 from harness.drill import DrillName, DrillTrial, Piece, Plan
 from harness.events import Backend, Event, Fault
 from harness.process import MemoryFault, RemoteMemory
+from harness.scan.copies import Copies
 from harness.scan.disk import Needles, Survey, looks
 from harness.transcript import ANSWER, SIGHTINGS, Called, Handled, Looked, Op
 
@@ -67,7 +67,7 @@ class Drill:
 class Stage:
     """One drill's store with its open handles. `ids`: piece -> the ids under which it was acknowledged.
 
-    keep: a folder that takes a copy of the store as it was at each look, so that a reviewer can look again.
+    keep: takes a copy of the store as it was at each look, so that a reviewer can look again.
     """
 
     def __init__(
@@ -78,12 +78,11 @@ class Stage:
         blobs: Blobs,
         emit: Callable[[Event], None],
         vectors: Callable[[Sequence[str]], Sequence[bytes]],
-        keep: Path | None = None,
+        keep: Copies | None = None,
     ) -> None:
         self.trial, self.plan, self._site, self._keep = trial, plan, site, keep
         self._blobs, self._emit, self._vectors = blobs, emit, vectors
         self._open: dict[str, RemoteMemory] = {}
-        self._copies: list[Path] = []
         self.ids: dict[str, tuple[str, ...]] = {}
 
     def supports(self, *capabilities: str) -> bool:
@@ -190,10 +189,9 @@ class Stage:
         try:
             self._site.flush()
             if self._keep is not None:
-                self._copies.append(self._keep / f"at-{step}")
-                with suppress(shutil.Error):  # a store at work: what vanishes meanwhile is left out
-                    shutil.copytree(self._site.root, self._copies[-1], symlinks=True, dirs_exist_ok=True)
-            survey = Survey(self._site.folder, self._site.root, needles, self._copies)
+                self._keep.take(self._site.root, step)
+            skip = self._keep.folders if self._keep is not None else ()
+            survey = Survey(self._site.folder, self._site.root, needles, skip)
             layers = self._site.layers()
         except MemoryFault as error:
             raise Lost(error.fault) from None

@@ -5,16 +5,19 @@ from __future__ import annotations
 import json
 import re
 import shutil
+import time
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from harness import compare
 from harness.folder import Folder
 from harness.log import Log, canonical
 from harness.registry import ORACLES
 from tests.e2e.conftest import SMALL, Cli, bytes_of, one_line, only
 from tests.faulty import lend
+from tests.unruly import HEAVY
 
 SECRET = "hunter2-and-more"
 
@@ -294,3 +297,14 @@ def test_a_run_of_some_trials_is_resumed_as_it_was_asked_for(cli: Cli, program: 
 def test_a_trial_that_does_not_exist_is_one_line(cli: Cli, tmp_path: Path) -> None:
     line = one_line(cli("run", "-b", "none", *SMALL, "--out", tmp_path, "--trial", "nosuch"), 2)
     assert "--trial nosuch" in line and not list(tmp_path.iterdir())
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("answer", HEAVY)
+def test_the_heaviest_answers_end_their_trial_within_bounds(cli: Cli, tmp_path: Path, answer: str) -> None:
+    before = time.process_time()
+    done = cli("run", "-b", f"tests.unruly:Weighs,answer={answer}", "-b", "bm25", *SMALL, "--out", tmp_path)
+    assert time.process_time() - before < 60
+    cells = compare.results(Folder(only(tmp_path))).cells
+    assert {cell.status for cell in cells if cell.backend == "bm25"} == {"complete"}
+    assert done.returncode == (3 if "limit" in done.stderr else 0) and len(done.stderr) < 2000

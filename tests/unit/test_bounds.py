@@ -10,17 +10,22 @@ from pathlib import Path
 
 import pytest
 
-from harness import process
+from harness import leftovers, process
 from harness.adapter import Item, Layer, Scope, Space
 from harness.process import Deadlines, MemoryFault, RemoteMemory
-from harness.scan import disk, raw, sqlite
+from harness.scan import copies, disk, raw, sqlite
 from harness.scan.disk import Needles, scan
+from tests.unit.test_trouble import nest
 from tests.unruly import RECALLED, USED
 
 SCOPE = Scope(repo="shop")
 PIN = "cw0123456789abcdef0123"
 NEEDLES = Needles({"pin": PIN})
 ALL = Layer("all", ".", "file")
+
+
+WITHIN = ("three memories of 1 MB", "20,000 memories", "a memory of 500,000 lines")
+"""Too much for a recall, each part of which is read, but not for a listing."""
 
 
 @contextmanager
@@ -40,8 +45,8 @@ def test_more_than_is_read_is_a_limit_of_ours(tmp_path: Path, answer: str) -> No
         with pytest.raises(MemoryFault, match=r"limit in recall: .* at most .* are read") as caught:
             memory.recall("?", SCOPE, 5, "")
         assert caught.value.alive and len(caught.value.fault.message) < 200
-        if answer != "three memories of 1 MB":
-            for call in (lambda: memory.entries(SCOPE), lambda: memory.get(SCOPE, "m")):
+        if answer not in WITHIN:
+            for call in (lambda: memory.entries(SCOPE), lambda: memory.get(SCOPE, "m"))[: 2 - ("memories" in answer)]:
                 with pytest.raises(MemoryFault, match=r"limit in (entries|get)"):
                     call()
 
@@ -51,6 +56,16 @@ def test_a_count_that_cannot_be_is_a_breach(tmp_path: Path, answer: str) -> None
     with opened("Floods", tmp_path, answer) as memory, pytest.raises(MemoryFault, match="breach in usage") as caught:
         memory.usage()
     assert caught.value.alive and len(caught.value.fault.message) < 200
+
+
+@pytest.mark.parametrize("answer", ["lists", "tables"])
+def test_an_answer_is_as_deep_as_the_protocol(tmp_path: Path, answer: str) -> None:
+    with opened("SpeaksPastTheWorker", tmp_path, answer) as memory:
+        with pytest.raises(MemoryFault, match=r"breach in recall: .*recursion limit") as caught:
+            memory.recall("?", SCOPE, 5, "")
+        assert len(str(caught.value)) < 200
+        with pytest.raises(MemoryFault, match="something else spoke on its channel"):
+            memory.recall("?", SCOPE, 5, "")
 
 
 def test_ids_and_layers_have_bounds_too(tmp_path: Path) -> None:
@@ -150,3 +165,29 @@ def test_a_log_too_large_to_copy_is_told(tmp_path: Path, monkeypatch: pytest.Mon
     monkeypatch.setattr(sqlite, "COPIED", 4000)
     found = scan(tmp_path, Layer("db", "db", "sqlite"), NEEDLES)
     assert "bytes are too many to copy" in (found.problem or "")
+
+
+def test_what_a_copy_leaves_out_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(copies, "MOST", 1 << 20)
+    store, told = tmp_path / "store", list[str]()
+    nest(store, 1500)
+    (store / "a").write_bytes(b"first")
+    with (store / "b").open("wb") as file:
+        file.seek(75 << 30)
+        file.write(PIN.encode())
+        file.truncate(150 << 30)
+    (store / "c").write_bytes(os.urandom(2 << 20))
+    os.mkfifo(store / "pipe")
+    (store / "link").symlink_to("/etc/passwd")
+    kept = copies.Copies(tmp_path / "kept", told.append)
+    kept.take(store, "written")
+    (copy,) = kept.folders
+    assert (copy / "a").read_bytes() == b"first" and (copy / "b").stat().st_size == 150 << 30
+    assert scan(copy, Layer("b", "b", "file"), NEEDLES).sightings
+    assert not (copy / "c").exists() and "c is left out" in (copy / copies.LEFT_OUT).read_text()
+    assert len(told) == 1 and "lacks 3 files" in told[0] and "at most 1 MiB" in told[0]
+    for step in ("second", "third"):
+        (store / "c").write_bytes(os.urandom(900_000))
+        kept.take(store, step)
+    assert len(told) == 3 and "lacks 2 files" in told[1] and "lacks 3 files" in told[2]
+    leftovers.remove(store)
