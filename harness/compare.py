@@ -55,6 +55,7 @@ class _Played(NamedTuple):
     """What is kept of a log when its cells have been computed."""
 
     sha256: str
+    unsealed: bool
     opened: Opened
     scenario: Scenario
     faults: list[Faults]
@@ -64,6 +65,7 @@ class _Drilled(NamedTuple):
     """What is kept of a transcript."""
 
     cell: TrustCell
+    unsealed: bool
     protocol: int
     faults: list[Faults]
 
@@ -97,6 +99,7 @@ def results(folder: Folder) -> Results:
             allowed_faults=file.allowed_faults,
             backends_contained=file.backends_contained,
             checks_contained=file.checks_contained,
+            unsealed=sum(log.unsealed for log in played.values()) + sum(each.unsealed for each in drilled.values()),
             problems=(*problems, *unread, *broken.problems(cells, (each.cell for each in drilled.values()))),
         ),
         definitions=dict(sorted(metrics.DEFINITIONS.items())),
@@ -126,7 +129,7 @@ def _scored(folder: Folder) -> tuple[list[Cell], dict[str, _Played], list[str]]:
         cells += metrics.score(list(logs.values()))
         for name, log in logs.items():
             own = _counted(faults.of_trial, log, problems)
-            played[name] = _Played(log.sha256, log.opened, log.scenario, own)
+            played[name] = _Played(log.sha256, log.closed is not None and not log.sealed, log.opened, log.scenario, own)
         problems += unread
     return cells, played, sorted(problems)
 
@@ -138,7 +141,8 @@ def _judged(folder: Folder) -> tuple[dict[str, _Drilled], list[str]]:
         for name, transcript in transcripts.items():
             (cell,) = trust.score([transcript])
             own = _counted(faults.of_drill, transcript, problems)
-            drilled[name] = _Drilled(cell, transcript.drilled.protocol, own)
+            unsealed = transcript.ended is not None and not transcript.sealed
+            drilled[name] = _Drilled(cell, unsealed, transcript.drilled.protocol, own)
         problems += unread
     return drilled, problems
 

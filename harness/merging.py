@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import shutil
+import hashlib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from harness import plan, registry
+from harness import files, leftovers, plan, registry
 from harness.drill import DrillTrial
 from harness.folder import DRILLS, LOGS, Folder, FolderError, RunFile
 from harness.model import Trial
@@ -31,8 +31,13 @@ def merge(roots: Sequence[Path], out: Path) -> Folder:
     files = {shard: shards[shard].read() for shard in sorted(shards)}
     _check(files, shards)
     merged = Folder.create(out)
-    for shard in files:
-        _copy(shards[shard].root, merged.root)
+    try:
+        for shard in files:
+            _copy(shards[shard].root, merged.root)
+    except FolderError:
+        leftovers.remove(merged.root)
+        (out / "latest").unlink(missing_ok=True)
+        raise
     merged.write(_joined(files, merged.root.name))
     return merged
 
@@ -56,13 +61,18 @@ def _check(files: Mapping[Shard, RunFile], shards: Mapping[Shard, Folder]) -> No
 
 
 def _copy(root: Path, target: Path) -> None:
-    """Logs, transcripts and blobs; a blob that several shards have is one."""
+    """Logs, transcripts and blobs; a blob that several shards have is one, and a damaged one replaces none."""
     for name in (LOGS, DRILLS, "blobs"):
-        if (root / name).is_dir():
+        for path in sorted((root / name).rglob("*")):
             try:
-                shutil.copytree(root / name, target / name, dirs_exist_ok=True)
-            except (OSError, shutil.Error) as error:
-                raise FolderError(f"{root / name}: cannot be copied: {error}") from None
+                if path.is_symlink() or not path.is_dir():
+                    to = target / path.relative_to(root)
+                    data = files.whole(path)
+                    if name != "blobs" or not to.exists() or hashlib.sha256(data).hexdigest() == path.name:
+                        to.parent.mkdir(parents=True, exist_ok=True)
+                        to.write_bytes(data)
+            except OSError as error:
+                raise FolderError(f"{path}: cannot be copied: {error.strerror}") from None
 
 
 def _joined(files: Mapping[Shard, RunFile], name: str) -> RunFile:

@@ -235,7 +235,7 @@ class Run(Model):
     """Identity of a run. `logs` digests every log that was scored.
 
     shard: the share that was played (`2/4`), None for a whole run. missing: shards that a merged run lacks.
-    allowed_faults: backend -> how many calls may fail without failing the run.
+    allowed_faults: backend -> how many calls may fail without failing the run. unsealed: closed logs without a seal.
     """
 
     id: str
@@ -254,6 +254,7 @@ class Run(Model):
     backends_contained: str = ""
     checks_contained: str = ""
     problems: tuple[str, ...] = ()
+    unsealed: int = 0
 
 
 class Against(Model):

@@ -138,9 +138,9 @@ def wrote(folder: Folder, results: Results, out: Path | None = None) -> Written:
 def verdict(results: Results) -> int:
     """Damaged logs could not be scored; then a broken gate failed; then what did not end, never began, failed in more
     calls than was allowed, or was not measured for a gate could not run."""
-    from harness.report import faulted
+    from harness.report import faulted, words
 
-    for problem in results.run.problems:
+    for problem in (*results.run.problems, *filter(None, [words.unsealed(results)])):
         say(problem)
     missing = [each for each in results.run.unplayed if not each.allowed]
     for each in missing:

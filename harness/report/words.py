@@ -136,7 +136,7 @@ def power(results: Results) -> list[str]:
 def conditions(results: Results) -> str:
     """What was held fixed, in one line."""
     held = results.run.conditions
-    contained = _contained(results)
+    contained = " ".join(["", *filter(None, [_contained(results), unsealed(results)])])
     seeds = ", ".join(str(seed) for seed in held.seeds)
     if not results.stories:
         return visible(f"Held fixed: k {held.k}, embedder {held.embedder}, seed {seeds}.{contained}")
@@ -148,12 +148,20 @@ def conditions(results: Results) -> str:
     )
 
 
+def unsealed(results: Results) -> str:
+    """Empty if every log that was closed has its seal."""
+    many = plural(results.run.unsealed, "log")
+    return (
+        f"Not sealed: {many} of an older coldwarm, in which a change would not be seen." if results.run.unsealed else ""
+    )
+
+
 def _contained(results: Results) -> str:
     """What backends and checks could not reach; nothing of a run that did not record it."""
     run = results.run
     if not run.backends_contained:
         return ""
-    return f" Backends contained by: {run.backends_contained}. Checks: {run.checks_contained}."
+    return f"Backends contained by: {run.backends_contained}. Checks: {run.checks_contained}."
 
 
 def visible(text: str, limit: int | None = None, *, lines: bool = False) -> str:

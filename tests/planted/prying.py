@@ -9,8 +9,11 @@ from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
+from harness.adapter import Hit, Scope
 from tests.planted.base import Planted
 from tests.planted.cheating import MAY, MUST, Knowing, facts, text
+from tests.planted.failing import ALL
+from tests.planted.keeping import ForgetsEveryTenth
 
 DEEP = 7
 """Folders below each other that a walk goes down."""
@@ -87,6 +90,21 @@ class ReadsTheNeighbours(Planted):
                     for file in other.rglob("*"):
                         if file.is_file():
                             yield from sentences(text(file))
+
+
+class ClosesItsOwnLog(ForgetsEveryTenth):
+    """Drops every tenth write, and ends each log that it can reach as complete, so that nothing after that counts."""
+
+    must, may = ForgetsEveryTenth.must, (*ForgetsEveryTenth.may, *ALL)
+    never = ("writes_kept", "self_reachability", "recall")
+
+    class Memory(ForgetsEveryTenth.Memory):
+        def recall(self, query: str, scope: Scope, k: int, at: str) -> list[Hit]:
+            for folder in Path(self.space.root).parents:
+                for log in (*folder.glob("*.jsonl"), *folder.glob("*/*.jsonl")):
+                    with suppress(OSError), log.open("ab") as file:
+                        file.write(b'{"n":9,"kind":"ended","status":"complete"}\n')
+            return super().recall(query, scope, k, at)
 
 
 def entries(folder: Path) -> list[Path]:

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import os
+import re
 import shutil
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness import compare, merging, plan, registry
+from harness import cli, compare, merging, plan, registry
 from harness.drill import DrillTrial
 from harness.folder import Folder, FolderError, RunFile
 from harness.model import Selection, Spec
@@ -113,3 +117,89 @@ def test_drills_stand_as_in_the_plan_whoever_played_them(whole: Folder, tmp_path
         mine = tuple(each for each in every if each.backend in dealt)
         parts.append(shard(whole, number, selection=selection.model_dump(), drills=mine))
     assert merging.merge(parts, tmp_path / "out").read().drills == tuple(every)
+
+
+# --- damage ---------------------------------------------------------------------------------------------------------
+
+
+def log_of(root: Path) -> Path:
+    return min((root / "logs").glob("keeper-*.jsonl"))
+
+
+def harmed(change: Callable[[bytes], bytes]) -> Callable[[Path], object]:
+    return lambda root: log_of(root).write_bytes(change(log_of(root).read_bytes()))
+
+
+def piped(root: Path) -> None:
+    path = log_of(root)
+    path.unlink()
+    os.mkfifo(path)
+
+
+def linked(root: Path) -> None:
+    path = log_of(root)
+    path.unlink()
+    path.symlink_to("/etc/hostname")
+
+
+@pytest.mark.parametrize(
+    ("damage", "code", "said"),
+    [
+        (harmed(lambda log: log.replace(b'"closed"', b'"clozed"')), 3, "not an event of schema"),
+        (
+            harmed(lambda log: b"".join(log.splitlines(keepends=True)[:2] + log.splitlines(keepends=True)[3:])),
+            3,
+            "removed",
+        ),
+        (harmed(lambda log: log[: len(log) // 2]), 3, "did not get to its end"),
+        (harmed(lambda log: log[::-1]), 3, "not an opening event"),
+        (lambda root: log_of(root).unlink(), 3, "did not get to its end"),
+        (lambda root: (root / "run.json").write_bytes(b"{"), 2, "run.json"),
+        (lambda root: (root / "run.json").unlink(), 2, "not the folder of a run"),
+        (piped, 2, "cannot be copied"),
+        (linked, 2, "cannot be copied"),
+    ],
+    ids=["changed", "removed", "cut", "reversed", "gone", "run file", "no run file", "pipe", "link"],
+)
+def test_a_damaged_shard_is_said_in_one_line(
+    whole: Folder, tmp_path: Path, damage: Callable[[Path], object], code: int, said: str
+) -> None:
+    parts = [shard(whole, 1), shard(whole, 2)]
+    damage(parts[1])
+    done = CliRunner().invoke(cli.commands, ["merge", *map(str, parts), "--out", str(tmp_path / "out")])
+    assert done.exit_code == code and isinstance(done.exception, SystemExit)
+    lines = done.stderr.splitlines()
+    assert (
+        said in done.stderr and "Traceback" not in done.output and all(each.startswith("coldwarm: ") for each in lines)
+    )
+    if code == 2:
+        assert len(lines) == 1 and str(parts[1]) in lines[0] and not list((tmp_path / "out").glob("*"))
+    else:
+        results = compare.results(Folder((tmp_path / "out" / "latest").resolve()))
+        broken = {cell.trial for cell in results.cells if cell.status in ("not-run", "incomplete")}
+        assert len(broken) == 1 and {cell.status for cell in results.cells} > {"complete"}
+
+
+@pytest.mark.parametrize("damaged", [1, 2])
+def test_a_damaged_blob_takes_the_place_of_no_whole_one(whole: Folder, tmp_path: Path, damaged: int) -> None:
+    parts = [shard(whole, 1), shard(whole, 2)]
+    for blob in (parts[damaged - 1] / "blobs").glob("*/*"):
+        blob.write_bytes(b"?")
+    results = compare.results(merging.merge(parts, tmp_path / "out"))
+    assert not results.run.problems and {cell.status for cell in results.cells} == {"complete"}
+
+
+# --- seals ----------------------------------------------------------------------------------------------------------
+
+
+def test_logs_without_a_seal_are_counted_and_said(whole: Folder) -> None:
+    assert compare.results(whole).run.unsealed == 0
+    path = log_of(whole.root)
+    old = re.sub(rb'\{"n":\d+,', b"{", path.read_bytes(), flags=re.MULTILINE)
+    old = re.sub(rb',"sha256":"[0-9a-f]{64}"\}$', b"}", old.rstrip()).replace(b'"log_schema":2', b'"log_schema":1')
+    path.write_bytes(old + b"\n")
+    done = CliRunner().invoke(cli.commands, ["report", str(whole.root)])
+    said = "Not sealed: 1 log of an older coldwarm"
+    assert done.exit_code == 0 and said in done.stderr and said in " ".join(done.stdout.split())
+    for name in ("summary.md", "report.html"):
+        assert said in (whole.root / name).read_text()
