@@ -10,6 +10,8 @@ from __future__ import annotations
 import base64
 import http.client
 import json
+import os
+import threading
 from abc import ABC, abstractmethod
 from array import array
 from collections.abc import Mapping, Sequence
@@ -345,7 +347,12 @@ def delete_and_add(memory: Memory, scope: Scope, memory_ids: Sequence[str], item
 
 def applies(limit: Scope, place: Scope) -> bool:
     """Whether what is limited to `limit` holds at `place`: every respect that `limit` names is the same there."""
-    return all(getattr(limit, part) in (None, getattr(place, part)) for part in ("repo", "org", "branch", "user"))
+    return (
+        limit.repo in (None, place.repo)
+        and limit.org in (None, place.org)
+        and limit.branch in (None, place.branch)
+        and limit.user in (None, place.user)
+    )
 
 
 def embed(space: Space, texts: Sequence[str]) -> list[list[float]]:
@@ -357,16 +364,40 @@ def _embed(space: Space, texts: Sequence[str]) -> list[list[float]]:
     where = urlsplit(space.gateway)
     body = json.dumps({"model": "local", "input": list(texts), "encoding_format": "base64"}).encode()
     head = {"authorization": f"Bearer {space.key}", "content-type": "application/json"}
-    link = http.client.HTTPConnection(where.hostname or "", where.port, timeout=600)
-    try:
-        link.request("POST", f"{where.path}/embeddings", body, head)
-        answer = link.getresponse()
-        text = answer.read()
-        if answer.status != 200:
-            raise RuntimeError(f"embeddings endpoint answered {answer.status}: {text[:200]!r}")
-    finally:
-        link.close()
+    status, text = _posted(where.hostname or "", where.port, f"{where.path}/embeddings", body, head)
+    if status != 200:
+        raise RuntimeError(f"embeddings endpoint answered {status}: {text[:200]!r}")
     return [array("f", base64.b64decode(row["embedding"])).tolist() for row in json.loads(text)["data"]]
+
+
+_OWN = threading.local()
+"""`link`: the connection that this thread keeps open from call to call, and whose it is and where it leads."""
+
+
+def _posted(host: str, port: int | None, path: str, body: bytes, head: Mapping[str, str]) -> tuple[int, bytes]:
+    """Status and body of the answer. A kept connection that was closed meanwhile has been asked nothing: once more."""
+    place = (os.getpid(), host, port)  # after a fork it is the parent's
+    kept, link = getattr(_OWN, "link", (None, None))
+    if kept != place:
+        link = http.client.HTTPConnection(host, port, timeout=600)
+    assert link is not None
+    _OWN.link = (None, None)
+    try:
+        try:
+            link.request("POST", path, body, dict(head))
+            answer = link.getresponse()
+        except ConnectionError:
+            link.close()
+            if kept != place:
+                raise
+            link.request("POST", path, body, dict(head))
+            answer = link.getresponse()
+        found = answer.status, answer.read()
+    except BaseException:
+        link.close()
+        raise
+    _OWN.link = (place, link)
+    return found
 
 
 def to_wire(value: Any) -> Any:

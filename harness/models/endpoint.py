@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import json
 from array import array
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from typing import NamedTuple
 
@@ -15,6 +15,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.routing import Route
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from harness.models.cache import EmbeddingCache
 from harness.models.chat.route import Chat, problem
@@ -22,6 +23,7 @@ from harness.models.chat.wire import Refused, document
 from harness.models.embedder import EmbedderError
 from harness.models.meter import Meter, PhaseCount
 
+EMBEDDINGS = "/v1/embeddings"
 MAX_INPUTS = 2048
 MAX_BYTES = 32 * 2**20
 _QUICK = 32  # so many known texts are answered at once; more, or unknown ones, would hold up other requests
@@ -34,7 +36,7 @@ class Wanted(NamedTuple):
     base64: bool
 
 
-def application(cache: EmbeddingCache, meters: Mapping[str, Meter], chat: Chat | None = None) -> Starlette:
+def application(cache: EmbeddingCache, meters: Mapping[str, Meter], chat: Chat | None = None) -> ASGIApp:
     """The ASGI application. `meters` (key -> meter) is read at every request, so that keys may come and go."""
 
     def meter_of(request: Request) -> Meter:
@@ -74,15 +76,34 @@ def application(cache: EmbeddingCache, meters: Mapping[str, Meter], chat: Chat |
         if chat is not None:
             await chat.upstream.close()
 
-    return Starlette(
+    others = Starlette(
         routes=[
-            Route("/v1/embeddings", embeddings, methods=["POST"]),
+            Route(EMBEDDINGS, embeddings, methods=["POST"]),
             Route("/v1/chat/completions", completions, methods=["POST"]),
             Route("/v1/models", models, methods=["GET"]),
         ],
         exception_handlers={Refused: _refused, HTTPException: _refused, ClientDisconnect: _refused},
         lifespan=lifespan,
     )
+
+    return _first(EMBEDDINGS, embeddings, others)
+
+
+def _first(path: str, endpoint: Callable[[Request], Awaitable[Response]], others: ASGIApp) -> ASGIApp:
+    """Most requests are for one endpoint: they need none of the layers around a route."""
+
+    async def served(scope: Scope, receive: Receive, send: Send) -> None:
+        if (scope["type"], scope.get("method"), scope.get("path")) != ("http", "POST", path):
+            await others(scope, receive, send)
+            return
+        request = Request(scope, receive)
+        try:
+            answer = await endpoint(request)
+        except (Refused, ClientDisconnect) as error:
+            answer = await _refused(request, error)
+        await answer(scope, receive, send)
+
+    return served
 
 
 def parse(body: bytes, dims: int) -> Wanted:

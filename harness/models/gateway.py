@@ -54,7 +54,7 @@ class Gateway:
             application(self._cache, self._meters, Chat(self._chat, self._ledger) if self._chat else None),
             # Named, not "auto": the same server wherever it runs, whatever else is installed.
             loop="asyncio",
-            http="h11",
+            http="httptools",
             ws="none",
             lifespan="on",
             access_log=False,

@@ -38,6 +38,33 @@ def test_two_gateways_side_by_side_and_nothing_left_behind() -> None:
         embed(space(first), ["text"])
 
 
+def test_a_process_keeps_its_connection_and_one_that_was_closed_meanwhile_is_opened_anew() -> None:
+    listener = socket.create_server(("127.0.0.1", 0))
+    answer = b'HTTP/1.1 200 OK\r\ncontent-length: 12\r\n\r\n{"data": []}'
+
+    def serve() -> None:
+        for served in (2, 1):
+            connection, _ = listener.accept()
+            with connection, connection.makefile("rb") as stream:
+                for _ in range(served):
+                    head = dict(
+                        line.lower().split(b": ", 1) for line in iter(stream.readline, b"\r\n") if b": " in line
+                    )
+                    stream.read(int(head[b"content-length"]))
+                    connection.sendall(answer)
+
+    server = threading.Thread(target=serve)
+    server.start()
+    url = f"http://127.0.0.1:{listener.getsockname()[1]}/v1"
+    place = Space(root="", gateway=url, key=KEY, dims=384, seed=0)
+    for _ in range(3):
+        assert embed(place, ["text"]) == []
+    server.join()
+    listener.close()
+    with pytest.raises(ConnectionError):
+        embed(place, ["text"])
+
+
 def test_answers_are_not_held_back_by_the_client_s_delayed_ack(monkeypatch: pytest.MonkeyPatch) -> None:
     accepted: list[socket.socket] = []
     accept = socket.socket.accept
