@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from harness.canary import asked, kept
 from harness.events import Event, Forgot, Route, Scanned, Sought, Stage
 from harness.exchange import Exchange, Handle
-from harness.scan.disk import Needles
+from harness.scan.needles import compiled
 from harness.scenario import CANARY, Fact, Forget, Scenario, Session
 
 ROUTES: tuple[Route, ...] = ("search", "forbidden", "entries", "get", "history")
@@ -117,7 +117,7 @@ def _listed(exchange: Exchange, facts: Sequence[Fact], stage: Stage) -> Iterator
 
 
 def _scanned(exchange: Exchange, stage: Stage) -> Iterator[Event]:
-    needles = Needles({fact: kept(canary) for fact, canary in exchange.part.canaries.items()})
+    needles = compiled(tuple((fact, kept(canary)) for fact, canary in exchange.part.canaries.items()))
     for layer, declared, found in exchange.looks(needles):
         yield Scanned(
             stage=stage,

@@ -137,10 +137,17 @@ class Transcript:
     def _calls(self) -> list[tuple[int, Called]]:
         return self.of(Called)
 
+    @cached_property
+    def _by_op(self) -> Mapping[str, list[tuple[int, Called]]]:
+        found: dict[str, list[tuple[int, Called]]] = {}
+        for line, event in self._calls:
+            found.setdefault(event.op, []).append((line, event))
+        return found
+
     def calls(self, op: Op, step: str | None = None, who: str | None = None) -> Iterator[tuple[int, Called]]:
         """The calls of an operation, of one step or handle if named, with their lines."""
-        for line, event in self._calls:
-            if event.op == op and step in (None, event.step) and who in (None, event.who):
+        for line, event in self._by_op.get(op, ()):
+            if step in (None, event.step) and who in (None, event.who):
                 yield line, event
 
     @cached_property
@@ -170,9 +177,10 @@ class Transcript:
     def hits(self, call: Called) -> tuple[Hit, ...]:
         """The hits of a recall, a listing or a get (none or one); none for a fault."""
         if id(call) not in self._hits:  # many measures ask, and each call is an object of this transcript
-            value = self.answer(call)
-            listed = [] if value is None else value if isinstance(value, list) else [value]
-            self._hits[id(call)] = _HITS.validate_json(json.dumps(listed))
+            value = call.answer
+            data = self.blobs.get(value) if isinstance(value, Ref) else json.dumps(value).encode()
+            listed = data if data.startswith(b"[") else b"[%s]" % (b"" if data == b"null" else data)
+            self._hits[id(call)] = _HITS.validate_json(listed)
         return self._hits[id(call)]
 
     def ids(self, call: Called) -> tuple[tuple[str, ...], ...]:

@@ -21,7 +21,8 @@ from harness.drill import DrillName, DrillTrial, Piece, Plan
 from harness.events import Backend, Event, Fault
 from harness.process import MemoryFault, RemoteMemory
 from harness.scan.copies import Copies
-from harness.scan.disk import Needles, Survey, looks
+from harness.scan.disk import Survey, looks
+from harness.scan.needles import compiled
 from harness.transcript import ANSWER, SIGHTINGS, Called, Handled, Looked, Op
 
 SETTLE_SECONDS = 20.0
@@ -185,7 +186,8 @@ class Stage:
 
         canaries: piece -> string; vectors: piece -> embedded text.
         """
-        needles = Needles(canaries, dict(zip(vectors, self._vectors(list(vectors.values())), strict=True)))
+        wanted = zip(vectors, self._vectors(list(vectors.values())), strict=True)
+        needles = compiled(tuple(canaries.items()), tuple(wanted))
         try:
             self._site.flush()
             if self._keep is not None:

@@ -7,6 +7,7 @@ from functools import cached_property, lru_cache
 from typing import NamedTuple
 
 from harness.adapter import Scope, applies
+from harness.metrics.trust.pieces import scope_of
 from harness.metrics.trust.sights import Sights
 from harness.transcript import Called
 
@@ -32,7 +33,7 @@ class View(Sights):
         """Whether something came back that does not hold where it was asked for; None if the call failed."""
         if call.fault:
             return None
-        place = asked(call)
+        place = scope_of(call)
         return any(not applies(piece.item.scope, place) for _, piece in self.hits(call))
 
     @cached_property
@@ -63,17 +64,11 @@ def pair_of(name: str) -> str:
     return name.rpartition(".")[0]
 
 
-def asked(call: Called) -> Scope:
-    given = call.request["scope"]
-    assert isinstance(given, dict), "the drill logs the scope of every call"
-    return Scope(**{part: str(value) for part, value in given.items()})
-
-
 def spilt(left: Iterable[bool | None]) -> bool | None:
     """Whether one of these is gone; None if none is, and the look at one of them failed."""
     seen = list(left)
     return True if False in seen else None if None in seen else False
 
 
-view_of = lru_cache(maxsize=1)(View)
+view_of = lru_cache(maxsize=4)(View)
 """Many measures read one transcript."""

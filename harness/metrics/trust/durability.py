@@ -140,7 +140,7 @@ class Kills:
         return next((look for look in reversed(looks) if look.era == len(self.kills) and look.covers(piece)), None)
 
 
-kills_of = lru_cache(maxsize=1)(Kills)
+kills_of = lru_cache(maxsize=4)(Kills)
 """Many measures read one transcript."""
 
 

@@ -14,7 +14,7 @@ from harness.adapter import Hit, Item, Source
 from harness.drill import Piece
 from harness.metrics.metric import proportion
 from harness.metrics.trust.metric import TrustMetric, trust
-from harness.metrics.trust.pieces import READS, Pieces, holds, lacks
+from harness.metrics.trust.pieces import READS, holds, lacks, pieces_of
 from harness.metrics.trust.writes import FIRST, STORED
 from harness.metrics.view import same_moment
 from harness.model import Measure
@@ -65,7 +65,7 @@ def survives_writing(transcript: Transcript, field: str) -> Measure:
     lacking = lacks(transcript, *asked.needs)
     if lacking is not None:
         return lacking
-    pieces, of, bad = Pieces(transcript), 0, list[tuple[int | None, str]]()
+    pieces, of, bad = pieces_of(transcript), 0, list[tuple[int | None, str]]()
     for piece in transcript.plan.of(*STORED):
         seen = pieces.equal(piece, *FIRST)
         if not seen or (asked.written(piece.item) is None and all(asked.back(each.hit) is None for each in seen)):
@@ -79,7 +79,7 @@ class Kept:
     """One field in one transcript."""
 
     def __init__(self, transcript: Transcript, field: str) -> None:
-        self.transcript, self.field, self.pieces = transcript, FIELDS[field], Pieces(transcript)
+        self.transcript, self.field, self.pieces = transcript, FIELDS[field], pieces_of(transcript)
 
     def right(self, piece: Piece, *steps: str) -> bool:
         """It came back, each time with its own field or, if it has none, without."""
@@ -127,7 +127,7 @@ def survives_reopening(transcript: Transcript, field: str) -> Measure:
 
 def texts_whole(transcript: Transcript) -> Measure:
     """By each operation apart. An id that was updated may show either text; one of several for a text, only a part."""
-    pieces = Pieces(transcript)
+    pieces = pieces_of(transcript)
     texts: dict[str, list[Piece]] = {}
     for name, ids in pieces.ids.items():
         if len(ids) == 1:

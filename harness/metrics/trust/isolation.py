@@ -13,8 +13,9 @@ from functools import partial
 from harness.adapter import Scope, applies
 from harness.metrics.metric import not_applicable, proportion, unsupported
 from harness.metrics.trust import places
-from harness.metrics.trust.apart import Case, View, asked, pair_of, spilt, view_of
+from harness.metrics.trust.apart import Case, View, pair_of, spilt, view_of
 from harness.metrics.trust.metric import ASKS, TrustMetric, trust
+from harness.metrics.trust.pieces import scope_of
 from harness.model import Measure
 from harness.transcript import Op, Transcript
 
@@ -58,7 +59,7 @@ def bad(cases: Callable[[View], Iterable[Case]], needs: tuple[Op, ...], none: st
 def by_search(family: str, view: View) -> Iterable[Case]:
     for line, call in view.transcript.calls("recall", "cross"):
         (name,) = call.about
-        if not name.startswith(f"{family}-") or applies(view.scope(name), asked(call)):
+        if not name.startswith(f"{family}-") or applies(view.scope(name), scope_of(call)):
             continue
         if view.found(name) and view.found(view.twin(name)):
             yield Case(view.foreign(call), f"L{line}")
@@ -78,7 +79,7 @@ def by_listing(view: View) -> Iterable[Case]:
 def by_reading(view: View) -> Iterable[Case]:
     for line, call in view.transcript.calls("get", "cross"):
         (name,) = call.about
-        if view.sees("own", name, "get") and not applies(view.scope(name), asked(call)):
+        if view.sees("own", name, "get") and not applies(view.scope(name), scope_of(call)):
             yield Case(view.foreign(call), f"L{line}")
 
 
@@ -88,7 +89,7 @@ def by_history(view: View) -> Iterable[Case]:
         told = {name for _, call in view.transcript.calls("history", own) for name in view.told(call)}
         for line, call in view.transcript.calls("history", crossing):
             (name,) = call.about
-            if name in told and not applies(view.scope(name), asked(call)):
+            if name in told and not applies(view.scope(name), scope_of(call)):
                 yield Case(None if call.fault else name in view.told(call), f"L{line}")
 
 
@@ -156,7 +157,7 @@ def elsewhere(step: str, view: View) -> Iterable[Case]:
 def refused(view: View) -> Iterable[Case]:
     """One case a scope: its write failed or stored less than all, or it could not be asked for."""
     transcript = view.transcript
-    failed = {asked(call) for step in ("own", "place") for _, call in transcript.calls("recall", step) if call.fault}
+    failed = {scope_of(call) for step in ("own", "place") for _, call in transcript.calls("recall", step) if call.fault}
     for line, call in transcript.calls("remember", "write"):
         stored: dict[Scope, bool] = {}
         for name, ids in zip(call.about, transcript.ids(call), strict=False):

@@ -13,7 +13,7 @@ from statistics import median
 from harness.drill import Piece
 from harness.metrics.metric import amount, failed, not_applicable, proportion
 from harness.metrics.trust.metric import TrustMetric, trust
-from harness.metrics.trust.pieces import Pieces, holds, lacks, receipts, squeezed
+from harness.metrics.trust.pieces import Pieces, holds, lacks, pieces_of, receipts, squeezed
 from harness.metrics.trust.writes import NOTHING, STORED, Writes
 from harness.model import Measure
 from harness.transcript import Called, Handled, Transcript
@@ -61,7 +61,7 @@ def _shown(pieces: Pieces, piece: Piece, there: Mapping[str, str]) -> bool:
 
 def _asked(transcript: Transcript, step: str) -> Iterator[tuple[int, Called, Piece]]:
     """The questions of a step about a memory that was acknowledged."""
-    pieces = Pieces(transcript)
+    pieces = pieces_of(transcript)
     for line, call in transcript.calls("recall", step):
         piece = transcript.plan.by_name[call.about[0]]
         if piece.name in pieces.ids:
@@ -73,7 +73,7 @@ def found_within(transcript: Transcript, step: str, needs: Sequence[str], places
     lacking = lacks(transcript, *needs)
     if lacking is not None:
         return lacking
-    pieces, cases = Pieces(transcript), list(_asked(transcript, step))
+    pieces, cases = pieces_of(transcript), list(_asked(transcript, step))
     ranks = [(line, piece.name, pieces.rank(call, piece)) for line, call, piece in cases]
     bad = [(line, name) for line, name, rank in ranks if rank is None or (places is not None and rank >= places)]
     unanswered = sum(call.fault is not None for _, call, _ in cases)
@@ -110,7 +110,7 @@ def unknown_answered_with_silence(transcript: Transcript) -> Measure:
     lacking = lacks(transcript, "abstains")
     if lacking is not None:
         return lacking
-    pieces = Pieces(transcript)
+    pieces = pieces_of(transcript)
     known = {piece.name for _, call, piece in _asked(transcript, "asked") if pieces.rank(call, piece) is not None}
     cases = [(line, call) for line, call in transcript.calls("recall", "unknown") if call.about[0] in known]
     bad = [line for line, call in cases if call.fault is not None or transcript.hits(call)]
@@ -126,17 +126,16 @@ def kept_after_reopening(transcript: Transcript) -> Measure:
     lacking = lacks(transcript, "persistent")
     if lacking is not None:
         return lacking
-    pieces = Pieces(transcript)
+    pieces = pieces_of(transcript)
 
     def there(step: str) -> set[str]:
         """Texts may stand inside of larger ones."""
         scopes = {piece.item.scope for piece in transcript.plan.of("answer")}
         hits = [seen.hit for scope in scopes for seen in pieces.listed(step, scope)]
         texts = [(hit, squeezed(hit.text)) for hit in hits]
+        wanted = ((piece, squeezed(piece.item.text)) for piece in transcript.plan.pieces)
         return {
-            piece.name
-            for piece in transcript.plan.pieces
-            if any(pieces.own(piece, hit) and squeezed(piece.item.text) in text for hit, text in texts)
+            piece.name for piece, own in wanted if any(own in text and pieces.own(piece, hit) for hit, text in texts)
         }
 
     before, after = there("revised"), there("reopened")
@@ -172,7 +171,7 @@ def bytes_per_memory(transcript: Transcript) -> Measure:
     if lacking is not None:
         return lacking
     looks = list(transcript.looks("closed"))
-    memories = len(Pieces(transcript).acknowledged(transcript.plan.of(*STORED)))
+    memories = len(pieces_of(transcript).acknowledged(transcript.plan.of(*STORED)))
     if not memories:
         return not_applicable(NOTHING)
     if not looks:

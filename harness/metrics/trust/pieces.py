@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import NamedTuple
 
 from harness.adapter import Hit, Scope
@@ -108,12 +108,16 @@ class Pieces:
 
     def _listings(self, step: str, scope: Scope) -> Iterator[tuple[int, Called]]:
         op: Op = "entries" if self._transcript.supports("entries") else "recall"
-        return (call for call in self._transcript.calls(op, step) if _scope(call[1]) == scope)
+        return (call for call in self._transcript.calls(op, step) if scope_of(call[1]) == scope)
 
 
-def _scope(call: Called) -> Scope:
+pieces_of = lru_cache(maxsize=4)(Pieces)
+"""Many measures read one transcript."""
+
+
+def scope_of(call: Called) -> Scope:
     scope = call.request["scope"]
-    assert isinstance(scope, dict)
+    assert isinstance(scope, dict), "a drill logs the scope of every call"
     return Scope(**{part: str(value) for part, value in scope.items()})
 
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
 
 from harness.adapter import Scope, applies
-from harness.metrics.trust.apart import Case, View, asked, group_of, spilt
+from harness.metrics.trust.apart import Case, View, group_of, spilt
+from harness.metrics.trust.pieces import scope_of
 from harness.transcript import Called, Op
 
 LATTICE = "lattice"
@@ -21,8 +23,13 @@ def direction(other: Scope, place: Scope) -> str:
     return "wider" if applies(other, place) else "narrower" if applies(place, other) else "other"
 
 
-def beside(name: str, view: View) -> Iterator[tuple[str, str]]:
+@lru_cache(maxsize=2048)
+def beside(name: str, view: View) -> Sequence[tuple[str, str]]:
     """The places of a group whose memories do not hold where this one's does, with the way in which they come near."""
+    return list(_beside(name, view))
+
+
+def _beside(name: str, view: View) -> Iterator[tuple[str, str]]:
     group, place = group_of(name), view.scope(name)
     for other in view.groups[group]:
         if not applies(view.scope(other), place):
@@ -52,7 +59,7 @@ def wider_listed(view: View) -> Iterable[Case]:
     found = [piece for piece in view.transcript.plan.of("everywhere", "place", "near", "far") if view.found(piece.name)]
     for step in ("listed", "listed place"):
         for line, call in view.transcript.calls("entries", step):
-            place = asked(call)
+            place = scope_of(call)
             wider = {each.name for each in found if each.item.scope != place and applies(each.item.scope, place)}
             if wider and (call.fault or view.sees(step, call.about[0])):
                 yield Case(None if call.fault else bool(wider & view.shown(call)), f"L{line}")
@@ -62,7 +69,7 @@ def by_forgetting(way: str, view: View) -> Iterable[Case]:
     """Each place around it that the last look before showed; the scope's own must be gone after."""
     for line, call in view.transcript.calls("forget_scope"):
         if call.step.startswith("around "):
-            place, (own,) = asked(call), call.about
+            place, (own,) = scope_of(call), call.about
             there = [name for name in _there(line, call, view) if direction(view.scope(name), place) == way]
             gone = spilt(view.sees(call.step, name) for name in there)
             if there and (gone is not False or (view.found(own) and view.sees(call.step, own) is False)):

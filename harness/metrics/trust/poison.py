@@ -14,7 +14,7 @@ from harness.adapter import Hit, Source
 from harness.drill import Piece
 from harness.metrics.metric import not_applicable, proportion, unsupported
 from harness.metrics.trust.metric import TrustMetric, trust
-from harness.metrics.trust.pieces import READS, Pieces, holds, lacks, receipts
+from harness.metrics.trust.pieces import READS, Pieces, holds, lacks, pieces_of, receipts
 from harness.model import Measure
 from harness.transcript import Called, Transcript
 
@@ -39,7 +39,7 @@ class Attack(NamedTuple):
 class Attacks:
     def __init__(self, transcript: Transcript) -> None:
         self._transcript = transcript
-        self.pieces = Pieces(transcript)
+        self.pieces = pieces_of(transcript)
 
     def questions(self, step: str) -> Mapping[str, tuple[int, Called]]:
         """The piece that is asked for -> the line and the call."""
@@ -153,7 +153,7 @@ def weaker_first(transcript: Transcript, role: str) -> Measure:
     lacking = lacks(transcript, "ranked")
     if lacking is not None:
         return lacking
-    pieces, of, bad = Pieces(transcript), 0, []
+    pieces, of, bad = pieces_of(transcript), 0, []
     for line, call, weak, strong in _pairs(transcript, role):
         ranks = pieces.rank(call, weak), pieces.rank(call, strong)
         if ranks[0] is not None and ranks[1] is not None:
@@ -166,7 +166,7 @@ def expired_rules_returned(transcript: Transcript) -> Measure:
     lacking = lacks(transcript, "expiry")
     if lacking is not None:
         return lacking
-    pieces = Pieces(transcript)
+    pieces = pieces_of(transcript)
     cases = [
         (line, pieces.rank(call, ended) is not None)
         for line, call, ended, lasting in _pairs(transcript, "expired")

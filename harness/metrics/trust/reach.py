@@ -9,10 +9,11 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import cached_property, lru_cache
 from typing import Literal, NamedTuple, get_args
 
-from harness.adapter import to_wire
+from harness.adapter import Scope
 from harness.canary import asked, kept
 from harness.drill import Piece
 from harness.metrics.metric import failed, unsupported
+from harness.metrics.trust.pieces import scope_of
 from harness.model import NotMeasured
 from harness.transcript import Called, Handled, Op, Transcript
 
@@ -112,11 +113,13 @@ class Reach:
                 yield call.step, route, piece.name, look
 
     def _listed(self) -> Iterator[tuple[str, Route, str, Look]]:
+        held: dict[Scope, list[Piece]] = {}
+        for piece in self.transcript.plan.pieces:
+            held.setdefault(piece.item.scope, []).append(piece)
         for line, call in self.transcript.calls("entries"):
             texts, current = ("\0".join(each) for each in self._texts(call))
-            for piece in self.transcript.plan.pieces:
-                if to_wire(piece.item.scope) == call.request["scope"]:
-                    yield call.step, "listing", piece.name, _look(line, call, mark(piece), [texts], [current])
+            for piece in held.get(scope_of(call), ()):
+                yield call.step, "listing", piece.name, _look(line, call, mark(piece), [texts], [current])
 
     def _texts(self, call: Called) -> tuple[Sequence[str], Sequence[str]]:
         """All texts of an answer, and those not marked as superseded."""
@@ -198,7 +201,7 @@ class Reach:
         return None
 
 
-reach_of = lru_cache(maxsize=1)(Reach)
+reach_of = lru_cache(maxsize=4)(Reach)
 """Many measures read one transcript."""
 
 

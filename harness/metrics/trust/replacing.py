@@ -8,7 +8,7 @@ from functools import lru_cache
 from harness.drill import Piece
 from harness.metrics.metric import not_applicable, proportion
 from harness.metrics.trust.metric import TrustMetric, trust
-from harness.metrics.trust.pieces import Pieces, holds, lacks
+from harness.metrics.trust.pieces import Pieces, holds, lacks, pieces_of
 from harness.model import Measure
 from harness.transcript import Called, Transcript
 
@@ -17,7 +17,7 @@ def superseded_together(transcript: Transcript) -> Measure:
     lacking = lacks(transcript, "supersede")
     if lacking is not None:
         return lacking
-    pieces = Pieces(transcript)
+    pieces = pieces_of(transcript)
     before, after = (_current(pieces, transcript, step) for step in ("several", "joined"))
     cases = [name for name, (_, there) in before.items() if there and _joint(transcript, name) in pieces.ids]
     bad = [(after[name][0], name) for name in cases if after[name][1] is not False]
@@ -50,7 +50,7 @@ class Ends:
     """What questions at different story times brought. Those that failed show nothing."""
 
     def __init__(self, transcript: Transcript) -> None:
-        self.pieces, self.plan = Pieces(transcript), transcript.plan
+        self.pieces, self.plan = pieces_of(transcript), transcript.plan
         self._looks = {
             (call.step, call.about[0]): (line, call) for line, call in transcript.calls("recall") if call.about
         }
@@ -77,7 +77,7 @@ class Ends:
             yield (line, piece.name), came is not expected
 
 
-ends_of = lru_cache(maxsize=1)(Ends)
+ends_of = lru_cache(maxsize=4)(Ends)
 IDLE = (
     "no memory whose end lies behind every clock was hidden, so nothing tells by which clock (see expired_not_recalled)"
 )
@@ -121,7 +121,7 @@ def ids_reissued(transcript: Transcript) -> Measure:
     lacking = lacks(transcript, "forget")
     if lacking is not None:
         return lacking
-    pieces = Pieces(transcript)
+    pieces = pieces_of(transcript)
     gone: set[str] = set()
     for _, call in transcript.calls("forget", "doomed"):
         if all(transcript.answer(call) or [False]):

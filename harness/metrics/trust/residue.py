@@ -173,7 +173,7 @@ class Residue:
         return "; ".join(problems) or "the backend declares no layer"
 
 
-residue_of = lru_cache(maxsize=1)(Residue)
+residue_of = lru_cache(maxsize=4)(Residue)
 
 
 def matrix(transcript: Transcript) -> tuple[LayerRow, ...]:

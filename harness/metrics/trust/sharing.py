@@ -145,7 +145,7 @@ class Agents:
                 yield self.transcript.receipt(line, name)
 
 
-agents_of = lru_cache(maxsize=1)(Agents)
+agents_of = lru_cache(maxsize=4)(Agents)
 """Many measures read one transcript."""
 
 

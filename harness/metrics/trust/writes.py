@@ -12,7 +12,7 @@ from functools import cached_property
 from harness.drill import Piece
 from harness.metrics.metric import not_applicable, proportion
 from harness.metrics.trust.metric import TrustMetric, trust
-from harness.metrics.trust.pieces import READS, Pieces, holds, lacks, receipts
+from harness.metrics.trust.pieces import READS, holds, lacks, pieces_of, receipts
 from harness.model import Measure
 from harness.transcript import Called, Op, Transcript
 
@@ -29,7 +29,7 @@ class Writes:
     """The acknowledged writes of one transcript, and every look at each of them."""
 
     def __init__(self, transcript: Transcript, *roles: str) -> None:
-        self.transcript, self.pieces = transcript, Pieces(transcript)
+        self.transcript, self.pieces = transcript, pieces_of(transcript)
         self.all = self.pieces.acknowledged(transcript.plan.of(*(roles or STORED)))
 
     @cached_property
@@ -66,7 +66,7 @@ def _unanswered(looks: Sequence[tuple[int, Called]]) -> bool:
 
 
 def not_acknowledged(transcript: Transcript) -> Measure:
-    found = Pieces(transcript)
+    found = pieces_of(transcript)
     writes = found.writes
     pieces = [piece for piece in transcript.plan.of(*STORED) if piece.item.text.strip() and piece.name in writes]
     bad = [(writes[piece.name][0], piece.name) for piece in pieces if not writes[piece.name][1]]
@@ -97,7 +97,7 @@ def entries_unaccounted(transcript: Transcript) -> Measure:
     """A listing that failed could have shown such an entry: it counts as one that did."""
     if lacking := lacks(transcript, "entries"):
         return lacking
-    pieces = Pieces(transcript)
+    pieces = pieces_of(transcript)
     scopes = dict.fromkeys(piece.item.scope for piece in transcript.plan.of(*STORED))
     found = {seen.hit.memory_id: seen for scope in scopes for seen in pieces.listed("written", scope)}
     failed = [line for line, call in transcript.calls("entries", "written") if call.fault]
