@@ -5,18 +5,23 @@ Every drill is played small, and one story, whose measures are those of the trus
 
 from __future__ import annotations
 
+import atexit
+import gc
 import os
 import shutil
+import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import Executor, Future, ThreadPoolExecutor
+from concurrent.futures import ProcessPoolExecutor
 from contextlib import ExitStack, closing, contextmanager
+from functools import lru_cache
+from multiprocessing import get_context
 from pathlib import Path
 
 from harness import controls, drills, engine, leftovers, metrics, paths, plan, process, registry, transcript
 from harness.adapter import Space
 from harness.blobs import Blobs
 from harness.classify import Classifier
-from harness.drill import DrillName, DrillTrial
+from harness.drill import DrillName, DrillTrial, Plan
 from harness.events import Backend, Closed, Opened
 from harness.exchange import Host, Tools
 from harness.hosts import ChildHost, GoldHost, opaque
@@ -45,6 +50,8 @@ SIZES: Mapping[DrillName, int] = {
 }  # fmt: skip
 """Memories in the store of each drill: no more than its measures need. Half of `deletion` must exceed a page of 20."""
 SCENARIO = "stale-deploy-rule/forgotten-runbook"
+MEMORY, ROOM = Path("/dev/shm"), 2**30  # noqa: S108  a folder of its own is made there
+"""Where a sync costs nothing, and how many bytes must be free there: a play syncs some thousand times."""
 STORY = "story"
 """The family of the measures that read the log of a story."""
 NOISE = 40
@@ -60,29 +67,45 @@ FAMILIES: Mapping[str, str] = {
 def prove(
     planted: Sequence[Fault], cache: Path, jobs: int | None = None, heard: Callable[[str], None] = lambda _: None
 ) -> Matrix:
-    """Plays the reference, then every fault, `jobs` plays side by side; `heard` is told whose plays are done.
+    """Plays the reference, then every fault, in `jobs` processes side by side; `heard` is told whose plays are done.
 
-    jobs: one more than there are processors unless said, as a play mostly waits for its child.
+    jobs: one more than there are processors unless said, as a play waits for its child now and then.
     """
     sound = registry.find(Spec(adapter=registry.SOUND)).reference
     assert sound is not None
     asked = {registry.SOUND: sound, **{fault.name: fault.adapter for fault in planted}}
-    with ExitStack() as stack:
-        root = stack.enter_context(leftovers.temporary())
-        embeddings = stack.enter_context(closing(EmbeddingCache(cache / "embeddings.sqlite", Embedder())))
-        gateway = stack.enter_context(Gateway(embeddings, StandIn()))
-        nursery = stack.enter_context(Nursery(root / "work" / "nursery", (gateway.port,)))
-        bench = Bench(_told(cache), root, gateway, nursery.launch)
-        pool = ThreadPoolExecutor(jobs or (os.cpu_count() or 1) + 1, thread_name_prefix="planted")
-        stack.callback(pool.shutdown, cancel_futures=True)
-        waiting = {name: bench.measures(pool, name, adapter) for name, adapter in asked.items()}
-        found = {}
-        for name, parts in waiting.items():
-            found[name] = {measure: value for part in parts for measure, value in part.result().items()}
-            heard(name)
+    found = {}
+    with ProcessPoolExecutor(min(jobs or (os.cpu_count() or 1) + 1, len(asked)), get_context("spawn")) as pool:
+        waiting = {name: pool.submit(_measures, name, adapter, cache) for name, adapter in asked.items()}
+        try:
+            for name, measures in waiting.items():
+                found[name] = measures.result()
+                heard(name)
+        except BaseException:
+            pool.shutdown(cancel_futures=True)
+            raise
     reference = found[registry.SOUND]
     rows = (faults.judged(each, reference, found[each.name], DEFINITIONS, FAMILIES) for each in planted)
     return Matrix(reference, tuple(rows))
+
+
+def _measures(name: str, adapter: str, cache: Path) -> Mapping[str, Measure]:
+    return _bench(cache).measures(name, adapter)
+
+
+@lru_cache
+def _bench(cache: Path) -> Bench:
+    """One for all plays of a process, which ends with it."""
+    if MEMORY.is_dir() and shutil.disk_usage(MEMORY).free > ROOM:
+        tempfile.tempdir = str(MEMORY)
+    stack = ExitStack()
+    atexit.register(stack.close)
+    root = stack.enter_context(leftovers.temporary())
+    embeddings = stack.enter_context(closing(EmbeddingCache(cache / "embeddings.sqlite", Embedder())))
+    bench = Bench(_told(cache), root, stack.enter_context(Gateway(embeddings, StandIn())))
+    gc.collect()
+    gc.freeze()  # what all plays share is not looked through after each of them
+    return bench
 
 
 def _told(cache: Path) -> Told:
@@ -92,31 +115,39 @@ def _told(cache: Path) -> Told:
 
 
 class Bench:
-    """What all plays share. Safe for several threads."""
+    """What the plays of a process share, one after the other."""
 
-    def __init__(self, told: Told, root: Path, gateway: Gateway, launch: Launcher) -> None:
-        self._told, self._root, self._gateway, self._launch = told, root, gateway, launch
+    def __init__(self, told: Told, root: Path, gateway: Gateway) -> None:
+        self._told, self._root, self._gateway = told, root, gateway
         self._blobs = Blobs(root / "blobs")
         self._controls = [self._logged(None, None), *(self._logged(name, _gold(told, name)) for name in ORACLES)]
 
-    def measures(self, pool: Executor, name: str, adapter: str) -> list[Future[Mapping[str, Measure]]]:
-        """Every measure, in as many parts as there are plays."""
-        drilled = [pool.submit(self._drill, name, adapter, drill) for drill in drills.ALL]
-        return [*drilled, pool.submit(self._story, name, adapter)]
+    def measures(self, name: str, adapter: str) -> Mapping[str, Measure]:
+        """Every measure of every drill and of the story."""
+        found: dict[str, Measure] = {}
+        with Nursery(self._root / "work" / opaque(), (self._gateway.port,)) as nursery:
+            said = process.describe(adapter, self._root / "work" / opaque() / "home", DEADLINES, nursery.launch)
+            backend = Backend(name=name, version=said.version, support=said.support)
+            for drill in drills.ALL:
+                with self._host(adapter, backend, nursery.launch) as (host, _):
+                    found |= self._drill(name, host, drill)
+            with self._host(adapter, backend, nursery.launch) as (host, meter):
+                found |= self._story(name, host, meter)
+        return found
 
-    def _drill(self, name: str, adapter: str, drill: DrillName) -> Mapping[str, Measure]:
+    def _drill(self, name: str, host: ChildHost, drill: DrillName) -> Mapping[str, Measure]:
         trial = DrillTrial(backend=name, drill=drill, size=SIZES[drill], seed=SEED, k=DEFAULT_K)
-        written = drills.ALL[drill].plan(trial.size, trial.seed)
+        written = _plan(drill)
         self._gateway.warm([piece.item.text for piece in written.pieces if piece.item.text])
         path = self._root / f"{trial.id}.jsonl"
-        with self._host(name, adapter) as (host, _), Writer(path) as log:
+        with Writer(path) as log:
             drills.play(trial, written, host, self._blobs, log.append, self._gateway.vectors, {}, {})
         (cell,) = trust.score([transcript.read(path, self._blobs)])
+        path.unlink()
         return cell.measures
 
-    def _story(self, name: str, adapter: str) -> Mapping[str, Measure]:
-        with self._host(name, adapter) as (host, meter):
-            cells = metrics.score([self._logged(name, host, meter), *self._controls])
+    def _story(self, name: str, host: ChildHost, meter: Meter) -> Mapping[str, Measure]:
+        cells = metrics.score([self._logged(name, host, meter), *self._controls])
         return next(cell for cell in cells if cell.backend == name and cell.read_policy == "trusting").measures
 
     def _logged(self, name: str | None, host: Host | None, meter: Meter | None = None) -> Log:
@@ -138,19 +169,22 @@ class Bench:
         return Log(self._root / trial.id, "", opened, events, closed, told.scenario, self._blobs)
 
     @contextmanager
-    def _host(self, name: str, adapter: str) -> Iterator[tuple[ChildHost, Meter]]:
+    def _host(self, adapter: str, backend: Backend, launch: Launcher) -> Iterator[tuple[ChildHost, Meter]]:
         """A new store of a backend, removed afterwards, and what counts its embeddings."""
         key = opaque()
         folder = self._root / "work" / key
-        said = process.describe(adapter, folder / "home", DEADLINES, self._launch)
-        backend = Backend(name=name, version=said.version, support=said.support)
         space = Space(str(folder / "store"), self._gateway.url, key, Embedder.dims, SEED)
         meter = self._gateway.register(key)
         try:
-            yield ChildHost(adapter, backend, folder / "store", space, DEADLINES, self._launch), meter
+            yield ChildHost(adapter, backend, folder / "store", space, DEADLINES, launch), meter
         finally:
             self._gateway.unregister(key)
             shutil.rmtree(folder, ignore_errors=True)
+
+
+@lru_cache
+def _plan(drill: DrillName) -> Plan:
+    return drills.ALL[drill].plan(SIZES[drill], SEED)
 
 
 def _gold(told: Told, name: str) -> GoldHost:
