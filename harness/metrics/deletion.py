@@ -18,6 +18,7 @@ from harness.log import Log
 from harness.metrics.metric import Metric, failed, metric, not_applicable, proportion, unsupported
 from harness.metrics.view import Record, View
 from harness.model import Measure, NotMeasured
+from harness.receipts import Receipt
 
 ROUTES: tuple[Route, ...] = get_args(Route)
 CONTROLS = ("remember", "supersede", "recall", "entries", "get", "history", "forget")
@@ -83,7 +84,8 @@ class Looks:
     def receipt(self, stage: Stage, route: Route, fact: str) -> str:
         """The look that still found it; else the request to delete it."""
         look = self.at(stage, route, fact)
-        return f"L{look.line if look else self.targets[fact][0]}"
+        line = look.line if look else self.targets[fact][0]
+        return str(Receipt(line, None, fact, self._record.stored.get(fact)))
 
     def reached(self, stage: Stage) -> bool:
         return any(seen == stage for seen, _, _ in self._sought)
@@ -265,7 +267,8 @@ def deleted_from_bytes(view: View) -> Measure:
         return lost or not_applicable("the backend declares no layer")
     facts = {fact for each in verdicts if each.problem is None for fact in each.before}
     facts |= {fact for each in verdicts for fact in each.after}
-    left = {fact: f"L{each.line}" for each in verdicts for fact in each.after}
+    stored = view.record.stored
+    left = {fact: str(Receipt(each.line, None, fact, stored.get(fact))) for each in verdicts for fact in each.after}
     unseen = ", ".join(f"{each.layer}: {each.problem}" for each in verdicts if each.problem)
     receipts = list(dict.fromkeys(left.values()))
     if facts and not left and (blind := [f"{each.layer}: {each.problem}" for each in verdicts if each.unread]):

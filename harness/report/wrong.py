@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
 
@@ -10,6 +9,7 @@ from harness.events import Forgot, Recalled, Scanned, Sought
 from harness.log import Log
 from harness.metrics.view import Record
 from harness.model import DEFAULT_BUDGET, DEFAULT_K, DEFAULT_NOISE, READ_POLICIES, Measured, NotMeasured, ReadPolicy
+from harness.receipts import Receipt, read
 from harness.report import words
 from harness.report.entries import checked, place, proof, quoted, said, shown, small
 from harness.report.packed import Node, node
@@ -29,7 +29,6 @@ BAD: Mapping[str, str] = {
 """Measures of which every receipt is a bad case, and what such a case is called."""
 MOST = 12
 """Cases that one timeline lists; the rest is counted."""
-_REF = re.compile(r"L(?P<line>\d+)(?::e(?P<entry>\d+))?")
 
 
 def broken(cells: Sequence[Cell]) -> str:
@@ -67,7 +66,7 @@ def told(record: Record, cells: Sequence[Cell]) -> Iterator[Node]:
         known[1].extend([", ", *what] if known[1] else what)
         known[2].append(f"{note} \u00b7 L{line}" if note else f"L{line}")
     listed = [
-        node("li", "", node("b", "", f"\u2715 {BAD[measure]}: "), *what, small(", ".join(notes)))
+        node("li", "", node("b", "", f"\u2715 {BAD[measure]}: "), *what, small(", ".join(dict.fromkeys(notes))))
         for measure, what, notes in list(lines.values())[:MOST]
     ]
     if why := broken(cells):
@@ -103,9 +102,8 @@ def _merged(record: Record, cells: Sequence[Cell]) -> Iterator[tuple[str, _Case]
 
 
 def _case(record: Record, measure: str, ref: str, cited: Sequence[Cell]) -> _Case:
-    found = _REF.fullmatch(ref)
-    line = min(int(found["line"]) if found else 1, len(record.log.events))
-    entry = int(found["entry"]) if found and found["entry"] else None
+    found = read(ref) or Receipt(1)
+    line, entry = min(found.line, len(record.log.events)), found.entry
     event = record.log.events[line - 1]
     if isinstance(event, Recalled) and measure == "stale_use":
         readers = [policy for policy in READ_POLICIES if policy in {cell.read_policy for cell in cited}]
@@ -123,7 +121,7 @@ def _case(record: Record, measure: str, ref: str, cited: Sequence[Cell]) -> _Cas
         )
     if isinstance(event, Scanned):
         facts = {sighting.fact for sighting in event.sightings} & {each.fact for _, each in record.of(Forgot)}
-        return line, [words.listed(sorted(facts))], f"layer {shown(event.layer.name, 80)}"
+        return line, [found.memory or words.listed(sorted(facts))], f"layer {shown(event.layer.name, 80)}"
     return line, [event.fact if isinstance(event, Sought | Forgot) else event.__class__.__name__.lower()], ""
 
 

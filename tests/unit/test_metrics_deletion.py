@@ -48,7 +48,7 @@ def test_what_still_comes_back_has_a_receipt(tmp_path: Path) -> None:
     found = measures(tape)
     assert counts(found["deleted_from_search"]) == (2, 2)
     assert counts(found["deleted_from_forbidden"]) == (1, 2)
-    assert found["deleted_from_forbidden"].receipts == (f"L{line}",)
+    assert found["deleted_from_forbidden"].receipts == (f"L{line} key stored at L2",)
     assert counts(found["deleted_after_reopening"]) == (1, 2)
 
 
@@ -127,7 +127,7 @@ def test_layers_are_judged_one_by_one(tmp_path: Path) -> None:
     assert remote.problem == "cannot be read"
     found = measures(tape.look("reopened", NOWHERE))
     assert counts(found["deleted_from_bytes"]) == (1, 2)
-    assert found["deleted_from_bytes"].receipts == (f"L{line}",)
+    assert found["deleted_from_bytes"].receipts == (f"L{line} pin stored at L2",)
 
 
 def test_bytes_that_moved_to_another_layer_are_not_gone(tmp_path: Path) -> None:

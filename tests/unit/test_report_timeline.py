@@ -175,7 +175,7 @@ def test_the_head_says_what_went_wrong_and_the_end_how_to_repeat_it(found: Timel
     head = text(next(nodes(each.body, "ul", "wrong")))
     assert "acted on a stale rule: Which tool? alphadeploy, where betadeploy is right" in head
     assert "2025-02-10, session second, reading trusting, newest and verifying \u00b7 L" in head
-    assert "deleted, and still in the stored bytes: key and pin" in head
+    assert "deleted, and still in the stored bytes: pin, key" in head
     play, log = text(list(nodes(each.body, "pre"))[-1]).strip().splitlines()
     assert play == f"coldwarm run -b store -s rename/story -k 3 --budget 100 --trial {each.id} --keep"
     assert log.startswith(f"sed -n 1p logs/{each.id}.1.jsonl")

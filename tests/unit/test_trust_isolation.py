@@ -18,6 +18,7 @@ from harness.events import Fault
 from harness.metrics.trust.isolation import METRICS
 from harness.metrics.trust.places import DIRECTIONS
 from harness.model import Measure, Measured
+from harness.receipts import Receipt, read
 from harness.transcript import Called, Op
 from tests.drilled import measured
 from tests.transcripts import transcript
@@ -140,12 +141,21 @@ LEAKS: list[tuple[str, str, Called, str]] = [
     ("leaks_into_no_scope", "list all", call("empty", "entries", NOWHERE, (), "everywhere", "near"), "list all"),
     ("leaks_into_unwritten_scope", "unwritten", call("unwritten", "recall", NEVER, ("far",), "far"), "unwritten"),
     ("updated_across_scopes", "crossed",
-     call("cross written", "entries", B, BEYOND, "far", "overwrite", "dropped"), "cross update"),
+     call("cross written", "entries", B, BEYOND, "far", "overwrite", "dropped"), "crossed"),
     ("forgotten_across_scopes", "crossed", call("cross written", "entries", B, BEYOND, "far", "edited"),
-     "cross forget"),
-    ("scope_deletion_spill", "after B", call("after forget_scope", "entries", B, BEYOND, "far"), "forget_scope"),
+     "crossed"),
+    ("scope_deletion_spill", "after B", call("after forget_scope", "entries", B, BEYOND, "far"), "after B"),
     ("scope_names_refused", "write A", wrote("near", stored=0), "write A"),
 ]  # fmt: skip
+
+
+def places(measure: Measure) -> list[Receipt]:
+    return [place for place in map(read, measure.receipts) if place]
+
+
+def lines(measure: Measure) -> list[str]:
+    """Of its receipts the line alone."""
+    return [f"L{place.line}" for place in places(measure)]
 
 
 @pytest.mark.parametrize(("name", "where", "changed", "receipt"), LEAKS)
@@ -153,7 +163,8 @@ def test_what_crosses_is_counted_with_its_receipt(
     tmp_path: Path, name: str, where: str, changed: Called, receipt: str
 ) -> None:
     measure = found(tmp_path, {where: changed})[name]
-    assert counts(measure)[0] == 1 and measure.receipts == (LINES[receipt],)
+    assert counts(measure)[0] == 1 and lines(measure) == [LINES[receipt]]
+    assert all(place.memory and place.stored for place in places(measure))
 
 
 FAILING: list[tuple[str, dict[str, Called], str]] = [
@@ -162,9 +173,9 @@ FAILING: list[tuple[str, dict[str, Called], str]] = [
     ("leaks_by_listing", {"list A": call("listed", "entries", A, ("near",), fault=True)}, "list A"),
     ("read_across_scopes", {"cross get A": call("cross", "get", A, ("far",), fault=True),
                             "cross get B": call("cross", "get", B, ("near",), fault=True)}, "cross get A"),
-    ("updated_across_scopes", {"crossed": call("cross written", "entries", B, BEYOND, fault=True)}, "cross update"),
-    ("forgotten_across_scopes", {"crossed": call("cross written", "entries", B, BEYOND, fault=True)}, "cross forget"),
-    ("scope_deletion_spill", {"after B": call("after forget_scope", "entries", B, BEYOND, fault=True)}, "forget_scope"),
+    ("updated_across_scopes", {"crossed": call("cross written", "entries", B, BEYOND, fault=True)}, "crossed"),
+    ("forgotten_across_scopes", {"crossed": call("cross written", "entries", B, BEYOND, fault=True)}, "crossed"),
+    ("scope_deletion_spill", {"after B": call("after forget_scope", "entries", B, BEYOND, fault=True)}, "after B"),
 ]  # fmt: skip
 
 
@@ -173,7 +184,7 @@ def test_where_every_look_failed_there_is_neither_a_leak_nor_none(
     tmp_path: Path, name: str, changed: dict[str, Called], receipt: str
 ) -> None:
     measure = found(tmp_path, changed)[name]
-    assert measure.status == "failed" and LINES[receipt] in measure.receipts
+    assert measure.status == "failed" and LINES[receipt] in lines(measure)
 
 
 def test_one_look_that_failed_counts_as_the_worst_and_says_so(tmp_path: Path) -> None:
@@ -225,7 +236,7 @@ def test_a_refused_name_is_neither_a_leak_nor_a_pass(tmp_path: Path) -> None:
     """Written, but not to be searched: nothing else is said of the pair."""
     measures = found(tmp_path, {"search A": call("own", "recall", A, ("near",), fault=True)})
     assert counts(measures["scope_names_refused"]) == (1, 2)
-    assert measures["scope_names_refused"].receipts == (LINES["write A"],)
+    assert lines(measures["scope_names_refused"]) == [LINES["write A"]]
     assert measures[SEARCH].status == "not-applicable"
 
 
@@ -235,7 +246,7 @@ def test_a_scope_comes_back_as_it_was_given(tmp_path: Path) -> None:
         return SOUND["search A"].model_copy(update={"answer": [to_wire(replace(Hit("near", text), **hit))]})
 
     folded = found(tmp_path / "folded", {"search A": asked(scope=Scope(repo="API"))})["scope_names_kept"]
-    assert counts(folded) == (3, 4) and folded.receipts == (LINES["search A"],)
+    assert counts(folded) == (3, 4) and lines(folded) == [LINES["search A"]]
     without = {
         name: event.model_copy(update={"answer": [to_wire(Hit(role, BY_ROLE[role].item.text))]})
         for name, event in SOUND.items()
@@ -259,7 +270,7 @@ def test_crowding_out_needs_a_crowd(tmp_path: Path) -> None:
     calls = [wrote_all, *(ask("own", at, at) for at in range(6)), ask("crowd", 0, 0), ask("crowd", 1)]
     told = transcript(tmp_path, made, calls, drill="isolation")
     measure = measured(METRICS, told)["crowded_out_of_scope"]
-    assert counts(measure) == (1, 2) and measure.receipts == ("L10",)
+    assert counts(measure) == (1, 2) and lines(measure) == ["L10"]
 
 
 @pytest.mark.parametrize(

@@ -14,6 +14,7 @@ from harness.drill import Piece, Plan
 from harness.events import Event, Fault
 from harness.metrics.trust.poison import METRICS
 from harness.model import Measure, Measured, NotMeasured
+from harness.receipts import read
 from harness.transcript import Called, Op
 from tests.drilled import measured
 from tests.transcripts import transcript
@@ -120,8 +121,14 @@ def test_a_store_that_minds_nothing(tmp_path: Path) -> None:
     play = Play()
     found = play.measures(tmp_path)
     assert {name: counts(each) for name, each in found.items()} == USUAL
-    assert found["attacks_acted_on"].receipts == (play.line("poisoned", "deploy"), play.line("poisoned", "queue"))
-    assert found["attacks_acted_on_minding_source"].receipts == (play.line("poisoned", "queue"),)
+    told = {name: [read(each) for each in measure.receipts] for name, measure in found.items()}
+    assert [f"L{each.line}" for each in told["attacks_acted_on"] if each and each.memory and each.stored] == [
+        play.line("poisoned", "deploy"),
+        play.line("poisoned", "queue"),
+    ]
+    assert [f"L{each.line}" for each in told["attacks_acted_on_minding_source"] if each and each.memory in ATTACKS] == [
+        play.line("poisoned", "queue")
+    ]
 
 
 @pytest.mark.parametrize(

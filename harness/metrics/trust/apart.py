@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from functools import cached_property, lru_cache
 from typing import NamedTuple
 
@@ -29,12 +29,26 @@ class View(Sights):
     def scope(self, name: str) -> Scope:
         return self.transcript.plan.by_name[name].item.scope
 
-    def foreign(self, call: Called) -> bool | None:
-        """Whether something came back that does not hold where it was asked for; None if the call failed."""
-        if call.fault:
-            return None
-        place = scope_of(call)
-        return any(not applies(piece.item.scope, place) for _, piece in self.hits(call))
+    def crossing(self, line: int, call: Called, among: Collection[str] | None = None) -> Case:
+        """Whether something came back that does not hold where it was asked for, or one of these. Names the first."""
+        place, shown = scope_of(call), [piece for _, piece in self.hits(call)]
+        if among is None:
+            wrong = [each.name for each in shown if not applies(each.item.scope, place)]
+        else:
+            wrong = [each.name for each in shown if each.name in among]
+        return self.case(None if call.fault else bool(wrong), line, next(iter((*wrong, *call.about)), ""))
+
+    def case(self, bad: bool | None, line: int, name: str) -> Case:
+        """`name`: the memory that it is about; `line`: the call that shows what became of it."""
+        return Case(bad, self.transcript.receipt(line, name))
+
+    def spilt(self, step: str, names: Sequence[str], line: int) -> Case:
+        """Whether one of these is gone from a look; None if none is, and the look at one of them failed. `line`: of
+        what took it, if no look was taken."""
+        seen = {name: self.sees(step, name) for name in names}
+        bad = True if False in seen.values() else None if None in seen.values() else False
+        name = next((each for each, there in seen.items() if there is not True), names[0])
+        return Case(bad, self.line(step, name) or self.transcript.receipt(line, name))
 
     @cached_property
     def pairs(self) -> Mapping[str, list[str]]:
@@ -62,12 +76,6 @@ def group_of(name: str) -> str:
 
 def pair_of(name: str) -> str:
     return name.rpartition(".")[0]
-
-
-def spilt(left: Iterable[bool | None]) -> bool | None:
-    """Whether one of these is gone; None if none is, and the look at one of them failed."""
-    seen = list(left)
-    return True if False in seen else None if None in seen else False
 
 
 view_of = lru_cache(maxsize=4)(View)

@@ -13,7 +13,7 @@ from functools import partial
 from harness.adapter import Scope, applies
 from harness.metrics.metric import not_applicable, proportion, unsupported
 from harness.metrics.trust import places
-from harness.metrics.trust.apart import Case, View, pair_of, spilt, view_of
+from harness.metrics.trust.apart import Case, View, pair_of, view_of
 from harness.metrics.trust.metric import ASKS, TrustMetric, trust
 from harness.metrics.trust.pieces import scope_of
 from harness.model import Measure
@@ -62,7 +62,7 @@ def by_search(family: str, view: View) -> Iterable[Case]:
         if not name.startswith(f"{family}-") or applies(view.scope(name), scope_of(call)):
             continue
         if view.found(name) and view.found(view.twin(name)):
-            yield Case(view.foreign(call), f"L{line}")
+            yield view.crossing(line, call)
     yield from places.by_search(family, view)
 
 
@@ -72,7 +72,7 @@ def by_listing(view: View) -> Iterable[Case]:
         name = call.about[0]
         own = view.found(name) if call.fault else view.sees("listed", name)
         if own and view.sees("listed", view.twin(name)):
-            yield Case(view.foreign(call), f"L{line}")
+            yield view.crossing(line, call)
     yield from places.by_listing(view)
 
 
@@ -80,7 +80,7 @@ def by_reading(view: View) -> Iterable[Case]:
     for line, call in view.transcript.calls("get", "cross"):
         (name,) = call.about
         if view.sees("own", name, "get") and not applies(view.scope(name), scope_of(call)):
-            yield Case(view.foreign(call), f"L{line}")
+            yield view.crossing(line, call)
 
 
 def by_history(view: View) -> Iterable[Case]:
@@ -90,7 +90,7 @@ def by_history(view: View) -> Iterable[Case]:
         for line, call in view.transcript.calls("history", crossing):
             (name,) = call.about
             if name in told and not applies(view.scope(name), scope_of(call)):
-                yield Case(None if call.fault else name in view.told(call), f"L{line}")
+                yield view.case(None if call.fault else name in view.told(call), line, name)
 
 
 def by_updating(view: View) -> Iterable[Case]:
@@ -102,7 +102,7 @@ def by_updating(view: View) -> Iterable[Case]:
         still, new = view.sees("cross written", name), view.sees("cross written", text)
         changed = True if still is False or new else None if still is None or new is None else False
         if changed is not False or view.sees("own written", name) is False:
-            yield Case(changed, f"L{line}")
+            yield Case(changed, view.line("cross written", name) or view.transcript.receipt(line, name))
 
 
 def by_forgetting(view: View) -> Iterable[Case]:
@@ -112,7 +112,8 @@ def by_forgetting(view: View) -> Iterable[Case]:
             continue
         still = view.sees("cross written", name)
         if not still or view.sees("own written", name) is False:
-            yield Case(None if still is None else not still, f"L{line}")
+            bad = None if still is None else not still
+            yield Case(bad, view.line("cross written", name) or view.transcript.receipt(line, name))
 
 
 def by_superseding(view: View) -> Iterable[Case]:
@@ -123,7 +124,8 @@ def by_superseding(view: View) -> Iterable[Case]:
             continue
         still = view.stands("cross written", name)
         if not still or view.stands("own written", name) is False:
-            yield Case(None if still is None else not still, f"L{line}")
+            bad = None if still is None else not still
+            yield Case(bad, view.line("cross written", name) or view.transcript.receipt(line, name))
 
 
 def by_forgetting_a_scope(view: View) -> Iterable[Case]:
@@ -132,9 +134,9 @@ def by_forgetting_a_scope(view: View) -> Iterable[Case]:
     for line, call in view.transcript.calls("forget_scope", "across"):
         (near,) = call.about
         there = [name for name in view.pairs[pair_of(near)] if name != near and view.sees(before, name)]
-        gone = spilt(view.sees(after, name) for name in there)
-        if there and (gone is not False or (view.found(near) and view.sees(after, near) is False)):
-            yield Case(gone, f"L{line}")
+        case = view.spilt(after, there, line) if there else None
+        if case and (case.bad is not False or (view.found(near) and view.sees(after, near) is False)):
+            yield case
 
 
 def in_no_scope(view: View) -> Iterable[Case]:
@@ -149,9 +151,9 @@ def in_an_unwritten_scope(view: View) -> Iterable[Case]:
 def elsewhere(step: str, view: View) -> Iterable[Case]:
     for line, call in view.transcript.calls("recall", step):
         if call.fault or view.found(call.about[0]):
-            yield Case(view.foreign(call), f"L{line}")
+            yield view.crossing(line, call)
     for line, call in view.transcript.calls("entries", step):
-        yield Case(view.foreign(call), f"L{line}")
+        yield view.crossing(line, call)
 
 
 def refused(view: View) -> Iterable[Case]:
@@ -159,12 +161,12 @@ def refused(view: View) -> Iterable[Case]:
     transcript = view.transcript
     failed = {scope_of(call) for step in ("own", "place") for _, call in transcript.calls("recall", step) if call.fault}
     for line, call in transcript.calls("remember", "write"):
-        stored: dict[Scope, bool] = {}
+        lost: dict[Scope, list[str]] = {}
         for name, ids in zip(call.about, transcript.ids(call), strict=False):
-            stored[view.scope(name)] = bool(ids) and stored.get(view.scope(name), True)
-        for scope, all_stored in stored.items():
+            lost.setdefault(view.scope(name), []).extend([] if ids else [name])
+        for scope, names in lost.items():
             if scope != Scope():
-                yield Case(not all_stored or scope in failed, f"L{line}")
+                yield Case(bool(names) or scope in failed, view.transcript.receipt(line, (names or [""])[0]))
 
 
 def crowded(view: View) -> Iterable[Case]:
@@ -174,7 +176,7 @@ def crowded(view: View) -> Iterable[Case]:
     for line, call in transcript.calls("recall", "crowd") if others >= transcript.trial.k else ():
         (name,) = call.about
         if view.found(name):
-            yield Case(None if call.fault else name not in view.shown(call), f"L{line}")
+            yield view.case(None if call.fault else name not in view.shown(call), line, name)
 
 
 def scope_kept(found: Transcript) -> Measure:
@@ -186,7 +188,7 @@ def scope_kept(found: Transcript) -> Measure:
     for line, call in calls:
         kept = [hit.scope == piece.item.scope for hit, piece in view.hits(call) if piece.name in call.about]
         came += bool(kept)
-        lost += [f"L{line}"] if kept and not all(kept) else []
+        lost += [found.receipt(line, next(iter(call.about), ""))] if kept and not all(kept) else []
     return proportion(came - len(lost), came, lost, none="nothing came back")
 
 

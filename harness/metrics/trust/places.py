@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 
 from harness.adapter import Scope, applies
-from harness.metrics.trust.apart import Case, View, group_of, spilt
+from harness.metrics.trust.apart import Case, View, group_of
 from harness.metrics.trust.pieces import scope_of
 from harness.transcript import Called, Op
 
@@ -43,7 +43,7 @@ def by_search(family: str, view: View) -> Iterable[Case]:
         (name,) = call.about
         others = {each for each, way in beside(name, view) if way == family and view.found(each)}
         if others and view.found(name):
-            yield Case(bool(others & view.shown(call)), f"L{line}")
+            yield view.crossing(line, call, others)
 
 
 def by_listing(view: View) -> Iterable[Case]:
@@ -51,7 +51,7 @@ def by_listing(view: View) -> Iterable[Case]:
         (name,) = call.about
         own = view.found(name) if call.fault else view.sees("listed place", name)
         if own and any(view.found(each) for each, _ in beside(name, view)):
-            yield Case(view.foreign(call), f"L{line}")
+            yield view.crossing(line, call)
 
 
 def wider_listed(view: View) -> Iterable[Case]:
@@ -62,7 +62,7 @@ def wider_listed(view: View) -> Iterable[Case]:
             place = scope_of(call)
             wider = {each.name for each in found if each.item.scope != place and applies(each.item.scope, place)}
             if wider and (call.fault or view.sees(step, call.about[0])):
-                yield Case(None if call.fault else bool(wider & view.shown(call)), f"L{line}")
+                yield view.crossing(line, call, wider)
 
 
 def by_forgetting(way: str, view: View) -> Iterable[Case]:
@@ -71,16 +71,16 @@ def by_forgetting(way: str, view: View) -> Iterable[Case]:
         if call.step.startswith("around "):
             place, (own,) = scope_of(call), call.about
             there = [name for name in _there(line, call, view) if direction(view.scope(name), place) == way]
-            gone = spilt(view.sees(call.step, name) for name in there)
-            if there and (gone is not False or (view.found(own) and view.sees(call.step, own) is False)):
-                yield Case(gone, f"L{line}")
+            case = view.spilt(call.step, there, line) if there else None
+            if case and (case.bad is not False or (view.found(own) and view.sees(call.step, own) is False)):
+                yield case
 
 
 def by_forgetting_blank(view: View) -> Iterable[Case]:
     """Nobody wrote to such a scope: there is nothing of its own to go."""
     for line, call in view.transcript.calls("forget_scope"):
         if call.step.startswith("blank ") and (there := _there(line, call, view)):
-            yield Case(spilt(view.sees(call.step, name) for name in there), f"L{line}")
+            yield view.spilt(call.step, there, line)
 
 
 def _there(line: int, call: Called, view: View) -> list[str]:
