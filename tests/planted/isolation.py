@@ -105,6 +105,17 @@ class TakesNothingForAll(Planted):
         query = compared("(:{0} IS NULL OR {0} = :{0})")
 
 
+class KeepsNothingApart(Planted):
+    """Scopes are stored and given back, and no search looks at them."""
+
+    must = ("leaks_by_part",)
+    may = ("isolation", "deletion", "story", "keeping", "sharing", "rollback", "poison")
+
+    class Memory(ReferenceMemory):
+        def recall(self, query: str, scope: Scope, k: int, at: str) -> list[Hit]:
+            return Everywhere(self).recall(query, scope, k, at)
+
+
 class ReadsAnyId(Planted):
     """Reading by id does not look at the scope."""
 

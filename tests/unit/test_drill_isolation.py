@@ -13,8 +13,8 @@ from harness.adapter import Item, Scope, applies
 from harness.drill import Piece
 from harness.drills import scopes
 from harness.drills.isolation import DRILL, STORED, around, group, plan
-from harness.metrics.trust.isolation import METRICS
-from harness.model import Measured
+from harness.metrics.trust.isolation import FAMILIES, METRICS
+from harness.model import Measured, NotMeasured
 from harness.transcript import Called, Drilled, Ended, Handled, Transcript
 from tests.drilled import drilled, measured
 
@@ -115,6 +115,21 @@ def test_a_leak_is_flagged_by_its_own_measures(
     found = measured(METRICS, drilled(tmp_path, DRILL, f"tests.planted.{fault}", SIZE))
     assert {name for name, measure in found.items() if _value(measure) != _value(good[name])} == flagged
     assert all(found[name].receipts for name in flagged)
+
+
+def test_what_is_not_told_apart_at_all_is_named_as_that(tmp_path: Path) -> None:
+    found = measured(METRICS, drilled(tmp_path, DRILL, "tests.planted.isolation:KeepsNothingApart", SIZE))
+    narrow = {name: found[f"leaks_by_{name}"] for name in FAMILIES if name != "part"}
+    assert _value(found["leaks_by_part"]) == 1.0
+    for measure in narrow.values():
+        assert isinstance(measure, NotMeasured) and measure.status == "not-applicable"
+        assert "branch and org and repo and user is not told apart: see leaks_by_part" in measure.reason
+
+
+def test_what_is_told_apart_by_other_parts_keeps_its_narrow_names(tmp_path: Path) -> None:
+    """The user is ignored where an organisation is set: names of users alone are still compared."""
+    found = measured(METRICS, drilled(tmp_path, DRILL, "tests.planted.scopes:DropsTheUser", SIZE))
+    assert (_value(found["leaks_by_part"]) or 0) > 0 and _value(found["leaks_by_case"]) == 0.0
 
 
 def _value(measure: object) -> float | None:

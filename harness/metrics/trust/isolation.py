@@ -61,9 +61,18 @@ def by_search(family: str, view: View) -> Iterable[Case]:
         (name,) = call.about
         if not name.startswith(f"{family}-") or applies(view.scope(name), scope_of(call)):
             continue
+        if places.explained(view.scope(name), scope_of(call), view):
+            continue
         if view.found(name) and view.found(view.twin(name)):
             yield view.crossing(line, call)
     yield from places.by_search(family, view)
+
+
+def near_names(family: str, found: Transcript) -> Measure:
+    """A difference that the store never looks at is no near miss of this kind: the wider cause is named instead."""
+    blind = sorted(places.ignored(view_of(found))) if family != "part" else []
+    none = f"whatever the names are, {' and '.join(blind)} is not told apart: see leaks_by_part" if blind else NOT_FOUND
+    return bad(partial(by_search, family), (), none, found)
 
 
 def by_listing(view: View) -> Iterable[Case]:
@@ -217,12 +226,16 @@ def _measure(
 
 METRICS: tuple[TrustMetric, ...] = (
     *(
-        _measure(
+        trust(
             f"leaks_by_{family}",
+            "isolation",
+            "lower",
+            "proportion",
             f"searches in one scope, with a text that another's memory is like, that bring what does not hold there / "
-            f"such searches, where {what}; both ways; counted where each memory is found in its own scope. It names "
-            "what came back, not why: where searches under every difference leak, the respect is not told apart at all",
-            partial(by_search, family),
+            f"such searches, where {what}; both ways; counted where each memory is found in its own scope"
+            + ("" if family == "part" else ", and the part in which they differ is told apart where no name is alike"),
+            partial(scoped, partial(near_names, family)),
+            version=3,
         )
         for family, what in FAMILIES.items()
     ),
@@ -232,6 +245,7 @@ METRICS: tuple[TrustMetric, ...] = (
         "the pair list their own",
         by_listing,
         "entries",
+        version=3,
     ),
     _measure(
         "wider_scope_in_listing",
@@ -247,6 +261,7 @@ METRICS: tuple[TrustMetric, ...] = (
         "from its own scope brings it",
         by_reading,
         "get",
+        version=3,
     ),
     _measure(
         "updated_across_scopes",
@@ -284,6 +299,7 @@ METRICS: tuple[TrustMetric, ...] = (
         "scope showed memories right before, and one went or the scope's own went",
         by_forgetting_a_scope,
         "forget_scope",
+        version=3,
     ),
     *(
         _measure(
@@ -341,6 +357,7 @@ METRICS: tuple[TrustMetric, ...] = (
         "scopes whose memories were not all taken, or that could not be searched / scopes written to; a refused name "
         "is no leak and no pass",
         partial(scoped, partial(bad, refused, (), "nothing was written")),
+        version=2,
     ),
     trust(
         "scope_names_kept",

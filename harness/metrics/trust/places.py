@@ -37,11 +37,37 @@ def _beside(name: str, view: View) -> Iterator[tuple[str, str]]:
             yield other, ("nesting" if within else "part") if group == LATTICE else group.partition("-")[0]
 
 
+def apart(one: Scope, other: Scope) -> set[str]:
+    """The parts in which two scopes differ."""
+    return {part for part, name in vars(one).items() if name != vars(other)[part]}
+
+
+@lru_cache(maxsize=4)
+def ignored(view: View) -> frozenset[str]:
+    """The parts that the store does not look at: of two scopes that differ in this one only, and by names that are not
+    alike, every search in one brings what holds in the other."""
+    seen: dict[str, list[bool]] = {}
+    for _, call in view.transcript.calls("recall", "place"):
+        (name,) = call.about
+        for other, way in beside(name, view) if group_of(name) == LATTICE and view.found(name) else ():
+            parts = apart(view.scope(name), view.scope(other))
+            if way == "part" and len(parts) == 1 and view.found(other):
+                seen.setdefault(next(iter(parts)), []).append(other in view.shown(call))
+    return frozenset(part for part, shown in seen.items() if all(shown))
+
+
+def explained(one: Scope, other: Scope, view: View) -> bool:
+    """Whether a leak between them is no wonder, as the store looks at no part in which they differ."""
+    return apart(one, other) <= ignored(view)
+
+
 def by_search(family: str, view: View) -> Iterable[Case]:
     """Asked for its own text, which those beside it are like."""
     for line, call in view.transcript.calls("recall", "place"):
         (name,) = call.about
         others = {each for each, way in beside(name, view) if way == family and view.found(each)}
+        if family != "part":
+            others = {each for each in others if not explained(view.scope(name), view.scope(each), view)}
         if others and view.found(name):
             yield view.crossing(line, call, others)
 

@@ -192,8 +192,10 @@ def lost_by_undo(roles: tuple[str, ...], found: Transcript) -> Measure:
     return wrong(names, ["undone"], view, True, "none was seen before")
 
 
-def _restore(name: str, better: Better, formula: str, measure: Callable[[View], Measure]) -> TrustMetric:
-    return trust(name, "rollback", better, "proportion", formula, partial(marked, measure), version=2)
+def _restore(
+    name: str, better: Better, formula: str, measure: Callable[[View], Measure], version: int = 2
+) -> TrustMetric:
+    return trust(name, "rollback", better, "proportion", formula, partial(marked, measure), version=version)
 
 
 METRICS: tuple[TrustMetric, ...] = (
@@ -225,6 +227,7 @@ METRICS: tuple[TrustMetric, ...] = (
         "memories deleted after the mark that a listing, search or id shows after a restore / those seen at the mark "
         "and gone before the restore, in all scopes, with those that were deleted before the mark",
         resurrected,
+        version=3,
     ),
     trust(
         "other_scopes_restored",
@@ -280,6 +283,6 @@ METRICS: tuple[TrustMetric, ...] = (
         "deleted by id, in their scope or another / those seen before",
         partial(lost_by_undo, ("kept", "changed", "change", "abroad", "abroad later")),
         family="deleted",
-        version=2,
+        version=3,
     ),
 )
