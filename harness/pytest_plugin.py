@@ -38,6 +38,10 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         help="A test of trust to play as well, or all; repeatable. Default: none.",
     )  # fmt: skip
     group.addoption("--coldwarm-drill-size", type=int, metavar="N", help="Memories in the store of every drill.")
+    group.addoption(
+        "--coldwarm-allow-faults", action="append", default=[], metavar="NAME=COUNT",
+        help="So many calls of a backend may fail, over all trials that are played; repeatable. Default: none.",
+    )  # fmt: skip
     group.addoption("--coldwarm-out", metavar="DIR", help="Where runs are written. Default: as of `coldwarm run`.")
 
 

@@ -26,7 +26,7 @@ from harness.models.gateway import GatewayError
 from harness.progress import Lines
 from harness.repo import FixtureError, Repo
 from harness.report.words import plain
-from harness.results import Results
+from harness.results import Faults, Results
 from harness.scenario import Scenario
 from harness.transcript import Transcript
 from tasks import loader, suite
@@ -52,6 +52,7 @@ class Session:
             self._selection = _selected(config.option)
             self._entries = {spec.label: registry.find(spec) for spec in self._selection.backends}
             self._stories = self._load()
+            self._allowed = dict(map(registry.allowance, config.option.coldwarm_allow_faults))
         except (registry.RegistryError, loader.ScenarioError, FixtureError, ValueError) as error:
             raise pytest.UsageError(_line(error)) from None
         self._asked = {registry.parse(text).label: text for text in config.option.coldwarm_backend}
@@ -91,6 +92,12 @@ class Session:
         if trial.id not in self._played:
             raise Unplayed(f"it has no readable log; {self.again(trial)}")
         return self._played[trial.id]
+
+    def failing(self, said: Log | Transcript) -> list[Faults]:
+        """The calls of a trial that failed; none if all that its backend has failed in are allowed."""
+        name = said.trial.backend or ""
+        total = sum(each.count for one in self._played.values() if one.trial.backend == name for each in _failed(one))
+        return _failed(said) if total > self._allowed.get(name, 0) else []
 
     def again(self, trial: Trial | DrillTrial) -> str:
         """The command that plays this trial again and keeps its store."""
@@ -156,7 +163,7 @@ class Session:
                 self._folder = self._folder or Folder.create(self._out)
                 runner.Run(
                     self._folder, self._selection, players, command, self._stories, paths.cache_root(), listener,
-                    only=only,
+                    only=only, allowed_faults=self._allowed,
                     suite=suite.identity([story for story, _ in self._stories], paths.TASKS, self._selection.split),
                 ).play()  # fmt: skip
             except (FolderError, registry.RegistryError) as error:
@@ -168,6 +175,12 @@ class Session:
         self._whole = not only
         if self._folder is not None:
             self._played = {**self._folder.logs()[0], **self._folder.transcripts()[0]}
+
+
+def _failed(said: Log | Transcript) -> list[Faults]:
+    """Without what a drill provoked."""
+    found = faults.of_drill(said) if isinstance(said, Transcript) else faults.of_trial(said)
+    return [each for each in found if not each.provoked]
 
 
 def _selected(option: Any) -> Selection:
@@ -204,7 +217,7 @@ class Trials(pytest.Collector):
 
 
 class TrialItem(pytest.Item):
-    """A trial or drill as a test: it passes if it came to its end and none of its calls failed."""
+    """A trial or drill as a test: it passes if it came to its end and its backend failed in no more calls than may."""
 
     def __init__(self, *, trial: Trial | DrillTrial, owner: Session, **node: Any) -> None:
         super().__init__(**node)
@@ -227,8 +240,7 @@ class TrialItem(pytest.Item):
         why = f"{fault.kind} in {fault.op}: {' '.join(fault.message.split())}" if fault else ""
         if end is not None and end.status == "unsupported":
             pytest.skip(f"unsupported: {plain(why, 300)}")
-        found = faults.of_drill(said) if isinstance(said, Transcript) else faults.of_trial(said)
-        failing = [each for each in found if not each.provoked]
+        failing = self._owner.failing(said)
         if end is None or end.status == "failed":
             told = [f"{self.name} did not come to its end", plain(why, 2000) or "its log has no last event"]
             receipt = [f"log: {said.path}", f"repeat: {self._owner.again(self._trial)}"]

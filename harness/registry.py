@@ -61,6 +61,14 @@ def parse(text: str) -> Spec:
     return Spec(adapter=name, settings={key: value for key, _, value in pairs})
 
 
+def allowance(text: str) -> tuple[str, int]:
+    """Backend and how many of its calls may fail; a label may hold an equal sign itself. Raises ValueError."""
+    name, _, count = text.rpartition("=")
+    if not name or not count.isdecimal():
+        raise ValueError(f"--allow-faults {text}: say NAME=COUNT, as in mem0=12")
+    return name, int(count)
+
+
 def redacted(argument: str) -> str:
     """A command line argument as it may be written down: no secret of a backend's settings stands in it."""
     parts = [part.partition("=") for part in argument.split(",")]

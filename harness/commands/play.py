@@ -112,7 +112,7 @@ def run(
     try:
         regress.check(gates, baseline)
         folder = Folder.open(resume) if resume else None
-        tolerated = {**(folder.read().allowed_faults if folder else {}), **dict(map(_tolerated, allow_faults))}
+        tolerated = {**(folder.read().allowed_faults if folder else {}), **dict(map(registry.allowance, allow_faults))}
         shard = folder.read().shard if folder else shard
         if shard and (gates or baseline):
             raise regress.RegressError("a shard is no run that gates could judge: give them to `coldwarm merge`")
@@ -150,14 +150,6 @@ def run(
     finally:
         listener.ended()
     sys.exit(reported(folder, quiet=quiet, as_json=as_json))
-
-
-def _tolerated(text: str) -> tuple[str, int]:
-    """Backend and count; a label may hold an equal sign itself. Raises ValueError."""
-    name, _, count = text.rpartition("=")
-    if not name or not count.isdecimal():
-        raise ValueError(f"--allow-faults {text}: say NAME=COUNT, as in mem0=12")
-    return name, int(count)
 
 
 def _selection(

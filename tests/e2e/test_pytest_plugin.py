@@ -33,6 +33,11 @@ class Absent(Sound):
     def version(self):
         raise RuntimeError("no sdk here\\x1b[31m::error::x")
 
+class Stumbles(Sound):
+    class memory(Sound.memory):
+        def recall(self, query, scope, k, at):
+            raise ValueError("the index is broken")
+
 class Appends(Sound):
     native = ("ranked", "entries", "persistent")
     emulated = {}
@@ -208,3 +213,14 @@ def test_what_cannot_be_asked_for_is_one_line(project: Project, words: tuple[str
 def test_a_fixture_without_the_option_fails_and_says_what_to_do(project: Project) -> None:
     code, said = project.tests("def test_it(coldwarm_measure): pass\n").pytest("-q")
     assert code == 1 and "no backend was played: give pytest --coldwarm-backend" in said
+
+
+@pytest.mark.parametrize(("allowed", "failed"), [("own:Stumbles=1000", 0), ("own:Stumbles=1", 1), ("other=1000", 1)])
+def test_as_many_calls_may_fail_as_are_allowed(project: Project, allowed: str, failed: int) -> None:
+    code, said = project.pytest(*FAST, "--coldwarm-backend=own:Stumbles", f"--coldwarm-allow-faults={allowed}")
+    assert counts(said).get("failed", 0) == failed and code == bool(failed)
+
+
+def test_an_allowance_without_a_number_is_one_line(project: Project) -> None:
+    code, said = project.pytest(*FAST, "--coldwarm-backend=bm25", "--coldwarm-allow-faults=bm25")
+    assert code == 4 and "say NAME=COUNT" in said
