@@ -145,6 +145,9 @@ class Mem0Memory(BaseMemory):
         return found if found is not None and found.scope is not None and applies(found.scope, scope) else None
 
     def history(self, scope: Scope, memory_id: str) -> list[str]:
+        """Of a memory that is there, in its own scope only. Of a deleted one, in any: the history knows no scope."""
+        if self.memory.get(memory_id) is not None and self.get(scope, memory_id) is None:
+            return []
         events = self.memory.history(memory_id)
         texts = (event[side] for event in events for side in ("old_memory", "new_memory") if event[side])
         return list(dict.fromkeys(texts))

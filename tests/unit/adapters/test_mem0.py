@@ -210,3 +210,30 @@ def test_a_fault_of_the_model_is_logged_as_the_backends(saying: Space) -> None:
         assert caught.value.alive and memory.remember([]) == []
     finally:
         memory.kill()
+
+
+# --- what the library does by itself (docs/backends.md) ---------------------------------------------------------------
+
+
+@backend
+def test_a_history_is_told_in_its_own_scope_until_the_memory_is_gone(space: Space) -> None:
+    memory = opened(space)
+    ((name,),) = (ack.ids for ack in memory.remember([item("Deploys go out with alphadeploy.")]))
+    assert memory.history(SHOP, name) and not memory.history(ADMIN, name)
+    assert memory.forget(SHOP, [name]) == [True]
+    assert memory.history(SHOP, name) == memory.history(ADMIN, name) != []
+    memory.close()
+
+
+@backend
+def test_an_update_keeps_the_date_and_expiry_goes_by_the_wall_clock(space: Space) -> None:
+    memory = opened(space)
+    first, ended = (
+        ack.ids[0] for ack in memory.remember([item("one"), item("two", expires="2000-01-01T00:00:00+00:00")])
+    )
+    memory.update(SHOP, first, replace(item("three"), at="2026-05-01T00:00:00+00:00"))
+    hit = memory.get(SHOP, first)
+    assert hit is not None and hit.text == "three" and hit.created == AT
+    found = {hit.memory_id for hit in memory.recall("two", SHOP, 5, "1999-01-01T00:00:00+00:00")}
+    assert first in found and ended not in found
+    memory.close()
