@@ -228,12 +228,12 @@ def test_a_history_is_told_in_its_own_scope_until_the_memory_is_gone(space: Spac
 @backend
 def test_an_update_keeps_the_date_and_expiry_goes_by_the_wall_clock(space: Space) -> None:
     memory = opened(space)
-    first, ended = (
-        ack.ids[0] for ack in memory.remember([item("one"), item("two", expires="2000-01-01T00:00:00+00:00")])
-    )
+    port = "The port of the shop is 8123."
+    written = [item("one"), item(port, expires="2000-01-01T00:00:00+00:00"), item(port + " Still.")]
+    first, ended, lasting = (ack.ids[0] for ack in memory.remember(written))
     memory.update(SHOP, first, replace(item("three"), at="2026-05-01T00:00:00+00:00"))
     hit = memory.get(SHOP, first)
     assert hit is not None and hit.text == "three" and hit.created == AT
-    found = {hit.memory_id for hit in memory.recall("two", SHOP, 5, "1999-01-01T00:00:00+00:00")}
-    assert first in found and ended not in found
+    found = {hit.memory_id for hit in memory.recall(port, SHOP, 5, "1999-01-01T00:00:00+00:00")}
+    assert lasting in found and ended not in found
     memory.close()
