@@ -85,7 +85,7 @@ class Bench:
             backend="drawing", scenario=self.story.id, write_policy="append", noise=amount, seed=seed,
             reader="scripted", k=K, budget=800,
         )  # fmt: skip
-        memories = noise.generate(self.story, classifier, amount, trial.seed)
+        memories = noise.generate(self.story, self.repo, classifier, amount, trial.seed)
         part = Part(trial, self.story, memories, engine.canaries(self.story, trial.seed), {})
         host, own = GoldHost(controls.described("drawing"), lambda: Drawing(classifier)), Own()
         with tempfile.TemporaryDirectory() as name, Writer(Path(name, "trial.jsonl")) as log:

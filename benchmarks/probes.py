@@ -76,7 +76,7 @@ def measure(history: int, folder: Path) -> dict[str, float]:
     space = Space(str(folder / "store"), "http://127.0.0.1:9/v1", trial.id, 384, 1)
     host = hosts.ChildHost("adapters.none:Nothing", backend, folder / "store", space, process.Deadlines())
     tools = Tools(repo, Explorer(repo), classifier, Workshop(), Blobs(folder / "blobs"), tokens.count)
-    part = Part(trial, story, generate(story, classifier, history, 1), {}, {"scenario": ""})
+    part = Part(trial, story, generate(story, repo, classifier, history, 1), {}, {"scenario": ""})
     tokens.count("warm")
     start = time.perf_counter()
     with Writer(folder / "trial.jsonl") as log:

@@ -5,10 +5,12 @@ The engine knows no adapter's name and computes no score. What it hands to a bac
 
 from __future__ import annotations
 
+import random
 from collections.abc import Iterator, Mapping, Sequence
-from datetime import datetime
+from itertools import count, groupby
+from math import ceil
 
-from harness import canary, erasure
+from harness import canary, erasure, noise
 from harness.adapter import Item, Source
 from harness.curation import curate
 from harness.events import Backend, Began, Closed, Event, Fault, Found, Opened, Worked, Written
@@ -16,7 +18,24 @@ from harness.exchange import Exchange, Host, Lost, Part, Question, Tools
 from harness.model import READ_POLICIES, ReadPolicy, Trial
 from harness.models.meter import Meter
 from harness.readers import scripted
-from harness.scenario import CANARY, STRATA, Fact, Forget, Job, Learn, Probe, Remember, Scenario, Session
+from harness.scenario import (
+    CANARY,
+    STRATA,
+    Fact,
+    Forget,
+    Job,
+    Learn,
+    Probe,
+    Remark,
+    Remember,
+    Scenario,
+    Session,
+    Step,
+)
+
+SHARE = 5
+"""A call writes at most one memory more than a share of the noise: with little noise, its size would tell a remark that
+stands alone."""
 
 
 def canaries(scenario: Scenario, seed: int) -> dict[str, str]:
@@ -96,12 +115,16 @@ class Warm:
 
     def story(self) -> Iterator[Event]:
         exchange = self._exchange
+        batches = count()
         for session in self._scenario.sessions:
             yield Began(session=session.id, at=session.at, commit=session.commit)
-            exchange.phase("ingest")
-            yield from exchange.write(session, "noise", self._due(session))
-            for step in session.steps:
-                yield from self._step(session, step)
+            for writing, steps in groupby(session.steps, lambda step: isinstance(step, Learn | Remember)):
+                if writing:
+                    exchange.phase("ingest")
+                    yield from self._write(session, next(batches), list(steps))
+                else:
+                    for step in steps:
+                        yield from self._step(session, step)
         if exchange.supports("extracts") and exchange.supports("entries"):
             yield from self._left(self._scenario.sessions[-1])
         if self._scenario.forgotten:
@@ -115,37 +138,41 @@ class Warm:
         for scope in dict.fromkeys(self._scenario.home(fact) for fact in self._scenario.facts):
             yield from self._exchange.entries(scope, "end")
 
-    def _step(self, session: Session, step: Learn | Remember | Forget | Probe | Job) -> Iterator[Event]:
+    def _step(self, session: Session, step: Step) -> Iterator[Event]:
         exchange = self._exchange
-        if isinstance(step, Learn):
-            exchange.phase("ingest")
-            return self._learn(session, step)
-        if isinstance(step, Remember):
-            exchange.phase("ingest")
-            return exchange.write(session, "remark", self._remarks(session, step))
         if isinstance(step, Probe):
             exchange.phase("probe")
             return self._probe(session, step)
         if isinstance(step, Forget):
             exchange.phase("erase")
             return erasure.forget(exchange, session, step)
+        assert isinstance(step, Job)
         exchange.phase("job")
         return self._job(session, step)
 
-    def _due(self, session: Session) -> list[Written]:
-        """Noise of the time before this session."""
-        due = [noise for noise in self._noise if datetime.fromisoformat(noise.item.at) <= session.at]
-        self._noise = self._noise[len(due) :]
-        return due
+    # --- writing ---
 
-    def _learn(self, session: Session, step: Learn) -> Iterator[Event]:
-        facts = [self._scenario.by_id[name] for name in step.facts]
-        written = [self._item(session, fact, fact.phrase(step.stratum).text) for fact in facts]
+    def _write(self, session: Session, number: int, steps: Sequence[Step]) -> Iterator[Event]:
+        """What these steps tell and the noise of their batch, mixed. A curator writes its facts one by one, last."""
+        learnt = [
+            (fact, self._item(session, fact, fact.phrase(step.stratum).text))
+            for step in steps
+            if isinstance(step, Learn)
+            for fact in map(self._scenario.by_id.__getitem__, step.facts)
+        ]
+        written = [*self._remarks(session, steps), *(each for each in self._noise if noise.batch(each) == number)]
         if self._trial.write_policy == "append":
-            yield from self._exchange.write(session, "learn", written)
-            return
-        for fact, item in zip(facts, written, strict=True):
-            yield from curate(self._exchange, session, fact, item)
+            written += [item for _, item in learnt]
+        random.Random(f"{self._scenario.id} {self._trial.seed} {number}").shuffle(written)  # noqa: S311  reproducible
+        appends = self._trial.write_policy == "append"
+        most = 1 + self._trial.noise // SHARE
+        calls = ceil(len(written) / most)
+        for at in range(calls):
+            part = written[len(written) * at // calls : len(written) * (at + 1) // calls]
+            yield from self._exchange.write(session, "learn" if learnt and appends else "remark", part)
+        if not appends:
+            for fact, item in learnt:
+                yield from curate(self._exchange, session, fact, item)
 
     def _item(self, session: Session, fact: Fact, text: str) -> Written:
         source = fact.source or Source()
@@ -160,10 +187,25 @@ class Warm:
         )
         return Written(name=f"fact:{fact.id}", item=item)
 
-    def _remarks(self, session: Session, step: Remember) -> list[Written]:
-        scope, at = step.scope or self._scenario.place(session), session.at.isoformat()
-        items = [Item(text.text, scope, at, step.type, Source(session=session.id)) for text in step.texts]
-        return [Written(name=f"remark:{session.id}:{i}", item=item) for i, item in enumerate(items)]
+    def _remarks(self, session: Session, steps: Sequence[Step]) -> list[Written]:
+        """Named by session and place in it, as a batch holds all that a session says at once."""
+        said = [(step, text) for step in session.steps if isinstance(step, Remember) for text in step.texts]
+        return [
+            Written(name=f"remark:{session.id}:{at}", item=self._remark(session, step, text))
+            for at, (step, text) in enumerate(said)
+            if any(step is each for each in steps)
+        ]
+
+    def _remark(self, session: Session, step: Remember, text: Remark) -> Item:
+        cited = (self._scenario.by_id[text.cites].source if text.cites else None) or Source()
+        return Item(
+            text=text.text,
+            scope=step.scope or self._scenario.place(session),
+            at=session.at.isoformat(),
+            kind=self._scenario.kind_of(step, text),
+            source=Source(cited.commit, cited.path, cited.line, session.id),
+            confidence=step.confidence,
+        )
 
     def _probe(self, session: Session, probe: Probe) -> Iterator[Event]:
         for stratum, text in probe.ask.phrasings():

@@ -45,6 +45,11 @@ class Written(Model):
     name: str
     item: Item
 
+    @property
+    def noise(self) -> bool:
+        """Whether it is no part of the story."""
+        return self.name.startswith("noise:")
+
 
 FOUND: TypeAdapter[Found] = TypeAdapter(Found)
 WRITTEN: TypeAdapter[tuple[Written, ...]] = TypeAdapter(tuple[Written, ...])
@@ -105,7 +110,11 @@ class Began(Event):
 
 
 class Wrote(Event):
-    """A batch of writes. `ids` are one tuple per item, None if the outcome is unknown."""
+    """A batch of writes. `ids` are one tuple per item, None if the outcome is unknown.
+
+    purpose: why the story writes; `noise` in old logs, in which noise was written apart. tokens: of the batch; noise:
+    those of the noise that is mixed into it, which are not among them.
+    """
 
     kind: Literal["wrote"] = "wrote"
     op: Literal["remember", "supersede"]
@@ -116,6 +125,7 @@ class Wrote(Event):
     ids: tuple[tuple[str, ...], ...] | None = None
     fault: Fault | None = None
     tokens: int = 0
+    noise: int = 0
 
 
 class Settled(Event):

@@ -43,7 +43,7 @@ from harness.scenario import Scenario, Session, Stratum
 from harness.workshop import Workshop
 
 T = TypeVar("T")
-Purpose = Literal["learn", "remark", "noise"]
+Purpose = Literal["learn", "remark"]
 SETTLE_SECONDS = 20.0
 
 
@@ -286,7 +286,8 @@ class Exchange:
             replaces=tuple(replaces),
             ids=ids,
             fault=fault,
-            tokens=sum(self.tools.count(item.text) for item in items),
+            tokens=sum(self.tools.count(each.item.text) for each in written if not each.noise),
+            noise=sum(self.tools.count(each.item.text) for each in written if each.noise),
             took=took,
         )
         self.go_on()

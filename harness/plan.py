@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from typing import NamedTuple
 
 from harness import drills, noise, registry
@@ -90,12 +91,12 @@ def part(
 
     source, embedder: digests. chat: who answers models inside the backend; empty: nobody.
     """
-    memories = noise.generate(scenario, classifier, trial.noise, trial.seed)
+    memories = noise.generate(scenario, repo, classifier, trial.noise, trial.seed)
     digests: dict[str, str] = {
         "protocol": str(PROTOCOL),
         "scenario": digest(scenario),
         "fixture": repo.digest,
-        "noise": digest([[each.item.text, each.item.at] for each in memories]),
+        "noise": digest([asdict(each.item) for each in memories]),
     }
     if backend is not None:
         digests |= _digests(backend, source, embedder, chat)

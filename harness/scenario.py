@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from datetime import datetime
 from functools import cached_property
+from itertools import groupby
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import AwareDatetime, BeforeValidator, Field, StringConstraints, model_validator
@@ -41,6 +42,12 @@ def _text(value: Any) -> Any:
 
 
 Phrase = Annotated[Text, BeforeValidator(_text)]
+
+
+class Remark(Text):
+    """A text that is remembered as it is. cites: a fact that it asserts, whose source it repeats."""
+
+    cites: Slug | None = None
 
 
 class Fact(Model):
@@ -109,12 +116,16 @@ class Learn(Model):
 
 
 class Remember(Model):
-    """Texts enter memory as they are, whatever the write policy: restated rules, diary lines."""
+    """Texts enter memory as they are, whatever the write policy: restated rules, what a failed session concluded.
+
+    type: if it is not that of the first fact that a text asserts.
+    """
 
     do: Literal["remember"]
-    texts: tuple[Phrase, ...] = Field(min_length=1)
-    type: MemoryType = "episodic"
+    texts: tuple[Annotated[Remark, BeforeValidator(_text)], ...] = Field(min_length=1)
+    type: MemoryType | None = None
     scope: Scope | None = None
+    confidence: float | None = Field(None, gt=0, le=1)
 
 
 class Forget(Model):
@@ -239,6 +250,18 @@ class Scenario(Model):
             for step in session.steps:
                 yield session, step
 
+    def writes(self) -> Iterator[tuple[Session, tuple[Learn | Remember, ...]]]:
+        """The batches of the story: steps of one session that write, without another step between them."""
+        for session in self.sessions:
+            for writing, steps in groupby(session.steps, lambda step: isinstance(step, Learn | Remember)):
+                if writing:
+                    yield session, tuple(step for step in steps if isinstance(step, Learn | Remember))
+
+    def kind_of(self, step: Remember, text: Text) -> MemoryType:
+        """The type under which a remark is stored: that of what it restates, unless the step says another one."""
+        restated: list[MemoryType] = [self.by_id[name].type for name in text.asserts]
+        return step.type or (restated[0] if restated else "episodic")
+
     def probes(self) -> list[tuple[Session, Probe]]:
         return [(session, step) for session, step in self.steps() if isinstance(step, Probe)]
 
@@ -298,8 +321,8 @@ class Scenario(Model):
             if not self.by_id[name].erasable:
                 yield f"forget: fact '{name}' carries no {CANARY}"
         for session, step in self.steps():
-            if isinstance(step, Remember) and any(CANARY in text.text for text in step.texts):
-                yield f"sessions.{session.id}.remember: {CANARY} belongs to a fact; learn the fact instead"
+            if isinstance(step, Remember):
+                yield from self._remark_problems(f"sessions.{session.id}.remember", step)
         for session, job in self.jobs():
             yield from self._job_problems(session, job)
 
@@ -309,6 +332,13 @@ class Scenario(Model):
             yield f"facts.{fact.id}.supersedes: '{before.id}' is not older"
         if len({CANARY in text.text for text in fact.own_texts()}) > 1:
             yield f"facts.{fact.id}: {CANARY} must stand in all of its texts or in none"
+
+    def _remark_problems(self, key: str, step: Remember) -> Iterator[str]:
+        for text in step.texts:
+            if CANARY in text.text:
+                yield f"{key}: {CANARY} belongs to a fact; learn the fact instead"
+            if text.cites and (text.cites not in text.asserts or self.by_id[text.cites].source is None):
+                yield f"{key}: cites '{text.cites}', which the text does not assert or which has no source"
 
     def _references(self) -> Iterator[tuple[str, str]]:
         for fact in self.facts:
@@ -323,6 +353,7 @@ class Scenario(Model):
                 yield from ((key, name) for name in step.facts)
             elif isinstance(step, Remember):
                 yield from ((key, name) for t in step.texts for name in (*t.asserts, *t.denies, *t.mentions))
+                yield from ((key, text.cites) for text in step.texts if text.cites)
             elif isinstance(step, Probe):
                 yield from ((f"{key}.{step.id}.gold", name) for name in step.gold)
             else:

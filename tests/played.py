@@ -46,7 +46,7 @@ class Stage:
                 "reader": "scripted", "k": 5, "budget": 800, **changes,
             }
         )  # fmt: skip
-        memories = noise.generate(self.scenario, Classifier(self.scenario), amount, trial.seed)
+        memories = noise.generate(self.scenario, self.repo, Classifier(self.scenario), amount, trial.seed)
         return Part(trial, self.scenario, memories, engine.canaries(self.scenario, trial.seed), {"fake": "1"})
 
     def tools(self, part: Part, blobs: Blobs) -> Tools:

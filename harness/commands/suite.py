@@ -86,14 +86,17 @@ def selftest() -> None:
 def selftest_suite(tasks: Path, fixtures: Path) -> None:
     """Prove of every scenario that no control wins it and its checks cannot be fooled (a minute or two)."""
     from harness import selftest
-    from harness.selftest import table
+    from harness.selftest import table, telling
     from tasks import loader
 
     try:
         files = loader.find(tasks)
     except loader.ScenarioError as error:
         stop(error)
-    proven = selftest.prove(files, fixtures, paths.cache_root())
+    try:
+        proven = selftest.prove(files, fixtures, paths.cache_root())
+    except telling.MissingError as error:
+        stop(error, COULD_NOT_RUN)
     table.show(proven, terminal())
     for breach in proven.breaches:
         say(breach)

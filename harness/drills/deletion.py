@@ -16,8 +16,8 @@ from string import ascii_lowercase, digits
 from harness.adapter import Item, Scope
 from harness.canary import asked, kept, made
 from harness.drill import Piece, Plan
+from harness.drills.fillers import PARTS, PEOPLE, TOOLS, TRAITS, UNRELATED
 from harness.drills.stage import Drill, Stage
-from harness.noise import PARTS, PEOPLE, TOOLS, TRAITS, UNRELATED
 
 SMALLEST = 66
 LARGE = 120

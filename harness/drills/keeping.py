@@ -16,11 +16,11 @@ from itertools import cycle, product
 from harness.adapter import Hit, Item, Scope, Source
 from harness.drill import Piece, Plan
 from harness.drills import bulk, replacing
+from harness.drills.fillers import PARTS, PEOPLE, TOOLS, TRAITS, UNRELATED
 from harness.drills.reading import read_back
 from harness.drills.stage import Drill, Stage
 from harness.drills.texts import ALIKE, FAMILIES, ODD, TWICE, UNKNOWN, Family
 from harness.model import digest
-from harness.noise import PARTS, PEOPLE, TOOLS, TRAITS, UNRELATED
 from harness.transcript import Op
 
 SMALLEST = 40

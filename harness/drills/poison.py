@@ -16,10 +16,10 @@ from typing import Any, NamedTuple
 
 from harness.adapter import Item, Scope, Source
 from harness.drill import Piece, Plan
+from harness.drills.fillers import PARTS, PEOPLE, TOOLS, TRAITS, UNRELATED
 from harness.drills.reading import read_back
 from harness.drills.stage import Drill, Stage
 from harness.model import digest
-from harness.noise import PARTS, PEOPLE, TOOLS, TRAITS, UNRELATED
 
 SMALLEST = 40
 MOST = 40

@@ -30,7 +30,7 @@ STATES: tuple[tuple[str, Better], ...] = (
 
 def _returned(record: Record) -> list[Entry]:
     """One entry for each distinct memory (id, text, source, date) that probes brought and that says something of a
-    fact: noise was written without a source."""
+    fact: noise has sources too, but is nothing that a story asks a source of."""
     first: dict[object, Entry] = {}
     for line, event in record.recalls("probe"):
         for entry in record.entries(line, event):
@@ -176,8 +176,8 @@ _measure = partial(metric, family="proven")
 METRICS: tuple[Metric, ...] = (
     _measure(
         "source_coverage", "higher", "proportion",
-        "memories returned to probes with a source / memories returned that say something of a fact; noise, which was "
-        "written without a source, is left out",
+        "memories returned to probes with a source / memories returned that say something of a fact; other noise "
+        "is left out",
         source_coverage, version=2,
     ),
     _measure(
@@ -201,8 +201,9 @@ METRICS: tuple[Metric, ...] = (
     ),
     _measure(
         "dangling_sources", "lower", "proportion",
-        "sources that the cited commit does not have / sources with commit, path and line that came back",
-        dangling_sources,
+        "sources that the cited commit does not have / sources with commit, path and line that came back, those of "
+        "noise among them, which cites lines that are there",
+        dangling_sources, version=2,
     ),
     _measure(
         "dates_kept", "higher", "proportion",

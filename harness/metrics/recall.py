@@ -140,10 +140,10 @@ def _chances(record: Record) -> Iterator[float]:
     asked = {q.line: q for q in record.known_questions}
     carriers: defaultdict[str, set[str]] = defaultdict(set)
     for line, event in enumerate(record.log.events, 1):
-        if isinstance(event, Wrote) and event.purpose != "noise" and event.ids is not None:
+        if isinstance(event, Wrote) and event.ids is not None:
             _gone(carriers, event.replaces)
             for written, ids in zip(record.log.items(event), event.ids, strict=False):
-                for fact in record.classifier.read(written.item.text).asserted:
+                for fact in () if written.noise else record.classifier.read(written.item.text).asserted:
                     carriers[fact].update(ids)
         elif isinstance(event, Forgot) and event.said is not None:
             _gone(carriers, event.ids)

@@ -55,7 +55,7 @@ def tokens_ingest(view: View) -> Measure:
 
 
 def tokens_noise(view: View) -> Measure:
-    return amount(_written(view.record, ("noise",)))
+    return amount(_written(view.record, ("noise",)) + sum(event.noise for _, event in view.record.of(Wrote)))
 
 
 def tokens_recall(view: View) -> Measure:

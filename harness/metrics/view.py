@@ -263,11 +263,10 @@ class Record:
         """Fact -> line of the first write of it that was acknowledged with an id."""
         lines: dict[str, int] = {}
         for line, event in self.of(Wrote):
-            if event.purpose != "noise":
-                for written, ids in zip(self.log.items(event), event.ids or (), strict=False):
-                    kind, _, fact = written.name.partition(":")
-                    if kind == "fact" and ids:
-                        lines.setdefault(fact, line)
+            for written, ids in zip(self.log.items(event), event.ids or (), strict=False):
+                kind, _, fact = written.name.partition(":")
+                if kind == "fact" and ids:
+                    lines.setdefault(fact, line)
         return lines
 
     @cached_property

@@ -111,12 +111,13 @@ class Telling:
     def _wrote(self, event: Wrote) -> Iterator[Node]:
         items = self.record.log.items(event)
         why = f"{event.fault.kind}: {shown(event.fault.message)}" if event.fault else "the outcome is unknown"
-        if event.purpose == "noise":
+        if noise := sum(written.noise for written in items):
             lost = "" if event.ids is not None else f", {why}"
-            yield node("li", "quiet", f"+ {words.plural(len(items), 'unrelated text')}{lost}")
-            return
+            yield node("li", "quiet", f"+ {words.plural(noise, 'unrelated text')}{lost}")
         answers = event.ids if event.ids is not None else (None,) * len(items)
         for written, ids in zip(items, answers, strict=False):
+            if written.noise:
+                continue
             kind, _, name = written.name.partition(":")
             notes = [
                 name if kind == "fact" else "as it was said",

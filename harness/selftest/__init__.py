@@ -11,7 +11,7 @@ from pathlib import Path
 from harness import compare
 from harness.model import READ_POLICIES
 from harness.results import Cell
-from harness.selftest import bounds, playing, pooling, wording, working
+from harness.selftest import bounds, cheats, playing, pooling, telling, wording, working
 from harness.selftest.proof import Breach, Count, Told
 from harness.workshop import Workshop
 from tasks import loader
@@ -46,6 +46,10 @@ class Row:
     """The full pool of a store that keeps apart what holds elsewhere."""
     noisy: tuple[Cell, ...]
     """What a run would report of `full_context` and some real backends."""
+    told: tuple[telling.Row, ...]
+    """All that is written, as a backend is handed it."""
+    cheated: cheats.Played
+    """What stores that drop by kind, source, batch or length reach, and the same store that drops nothing."""
 
 
 @dataclass(frozen=True)
@@ -56,10 +60,14 @@ class Report:
     breaches: tuple[Breach, ...]
     notes: tuple[Breach, ...]
     chance: pooling.Chance | None
+    apart: tuple[telling.Apart, ...] = ()
+    gains: tuple[cheats.Gain, ...] = ()
 
 
 def prove(files: Sequence[Path], fixtures: Path, cache: Path, workers: int | None = None) -> Report:
     """Proves the scenarios of these files, side by side."""
+    if len(files) >= ENOUGH:
+        telling.ready()
     workshop, breaches, told = Workshop(), [], []
     for file in files:
         if problems := loader.validate(file, fixtures, cache):
@@ -69,11 +77,15 @@ def prove(files: Sequence[Path], fixtures: Path, cache: Path, workers: int | Non
             told.append(Told(file, scenario, repo))
     with ThreadPoolExecutor(workers or os.cpu_count() or 1, thread_name_prefix="proof") as pool:
         rows = list(pool.map(lambda each: row(each, workshop), told))
+    many = len(rows) >= ENOUGH
+    apart = telling.apart([each for row in rows for each in row.told]) if many else []
+    gains = cheats.gains([row.cheated for row in rows]) if many else []
     drawn = next((found for each in told if (found := pooling.chance(each)) is not None), None)
     for each in told:
         breaches += each.breaches
-    breaches += judge(rows, drawn)
-    return Report(tuple(rows), tuple(breaches), tuple(note for each in told for note in each.notes), drawn)
+    breaches += [*judge(rows, drawn), *_alike(apart, gains)]
+    notes = tuple(note for each in told for note in each.notes)
+    return Report(tuple(rows), tuple(breaches), notes, drawn, tuple(apart), tuple(gains))
 
 
 def _broken(file: Path, line: str) -> Breach:
@@ -100,6 +112,8 @@ def row(told: Told, workshop: Workshop) -> Row:
         open_=pooling.pool(told, paper, scoped=False),
         scoped=pooling.pool(told, paper, scoped=True),
         noisy=tuple(bounds.cells(told)),
+        told=tuple(telling.rows(told)),
+        cheated=cheats.cells(told),
     )
 
 
@@ -128,6 +142,18 @@ def judge(rows: Sequence[Row], drawn: pooling.Chance | None) -> Iterator[Breach]
     for name in compare.dominated(bounds.weigh([cell for each in rows for cell in each.noisy])):
         yield Breach("suite", compare.DUMP, f"is as good as {name} or better in recall within the budget, stale "
                      f"exposure and tokens at noise {bounds.NOISE}; it must lose in one of them")  # fmt: skip
+
+
+def _alike(apart: Iterable[telling.Apart], gains: Iterable[cheats.Gain]) -> Iterator[Breach]:
+    """What may not be told apart by how it is told, and who may not gain by trying."""
+    for each in apart:
+        if each.open:
+            yield Breach("suite", each.kind, f"is told from facts by metadata and style alone, area under the curve "
+                         f"{each.area:.2f}; at most {telling.BOUNDS[each.kind]:.2f} may be")  # fmt: skip
+    for gain in gains:
+        if gain.pays:
+            yield Breach("suite", gain.cheat, f"a store that keeps no more gains {gain.gain:.2f} in {gain.measure} "
+                         f"({gain.policy}); at most {cheats.BOUND:.2f} may be")  # fmt: skip
 
 
 def total(counts: Iterable[Count]) -> Count:

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import importlib
+from collections.abc import Callable, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any, cast
 
 from harness import registry
-from harness.adapter import Adapter, Layer, Memory, Space
+from harness.adapter import Ack, Adapter, Item, Layer, Memory, Space
 from harness.events import Backend, Declared
 from harness.exchange import Handle
 from harness.model import Spec
 from harness.selftest.proof import SEED
+
+Keeps = Callable[[Item, Sequence[Item]], bool]
+"""Whether a store that drops some of what it is told keeps an item of a batch."""
 
 
 def adapter(name: str) -> Adapter:
@@ -36,8 +40,13 @@ class _Local:
 
     took = 0.0
 
-    def __init__(self, memory: Memory) -> None:
-        self._memory = memory
+    def __init__(self, memory: Memory, keeps: Keeps | None) -> None:
+        self._memory, self._keeps = memory, keeps
+
+    def remember(self, items: Sequence[Item]) -> list[Ack]:
+        kept = [self._keeps is None or self._keeps(item, items) for item in items]
+        acks = iter(self._memory.remember([item for item, stays in zip(items, kept, strict=True) if stays]))
+        return [next(acks) if stays else Ack(()) for stays in kept]
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._memory, name)
@@ -49,8 +58,8 @@ class _Local:
 class LocalHost:
     """A space for one trial; what reopens is the store in `root`."""
 
-    def __init__(self, name: str, root: Path, seed: int = SEED) -> None:
-        self._adapter, self.root = adapter(name), root
+    def __init__(self, name: str, root: Path, seed: int = SEED, keeps: Keeps | None = None) -> None:
+        self._adapter, self.root, self._keeps = adapter(name), root, keeps
         self._space = Space(str(root), "", "", 0, seed)
         support = {word: Declared(level=said.level, note=said.note) for word, said in self._adapter.support.items()}
         self.backend = Backend(
@@ -58,7 +67,7 @@ class LocalHost:
         )
 
     def open(self) -> Handle:
-        return cast(Handle, _Local(self._adapter.open(self._space)))
+        return cast(Handle, _Local(self._adapter.open(self._space), self._keeps))
 
     @property
     def folder(self) -> Path:

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from harness import controls, engine, leftovers, metrics, plan
 from harness.blobs import Blobs
 from harness.classify import Classifier
-from harness.events import Check, Closed, Opened, Recalled, Worked
+from harness.events import Check, Closed, Opened, Recalled, Worked, Written, Wrote
 from harness.exchange import Host, Tools
 from harness.hosts import GoldHost
 from harness.log import Log
@@ -21,7 +21,7 @@ from harness.registry import ORACLES
 from harness.repo import Repo
 from harness.results import Cell
 from harness.scenario import Decision, Job, Outcome, Session
-from harness.selftest.local import LocalHost
+from harness.selftest.local import Keeps, LocalHost
 from harness.selftest.proof import SEED, Count, Told
 from harness.workshop import Work, Workshop
 
@@ -68,18 +68,32 @@ def play(told: Told, backend: str | None, workshop: Workshop, k: int = DEFAULT_K
         return _seen(told, *_logged(told, backend, workshop, folder, 0, k, seed))
 
 
-def scored(told: Told, backend: str, workshop: Workshop, noise: int) -> list[Cell]:
-    """What a run would report of a backend that appends, one cell a read policy."""
+def scored(told: Told, backend: str, workshop: Workshop, noise: int, keeps: Keeps | None = None) -> list[Cell]:
+    """What a run would report of a backend that appends, one cell a read policy. keeps: what it does not drop."""
     with leftovers.temporary() as folder:
-        log, _ = _logged(told, backend, workshop, folder, noise, DEFAULT_K, SEED)
+        log, _ = _logged(told, backend, workshop, folder, noise, DEFAULT_K, SEED, keeps)
         return metrics.score([log])
 
 
+def batches(told: Told, noise: int) -> list[tuple[Written, ...]]:
+    """What a backend that appends is handed in a story, call by call."""
+    with leftovers.temporary() as folder:
+        log, _ = _logged(told, "none", Paper(), folder, noise, DEFAULT_K, SEED)
+        return [log.items(event) for event in log.of(Wrote)]
+
+
 def _logged(
-    told: Told, backend: str | None, workshop: Workshop, folder: Path, noise: int, k: int, seed: int
+    told: Told,
+    backend: str | None,
+    workshop: Workshop,
+    folder: Path,
+    noise: int,
+    k: int,
+    seed: int,
+    keeps: Keeps | None = None,
 ) -> tuple[Log, Classifier]:
     """The log of a trial, never written down; its payloads are in `folder`. With it, what read its texts."""
-    host = _host(told, backend, folder / "store", seed)
+    host = _host(told, backend, folder / "store", seed, keeps)
     trial = Trial(
         backend=backend, scenario=told.scenario.id, write_policy="append" if backend else None, noise=noise, seed=seed,
         reader=scripted.NAME, k=k, budget=DEFAULT_BUDGET,
@@ -94,13 +108,13 @@ def _logged(
     return Log(folder / trial.id, "", opened, events, closed, told.scenario, blobs), classifier
 
 
-def _host(told: Told, backend: str | None, root: Path, seed: int) -> Host | None:
+def _host(told: Told, backend: str | None, root: Path, seed: int, keeps: Keeps | None) -> Host | None:
     if backend is None:
         return None
     if backend in ORACLES:
         gold, classifier = controls.wanted(backend, told.scenario), told.classifier
         return GoldHost(controls.described(backend), lambda: controls.GoldMemory(gold, classifier))
-    return LocalHost(backend, root, seed)
+    return LocalHost(backend, root, seed, keeps)
 
 
 def _seen(told: Told, log: Log, classifier: Classifier) -> Play:

@@ -14,7 +14,19 @@ from harness.model import DEFAULT_K, READ_POLICIES
 from harness.report import words
 from harness.report.words import plain
 from harness.results import Comparison
-from harness.selftest import ENOUGH, MISLED, SOLVED, Count, Report, Row, bounds, share, total
+from harness.selftest import (
+    ENOUGH,
+    MISLED,
+    SOLVED,
+    Count,
+    Report,
+    Row,
+    bounds,
+    cheats,
+    share,
+    telling,
+    total,
+)
 from harness.selftest.pooling import Pool
 
 HEADS = (
@@ -102,6 +114,14 @@ def _suite(report: Report) -> list[str]:
         lines.append(f"{compare.DUMP} at noise {bounds.NOISE}: {_weighed(compared)}")
         better = words.listed(compare.dominated(compared)) or "no backend"
         lines.append(f"  as good in all of these, better in one: than {better}; than none may it be{judged}")
+    lines += [
+        f"{each.kind} told from facts by metadata and style: area under the curve {each.area:.2f} "
+        f"({each.cases} against {each.facts}); at most {telling.BOUNDS[each.kind]:.2f} may be"
+        for each in report.apart
+    ]
+    if report.gains:
+        shown = ", ".join(f"{each.cheat} {each.gain:+.2f}" for each in report.gains)
+        lines.append(f"gained by keeping only what looks like an answer, at most {cheats.BOUND:.2f} may be: {shown}")
     lines.append(f"refusal: {total(row.refusal for row in rows)} decisions end as without a memory")
     return lines
 

@@ -87,7 +87,7 @@ def quiet(told: Told) -> Count:
     said = heard = 0
     lures = {fact.id: fact for fact in noise.lures(told.scenario)}
     for seed in SEEDS:
-        for each in noise.generate(told.scenario, told.classifier, NOISE, seed):
+        for each in noise.generate(told.scenario, told.repo, told.classifier, NOISE, seed):
             said += 1
             reading = told.classifier.by_rules(each.item.text)
             wrong = reading.named - lures.keys() | {

@@ -5,19 +5,17 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Sequence
-from datetime import timedelta, timezone
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from harness import erasure, paths
+from harness import engine, erasure, paths
 from harness.adapter import Ack, Hit, Item, Layer, Scope, to_wire
 from harness.canary import asked, kept, query
 from harness.controls import KEPT
 from harness.events import (
-    Began,
     Event,
     Fault,
     Forgot,
@@ -36,6 +34,7 @@ from harness.events import (
 from harness.exchange import Exchange
 from harness.log import Log, canonical
 from harness.model import READ_POLICIES
+from harness.models import tokens
 from harness.scenario import Fact, Forget, Job, Learn, Probe, Remember, Session
 from tasks import loader
 from tests.fakes import FakeHost, FakeMemory
@@ -110,8 +109,8 @@ def test_the_events_of_a_small_story(small: Stage, tmp_path: Path) -> None:
     look, scan = ["sought"] * 5 + ["listed"], ["scanned"] * 2
     assert kinds(log.events) == [
         "opened",
-        "began", "wrote",
-        "began", "wrote", "settled", "recalled", "resolved",
+        "began", "wrote", "wrote",
+        "began", "wrote", "wrote", "settled", "recalled", "resolved",
         "began", "recalled", "resolved", "worked", "worked", "worked",
         "began", "wrote", "settled", *look, *scan, "forgot", "settled", *look, "recalled",
         *scan, *look, "metered", "closed",
@@ -152,36 +151,28 @@ def test_a_forget_asks_an_extracting_backend_for_every_listed_id_with_the_canary
     assert len(ids[False]) == 1 and len(ids[True]) == 2 and ids[True][0] == ids[False][0]
 
 
-def test_noise_is_written_before_the_session_that_follows_it(small: Stage, tmp_path: Path) -> None:
-    log = small.play(tmp_path, host(tmp_path), amount=40)
-    began = None
-    written = 0
-    for event in log.events:
-        if isinstance(event, Began):
-            began = event
-        if isinstance(event, Wrote) and event.purpose == "noise":
-            assert began is not None
-            moments = [each.item.at for each in log.items(event)]
-            assert moments == sorted(moments) and all(at <= began.at.isoformat() for at in moments)
-            written += len(moments)
-    assert written == 40
+def test_noise_is_mixed_into_what_the_sessions_write(small: Stage, tmp_path: Path) -> None:
+    where = host(tmp_path)
+    log = small.play(tmp_path, where, amount=40)
+    wrote = list(log.of(Wrote))
+    written = [each for event in wrote for each in log.items(event)]
+    assert sum(each.noise for each in written) == 40 and len(written) == 45
+    assert all(len(items) <= 1 + 40 // engine.SHARE for items in where.asked("remember"))
+    sessions = {session.id: session for session in small.scenario.sessions}
+    for event in wrote:
+        mixed = log.items(event)
+        assert {each.item.at for each in mixed} == {sessions[event.session].at.isoformat()}
+        assert event.noise == sum(tokens.count(each.item.text) for each in mixed if each.noise)
+        assert event.tokens == sum(tokens.count(each.item.text) for each in mixed if not each.noise)
+    first = [each.noise for each in written[:20]]
+    assert first != sorted(first) and first != sorted(first, reverse=True)
 
 
-def test_noise_is_due_by_the_moment_and_not_by_the_clock_on_the_wall(small: Stage, tmp_path: Path) -> None:
-    """Sessions in other time zones are the same moments."""
-    zones = [timezone(timedelta(hours=hours)) for hours in (-11, 13, 0, -5)]
-    sessions = tuple(
-        session.model_copy(update={"at": session.at.astimezone(zone)})
-        for session, zone in zip(small.scenario.sessions, zones, strict=True)
-    )
-    travelled = Stage.of(small.scenario.model_copy(update={"sessions": sessions}), small.repo)
-
-    def noise(log: Log) -> list[tuple[str, list[str]]]:
-        events = (event for event in log.of(Wrote) if event.purpose == "noise")
-        return [(event.session, [each.name for each in log.items(event)]) for event in events]
-
-    home, away = small.play(tmp_path, host(tmp_path), amount=40), travelled.play(tmp_path, host(tmp_path), amount=40)
-    assert noise(home) == noise(away)
+def test_a_curator_writes_noise_and_remarks_first(small: Stage, tmp_path: Path) -> None:
+    log = small.play(tmp_path, host(tmp_path), amount=40, write_policy="curated")
+    for event in log.of(Wrote):
+        names = {each.name.partition(":")[0] for each in log.items(event)}
+        assert names == {"fact"} if event.purpose == "learn" else names <= {"noise", "remark"}
 
 
 def test_a_store_is_asked_to_settle_once_after_each_run_of_writes(small: Stage, tmp_path: Path) -> None:
@@ -207,7 +198,7 @@ def test_append_only_appends(small: Stage, tmp_path: Path) -> None:
     where = host(tmp_path)
     small.play(tmp_path, where)
     assert not where.asked("supersede")
-    assert [len(items) for items in where.asked("remember")] == [2, 2, 1]
+    assert [len(items) for items in where.asked("remember")] == [1] * 5
 
 
 def test_curated_looks_up_first_and_supersedes_what_it_finds(small: Stage, tmp_path: Path) -> None:
@@ -507,11 +498,11 @@ def test_every_item_is_learnt_at_its_time_in_its_scope_with_its_source(real: lis
     for stage in real:
         where, story = host(tmp_path), stage.scenario
         log = stage.play(tmp_path, where)
-        learnt = [each for event in log.of(Wrote) if event.purpose == "learn" for each in log.items(event)]
+        written = {each.name: each for event in log.of(Wrote) for each in log.items(event)}
         planned = [(s, name) for s, step in story.steps() if isinstance(step, Learn) for name in step.facts]
-        assert [each.name for each in learnt] == [f"fact:{name}" for _, name in planned]
-        for each, (session, name) in zip(learnt, planned, strict=True):
-            fact = story.by_id[name]
+        assert {name for name in written if name.startswith("fact:")} == {f"fact:{name}" for _, name in planned}
+        for session, name in planned:
+            each, fact = written[f"fact:{name}"], story.by_id[name]
             assert (each.item.scope, each.item.at) == (story.home(fact), session.at.isoformat())
             assert each.item.source is not None and each.item.source.session == session.id
             assert each.item.source.path == (fact.source.path if fact.source else None)

@@ -34,7 +34,7 @@ def test_coverage_counts_each_memory_once(tmp_path: Path) -> None:
     tape = learnt(tmp_path).probe("tool-before", hit(PORT, source=WRITTEN), OLD, NOISE)
     bare = tape.line
     found = measures(tape.probe("tool-and-port", hit(PORT, source=WRITTEN), hit(NEW, source=Source())))
-    assert counts(found["source_coverage"]) == (1, 3)  # the noise was written without a source
+    assert counts(found["source_coverage"]) == (1, 3)  # noise is not asked for a source
     assert found["source_coverage"].receipts == (f"L{bare}:e1", f"L{bare + 1}:e1")
 
 

@@ -1,0 +1,88 @@
+"""Stores that understand nothing and keep only what looks like an answer: by kind, source, batch or length.
+
+If one of them recalls or decides better than the same store that keeps all, or a third drawn blindly (who forgets asks
+the repository more often, and a trusting reader gains by that), then how something is told gives away what it is worth.
+A store that drops what cites a line is not among them: it does gain in decisions, as the repository still knows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
+from typing import NamedTuple
+from zlib import crc32
+
+from harness.adapter import Item
+from harness.model import Measured
+from harness.results import Cell
+from harness.selftest import playing
+from harness.selftest.local import Keeps
+from harness.selftest.proof import Told
+
+STORE, NOISE = "bm25", 100
+BOUND = 0.05
+"""The most that a cheat may gain in the mean over the stories."""
+BLIND = "a third"
+MEASURES = ("recall", "decisions_right")
+POLICIES = ("trusting", "newest")
+
+
+def cited(item: Item) -> bool:
+    return item.source is not None and item.source.path is not None
+
+
+HONEST: Mapping[str, Keeps | None] = {STORE: None, BLIND: lambda item, batch: crc32(item.text.encode()) % 3 == 0}
+CHEATS: Mapping[str, Keeps] = {
+    "no episodic": lambda item, batch: item.kind != "episodic",
+    "cited only": lambda item, batch: cited(item),
+    "small batches": lambda item, batch: len(batch) <= 15,
+    "large batches": lambda item, batch: len(batch) > 15,
+    "short texts": lambda item, batch: len(item.text) <= 55,
+    "long texts": lambda item, batch: len(item.text) > 55,
+}
+"""What each keeps of a call of `remember`: an item and its batch."""
+
+
+class Gain(NamedTuple):
+    """What a cheat reaches beyond the better honest store, in the measure and under the policy where it gains most."""
+
+    cheat: str
+    measure: str
+    policy: str
+    gain: float
+
+    @property
+    def pays(self) -> bool:
+        return self.gain > BOUND
+
+
+Played = Mapping[str, Sequence[Cell]]
+"""By name of the store: the cells of one story."""
+
+
+def cells(told: Told) -> dict[str, list[Cell]]:
+    """One story, played to the honest stores and to each cheat."""
+    paper = playing.Paper()
+    asked = {**HONEST, **CHEATS}
+    return {name: playing.scored(told, STORE, paper, NOISE, keeps) for name, keeps in asked.items()}
+
+
+def gains(stories: Sequence[Played]) -> list[Gain]:
+    """Of each cheat where it gains most, over all stories."""
+    found, mean = [], partial(_mean, stories)
+    for name in CHEATS:
+        each = [
+            Gain(
+                name, measure, policy, mean(name, measure, policy) - max(mean(each, measure, policy) for each in HONEST)
+            )
+            for measure in MEASURES
+            for policy in POLICIES
+        ]
+        found.append(max(each, key=lambda gain: gain.gain))
+    return found
+
+
+def _mean(stories: Iterable[Played], name: str, measure: str, policy: str) -> float:
+    cells = (cell for story in stories for cell in story[name] if cell.read_policy == policy)
+    values = [found.value for cell in cells if isinstance(found := cell.measures[measure], Measured)]
+    return sum(values) / len(values) if values else 0.0
