@@ -213,7 +213,7 @@ class _Maker:
 
     def _source(self, session: Session) -> Source:
         """A line that the story has not cited, where it might: as far down as one that it cites, in a file that it has
-        cited; else in another one like those."""
+        cited; else in another one like those. Without a line if the repository has none so far down."""
         cited = [each for each in self._sources if self._reaches(session, each)]
         taken = {(each.path, each.line) for each in cited}
         for _ in range(PATIENCE if cited else 0):
@@ -225,6 +225,8 @@ class _Maker:
         paths = [path for path in sorted(self._repo.files(session.commit)) if self._says(session.commit, path, line)]
         free = [path for path in paths if (path, line) not in taken]
         like = [path for path in free if _place(path) in self._places]
+        if not paths:
+            return Source(session=session.id)
         return Source(session.commit, self._draw.choice(like or free or paths), line, session.id)
 
     def _says(self, commit: str, path: str, line: int) -> bool:
