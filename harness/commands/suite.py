@@ -84,7 +84,7 @@ def selftest() -> None:
 @selftest.command(name="suite")
 @with_suite
 def selftest_suite(tasks: Path, fixtures: Path) -> None:
-    """Prove of every scenario that no control wins it and its checks cannot be fooled (a minute or two)."""
+    """Prove of every scenario that no control wins it and its checks cannot be fooled (some minutes)."""
     from harness import selftest
     from harness.selftest import table, telling
     from tasks import loader

@@ -152,8 +152,8 @@ def _alike(apart: Iterable[telling.Apart], gains: Iterable[cheats.Gain]) -> Iter
                          f"{each.area:.2f}; at most {telling.BOUNDS[each.kind]:.2f} may be")  # fmt: skip
     for gain in gains:
         if gain.pays:
-            yield Breach("suite", gain.cheat, f"a store that keeps no more gains {gain.gain:.2f} in {gain.measure} "
-                         f"({gain.policy}); at most {cheats.BOUND:.2f} may be")  # fmt: skip
+            yield Breach("suite", gain.cheat, f"a store that keeps no more gains {gain.gain:.2f} in {gain.measure}; "
+                         f"at most {cheats.BOUND:.2f} may be")  # fmt: skip
 
 
 def total(counts: Iterable[Count]) -> Count:

@@ -1,16 +1,15 @@
 """Stores that understand nothing and keep only what looks like an answer: by kind, source, batch or length.
 
-If one of them recalls or decides better than the same store that keeps all, or a third drawn blindly (who forgets asks
-the repository more often, and a trusting reader gains by that), then how something is told gives away what it is worth.
-A store that drops what cites a line is not among them: it does gain in decisions, as the repository still knows.
+If one of them recalls or decides better than the same store that keeps all, each with the reader that suits it best,
+then how something is told gives away what it is worth. A trusting reader alone is no judge: it gains by any store that
+forgets, even blindly, as it then asks the repository. A store that drops what cites a line is not among the cheats: it
+does gain in decisions, as the repository still knows what it dropped.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from functools import partial
 from typing import NamedTuple
-from zlib import crc32
 
 from harness.adapter import Item
 from harness.model import Measured
@@ -22,7 +21,6 @@ from harness.selftest.proof import Told
 STORE, NOISE = "bm25", 100
 BOUND = 0.05
 """The most that a cheat may gain in the mean over the stories."""
-BLIND = "a third"
 MEASURES = ("recall", "decisions_right")
 POLICIES = ("trusting", "newest")
 
@@ -31,7 +29,6 @@ def cited(item: Item) -> bool:
     return item.source is not None and item.source.path is not None
 
 
-HONEST: Mapping[str, Keeps | None] = {STORE: None, BLIND: lambda item, batch: crc32(item.text.encode()) % 3 == 0}
 CHEATS: Mapping[str, Keeps] = {
     "no episodic": lambda item, batch: item.kind != "episodic",
     "cited only": lambda item, batch: cited(item),
@@ -44,11 +41,10 @@ CHEATS: Mapping[str, Keeps] = {
 
 
 class Gain(NamedTuple):
-    """What a cheat reaches beyond the better honest store, in the measure and under the policy where it gains most."""
+    """What a cheat reaches beyond the honest store, in the measure in which it gains most."""
 
     cheat: str
     measure: str
-    policy: str
     gain: float
 
     @property
@@ -61,25 +57,26 @@ Played = Mapping[str, Sequence[Cell]]
 
 
 def cells(told: Told) -> dict[str, list[Cell]]:
-    """One story, played to the honest stores and to each cheat."""
+    """One story, played to the honest store and to each cheat."""
     paper = playing.Paper()
-    asked = {**HONEST, **CHEATS}
+    asked: dict[str, Keeps | None] = {STORE: None, **CHEATS}
     return {name: playing.scored(told, STORE, paper, NOISE, keeps) for name, keeps in asked.items()}
 
 
 def gains(stories: Sequence[Played]) -> list[Gain]:
     """Of each cheat where it gains most, over all stories."""
-    found, mean = [], partial(_mean, stories)
+    found = []
     for name in CHEATS:
         each = [
-            Gain(
-                name, measure, policy, mean(name, measure, policy) - max(mean(each, measure, policy) for each in HONEST)
-            )
-            for measure in MEASURES
-            for policy in POLICIES
+            Gain(name, measure, _best(stories, name, measure) - _best(stories, STORE, measure)) for measure in MEASURES
         ]
         found.append(max(each, key=lambda gain: gain.gain))
     return found
+
+
+def _best(stories: Sequence[Played], name: str, measure: str) -> float:
+    """The mean over the stories, with the reader that reaches most."""
+    return max(_mean(stories, name, measure, policy) for policy in POLICIES)
 
 
 def _mean(stories: Iterable[Played], name: str, measure: str, policy: str) -> float:

@@ -80,7 +80,7 @@ def test_without_the_classifier_the_proof_says_what_to_install(monkeypatch: pyte
 
 @pytest.mark.parametrize(("gain", "pays"), [(0.0, False), (cheats.BOUND, False), (cheats.BOUND + 0.01, True)])
 def test_a_cheat_may_gain_as_much_as_is_said(gain: float, pays: bool) -> None:
-    assert Gain("no episodic", "recall", "newest", gain).pays is pays
+    assert Gain("no episodic", "recall", gain).pays is pays
     assert list(judge([], None)) == []
 
 
