@@ -6,7 +6,6 @@ import json
 import sqlite3
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
-from dataclasses import asdict
 from datetime import UTC, datetime
 from hashlib import sha256
 from itertools import count
@@ -130,7 +129,7 @@ class ReferenceMemory(BaseMemory):
         fields = {name: getattr(item, name) for name in ("text", "at", "kind", "confidence")}
         source = json.dumps(to_wire(item.source), ensure_ascii=False) if item.source else None
         expires = moment(item.expires) if item.expires else None
-        return {**fields, **asdict(item.scope), "source": source, "expires": expires, "vector": vector}
+        return {**fields, **vars(item.scope), "source": source, "expires": expires, "vector": vector}
 
     def settle(self, seconds: float) -> bool:
         return True
@@ -147,7 +146,7 @@ class ReferenceMemory(BaseMemory):
 
     def visible(self, place: Scope, memory_id: str | None = None) -> list[sqlite3.Row]:
         """The memories that hold at a place, or the one of them with this id."""
-        return self.db.execute(VISIBLE, {**asdict(place), "id": memory_id}).fetchall()
+        return self.db.execute(VISIBLE, {**vars(place), "id": memory_id}).fetchall()
 
     def hit(self, row: sqlite3.Row, score: float | None = None) -> Hit:
         source = Source(**json.loads(row["source"])) if row["source"] else None
@@ -155,7 +154,7 @@ class ReferenceMemory(BaseMemory):
         return Hit(row["id"], row["text"], score, source, row["at"], scope, confidence=row["confidence"])
 
     def entries(self, scope: Scope) -> list[Hit]:
-        return [self.hit(row) for row in self.db.execute(LISTED, asdict(scope))]
+        return [self.hit(row) for row in self.db.execute(LISTED, vars(scope))]
 
     def get(self, scope: Scope, memory_id: str) -> Hit | None:
         return next((self.hit(row) for row in self.visible(scope, memory_id)), None)
@@ -194,9 +193,9 @@ class ReferenceMemory(BaseMemory):
 
     def forget_scope(self, scope: Scope) -> None:
         with self.writing():
-            for row in self.db.execute(LISTED, asdict(scope)).fetchall():
+            for row in self.db.execute(LISTED, vars(scope)).fetchall():
                 self.db.execute(ERASE, [row["id"]])
-            self.db.execute(ERASE_SCOPE, asdict(scope))  # what only a mark still holds
+            self.db.execute(ERASE_SCOPE, vars(scope))  # what only a mark still holds
 
     def snapshot(self) -> str:
         with self.writing():

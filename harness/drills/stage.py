@@ -7,7 +7,6 @@ nothing: what an answer means is for the measures to say.
 from __future__ import annotations
 
 import inspect
-import json
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -170,7 +169,7 @@ class Stage:
                 op=op,
                 about=tuple(piece.name for piece in about),
                 request=_request(op, args),
-                answer=pack(self._blobs, ANSWER, _plain(value)),
+                answer=pack(self._blobs, ANSWER, to_wire(value)),
                 fault=fault,
                 took=memory.took,
             )
@@ -211,11 +210,6 @@ class Stage:
             )
 
 
-def _plain(value: Any) -> Any:
-    """As JSON values, which is what a reader of the transcript gets."""
-    return json.loads(json.dumps(to_wire(value)))
-
-
 @cache
 def _arguments(op: str) -> tuple[str, ...]:
     return tuple(inspect.signature(getattr(Memory, op)).parameters)[1:]
@@ -224,7 +218,7 @@ def _arguments(op: str) -> tuple[str, ...]:
 def _request(op: str, args: Sequence[Any]) -> dict[str, Any]:
     """The arguments by name; items are the pieces that the call is about."""
     named = zip(_arguments(op), args, strict=True)
-    return {name: _plain(value) for name, value in named if not _holds_items(value)}
+    return {name: to_wire(value) for name, value in named if not _holds_items(value)}
 
 
 def _holds_items(value: Any) -> bool:

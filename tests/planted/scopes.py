@@ -186,7 +186,8 @@ class Keyed(ReferenceMemory):
         return [row for row in self.rows() if memory_id in (None, row["id"]) and self.key(self.place(row)) in keys]
 
     def entries(self, scope: Scope) -> list[Hit]:
-        return [self.hit(row) for row in self.rows() if self.key(self.place(row)) == self.key(scope)]
+        own = self.key(scope)
+        return [self.hit(row) for row in self.rows() if self.key(self.place(row)) == own]
 
     def forget_scope(self, scope: Scope) -> None:
         names = [hit.memory_id for hit in self.entries(scope)]
@@ -246,7 +247,7 @@ class CutsNames(Planted):
         limit = 30
 
         def key(self, scope: Scope) -> str:
-            return json.dumps([value and value[: self.limit] for value in asdict(scope).values()])
+            return json.dumps([value and value[: self.limit] for value in vars(scope).values()])
 
 
 class CutsLabels(CutsNames):
@@ -271,7 +272,7 @@ class DropsTheUser(Planted):
 
     class Memory(Keyed):
         def key(self, scope: Scope) -> str:
-            return json.dumps(list(asdict(replace(scope, user=None) if scope.org else scope).values()))
+            return json.dumps(list(vars(replace(scope, user=None) if scope.org else scope).values()))
 
 
 class TellsAnyHistory(Planted):
