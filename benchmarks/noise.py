@@ -16,20 +16,20 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.share import Clock
-from harness import controls, engine, noise, paths
+from harness import paths
 from harness.adapter import Ack, Hit, Item, Scope
-from harness.blobs import Blobs
-from harness.classify import Classifier
-from harness.controls import GoldMemory
-from harness.events import Event, Found
-from harness.exchange import Exchange, Part, Question, Tools
-from harness.hosts import GoldHost
-from harness.lines import Writer
-from harness.model import Trial
-from harness.models import tokens
-from harness.readers.explore import Explorer
-from harness.scenario import Session
-from harness.workshop import Workshop
+from harness.gateway import tokens
+from harness.log.blobs import Blobs
+from harness.log.events import Event, Found
+from harness.log.lines import Writer
+from harness.model.scenario import Session
+from harness.model.trial import Trial
+from harness.play import controls, engine, noise
+from harness.play.controls import GoldHost, GoldMemory
+from harness.play.readers.explore import Explorer
+from harness.play.session import Exchange, Part, Question, Tools
+from harness.repo.checks import Workshop
+from harness.text.classify import Classifier
 from tasks import loader
 
 STORY, MANY, K, RUNS, GOAL = "forgotten-runbook", 10_000, 5, 7, 0.20

@@ -14,8 +14,9 @@ import tempfile
 import time
 from pathlib import Path
 
-from harness import compare, regress
-from harness.folder import Folder
+from harness import regress
+from harness.compare import statements
+from harness.log.folder import Folder
 from harness.report import write
 from tests.browser.chromium import Chromium, Page, program
 from tests.runs import run
@@ -53,7 +54,7 @@ def measure(folder: Path) -> None:
 def render(root: Path) -> None:
     gc.set_threshold(100_000, 50, 50)  # as the command line sets it
     folder = Folder.open(root)
-    results = regress.judged(compare.results(folder), folder)
+    results = regress.judged(statements.results(folder), folder)
     scored, start = peak(), time.perf_counter()
     page = write(folder, results).page
     took, size = time.perf_counter() - start, page.stat().st_size / 1e6

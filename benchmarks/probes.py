@@ -11,22 +11,24 @@ import time
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from harness import engine, hosts, metrics, process
+from harness import metrics
 from harness.adapter import Scope, Space
-from harness.blobs import Blobs
-from harness.classify import Classifier
-from harness.events import Backend
-from harness.exchange import Part, Tools
-from harness.lines import Writer
-from harness.log import read
-from harness.model import Trial
-from harness.models import tokens
-from harness.noise import generate
+from harness.backend import client, store
+from harness.gateway import tokens
+from harness.log.blobs import Blobs
+from harness.log.lines import Writer
+from harness.log.reader import read
+from harness.model.backend import Backend
+from harness.model.scenario import Ask, Fact, Learn, Probe, Scenario, Session
+from harness.model.trial import Trial
 from harness.paths import FIXTURES, cache_root
-from harness.readers.explore import Explorer
-from harness.repo import build
-from harness.scenario import Ask, Fact, Learn, Probe, Scenario, Session
-from harness.workshop import Workshop
+from harness.play import engine
+from harness.play.noise import generate
+from harness.play.readers.explore import Explorer
+from harness.play.session import Part, Tools
+from harness.repo.checkout import build
+from harness.repo.checks import Workshop
+from harness.text.classify import Classifier
 
 PROBES = 5000
 START = datetime(2025, 3, 1, tzinfo=UTC)
@@ -71,10 +73,10 @@ def measure(history: int, folder: Path) -> dict[str, float]:
         budget=800,
     )
     classifier = Classifier(story)
-    said = process.describe("adapters.none:Nothing", folder / "describe")
+    said = client.describe("adapters.none:Nothing", folder / "describe")
     backend = Backend(name=said.name, version=said.version, support=said.support)
     space = Space(str(folder / "store"), "http://127.0.0.1:9/v1", trial.id, 384, 1)
-    host = hosts.ChildHost("adapters.none:Nothing", backend, folder / "store", space, process.Deadlines())
+    host = store.ChildHost("adapters.none:Nothing", backend, folder / "store", space, client.Deadlines())
     tools = Tools(repo, Explorer(repo), classifier, Workshop(), Blobs(folder / "blobs"), tokens.count)
     part = Part(trial, story, generate(story, repo, classifier, history, 1), {}, {"scenario": ""})
     tokens.count("warm")

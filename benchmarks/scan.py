@@ -17,9 +17,9 @@ from pathlib import Path
 
 import numpy as np
 
-from harness import forms
 from harness.adapter import Layer
 from harness.scan.disk import Needles, scan
+from harness.text import encodings
 
 SIZE, NEEDLES, DIMS = 10**9, 1000, 384
 BLOCK = DIMS * 4 * 4096
@@ -52,7 +52,7 @@ def plant(path: Path, canaries: dict[str, str], vectors: dict[str, bytes]) -> di
     with path.open("r+b") as file:
         for name, value in (canaries | vectors).items():
             if isinstance(value, str):
-                needle, planted[name] = draw.choice(list(forms.of_text(value).items()))
+                needle, planted[name] = draw.choice(list(encodings.of_text(value).items()))
             else:
                 half = np.frombuffer(value, "<f4").astype("<f2")
                 copies = ((value, "float32"), (half.tobytes(), "float16"), (half.astype("<f4").tobytes(), "near"))

@@ -12,11 +12,13 @@ import time
 from pathlib import Path
 
 from benchmarks.share import Clock, Quiet
-from harness import metrics, paths, registry, runner
-from harness.cast import cast
-from harness.folder import Folder
-from harness.log import read
-from harness.model import Selection
+from harness import metrics, paths
+from harness.backend import registry
+from harness.log.folder import Folder
+from harness.log.reader import read
+from harness.model.trial import Selection
+from harness.play import runner
+from harness.play.backends import cast
 from tasks import loader
 
 EVENTS = 100_000

@@ -7,11 +7,14 @@ import time
 from pathlib import Path
 from typing import Any
 
-from harness import paths, process, registry, runner, workshop
-from harness.cast import cast
-from harness.folder import Folder
-from harness.log import Log
-from harness.model import Selection, Trial
+from harness import paths
+from harness.backend import client, registry
+from harness.log.folder import Folder
+from harness.log.reader import Log
+from harness.model.trial import Selection, Trial
+from harness.play import runner
+from harness.play.backends import cast
+from harness.repo import checks
 from tasks import loader
 
 GOAL = 0.10
@@ -60,10 +63,10 @@ def main() -> None:
     stories = loader.load(loader.find(paths.TASKS, ["forgotten-runbook"]), paths.FIXTURES, paths.cache_root())
     chosen = Selection(backends=(registry.parse("chroma"),), writes=("append",), noise=(100,))
     others = Clock()
-    process.open_memory = others.around(process.open_memory)  # type: ignore[assignment]
-    process.storage = others.around(process.storage)  # type: ignore[assignment]
-    process.RemoteMemory.close = others.around(process.RemoteMemory.close)  # type: ignore[method-assign]
-    workshop._work = others.around(workshop._work)  # type: ignore[assignment]  # checks run as subprocesses
+    client.open_memory = others.around(client.open_memory)  # type: ignore[assignment]
+    client.storage = others.around(client.storage)  # type: ignore[assignment]
+    client.RemoteMemory.close = others.around(client.RemoteMemory.close)  # type: ignore[method-assign]
+    checks._work = others.around(checks._work)  # type: ignore[assignment]  # checks run as subprocesses
     quiet = Quiet(others)
     with tempfile.TemporaryDirectory() as name:
         folder = Folder.create(Path(name))

@@ -12,8 +12,8 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from harness.repo import FixtureError, Repo, build
-from harness.scenario import Scenario
+from harness.model.scenario import Scenario
+from harness.repo.checkout import FixtureError, Repo, build
 from tasks import proofs
 
 LIMIT = 1_000_000

@@ -6,9 +6,9 @@ import dataclasses
 from collections.abc import Iterator, Mapping
 from pathlib import PurePosixPath
 
-from harness.classify import holds
-from harness.repo import FixtureError, Repo
-from harness.scenario import CANARY, Fact, Job, Learn, Probe, Remember, Scenario, Session
+from harness.model.scenario import CANARY, Fact, Job, Learn, Probe, Remember, Scenario, Session
+from harness.repo.checkout import FixtureError, Repo
+from harness.text.classify import holds
 
 Forms = tuple[tuple[str, ...], ...]
 

@@ -7,9 +7,9 @@ import re
 from pathlib import Path
 from typing import get_args
 
-from harness import series
-from harness.repo import FixtureError, build
-from harness.scenario import Kind
+from harness.model.scenario import Kind
+from harness.repo import series
+from harness.repo.checkout import FixtureError, build
 from tasks.loader import ScenarioError
 
 NAME = re.compile(r"([a-z-]+)/([a-z0-9]+(?:-[a-z0-9]+)*)")

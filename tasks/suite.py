@@ -7,9 +7,9 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from harness import paths
-from harness.model import Split, digest
-from harness.results import Suite
-from harness.scenario import Scenario
+from harness.model.results import Suite
+from harness.model.scenario import Scenario
+from harness.model.trial import Split, digest
 from tasks.loader import ScenarioError
 
 SUITE_VERSION = "3"

@@ -5,26 +5,27 @@ from __future__ import annotations
 from pathlib import Path
 from unittest.mock import patch
 
-from harness import drills, process
 from harness.adapter import Space
-from harness.blobs import Blobs
-from harness.drill import DrillTrial
-from harness.drills.stage import Drill
-from harness.events import Backend
-from harness.hosts import ChildHost
-from harness.lines import Writer
+from harness.backend import client
+from harness.backend.client import Deadlines
+from harness.backend.store import ChildHost
+from harness.gateway.cache import EmbeddingCache
+from harness.gateway.gateway import Gateway
+from harness.log.blobs import Blobs
+from harness.log.lines import Writer
+from harness.log.transcript import Transcript, read
 from harness.metrics.trust.metric import TrustMetric
-from harness.model import Measure
-from harness.models.cache import EmbeddingCache
-from harness.models.gateway import Gateway
-from harness.process import Deadlines
-from harness.transcript import Transcript, read
+from harness.model.backend import Backend
+from harness.model.drill import DrillTrial
+from harness.model.trial import Measure
+from harness.play import drills
+from harness.play.drills.stage import Drill
 from tests.fakes import FakeEmbedder
 
 
 def drilled(folder: Path, drill: Drill, adapter: str, size: int, seed: int = 1, k: int = 5) -> Transcript:
     """The transcript of `drill` against `adapter`, given as `module:Class`."""
-    said = process.describe(adapter, folder / "asked")
+    said = client.describe(adapter, folder / "asked")
     backend = Backend(name=said.name, version=said.version, support=said.support)
     trial = DrillTrial(backend=said.name, drill=drill.name, size=size, seed=seed, k=k)
     blobs, path = Blobs(folder / "blobs"), folder / f"{trial.id}.1.jsonl"

@@ -11,7 +11,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 from urllib.parse import urlsplit
 
-from harness.models.gateway import Gateway
+from harness.gateway.gateway import Gateway
 
 KEY = "sk-fake-0123456789abcdefghij"
 SAID = '{"memory": []}'

@@ -12,9 +12,9 @@ from pathlib import Path
 import numpy as np
 
 from harness.adapter import CAPABILITIES, Ack, BaseMemory, Hit, Item, Layer, Scope, Usage
-from harness.events import Backend, Declared, Fault, FaultKind
-from harness.models.embedder import Encoded
-from harness.process import MemoryFault
+from harness.backend.client import MemoryFault
+from harness.gateway.embedder import Encoded
+from harness.model.backend import Backend, Declared, Fault, FaultKind
 
 
 class FakeEmbedder:

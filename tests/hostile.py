@@ -11,15 +11,11 @@ from itertools import chain, cycle, islice
 from pathlib import Path
 
 from harness.adapter import Hit, Item, Layer, Scope, Source, to_wire
-from harness.blobs import pack
-from harness.drill import Piece, Plan
-from harness.events import (
+from harness.log.blobs import pack
+from harness.log.events import (
     FOUND,
-    Backend,
     Check,
-    Declared,
     Event,
-    Fault,
     Found,
     Listed,
     Opened,
@@ -30,11 +26,13 @@ from harness.events import (
     Span,
     Worked,
 )
-from harness.folder import Folder
-from harness.lines import Writer
-from harness.log import read
-from harness.results import Suite, Unplayed
-from harness.transcript import Called, Ended, Looked
+from harness.log.folder import Folder
+from harness.log.lines import Writer
+from harness.log.reader import read
+from harness.log.transcript import Called, Ended, Looked
+from harness.model.backend import Backend, Declared, Fault
+from harness.model.drill import Piece, Plan
+from harness.model.results import Suite, Unplayed
 from tests import runs
 from tests.logs import hit
 from tests.transcripts import transcript

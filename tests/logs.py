@@ -9,16 +9,13 @@ from pathlib import Path
 from typing import Any, Literal
 
 from harness.adapter import CAPABILITIES, Hit, Item, Layer, Scope, Source
-from harness.blobs import Blobs
-from harness.events import (
-    Backend,
+from harness.log.blobs import Blobs
+from harness.log.events import (
     Check,
     Checked,
     Choice,
     Closed,
-    Declared,
     Event,
-    Fault,
     Forgot,
     Found,
     Listed,
@@ -37,10 +34,11 @@ from harness.events import (
     Written,
     Wrote,
 )
-from harness.lines import Writer
-from harness.log import Log, read
-from harness.model import READ_POLICIES, ReadPolicy, Trial
-from harness.scenario import Scenario
+from harness.log.lines import Writer
+from harness.log.reader import Log, read
+from harness.model.backend import Backend, Declared, Fault
+from harness.model.scenario import Scenario
+from harness.model.trial import READ_POLICIES, ReadPolicy, Trial
 
 HOME = Scope(repo="shop", org="lantern")
 CANARIES = {"pin": "cw-pin-41b7", "key": "cw-key-93d2"}

@@ -7,22 +7,21 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from harness import engine, noise
-from harness.classify import Classifier
-from harness.controls import GoldMemory, described, wanted
-from harness.events import Event
-from harness.exchange import Host, Part, Tools
-from harness.hosts import GoldHost
-from harness.lines import Writer
-from harness.log import Log, read
-from harness.model import Trial
-from harness.models import tokens
-from harness.readers.explore import Explorer
-from harness.repo import Repo
-from harness.scenario import Scenario
-from harness.workshop import Workshop
+from harness.gateway import tokens
+from harness.log.events import Event
+from harness.log.lines import Writer
+from harness.log.reader import Log, read
+from harness.model.scenario import Scenario
+from harness.model.trial import Trial
+from harness.play import engine, noise
+from harness.play.controls import GoldHost, GoldMemory, described, wanted
+from harness.play.readers.explore import Explorer
+from harness.play.session import Host, Part, Tools
+from harness.repo.checkout import Repo
+from harness.repo.checks import Workshop
+from harness.text.classify import Classifier
 
-from harness.blobs import Blobs  # isort: skip
+from harness.log.blobs import Blobs  # isort: skip
 
 
 @dataclass

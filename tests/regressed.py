@@ -7,11 +7,11 @@ from typing import Any
 
 from harness import metrics
 from harness.adapter import Scope
-from harness.compare import pooled
-from harness.events import Backend
+from harness.compare.statements import pooled
 from harness.metrics import trust
-from harness.model import Measure, Measured, NotMeasured
-from harness.results import Cell, Conditions, Results, Row, Run, Story, TrustCell
+from harness.model.backend import Backend
+from harness.model.results import Cell, Conditions, Results, Row, Run, Story, TrustCell
+from harness.model.trial import Measure, Measured, NotMeasured
 
 Said = Measure | tuple[int, int] | float | str | None
 """A measure; hits and cases; a number; a word for there being none; or None where no cell is."""

@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import Any
 
 from harness.adapter import Source
-from harness.events import Opened
-from harness.folder import Folder, RunFile
-from harness.model import READ_POLICIES, Selection, Spec
-from harness.results import Unplayed
-from harness.scenario import Scenario
+from harness.log.events import Opened
+from harness.log.folder import Folder, RunFile
+from harness.model.results import Unplayed
+from harness.model.scenario import Scenario
+from harness.model.trial import READ_POLICIES, Selection, Spec
 from tests.logs import KEY, NEW, OLD, PIN, STORY, Tape, hit, story
 
 CITED = Source(commit="c1", path="ship.toml", line=3, session="first")

@@ -6,11 +6,12 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from harness.adapter import CAPABILITIES
-from harness.blobs import Blobs
-from harness.drill import DrillName, DrillTrial, Plan
-from harness.events import Backend, Declared, Event
-from harness.lines import Writer
-from harness.transcript import Drilled, Ended, Transcript, read
+from harness.log.blobs import Blobs
+from harness.log.events import Event
+from harness.log.lines import Writer
+from harness.log.transcript import Drilled, Ended, Transcript, read
+from harness.model.backend import Backend, Declared
+from harness.model.drill import DrillName, DrillTrial, Plan
 
 
 def transcript(

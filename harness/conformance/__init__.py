@@ -8,20 +8,21 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from harness import leftovers, process, registry
 from harness.adapter import Space
+from harness.backend import client, registry
+from harness.backend.client import Deadlines
+from harness.backend.forkserver import Nursery
+from harness.backend.servers import Services
+from harness.backend.store import ChildHost, opaque
 from harness.conformance import changing, writing  # noqa: F401  they register their checks, in this order
 from harness.conformance.bench import CHECKS, Bench, Check, run
-from harness.events import Backend
-from harness.hosts import ChildHost, opaque
-from harness.launch import Nursery
-from harness.model import Spec
-from harness.models.cache import EmbeddingCache
-from harness.models.chat.standin import StandIn
-from harness.models.embedder import Embedder, Encoder
-from harness.models.gateway import Gateway
-from harness.process import Deadlines
-from harness.services import Services
+from harness.gateway.cache import EmbeddingCache
+from harness.gateway.chat.standin import StandIn
+from harness.gateway.embedder import Embedder, Encoder
+from harness.gateway.gateway import Gateway
+from harness.machine import leftovers
+from harness.model.backend import Backend
+from harness.model.trial import Spec
 
 __all__ = ["CHECKS", "Check", "Outcome", "Setting", "setting"]
 
@@ -82,7 +83,7 @@ def setting(spec: Spec, embedder: Encoder | None = None, deadlines: Deadlines = 
         raise registry.RegistryError(f"'{spec.adapter}' is a control without an adapter")
     model = embedder or Embedder()
     with leftovers.temporary() as folder:
-        said = process.describe(entry.reference, folder / "describe", deadlines, settings=spec.settings)
+        said = client.describe(entry.reference, folder / "describe", deadlines, settings=spec.settings)
         registry.check_settings(spec, said.settings, said.problem)
         chat = StandIn() if said.support["extracts"].level != "unsupported" else None
         with (

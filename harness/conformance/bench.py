@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from harness.adapter import Hit, Item, Scope, Source
-from harness.events import Backend
-from harness.hosts import ChildHost
-from harness.process import MemoryFault, RemoteMemory
+from harness.backend.client import MemoryFault, RemoteMemory
+from harness.backend.store import ChildHost
+from harness.model.backend import Backend
 
 SHOP = Scope(repo="storefront", org="acme")
 AT = "2026-02-03T10:00:00+00:00"

@@ -7,9 +7,9 @@ from typing import ClassVar
 
 import pytest
 
-from harness import registry
+from harness.backend import registry
 from harness.conformance import CHECKS, Check, Setting, setting
-from harness.models.embedder import Encoder
+from harness.gateway.embedder import Encoder
 
 
 class AdapterContract:

@@ -7,8 +7,8 @@ from datetime import datetime
 from typing import Any, get_args
 
 from harness.adapter import Operation, Scope, Usage
+from harness.backend.client import MemoryFault, RemoteMemory
 from harness.conformance.bench import AT, SHOP, SOURCE, Bench, check, equal, expect, found, holds, ids, item
-from harness.process import MemoryFault, RemoteMemory
 
 SHIP = "Deploy with scripts/ship --target blimp, never by hand."
 ODD = (

@@ -6,13 +6,13 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Literal
 
-from harness.classify import Classifier
-from harness.log import Log
+from harness.log.reader import Log
 from harness.metrics import acting, broken, completion, deletion, extraction, provenance, recall, staleness, tokens
 from harness.metrics.metric import Metric, failed, not_applicable, unsupported
 from harness.metrics.view import Record, View
-from harness.model import READ_POLICIES, CellKey, Definition, Measure, NotMeasured, Trial
-from harness.results import Cell, Status
+from harness.model.results import Cell, Status
+from harness.model.trial import READ_POLICIES, CellKey, Definition, Measure, NotMeasured, Trial
+from harness.text.classify import Classifier
 
 METRICS: tuple[Metric, ...] = (
     *recall.METRICS,

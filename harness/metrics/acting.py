@@ -10,11 +10,11 @@ from collections.abc import Callable
 from functools import partial
 from typing import Literal, NamedTuple
 
-from harness.events import Recalled
+from harness.log.events import Recalled
 from harness.metrics.metric import amount, failed, metric, not_applicable, proportion
 from harness.metrics.view import Decided, Key, Record, View
-from harness.model import Measure, NotMeasured
-from harness.scenario import Decision
+from harness.model.scenario import Decision
+from harness.model.trial import Measure, NotMeasured
 
 Trap = Literal["stale", "lure"]
 IDLE = "memory decided nothing: no decision was taken from one of its entries"

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import TypeVar
 
 from harness.metrics.metric import failed
-from harness.model import Measure, NotMeasured
-from harness.results import Cell, TrustCell
+from harness.model.results import Cell, TrustCell
+from harness.model.trial import Measure, NotMeasured
 
 T = TypeVar("T")
 BROKE = "coldwarm broke on it: "

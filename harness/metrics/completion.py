@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from harness.metrics.metric import metric, proportion
 from harness.metrics.view import Decided, View
-from harness.model import Measure
+from harness.model.trial import Measure
 
 NO_JOB = "the scenario has no job"
 

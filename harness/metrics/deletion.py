@@ -12,13 +12,13 @@ from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import NamedTuple, get_args
 
-from harness.canary import kept
-from harness.events import Forgot, Listed, Route, Scanned, Sought, Stage
-from harness.log import Log
+from harness.log.events import Forgot, Listed, Route, Scanned, Sought, Stage
+from harness.log.reader import Log
+from harness.log.receipts import Receipt
 from harness.metrics.metric import Metric, failed, metric, not_applicable, proportion, unsupported
 from harness.metrics.view import Record, View
-from harness.model import Measure, NotMeasured
-from harness.receipts import Receipt
+from harness.model.canary import kept
+from harness.model.trial import Measure, NotMeasured
 
 ROUTES: tuple[Route, ...] = get_args(Route)
 CONTROLS = ("remember", "supersede", "recall", "entries", "get", "history", "forget")

@@ -12,10 +12,10 @@ from collections.abc import Callable, Mapping
 from functools import wraps
 from typing import NamedTuple
 
-from harness.events import Listed, Wrote
+from harness.log.events import Listed, Wrote
 from harness.metrics.metric import Metric, failed, metric, not_applicable, proportion, unsupported
 from harness.metrics.view import Record, View, once
-from harness.model import Measure
+from harness.model.trial import Measure
 
 VERBATIM = "it stores what it is told, word for word"
 

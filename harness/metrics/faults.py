@@ -12,10 +12,11 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple
 
-from harness.events import Closed, Event, Fault, FaultKind, Forgot, Listed, Metered, Recalled, Settled, Sought, Wrote
-from harness.log import Log
-from harness.results import Faults
-from harness.transcript import Called, Ended, Handled, Transcript
+from harness.log.events import Closed, Event, Forgot, Listed, Metered, Recalled, Settled, Sought, Wrote
+from harness.log.reader import Log
+from harness.log.transcript import Called, Ended, Handled, Transcript
+from harness.model.backend import Fault, FaultKind
+from harness.model.results import Faults
 
 PLAIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9._/-]*")
 """Scope names that no store may refuse."""

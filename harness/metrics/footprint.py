@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Literal, NamedTuple
 
-from harness.events import Forgot, Recalled, Scanned, Wrote
-from harness.log import Log
-from harness.transcript import Transcript
+from harness.log.events import Forgot, Recalled, Scanned, Wrote
+from harness.log.reader import Log
+from harness.log.transcript import Transcript
 
 What = Literal["recall", "write", "storage"]
 

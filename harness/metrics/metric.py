@@ -10,7 +10,7 @@ from statistics import NormalDist
 from typing import Literal
 
 from harness.metrics.view import View
-from harness.model import Better, Definition, Family, Interval, Measure, Measured, NotMeasured
+from harness.model.trial import Better, Definition, Family, Interval, Measure, Measured, NotMeasured
 
 RECEIPTS = 20
 """Receipts kept of one measure; the counts beside them are complete."""

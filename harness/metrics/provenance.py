@@ -11,11 +11,11 @@ from functools import partial
 from typing import NamedTuple
 
 from harness.adapter import Item, Source
-from harness.classify import holds
-from harness.events import Checked, Resolved, Wrote
+from harness.log.events import Checked, Resolved, Wrote
 from harness.metrics.metric import Metric, metric, proportion, unsupported
 from harness.metrics.view import Entry, Record, View, once, same_moment
-from harness.model import Better, Measure, NotMeasured
+from harness.model.trial import Better, Measure, NotMeasured
+from harness.text.classify import holds
 
 NOTHING = "no probe brought a memory of the story"
 NONE_EQUAL = "no memory came back as it was written"

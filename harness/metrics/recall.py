@@ -13,11 +13,11 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from math import comb
 
-from harness.events import Forgot, Recalled, Wrote
+from harness.log.events import Forgot, Recalled, Wrote
 from harness.metrics.metric import mean, metric, not_applicable, proportion, unsupported
 from harness.metrics.view import Entry, Question, Record, View
-from harness.model import Measure
-from harness.scenario import STRATA, Learn, Stratum
+from harness.model.scenario import STRATA, Learn, Stratum
+from harness.model.trial import Measure
 
 NO_PROBE = "no probe of this sort in the scenario"
 LEAST_POOL = 5

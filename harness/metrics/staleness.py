@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Literal, get_args
 
-from harness.events import Wrote
+from harness.log.events import Wrote
 from harness.metrics.metric import Metric, metric, not_applicable, proportion, unsupported
 from harness.metrics.view import Entry, Question, Record, View, once
-from harness.model import Better, Measure, NotMeasured
+from harness.model.trial import Better, Measure, NotMeasured
 
 Outcome = Literal[
     "current_only", "both_flagged", "both_current_first", "both_stale_first", "stale_only", "neither", "failed"

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Literal
 
-from harness.events import Metered, Wrote
+from harness.log.events import Metered, Wrote
 from harness.metrics.completion import done
 from harness.metrics.metric import UNANSWERED, Metric, amount, failed, metric, not_applicable, proportion, unsupported
 from harness.metrics.view import Asking, Record, View
-from harness.model import Measure, Measured, NotMeasured
+from harness.model.trial import Measure, Measured, NotMeasured
 
 NO_COLD = "the cold arm was not run"
 NO_TEXT = "no text was embedded through the run's endpoint"

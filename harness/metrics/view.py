@@ -10,11 +10,12 @@ from functools import cached_property, wraps
 from typing import Literal, NamedTuple, TypeVar, cast
 
 from harness.adapter import Hit
-from harness.classify import Classifier, Reading, Verdict
-from harness.events import Declared, Event, Fault, Forgot, Recalled, Worked, Wrote
-from harness.log import Log
-from harness.model import Arm, NotMeasured, ReadPolicy
-from harness.scenario import Decision, Job, Probe, Scenario, Session, Stratum
+from harness.log.events import Event, Forgot, Recalled, Worked, Wrote
+from harness.log.reader import Log
+from harness.model.backend import Declared, Fault
+from harness.model.scenario import Decision, Job, Probe, Scenario, Session, Stratum
+from harness.model.trial import Arm, NotMeasured, ReadPolicy
+from harness.text.classify import Classifier, Reading, Verdict
 
 E = TypeVar("E", bound=Event)
 T = TypeVar("T")

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from harness.folder import Folder
+from harness.log.folder import Folder
+from harness.model.results import Results
 from harness.regress import baseline, gates, judging, pairing
 from harness.regress.baseline import Baseline, RegressError
 from harness.regress.gates import Gates
-from harness.results import Results
 
 __all__ = ["RegressError", "check", "judged", "keep"]
 GATES, BASELINE = "gates.toml", "baseline.json"

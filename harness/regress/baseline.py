@@ -15,12 +15,13 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, ValidationError
 
-from harness import metrics, registry
-from harness.compare import headline
-from harness.drill import DrillName
+from harness import metrics
+from harness.compare.statements import headline
 from harness.metrics import trust
-from harness.model import Definition, Measure, Measured, Model, NotMeasured, digest
-from harness.results import Cell, Conditions, Results, Suite
+from harness.model.backend import SOUND
+from harness.model.drill import DrillName
+from harness.model.results import Cell, Conditions, Results, Suite
+from harness.model.trial import Definition, Measure, Measured, Model, NotMeasured, digest
 
 Word = Literal["failed", "not-run", "unsupported", "not-applicable"]
 WORDS: tuple[Word, ...] = ("failed", "not-run", "unsupported", "not-applicable")
@@ -150,7 +151,7 @@ def _tested(results: Results) -> set[str]:
     rows = {name for name, row in results.backends.items() if not row.control}
     return rows | {
         cell.backend for cell in results.trust if cell.backend not in results.backends
-    } - {registry.SOUND}  # fmt: skip
+    } - {SOUND}  # fmt: skip
 
 
 def _entrant(results: Results, name: str, cells: Iterable[Sequence[Cell]]) -> Entrant:

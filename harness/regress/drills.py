@@ -11,11 +11,11 @@ from collections import defaultdict
 from collections.abc import Iterator
 from typing import Literal, NamedTuple
 
-from harness import stats
-from harness.compare import ALPHA
+from harness.compare import stats
+from harness.compare.statements import ALPHA
 from harness.metrics import trust
+from harness.model.results import Change
 from harness.regress.baseline import ABSENT, DEFINITIONS, Baseline, TrustRow, formula, sign, value
-from harness.results import Change
 
 SLACK = 1e-9
 """So that a mean that is off by a rounding is none that moved."""

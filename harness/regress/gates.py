@@ -19,8 +19,8 @@ from typing import Annotated, Any
 
 from pydantic import Field, StringConstraints, ValidationError, model_validator
 
-from harness.compare import CONTRASTED
-from harness.model import Model, ReadPolicy, WritePolicy
+from harness.compare.statements import CONTRASTED
+from harness.model.trial import Model, ReadPolicy, WritePolicy
 from harness.regress.baseline import DEFINITIONS, RegressError
 
 EVERY = "*"

@@ -6,13 +6,13 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from harness import registry
-from harness.model import Measure, Measured, NotMeasured
+from harness.model.backend import SOUND
+from harness.model.results import Change, GateVerdict, Pooled, Results
+from harness.model.trial import Measure, Measured, NotMeasured
 from harness.regress.baseline import DEFINITIONS
 from harness.regress.drills import SLACK
 from harness.regress.gates import COUNT, Bound, Gate, Gates, Placed
 from harness.report import words
-from harness.results import Change, GateVerdict, Pooled, Results
 
 Verdict = Literal["held", "broken", "not-measured"]
 RANK: Mapping[Verdict, int] = {"broken": 0, "not-measured": 1, "held": 2}
@@ -49,7 +49,7 @@ def judge(gates: Gates, results: Results) -> tuple[GateVerdict, ...]:
 def _all(results: Results, gate: Gate) -> list[str]:
     """What is under test, with what could not run although it was asked for; never nobody."""
     rows = {name for name, row in results.backends.items() if not row.control}
-    drilled = {cell.backend for cell in results.trust if cell.backend not in results.backends} - {registry.SOUND}
+    drilled = {cell.backend for cell in results.trust if cell.backend not in results.backends} - {SOUND}
     absent = {each.backend for each in results.run.unplayed if not each.allowed}
     return sorted(rows | drilled | absent) or ["*"]
 

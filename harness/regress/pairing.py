@@ -11,12 +11,12 @@ from dataclasses import dataclass, field
 from statistics import fmean
 from typing import Literal
 
-from harness import stats
-from harness.compare import ALPHA, ENOUGH
-from harness.model import Interval
+from harness.compare import stats
+from harness.compare.statements import ALPHA, ENOUGH
+from harness.model.results import Against, Change
+from harness.model.trial import Interval
 from harness.regress import drills
 from harness.regress.baseline import ABSENT, Baseline, Point, StoryRow, formula, sign, value
-from harness.results import Against, Change
 
 
 def against(old: Baseline, new: Baseline) -> Against:

@@ -11,9 +11,9 @@ from rich.table import Table
 from rich.text import Text
 
 from harness.metrics.metric import wilson
+from harness.model.results import Against, Change
 from harness.regress.judging import number
 from harness.report import words
-from harness.results import Against, Change
 
 SHOWN = 12
 """Rows of what moved without being shown; `--json` has all of them."""

@@ -8,9 +8,9 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from harness.folder import Folder, FolderError
+from harness.log.folder import Folder, FolderError
+from harness.model.results import Cell, Results
 from harness.report import evidence, html, junit, markdown
-from harness.results import Cell, Results
 
 
 @dataclass(frozen=True)

@@ -10,10 +10,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 
-from harness.compare import COLD, LOOKED_UP
-from harness.model import Better, WritePolicy
+from harness.compare.statements import COLD, LOOKED_UP
+from harness.model.results import Comparison, Results
+from harness.model.trial import Better, WritePolicy
 from harness.report import findings, tables, words
-from harness.results import Comparison, Results
 
 Shown = Callable[[float], str]
 MARGIN = 0.05

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from harness.model.results import Results
 from harness.report import words
 from harness.report.tables import Figure, figure, group, names, shown
-from harness.results import Results
 
 
 @dataclass(frozen=True)

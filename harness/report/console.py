@@ -10,10 +10,10 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from harness.model.results import Results
 from harness.report import demanded, faulted, headline, tables, words
 from harness.report.tables import COLUMNS, Figure
 from harness.report.worst import LEGEND, MARK
-from harness.results import Results
 
 NAME = 16
 REASON = 150

@@ -8,11 +8,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from harness import registry
-from harness.model import Definition, Family
+from harness.model.backend import SOUND
+from harness.model.results import Pooled, Results
+from harness.model.trial import Definition, Family
 from harness.report import headline, tables, words
 from harness.report.worst import MARK, worst
-from harness.results import Pooled, Results
 
 
 @dataclass(frozen=True)
@@ -87,9 +87,7 @@ def collect(results: Results) -> Demanded:
 def _tested(results: Results) -> list[str]:
     """By name: those with a row that are no controls, and those that were only drilled."""
     rows = {name for name in results.backends if tables.group(results, name) == "ranked"}
-    return sorted(
-        rows | {cell.backend for cell in results.trust if cell.backend not in results.backends} - {registry.SOUND}
-    )
+    return sorted(rows | {cell.backend for cell in results.trust if cell.backend not in results.backends} - {SOUND})
 
 
 def _heads(results: Results, tested: Sequence[str]) -> Iterator[_Head]:

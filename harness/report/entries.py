@@ -8,12 +8,12 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from harness.adapter import Source
-from harness.classify import Verdict
-from harness.events import Checked, Recalled, Resolved
+from harness.log.events import Checked, Recalled, Resolved
 from harness.metrics.view import Entry, Record, once
+from harness.model.scenario import CANARY
 from harness.report import words
 from harness.report.packed import Node, node
-from harness.scenario import CANARY
+from harness.text.classify import Verdict
 
 TEXT, BLOCK = 400, 4000
 """Characters shown of a text, and of a diff or an output."""

@@ -6,9 +6,9 @@ from collections import defaultdict
 from collections.abc import Iterator
 from itertools import zip_longest
 
-from harness.canary import kept
-from harness.events import Forgot, Route, Scanned, Sought, Stage
+from harness.log.events import Forgot, Route, Scanned, Sought, Stage
 from harness.metrics.view import Record
+from harness.model.canary import kept
 from harness.report import words
 from harness.report.entries import fact, quoted, shown, small
 from harness.report.packed import Node, node

@@ -6,14 +6,14 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import NamedTuple
 
-from harness.compare import headline
-from harness.log import Log
+from harness.compare.statements import headline
+from harness.log.reader import Log
+from harness.log.transcript import Transcript
 from harness.metrics import broken, deletion, footprint
 from harness.metrics.footprint import Sample
+from harness.model.results import Results
 from harness.report.receipts import Receipt, told
 from harness.report.timeline import Teller, Timelines
-from harness.results import Results
-from harness.transcript import Transcript
 
 
 class Evidence(NamedTuple):

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from harness.model.results import Faults, Results
 from harness.report import words
-from harness.results import Faults, Results
 
 MESSAGE = 160
 

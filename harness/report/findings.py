@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from harness.compare import COLD
-from harness.model import WritePolicy
+from harness.compare.statements import COLD
+from harness.model.results import Results
+from harness.model.trial import WritePolicy
 from harness.report import tables, words
 from harness.report.tables import Figure, Line
-from harness.results import Results
 
 WRITES: tuple[WritePolicy, ...] = ("append", "curated")
 PER_JOB = "tokens_per_job"

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from harness.model.results import GateVerdict, Results
 from harness.report import demanded
 from harness.report.words import plain, plural
-from harness.results import GateVerdict, Results
 
 MOST = 10
 """Annotations of one kind that a step may have; the last of more says how many there are."""

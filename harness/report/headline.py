@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from harness import registry
-from harness.model import Family
+from harness.model.backend import SOUND
+from harness.model.results import Pooled, Results, TrustCell
+from harness.model.trial import Family
 from harness.report import tables, words
 from harness.report.worst import Worst, worst
-from harness.results import Pooled, Results, TrustCell
 
 
 @dataclass(frozen=True)
@@ -61,7 +61,7 @@ def table(results: Results) -> tuple[tuple[Column, ...], list[tuple[str, tuple[F
     columns = tuple(
         column for column in COLUMNS if any(drilled(results, own, column) is not None for own in cells.values())
     )
-    order = sorted(cells, key=lambda backend: (backend == registry.SOUND, backend))
+    order = sorted(cells, key=lambda backend: (backend == SOUND, backend))
     return columns, [
         (tables.shown(results, backend), tuple(_figure(results, cells[backend], column) for column in columns))
         for backend in order

@@ -12,8 +12,10 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from harness import paths
-from harness.compare import COLD
-from harness.log import Log
+from harness.compare.statements import COLD
+from harness.log.reader import Log
+from harness.log.transcript import Transcript
+from harness.model.results import GateVerdict, Results
 from harness.report import (
     answers,
     beside,
@@ -30,8 +32,6 @@ from harness.report import (
 )
 from harness.report.timeline import Timelines
 from harness.report.worst import LEGEND
-from harness.results import GateVerdict, Results
-from harness.transcript import Transcript
 
 if TYPE_CHECKING:
     from jinja2 import Environment

@@ -13,8 +13,8 @@ from itertools import chain
 from typing import Literal
 from xml.etree import ElementTree
 
+from harness.model.results import Cell, Faults, Results, TrustCell
 from harness.report.words import visible
-from harness.results import Cell, Faults, Results, TrustCell
 
 Outcome = Literal["failure", "error", "skipped"]
 TEXT = 2000

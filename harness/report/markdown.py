@@ -7,11 +7,11 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from itertools import zip_longest
 
+from harness.model.results import Results
 from harness.report import answers, demanded, faulted, findings, headline, tables, words
 from harness.report.receipts import Receipt
 from harness.report.tables import Figure, Line
 from harness.report.worst import LEGEND, MARK
-from harness.results import Results
 
 CASES = 12
 """Cases of the drills that are told; the report has more, and the receipts name all."""

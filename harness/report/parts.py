@@ -8,12 +8,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from harness.adapter import CAPABILITIES
-from harness.compare import COLD
+from harness.compare.statements import COLD
 from harness.metrics import deletion
-from harness.model import Measured
+from harness.model.results import Cell, Results
+from harness.model.trial import Measured
 from harness.report import answers, beside, tables, words
 from harness.report.tables import Figure
-from harness.results import Cell, Results
 
 
 @dataclass(frozen=True)

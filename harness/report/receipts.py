@@ -11,18 +11,18 @@ from dataclasses import dataclass
 from itertools import islice
 
 from harness.adapter import Hit, to_wire
-from harness.canary import kept
-from harness.drill import Piece
-from harness.events import Event, Sighting
+from harness.log.events import Event, Sighting
+from harness.log.receipts import Receipt as Place
+from harness.log.receipts import read
+from harness.log.transcript import Called, Handled, Looked, Transcript
 from harness.metrics.view import same_moment
-from harness.model import Definition, Measure, Measured
-from harness.receipts import Receipt as Place
-from harness.receipts import read
+from harness.model.canary import kept
+from harness.model.drill import Piece
+from harness.model.results import TrustCell
+from harness.model.trial import Definition, Measure, Measured
 from harness.report import words
 from harness.report.repeat import repeat
 from harness.report.words import visible
-from harness.results import TrustCell
-from harness.transcript import Called, Handled, Looked, Transcript
 
 OF_EACH = 2
 """Receipts of one measure of one backend that are shown in full."""

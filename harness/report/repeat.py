@@ -6,10 +6,10 @@ import re
 import shlex
 from pathlib import PurePosixPath
 
-from harness import forms
 from harness.adapter import Layer
-from harness.events import Sighting
+from harness.log.events import Sighting
 from harness.report.words import visible
+from harness.text import encodings
 
 _NAME = r'\w+|"(?:[^"]|"")*"'
 _ROWS = re.compile(rf"rows ({_NAME})\.({_NAME})")
@@ -30,11 +30,11 @@ def repeat(layer: Layer, sighting: Sighting, canary: str, store: str = ".") -> s
     file = str(PurePosixPath(store, visible(sighting.path, _MOST)))
     form, _, packing = sighting.form.partition(" in ")
     if packing:
-        return _unpack(file, sighting.offset, packing, canary if form in forms.TEXT else "")
-    if sighting.form in forms.VECTOR:
+        return _unpack(file, sighting.offset, packing, canary if form in encodings.TEXT else "")
+    if sighting.form in encodings.VECTOR:
         kind = _NUMBERS.get(sighting.form, "c")
         return f"od -A d -t {kind} -j {sighting.offset} -N {SHOWN} -- {shlex.quote(file)}"
-    needles = [needle for needle, form in forms.of_text(canary).items() if form == sighting.form]
+    needles = [needle for needle, form in encodings.of_text(canary).items() if form == sighting.form]
     rows = _ROWS.fullmatch(sighting.place) if layer.format == "sqlite" else None
     if rows and needles:
         return _select(file, rows[1], rows[2], needles)

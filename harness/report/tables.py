@@ -6,11 +6,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from harness.compare import COLD, DOMINANCE, DUMP, ENOUGH, dominated, headline
-from harness.model import Definition, Family, NotMeasured, WritePolicy
+from harness.compare.statements import COLD, DOMINANCE, DUMP, ENOUGH, dominated, headline
+from harness.model.results import Cell, Pooled, Results, Row
+from harness.model.trial import Definition, Family, NotMeasured, WritePolicy
 from harness.report import words
 from harness.report.worst import MARK, Worst, worst
-from harness.results import Cell, Pooled, Results, Row
 
 Group = Literal["ranked", "control", "cold"]
 GROUPS: tuple[Group, ...] = ("ranked", "control", "cold")

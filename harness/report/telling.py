@@ -10,14 +10,14 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import groupby
 
-from harness.events import Check, Choice, Forgot, Recalled, Settled, Worked, Wrote
+from harness.log.events import Check, Choice, Forgot, Recalled, Settled, Worked, Wrote
 from harness.metrics import recall, staleness
 from harness.metrics.view import Question, Record, View
-from harness.model import ReadPolicy
+from harness.model.scenario import Decision, Job, Session
+from harness.model.trial import ReadPolicy
 from harness.report import erased, words
 from harness.report.entries import BLOCK, fact, listed, place, proof, quoted, shown, small, verdict
 from harness.report.packed import Node, node
-from harness.scenario import Decision, Job, Session
 
 _UPDATE: Mapping[staleness.Outcome, str] = {
     "current_only": "", "both_flagged": "the old one marked beside it", "both_current_first": "the old one after it",

@@ -12,14 +12,14 @@ from itertools import zip_longest
 from typing import NamedTuple
 
 from harness import metrics
-from harness.compare import headline
-from harness.log import Log
+from harness.compare.statements import headline
+from harness.log.reader import Log
 from harness.metrics import broken
 from harness.metrics.view import View
+from harness.model.results import Cell, Results
 from harness.report import tables, words, wrong
 from harness.report.packed import Node, markup, node, pack
 from harness.report.telling import Telling
-from harness.results import Cell, Results
 
 BOUND, IN_FULL, PACKED = 60, 280_000, 1_000_000
 """Timelines in full, at most; their characters of HTML; the characters of all packed blocks."""

@@ -6,14 +6,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
 
-from harness import registry
-from harness.drill import DRILLS, DrillName
-from harness.model import Definition, Measured
+from harness.model.backend import SOUND
+from harness.model.drill import DRILLS, DrillName
+from harness.model.results import LayerRow, LookStage, Results, TrustCell
+from harness.model.trial import Definition, Measured
 from harness.report import headline, tables, words
 from harness.report.headline import Column
 from harness.report.receipts import Receipt, sound
 from harness.report.words import visible
-from harness.results import LayerRow, LookStage, Results, TrustCell
 
 ASKS: Mapping[DrillName, tuple[str, str]] = {
     "keeping": ("Kept", "Is what was written there, found, ranked, and unaltered?"),
@@ -113,7 +113,7 @@ def _tables(results: Results, links: Mapping[tuple[str, str], str]) -> Iterator[
     for drill in DRILLS:
         cells = sorted(
             (cell for cell in results.trust if cell.drill == drill),
-            key=lambda cell: (cell.backend == registry.SOUND, cell.backend),  # the sound reference last
+            key=lambda cell: (cell.backend == SOUND, cell.backend),  # the sound reference last
         )
         if cells:
             names = list(dict.fromkeys(name for cell in cells for name in cell.measures))
@@ -147,7 +147,7 @@ WORDS = {"gone": "gone", "present": "\u25b2 {} left", "not-computable": "cannot 
 
 
 def _layers(results: Results) -> Iterator[Layers]:
-    for cell in sorted(results.trust, key=lambda cell: (cell.backend == registry.SOUND, cell.backend)):
+    for cell in sorted(results.trust, key=lambda cell: (cell.backend == SOUND, cell.backend)):
         if cell.layers:
             stages = tuple(
                 stage for stage in STAGES if any(look.stage == stage for r in cell.layers for look in r.looks)

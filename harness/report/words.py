@@ -6,8 +6,8 @@ import re
 import unicodedata
 from collections.abc import Callable, Mapping, Sequence
 
-from harness.model import Interval
-from harness.results import Pooled, Results
+from harness.model.results import Pooled, Results
+from harness.model.trial import Interval
 
 NOT_MEASURED: Mapping[str, str] = {
     "unsupported": "unsupported",

@@ -11,9 +11,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from math import isclose
 
-from harness.model import Definition, Family
+from harness.model.results import Pooled
+from harness.model.trial import Definition, Family
 from harness.report import words
-from harness.results import Pooled
 
 MARK = "\u25b2"
 """Stands before what is not as good as it can be."""

@@ -5,15 +5,23 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
 
-from harness.events import Forgot, Recalled, Scanned, Sought
-from harness.log import Log
+from harness.log.events import Forgot, Recalled, Scanned, Sought
+from harness.log.reader import Log
+from harness.log.receipts import Receipt, read
 from harness.metrics.view import Record
-from harness.model import DEFAULT_BUDGET, DEFAULT_K, DEFAULT_NOISE, READ_POLICIES, Measured, NotMeasured, ReadPolicy
-from harness.receipts import Receipt, read
+from harness.model.results import Cell
+from harness.model.trial import (
+    DEFAULT_BUDGET,
+    DEFAULT_K,
+    DEFAULT_NOISE,
+    READ_POLICIES,
+    Measured,
+    NotMeasured,
+    ReadPolicy,
+)
 from harness.report import words
 from harness.report.entries import checked, place, proof, quoted, said, shown, small
 from harness.report.packed import Node, node
-from harness.results import Cell
 
 BAD: Mapping[str, str] = {
     "stale_use": "acted on a stale rule",

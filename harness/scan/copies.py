@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable
 from pathlib import Path
 
-from harness import files
+from harness.machine import files
 from harness.scan import raw
 
 MOST = 1 << 30

@@ -7,9 +7,9 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from harness import files
 from harness.adapter import Layer
-from harness.events import Sighting
+from harness.log.events import Sighting
+from harness.machine import files
 from harness.scan import postgres, raw, sqlite
 from harness.scan.needles import Match, Needles
 from harness.scan.packed import Unpacking

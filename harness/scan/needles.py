@@ -10,8 +10,8 @@ from typing import NamedTuple
 
 from ahocorasick_rs import BytesAhoCorasick, Implementation
 
-from harness import forms
 from harness.scan.vectors import Vectors
+from harness.text import encodings
 
 _LOWER = bytes(range(256)).lower()
 HEAD = 48
@@ -40,13 +40,13 @@ class Needles:
         for name, text in sorted(canaries.items()):
             if not text:
                 raise ValueError(f"the canary of {name} is empty")
-            for needle, form in forms.of_text(text).items():
+            for needle, form in encodings.of_text(text).items():
                 meanings.setdefault(needle, []).append((name, form))
         for name, data in sorted(vectors.items()):
-            for needle, form in forms.of_vector(data).items():
+            for needle, form in encodings.of_vector(data).items():
                 meanings.setdefault(needle, []).append((name, form))
         self._meanings = meanings
-        self._grams = {name: {each.lower() for each in forms.trigrams(text)} for name, text in canaries.items()}
+        self._grams = {name: {each.lower() for each in encodings.trigrams(text)} for name, text in canaries.items()}
         heads: dict[bytes, list[bytes]] = {}
         for needle in meanings:
             heads.setdefault(needle[:HEAD].translate(_LOWER), []).append(needle)
@@ -56,7 +56,7 @@ class Needles:
                 (needle.translate(_LOWER), fact)
                 for needle in known
                 for fact, form in meanings[needle]
-                if form in forms.TEXT and form not in forms.CASED
+                if form in encodings.TEXT and form not in encodings.CASED
             ]
             for known in self._heads
         ]

@@ -12,7 +12,7 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from urllib.parse import quote
 
-from harness import leftovers
+from harness.machine import leftovers
 from harness.scan.needles import Match, Needles
 from harness.scan.packed import Unpacking
 

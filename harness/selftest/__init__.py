@@ -8,12 +8,12 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
-from harness import compare
-from harness.model import READ_POLICIES
-from harness.results import Cell
+from harness.compare import statements
+from harness.model.results import Cell
+from harness.model.trial import READ_POLICIES
+from harness.repo.checks import Workshop
 from harness.selftest import bounds, cheats, playing, pooling, telling, wording, working
 from harness.selftest.proof import Breach, Count, Told
-from harness.workshop import Workshop
 from tasks import loader
 
 __all__ = ["ENOUGH", "MISLED", "SOLVED", "Breach", "Count", "Report", "Row", "judge", "prove", "row"]
@@ -139,8 +139,8 @@ def judge(rows: Sequence[Row], drawn: pooling.Chance | None) -> Iterator[Breach]
     for key, what in (("head_misleads", "the source at HEAD misleads"), ("only_memory", "only memory knows")):
         if not any(getattr(each.open_, key).hits for each in rows):
             yield Breach("suite", key, f"there is no decision in which {what}")
-    for name in compare.dominated(bounds.weigh([cell for each in rows for cell in each.noisy])):
-        yield Breach("suite", compare.DUMP, f"is as good as {name} or better in recall within the budget, stale "
+    for name in statements.dominated(bounds.weigh([cell for each in rows for cell in each.noisy])):
+        yield Breach("suite", statements.DUMP, f"is as good as {name} or better in recall within the budget, stale "
                      f"exposure and tokens at noise {bounds.NOISE}; it must lose in one of them")  # fmt: skip
 
 

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from harness import compare
-from harness.compare import DOMINANCE, DUMP
-from harness.results import Cell, Comparison
+from harness.compare import statements
+from harness.compare.statements import DOMINANCE, DUMP
+from harness.model.results import Cell, Comparison
 from harness.selftest import playing
 from harness.selftest.proof import Told
 
@@ -35,4 +35,4 @@ def cells(told: Told) -> list[Cell]:
 def weigh(cells: Sequence[Cell]) -> list[Comparison]:
     """`full_context` (left) with each real backend, on each measure of dominance, over the stories of these cells."""
     pairs = [(DUMP, name) for name in REAL]
-    return [each for measure in DOMINANCE for each in compare.family(measure, pairs, cells)]
+    return [each for measure in DOMINANCE for each in statements.family(measure, pairs, cells)]

@@ -12,8 +12,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from harness.adapter import Item
-from harness.model import Measured
-from harness.results import Cell
+from harness.model.results import Cell
+from harness.model.trial import Measured
 from harness.selftest import playing
 from harness.selftest.local import Keeps
 from harness.selftest.proof import Told

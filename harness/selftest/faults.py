@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 from harness import paths
 from harness.metrics.trust import BY_CHANCE
-from harness.model import Better, Definition, Measure, Measured
+from harness.model.trial import Better, Definition, Measure, Measured
 from harness.selftest.proof import Breach
 
 PLANTED = "tests.planted"

@@ -8,11 +8,11 @@ from functools import cache
 from pathlib import Path
 from typing import Any, cast
 
-from harness import registry
 from harness.adapter import Ack, Adapter, Item, Layer, Memory, Space
-from harness.events import Backend, Declared
-from harness.exchange import Handle
-from harness.model import Spec
+from harness.backend import registry
+from harness.model.backend import Backend, Declared
+from harness.model.trial import Spec
+from harness.play.session import Handle
 from harness.selftest.proof import SEED
 
 Keeps = Callable[[Item, Sequence[Item]], bool]

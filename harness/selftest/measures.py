@@ -17,32 +17,38 @@ from functools import lru_cache
 from multiprocessing import get_context
 from pathlib import Path
 
-from harness import controls, drills, engine, leftovers, metrics, paths, plan, process, registry, transcript
+from harness import metrics, paths
 from harness.adapter import Space
-from harness.blobs import Blobs
-from harness.classify import Classifier
-from harness.drill import DrillName, DrillTrial, Plan
-from harness.events import Backend, Closed, Opened
-from harness.exchange import Host, Tools
-from harness.hosts import ChildHost, GoldHost, opaque
-from harness.launch import Launcher, Nursery
-from harness.lines import Writer
-from harness.log import Log
+from harness.backend import client, registry
+from harness.backend.client import Deadlines
+from harness.backend.forkserver import Launcher, Nursery
+from harness.backend.registry import ORACLES
+from harness.backend.store import ChildHost, opaque
+from harness.gateway import tokens
+from harness.gateway.cache import EmbeddingCache
+from harness.gateway.chat.standin import StandIn
+from harness.gateway.embedder import Embedder
+from harness.gateway.gateway import Gateway
+from harness.gateway.meter import Meter
+from harness.log import transcript
+from harness.log.blobs import Blobs
+from harness.log.events import Closed, Opened
+from harness.log.lines import Writer
+from harness.log.reader import Log
+from harness.machine import leftovers
 from harness.metrics import trust
-from harness.model import DEFAULT_BUDGET, DEFAULT_K, Definition, Measure, Spec, Trial, WritePolicy
-from harness.models import tokens
-from harness.models.cache import EmbeddingCache
-from harness.models.chat.standin import StandIn
-from harness.models.embedder import Embedder
-from harness.models.gateway import Gateway
-from harness.models.meter import Meter
-from harness.process import Deadlines
-from harness.readers import scripted
-from harness.registry import ORACLES
+from harness.model.backend import SOUND, Backend
+from harness.model.drill import DrillName, DrillTrial, Plan
+from harness.model.trial import DEFAULT_BUDGET, DEFAULT_K, Definition, Measure, Spec, Trial, WritePolicy
+from harness.play import controls, drills, engine, plan
+from harness.play.controls import GoldHost
+from harness.play.readers import scripted
+from harness.play.session import Host, Tools
 from harness.selftest import faults
 from harness.selftest.faults import Fault, Matrix
 from harness.selftest.playing import Paper
 from harness.selftest.proof import SEED, Told
+from harness.text.classify import Classifier
 from tasks import loader
 
 SIZES: Mapping[DrillName, int] = {
@@ -71,9 +77,9 @@ def prove(
 
     jobs: one more than there are processors unless said, as a play waits for its child now and then.
     """
-    sound = registry.find(Spec(adapter=registry.SOUND)).reference
+    sound = registry.find(Spec(adapter=SOUND)).reference
     assert sound is not None
-    asked = {registry.SOUND: sound, **{fault.name: fault.adapter for fault in planted}}
+    asked = {SOUND: sound, **{fault.name: fault.adapter for fault in planted}}
     found = {}
     with ProcessPoolExecutor(min(jobs or (os.cpu_count() or 1) + 1, len(asked)), get_context("spawn")) as pool:
         waiting = {name: pool.submit(_measures, name, adapter, cache) for name, adapter in asked.items()}
@@ -84,7 +90,7 @@ def prove(
         except BaseException:
             pool.shutdown(cancel_futures=True)
             raise
-    reference = found[registry.SOUND]
+    reference = found[SOUND]
     rows = (faults.judged(each, reference, found[each.name], DEFINITIONS, FAMILIES) for each in planted)
     return Matrix(reference, tuple(rows))
 
@@ -126,7 +132,7 @@ class Bench:
         """Every measure of every drill and of the story."""
         found: dict[str, Measure] = {}
         with Nursery(self._root / "work" / opaque(), (self._gateway.port,)) as nursery:
-            said = process.describe(adapter, self._root / "work" / opaque() / "home", DEADLINES, nursery.launch)
+            said = client.describe(adapter, self._root / "work" / opaque() / "home", DEADLINES, nursery.launch)
             backend = Backend(name=name, version=said.version, support=said.support)
             for drill in drills.ALL:
                 with self._host(adapter, backend, nursery.launch) as (host, _):

@@ -7,23 +7,25 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
-from harness import controls, engine, leftovers, metrics, plan
-from harness.blobs import Blobs
-from harness.classify import Classifier
-from harness.events import Check, Closed, Opened, Recalled, Worked, Written, Wrote
-from harness.exchange import Host, Tools
-from harness.hosts import GoldHost
-from harness.log import Log
-from harness.model import DEFAULT_BUDGET, DEFAULT_K, READ_POLICIES, ReadPolicy, Trial
-from harness.models import tokens
-from harness.readers import scripted
-from harness.registry import ORACLES
-from harness.repo import Repo
-from harness.results import Cell
-from harness.scenario import Decision, Job, Outcome, Session
+from harness import metrics
+from harness.backend.registry import ORACLES
+from harness.gateway import tokens
+from harness.log.blobs import Blobs
+from harness.log.events import Check, Closed, Opened, Recalled, Worked, Written, Wrote
+from harness.log.reader import Log
+from harness.machine import leftovers
+from harness.model.results import Cell
+from harness.model.scenario import Decision, Job, Outcome, Session
+from harness.model.trial import DEFAULT_BUDGET, DEFAULT_K, READ_POLICIES, ReadPolicy, Trial
+from harness.play import controls, engine, plan
+from harness.play.controls import GoldHost
+from harness.play.readers import scripted
+from harness.play.session import Host, Tools
+from harness.repo.checkout import Repo
+from harness.repo.checks import Work, Workshop
 from harness.selftest.local import Keeps, LocalHost
 from harness.selftest.proof import SEED, Count, Told
-from harness.workshop import Work, Workshop
+from harness.text.classify import Classifier
 
 TAKEN_AT_WORD: tuple[ReadPolicy, ...] = ("trusting", "newest")
 """The policies that look nothing up: with them, a bound must bound."""

@@ -7,14 +7,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from harness import leftovers
 from harness.adapter import Item, Space
-from harness.model import DEFAULT_K, READ_POLICIES, ReadPolicy
-from harness.scenario import Decision, Session
+from harness.machine import leftovers
+from harness.model.scenario import Decision, Session
+from harness.model.trial import DEFAULT_K, READ_POLICIES, ReadPolicy
+from harness.repo.checks import Workshop
 from harness.selftest.local import adapter
 from harness.selftest.playing import decisions, play
 from harness.selftest.proof import Count, Told
-from harness.workshop import Workshop
 
 ALL = 10_000
 """More hits than any story has memories: the full pool."""

@@ -7,11 +7,11 @@ from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple
 
-from harness.classify import Classifier
-from harness.engine import canaries
-from harness.readers.explore import Explorer
-from harness.repo import Repo
-from harness.scenario import Scenario
+from harness.model.scenario import Scenario
+from harness.play.engine import canaries
+from harness.play.readers.explore import Explorer
+from harness.repo.checkout import Repo
+from harness.text.classify import Classifier
 
 SEED = 1
 """Of canaries and drawn orders. A proof says the same each time."""

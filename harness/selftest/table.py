@@ -9,11 +9,11 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from harness import compare
-from harness.model import DEFAULT_K, READ_POLICIES
+from harness.compare import statements
+from harness.model.results import Comparison
+from harness.model.trial import DEFAULT_K, READ_POLICIES
 from harness.report import words
 from harness.report.words import plain
-from harness.results import Comparison
 from harness.selftest import (
     ENOUGH,
     MISLED,
@@ -111,8 +111,8 @@ def _suite(report: Report) -> list[str]:
         )
     compared = bounds.weigh([cell for row in rows for cell in row.noisy])
     if compared:
-        lines.append(f"{compare.DUMP} at noise {bounds.NOISE}: {_weighed(compared)}")
-        better = words.listed(compare.dominated(compared)) or "no backend"
+        lines.append(f"{statements.DUMP} at noise {bounds.NOISE}: {_weighed(compared)}")
+        better = words.listed(statements.dominated(compared)) or "no backend"
         lines.append(f"  as good in all of these, better in one: than {better}; than none may it be{judged}")
     lines += [
         f"{each.kind} told from facts by metadata and style: area under the curve {each.area:.2f} "

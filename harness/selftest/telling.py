@@ -16,9 +16,9 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from harness import noise
 from harness.adapter import Item
-from harness.events import Written
+from harness.log.events import Written
+from harness.play import noise
 from harness.selftest.playing import batches
 from harness.selftest.proof import SEED, Told
 

@@ -6,10 +6,10 @@ import re
 from collections.abc import Iterator, Sequence
 from datetime import datetime
 
-from harness import noise
-from harness.classify import Reading, find, normalise
-from harness.scenario import CANARY, Remember, Text
+from harness.model.scenario import CANARY, Remember, Text
+from harness.play import noise
 from harness.selftest.proof import Count, Told
+from harness.text.classify import Reading, find, normalise
 
 NOISE, SEEDS = 300, (1, 2, 3)
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from harness.scenario import Decision, Job, Session
+from harness.model.scenario import Decision, Job, Session
+from harness.repo.checks import Work, Workshop
 from harness.selftest.proof import Count, Told
-from harness.workshop import Work, Workshop
 
 Values = Mapping[str, str | None]
 

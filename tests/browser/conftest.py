@@ -8,14 +8,15 @@ from pathlib import Path
 
 import pytest
 
-from harness import compare, paths, regress
+from harness import paths, regress
 from harness.adapter import Item, Layer, Scope, Source
-from harness.drill import Piece, Plan
-from harness.events import Event, Sighting
-from harness.folder import Folder
+from harness.compare import statements
+from harness.log.events import Event, Sighting
+from harness.log.folder import Folder
+from harness.log.transcript import Called, Looked
+from harness.model.drill import Piece, Plan
 from harness.regress import baseline
 from harness.report import write
-from harness.transcript import Called, Looked
 from tests import hostile
 from tests.browser.chromium import Chromium, Page, program
 from tests.logs import NEW
@@ -94,7 +95,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Folder:
     before, root = run(tmp_path_factory.mktemp("before"), stale=NEW), tmp_path_factory.mktemp("run")
     made = run(root, source=CITED)
     (root / "gates.toml").write_text(GATES)
-    (root / "baseline.json").write_text(baseline.text(baseline.of(compare.results(before))))
+    (root / "baseline.json").write_text(baseline.text(baseline.of(statements.results(before))))
     drill = transcript(root, PLAN, EVENTS, drill="deletion", backend="store")
     (root / "drills").mkdir()
     drill.path.replace(root / "drills" / f"{drill.trial.id}.1.jsonl")
@@ -102,7 +103,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Folder:
 
 
 def written(folder: Folder) -> Path:
-    return write(folder, regress.judged(compare.results(folder), folder)).page
+    return write(folder, regress.judged(statements.results(folder), folder)).page
 
 
 @pytest.fixture(scope="session")

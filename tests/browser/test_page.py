@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from harness.events import Wrote
-from harness.folder import Folder
+from harness.log.events import Wrote
+from harness.log.folder import Folder
 from tests.browser.chromium import Page
 from tests.browser.conftest import Opener
 from tests.browser.reading import A4, ROWS, SHOWN, UNFOLDED, in_view, squeezed, unfolded

@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from harness.events import Metered, Wrote
-from harness.folder import Folder
-from harness.log import Log, canonical
+from harness.log.events import Metered, Wrote
+from harness.log.folder import Folder
+from harness.log.reader import Log, canonical
 from tests.e2e.conftest import SMALL, Cli, one_line, only
 
 BACKEND = "tests.extracting:Extracting"

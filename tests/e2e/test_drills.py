@@ -94,7 +94,7 @@ def test_a_backend_that_dies_fails_its_drills_and_the_run_goes_on(cli: Cli, tmp_
 
 def test_a_relative_folder_is_as_good_as_any(cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("harness.launch.READY_SECONDS", 20.0)
+    monkeypatch.setattr("harness.backend.forkserver.READY_SECONDS", 20.0)
     done = cli(*ASKED, "--trial", "reference-rollback", "--out", "runs")
     assert done.returncode == 0, done.stderr
     transcript = next(only(tmp_path / "runs").glob("drills/*.jsonl")).read_text()

@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from harness import drills
-from harness.drill import DrillName
+from harness.log.transcript import Transcript
 from harness.metrics import faults, trust
-from harness.model import Measure
+from harness.model.drill import DrillName
+from harness.model.trial import Measure
+from harness.play import drills
 from harness.selftest.faults import FLAGS, gains, moved
-from harness.transcript import Transcript
 from tests.broken import KINDS
 from tests.drilled import drilled
 

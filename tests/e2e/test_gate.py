@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.folder import Folder
+from harness.log.folder import Folder
 from tests.e2e.conftest import SMALL, Cli, one_line, only
 from tests.faulty import lend
 

@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 from harness import paths
-from harness.folder import Folder
-from harness.log import Log, canonical
+from harness.log.folder import Folder
+from harness.log.reader import Log, canonical
 from tests import faulty
 from tests.e2e.conftest import SMALL, Cli, bytes_of, environment, one_line, only
 

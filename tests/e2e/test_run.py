@@ -11,10 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from harness import compare
-from harness.folder import Folder
-from harness.log import Log, canonical
-from harness.registry import ORACLES
+from harness.backend.registry import ORACLES
+from harness.compare import statements
+from harness.log.folder import Folder
+from harness.log.reader import Log, canonical
 from tests.e2e.conftest import SMALL, Cli, bytes_of, one_line, only
 from tests.faulty import lend
 from tests.unruly import HEAVY
@@ -305,6 +305,6 @@ def test_the_heaviest_answers_end_their_trial_within_bounds(cli: Cli, tmp_path: 
     before = time.process_time()
     done = cli("run", "-b", f"tests.unruly:Weighs,answer={answer}", "-b", "bm25", *SMALL, "--out", tmp_path)
     assert time.process_time() - before < 60
-    cells = compare.results(Folder(only(tmp_path))).cells
+    cells = statements.results(Folder(only(tmp_path))).cells
     assert {cell.status for cell in cells if cell.backend == "bm25"} == {"complete"}
     assert done.returncode == (3 if "limit" in done.stderr else 0) and len(done.stderr) < 2000

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.redaction import Redactor
+from harness.log.redaction import Redactor
 from tests.e2e.conftest import SMALL, Cli, only
 from tests.talkative import LENT, leaked
 from tests.unit.test_hostile import COMMAND, harmless

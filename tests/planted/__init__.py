@@ -3,7 +3,7 @@
 Every class below is a fault that says in its docstring what is wrong, and in `must` which measures have to flag it.
 """
 
-from harness.sandbox import degree
+from harness.machine.sandbox import degree
 from tests.planted import (
     alike,
     bounds,

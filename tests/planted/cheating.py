@@ -99,7 +99,7 @@ class ImportsTheSuite(Planted):
 
     class Memory(Knowing):
         def found(self) -> Iterator[str]:
-            for name in ("tasks", "tasks.loader", "harness.paths", "harness.controls", "harness.scenario"):
+            for name in ("tasks", "tasks.loader", "harness.paths", "harness.play.controls", "harness.model.scenario"):
                 try:
                     yield from facts([Path(str(importlib.import_module(name).__file__)).resolve()])
                 except ImportError:

@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pydantic import TypeAdapter, ValidationError
 
-from harness.blobs import INLINE, BlobError, Blobs, Ref, pack, unpack
+from harness.log.blobs import INLINE, BlobError, Blobs, Ref, pack, unpack
 
 
 @settings(max_examples=50, suppress_health_check=[HealthCheck.function_scoped_fixture])

@@ -10,9 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from harness import leftovers, process
 from harness.adapter import Item, Layer, Scope, Space
-from harness.process import Deadlines, MemoryFault, RemoteMemory
+from harness.backend import client
+from harness.backend.client import Deadlines, MemoryFault, RemoteMemory
+from harness.machine import leftovers
 from harness.scan import copies, disk, raw, sqlite
 from harness.scan.disk import Needles, scan
 from tests.unit.test_trouble import nest
@@ -32,7 +33,7 @@ WITHIN = ("three memories of 1 MB", "20,000 memories", "a memory of 500,000 line
 def opened(name: str, root: Path, answer: str) -> Iterator[RemoteMemory]:
     space = Space(str(root / "store"), "http://127.0.0.1:1/v1", "key", 384, 1, {"answer": answer})
     Path(space.root).mkdir(parents=True, exist_ok=True)
-    memory = process.open_memory(f"tests.unruly:{name}", space, root / "home", Deadlines(open=60, call=30, exit=5))
+    memory = client.open_memory(f"tests.unruly:{name}", space, root / "home", Deadlines(open=60, call=30, exit=5))
     try:
         yield memory
     finally:
@@ -76,7 +77,7 @@ def test_ids_and_layers_have_bounds_too(tmp_path: Path) -> None:
         memory.remember([Item("x", SCOPE, "2025-01-01", "project")])
     space = Space(str(tmp_path), "http://127.0.0.1:1/v1", "key", 384, 1)
     with pytest.raises(MemoryFault, match="limit in storage: 1,000 layers; at most 100 are looked at"):
-        process.storage("tests.unruly:Floods", space, tmp_path / "home2")
+        client.storage("tests.unruly:Floods", space, tmp_path / "home2")
 
 
 @pytest.mark.parametrize("how", ["huge", "pipe", "folder", "link", "gone"])

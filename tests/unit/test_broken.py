@@ -12,7 +12,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from harness import cli, metrics
-from harness.folder import Folder
+from harness.log.folder import Folder
 from harness.metrics import Record, faults, footprint, trust
 from harness.report import timeline
 from tests.runs import run

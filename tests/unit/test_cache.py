@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.models.cache import EmbeddingCache
+from harness.gateway.cache import EmbeddingCache
 from tests.fakes import FakeEmbedder
 
 TEXTS = [f"fact number {number}" for number in range(20)]
@@ -154,7 +154,7 @@ def test_those_who_wait_for_a_failure_try_for_themselves(monkeypatch: pytest.Mon
 CHILD = """
 import sys
 from pathlib import Path
-from harness.models.cache import EmbeddingCache
+from harness.gateway.cache import EmbeddingCache
 from tests.fakes import FakeEmbedder
 cache = EmbeddingCache(Path(sys.argv[1]), FakeEmbedder())
 for number in range(30):

@@ -13,10 +13,10 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from harness.models.cache import EmbeddingCache
-from harness.models.chat.forward import Forwarder
-from harness.models.gateway import Gateway
-from harness.models.meter import ChatCount, ChatFault, Meter
+from harness.gateway.cache import EmbeddingCache
+from harness.gateway.chat.forward import Forwarder
+from harness.gateway.gateway import Gateway
+from harness.gateway.meter import ChatCount, ChatFault, Meter
 from tests.fake_upstream import ASKED, KEY, SAID, TRIAL, FakeUpstream, Handler, ask, completion, fake_upstream, pieces
 from tests.fakes import FakeEmbedder
 

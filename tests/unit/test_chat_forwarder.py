@@ -12,11 +12,11 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from harness.models.cache import EmbeddingCache
-from harness.models.chat.forward import Forwarder
-from harness.models.chat.wire import ChatError
-from harness.models.gateway import Gateway
-from harness.models.meter import ChatFault
+from harness.gateway.cache import EmbeddingCache
+from harness.gateway.chat.forward import Forwarder
+from harness.gateway.chat.wire import ChatError
+from harness.gateway.gateway import Gateway
+from harness.gateway.meter import ChatFault
 from tests.fake_upstream import ASKED, KEY, TRIAL, FakeUpstream, Handler, ask, fake_upstream, pieces
 from tests.fakes import FakeEmbedder
 

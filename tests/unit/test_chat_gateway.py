@@ -15,10 +15,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from harness.models.cache import EmbeddingCache
-from harness.models.chat.recording import Recorder, Replayer
-from harness.models.chat.standin import MODEL, StandIn
-from harness.models.chat.wire import (
+from harness.gateway.cache import EmbeddingCache
+from harness.gateway.chat.recording import Recorder, Replayer
+from harness.gateway.chat.standin import MODEL, StandIn
+from harness.gateway.chat.wire import (
     Asked,
     Assembly,
     Completion,
@@ -30,8 +30,8 @@ from harness.models.chat.wire import (
     parse,
     spent,
 )
-from harness.models.gateway import Gateway
-from harness.models.meter import Budget, ChatCount, ChatFault, Ledger, Meter, Spending
+from harness.gateway.gateway import Gateway
+from harness.gateway.meter import Budget, ChatCount, ChatFault, Ledger, Meter, Spending
 from tests.fake_upstream import prompt
 from tests.fakes import FakeEmbedder
 

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from harness.models.cache import EmbeddingCache
-from harness.models.chat.forward import Forwarder
-from harness.models.chat.standin import MODEL, StandIn
-from harness.models.gateway import Gateway
+from harness.gateway.cache import EmbeddingCache
+from harness.gateway.chat.forward import Forwarder
+from harness.gateway.chat.standin import MODEL, StandIn
+from harness.gateway.gateway import Gateway
 from tests.fake_upstream import KEY, SAID, SYSTEM, FakeUpstream, fake_upstream, pieces, prompt
 from tests.fakes import FakeEmbedder
 

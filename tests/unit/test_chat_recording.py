@@ -13,10 +13,10 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from harness.models.chat.normal import SECRETS, Normal, Normaliser, unshown
-from harness.models.chat.recording import Recorder, Replayer
-from harness.models.chat.standin import StandIn
-from harness.models.chat.wire import (
+from harness.gateway.chat.normal import SECRETS, Normal, Normaliser, unshown
+from harness.gateway.chat.recording import Recorder, Replayer
+from harness.gateway.chat.standin import StandIn
+from harness.gateway.chat.wire import (
     Asked,
     Assembly,
     ChatError,

@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.models import tokens
-from harness.models.chat.extract import facts
-from harness.models.chat.standin import MODEL, StandIn
-from harness.models.chat.wire import Asked, Completion, Refused, message_of
+from harness.gateway import tokens
+from harness.gateway.chat.extract import facts
+from harness.gateway.chat.standin import MODEL, StandIn
+from harness.gateway.chat.wire import Asked, Completion, Refused, message_of
 from tests.fake_upstream import SYSTEM, prompt
 
 

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from pydantic_core import to_json
 
 from harness.adapter import Scope
-from harness.classify import Classifier, Known, Reading, cut, find, holds, normalise
-from harness.scenario import Scenario
+from harness.model.scenario import Scenario
+from harness.text.classify import Classifier, Known, Reading, cut, find, holds, normalise
 
 TABLE: dict[str, Any] = tomllib.loads(Path(__file__).with_name("classify_cases.toml").read_text(encoding="utf-8"))
 SCENARIO = Scenario.model_validate_json(to_json(TABLE["scenario"]))

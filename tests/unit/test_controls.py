@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from harness import controls, paths
+from harness import paths
 from harness.adapter import CAPABILITIES, Hit, Item, Scope, Source, Unsupported
-from harness.classify import Classifier
-from harness.controls import GoldMemory, wanted
-from harness.registry import ORACLES
-from harness.scenario import Scenario
+from harness.backend.registry import ORACLES
+from harness.model.scenario import Scenario
+from harness.play import controls
+from harness.play.controls import GoldMemory, wanted
+from harness.text.classify import Classifier
 from tasks import loader
 
 STORIES = [loader.read(path) for path in loader.find(paths.TASKS)]

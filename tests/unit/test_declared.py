@@ -8,11 +8,12 @@ from collections.abc import Mapping
 import pytest
 from click.testing import CliRunner
 
-from harness import paths, registry
+from harness import paths
 from harness.adapter import CAPABILITIES
+from harness.backend import registry
 from harness.cli import commands
-from harness.declared import markdown
-from harness.events import Declared
+from harness.cli.declared import markdown
+from harness.model.backend import Declared
 
 PART = re.compile(r"<!-- coldwarm list ((?:-b \S+ ?)+)-->\n(.*?)<!-- end -->", re.DOTALL)
 

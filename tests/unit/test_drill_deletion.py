@@ -8,24 +8,24 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from harness import process
 from harness.adapter import Space
-from harness.blobs import Blobs
-from harness.canary import kept
-from harness.drill import DrillTrial
-from harness.drills.deletion import AROUND, BATCH, DRILL, GONE, LARGE, SMALLEST, plan
-from harness.drills.stage import Stage
-from harness.events import Backend
-from harness.hosts import ChildHost
-from harness.launch import Nursery
-from harness.lines import Writer
+from harness.backend import client
+from harness.backend.client import Deadlines
+from harness.backend.forkserver import Nursery
+from harness.backend.store import ChildHost
+from harness.gateway.cache import EmbeddingCache
+from harness.gateway.embedder import Embedder
+from harness.gateway.gateway import Gateway
+from harness.log.blobs import Blobs
+from harness.log.lines import Writer
+from harness.log.transcript import Called, Drilled, Ended, Handled, Looked, Transcript, read
 from harness.metrics.trust.deletion import METRICS
-from harness.model import Measured, NotMeasured
-from harness.models.cache import EmbeddingCache
-from harness.models.embedder import Embedder
-from harness.models.gateway import Gateway
-from harness.process import Deadlines
-from harness.transcript import Called, Drilled, Ended, Handled, Looked, Transcript, read
+from harness.model.backend import Backend
+from harness.model.canary import kept
+from harness.model.drill import DrillTrial
+from harness.model.trial import Measured, NotMeasured
+from harness.play.drills.deletion import AROUND, BATCH, DRILL, GONE, LARGE, SMALLEST, plan
+from harness.play.drills.stage import Stage
 from tests.fakes import FakeEmbedder
 
 
@@ -36,7 +36,7 @@ def played(folder: Path, adapter: str) -> Transcript:
 
 
 def _played(folder: Path, adapter: str, gateway: Gateway, nursery: Nursery) -> Transcript:
-    said = process.describe(adapter, folder / "home")
+    said = client.describe(adapter, folder / "home")
     backend = Backend(name=said.name, version=said.version, support=said.support)
     trial = DrillTrial(backend=said.name, drill="deletion", size=SMALLEST, seed=1, k=5)
     gateway.register(trial.id)

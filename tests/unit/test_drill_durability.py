@@ -10,15 +10,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness import drills
 from harness.adapter import Item
-from harness.blobs import Blobs
-from harness.drill import DrillTrial
-from harness.drills.durability import DRILL, END, ROUNDS, SMALLEST, lesson, plan, rounds
-from harness.lines import Writer
+from harness.log.blobs import Blobs
+from harness.log.lines import Writer
+from harness.log.transcript import Called, Ended, Handled, Transcript, read
 from harness.metrics.trust.durability import METRICS
-from harness.model import Measured, NotMeasured
-from harness.transcript import Called, Ended, Handled, Transcript, read
+from harness.model.drill import DrillTrial
+from harness.model.trial import Measured, NotMeasured
+from harness.play import drills
+from harness.play.drills.durability import DRILL, END, ROUNDS, SMALLEST, lesson, plan, rounds
 from tests.drilled import drilled, measured
 from tests.fakes import FakeHost, FakeMemory
 

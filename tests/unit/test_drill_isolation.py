@@ -10,12 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from harness.adapter import Item, Scope, applies
-from harness.drill import Piece
-from harness.drills import scopes
-from harness.drills.isolation import DRILL, STORED, around, group, plan
+from harness.log.transcript import Called, Drilled, Ended, Handled, Transcript
 from harness.metrics.trust.isolation import FAMILIES, METRICS
-from harness.model import Measured, NotMeasured
-from harness.transcript import Called, Drilled, Ended, Handled, Transcript
+from harness.model.drill import Piece
+from harness.model.trial import Measured, NotMeasured
+from harness.play.drills import scopes
+from harness.play.drills.isolation import DRILL, STORED, around, group, plan
 from tests.drilled import drilled, measured
 
 REFERENCE = "adapters.reference:Reference"

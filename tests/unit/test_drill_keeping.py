@@ -9,14 +9,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from harness.drills import bulk, replacing
-from harness.drills.keeping import DRILL, FAR, HOME, NARROWER, SIBLINGS, SMALLEST, STORED, TWINS, plan
-from harness.drills.stage import NOW
-from harness.drills.texts import ALIKE, ODD, TWICE, UNKNOWN
+from harness.log.transcript import Called, Handled, Looked, Transcript
 from harness.metrics.trust import fields, keeping, writes
 from harness.metrics.trust import replacing as replaced
-from harness.model import Measured
-from harness.transcript import Called, Handled, Looked, Transcript
+from harness.model.trial import Measured
+from harness.play.drills import bulk, replacing
+from harness.play.drills.keeping import DRILL, FAR, HOME, NARROWER, SIBLINGS, SMALLEST, STORED, TWINS, plan
+from harness.play.drills.stage import NOW
+from harness.play.drills.texts import ALIKE, ODD, TWICE, UNKNOWN
 from tests.drilled import drilled, measured
 
 REFERENCE = "adapters.reference:Reference"

@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from harness.drills.poison import BENIGN, DRILL, INJECTED, PAST, SMALLEST, TOPICS, VALUES, plan
+from harness.log.transcript import Called, Transcript
 from harness.metrics.trust.poison import METRICS
-from harness.model import Measured
-from harness.transcript import Called, Transcript
+from harness.model.trial import Measured
+from harness.play.drills.poison import BENIGN, DRILL, INJECTED, PAST, SMALLEST, TOPICS, VALUES, plan
 from tests.drilled import drilled, measured
 
 REFERENCE = "adapters.reference:Reference"

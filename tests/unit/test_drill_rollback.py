@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.drills.rollback import DRILL, plan
+from harness.log.transcript import Called, Handled, Transcript
 from harness.metrics.trust.rollback import METRICS
-from harness.model import Measured
-from harness.transcript import Called, Handled, Transcript
+from harness.model.trial import Measured
+from harness.play.drills.rollback import DRILL, plan
 from tests.drilled import drilled, measured
 
 REFERENCE = "adapters.reference:Reference"

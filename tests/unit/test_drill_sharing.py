@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.drills.sharing import DRILL, plan
+from harness.log.transcript import Ended, Handled, Transcript
 from harness.metrics.trust.sharing import METRICS
-from harness.model import Measured
-from harness.transcript import Ended, Handled, Transcript
+from harness.model.trial import Measured
+from harness.play.drills.sharing import DRILL, plan
 from tests.drilled import drilled, measured
 
 SIZE = 16

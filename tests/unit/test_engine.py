@@ -11,31 +11,19 @@ from typing import Any
 
 import pytest
 
-from harness import engine, erasure, paths
+from harness import paths
 from harness.adapter import Ack, Hit, Item, Layer, Scope, to_wire
-from harness.canary import asked, kept, query
-from harness.controls import KEPT
-from harness.events import (
-    Event,
-    Fault,
-    Forgot,
-    Listed,
-    Metered,
-    Recalled,
-    Scanned,
-    Settled,
-    Sought,
-    Worked,
-    Wrote,
-)  # fmt: skip
-from harness.events import (
-    Stage as Looks,
-)
-from harness.exchange import Exchange
-from harness.log import Log, canonical
-from harness.model import READ_POLICIES
-from harness.models import tokens
-from harness.scenario import Fact, Forget, Job, Learn, Probe, Remember, Session
+from harness.gateway import tokens
+from harness.log.events import Event, Forgot, Listed, Metered, Recalled, Scanned, Settled, Sought, Worked, Wrote
+from harness.log.events import Stage as Looks
+from harness.log.reader import Log, canonical
+from harness.model.backend import Fault
+from harness.model.canary import asked, kept, query
+from harness.model.scenario import Fact, Forget, Job, Learn, Probe, Remember, Session
+from harness.model.trial import READ_POLICIES
+from harness.play import deletion, engine
+from harness.play.controls import KEPT
+from harness.play.session import Exchange
 from tasks import loader
 from tests.fakes import FakeHost, FakeMemory
 from tests.played import Stage, kinds
@@ -316,8 +304,8 @@ def test_a_fault_of_telling_where_the_data_lies_ends_the_trial_and_not_the_run(s
 
 
 def test_an_abandoned_trial_leaves_no_process(small: Stage, tmp_path: Path) -> None:
-    from harness import engine
-    from harness.blobs import Blobs
+    from harness.log.blobs import Blobs
+    from harness.play import engine
 
     where, part = host(tmp_path), small.part("fake")
     events = engine.play(part, where, small.tools(part, Blobs(tmp_path / "blobs")))
@@ -406,7 +394,7 @@ class FakeTurning(FakeMemory):
 
 
 def without_controls(monkeypatch: pytest.MonkeyPatch) -> None:
-    look, listed, scanned = erasure._look, erasure._listed, erasure._scanned
+    look, listed, scanned = deletion._look, deletion._listed, deletion._scanned
 
     def _look(exchange: Exchange, session: Session, facts: Sequence[Fact], stage: Looks) -> Iterator[Event]:
         return iter(()) if stage == "before" else look(exchange, session, facts, stage)
@@ -418,7 +406,7 @@ def without_controls(monkeypatch: pytest.MonkeyPatch) -> None:
         return iter(()) if stage == "before" else scanned(exchange, stage)
 
     for name, function in (("_look", _look), ("_listed", _listed), ("_scanned", _scanned)):
-        monkeypatch.setattr(erasure, name, function)
+        monkeypatch.setattr(deletion, name, function)
 
 
 def later(log: Log) -> list[dict[str, Any]]:

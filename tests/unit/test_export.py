@@ -14,10 +14,12 @@ import pandas
 import pytest
 from click.testing import CliRunner, Result
 
-from harness import compare, export, paths
+from harness import paths
 from harness.cli import commands
-from harness.model import Measured
-from harness.results import Cell, Suite
+from harness.compare import statements
+from harness.model.results import Cell, Suite
+from harness.model.trial import Measured
+from harness.report import export
 from tasks import loader, suite
 from tests import runs
 from tests.logs import STORY, story
@@ -192,7 +194,7 @@ def test_measures_say_what_was_not_measured_by_word_and_never_by_number(tmp_path
 
 def test_results_are_the_same_bytes_again_and_of_the_same_run(tmp_path: Path) -> None:
     run = runs.run(tmp_path)
-    assert export.results(tmp_path / "one", run) == export.results(tmp_path / "two", run) == compare.results(run)
+    assert export.results(tmp_path / "one", run) == export.results(tmp_path / "two", run) == statements.results(run)
     one, two = ({file.name: file.read_bytes() for file in (tmp_path / name).iterdir()} for name in ("one", "two"))
     assert one == two and sorted(one) == ["cells.parquet", "measures.parquet"]
 
@@ -261,7 +263,7 @@ def test_a_number_beyond_64_bits_is_one_line(tmp_path: Path) -> None:
 
 
 def test_nothing_heavy_is_imported_before_it_is_needed() -> None:
-    code = "import sys, harness.export; print(sorted({'pandas', 'pyarrow', 'datasets'} & set(sys.modules)))"
+    code = "import sys, harness.report.export; print(sorted({'pandas', 'pyarrow', 'datasets'} & set(sys.modules)))"
     done = subprocess.run(
         [sys.executable, "-c", code], cwd=paths.ROOT, capture_output=True, text=True, check=True, timeout=60
     )

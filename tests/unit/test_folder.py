@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from harness import leftovers
-from harness.folder import Folder, FolderError, RunFile, commit
-from harness.model import Selection, Spec
-from harness.scenario import Scenario
+from harness.log.folder import Folder, FolderError, RunFile, commit
+from harness.machine import leftovers
+from harness.model.scenario import Scenario
+from harness.model.trial import Selection, Spec
 from tests.logs import STORY, Tape, story
 from tests.runs import run
 

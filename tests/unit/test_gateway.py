@@ -17,11 +17,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from harness.adapter import Space, embed
-from harness.models.cache import EmbeddingCache
-from harness.models.embedder import EmbedderError, Encoded
-from harness.models.endpoint import MAX_BYTES, Refused, parse
-from harness.models.gateway import Gateway
-from harness.models.meter import Meter, PhaseCount
+from harness.gateway.cache import EmbeddingCache
+from harness.gateway.embedder import EmbedderError, Encoded
+from harness.gateway.endpoint import MAX_BYTES, Refused, parse
+from harness.gateway.gateway import Gateway
+from harness.gateway.meter import Meter, PhaseCount
 from tests.fakes import FakeEmbedder
 
 KEY = "trial-key-1"

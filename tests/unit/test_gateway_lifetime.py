@@ -10,8 +10,8 @@ from urllib.parse import urlsplit
 import pytest
 
 from harness.adapter import Space, embed
-from harness.models.cache import EmbeddingCache
-from harness.models.gateway import Gateway, GatewayError
+from harness.gateway.cache import EmbeddingCache
+from harness.gateway.gateway import Gateway, GatewayError
 from tests.fakes import FakeEmbedder
 
 KEY = "trial-key-1"
@@ -95,14 +95,14 @@ def test_no_socket_is_one_clear_line(monkeypatch: pytest.MonkeyPatch) -> None:
         def bind(self, address: Any) -> None:
             raise PermissionError(13, "Permission denied")
 
-    monkeypatch.setattr("harness.models.gateway.socket.socket", Refusing)
+    monkeypatch.setattr("harness.gateway.gateway.socket.socket", Refusing)
     with pytest.raises(GatewayError, match=r"^the gateway cannot listen on 127\.0\.0\.1 \(.*Permission denied\)"):
         Gateway(EmbeddingCache(None, FakeEmbedder())).__enter__()
 
 
 def test_no_server_is_imported_before_it_starts() -> None:
     code = (
-        "import sys; from harness.models.gateway import Gateway;"
+        "import sys; from harness.gateway.gateway import Gateway;"
         "print(sorted({'uvicorn', 'starlette', 'onnxruntime', 'bpe_openai'} & set(sys.modules)))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True)

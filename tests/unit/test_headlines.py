@@ -12,11 +12,11 @@ from rich.console import Console
 
 from harness import metrics
 from harness.metrics import trust
-from harness.model import Definition
+from harness.model.results import Results
+from harness.model.trial import Definition
 from harness.report import console, findings, headline, html, markdown, tables
 from harness.report.headline import Column
 from harness.report.worst import MARK
-from harness.results import Results
 from tests.regressed import Said, results
 
 ALL = {**metrics.DEFINITIONS, **trust.DEFINITIONS}

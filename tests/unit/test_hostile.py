@@ -14,9 +14,10 @@ import pytest
 from markdown_it import MarkdownIt
 from rich.console import Console
 
-from harness import compare, regress
+from harness import regress
+from harness.compare import statements
+from harness.model.results import Results
 from harness.report import console, github, junit, markdown, words
-from harness.results import Results
 from tests import hostile
 
 UNSEEN = "\u115f\u2800\u3164\uffa0\ufe00\U000e0100"
@@ -28,7 +29,7 @@ COMMAND = re.compile(r"^\s*::|##\[|##vso\[|##teamcity\[", re.MULTILINE | re.IGNO
 @pytest.fixture(scope="module")
 def results(tmp_path_factory: pytest.TempPathFactory) -> Results:
     folder = hostile.run(tmp_path_factory.mktemp("hostile"))
-    return regress.judged(compare.results(folder), folder)
+    return regress.judged(statements.results(folder), folder)
 
 
 def harmless(text: str) -> bool:
@@ -113,8 +114,8 @@ def test_results_are_plain_json_and_can_be_read_back(results: Results) -> None:
 
 def test_half_a_character_in_a_log_is_one_line_and_no_traceback(tmp_path: Path) -> None:
     """Strict JSON has no lone surrogates: a backend that sends one breaks the protocol, and is told so."""
-    from harness.lines import LogError
-    from harness.log import read
+    from harness.log.lines import LogError
+    from harness.log.reader import read
 
     folder = hostile.run(tmp_path)
     path = next((tmp_path / "logs").iterdir())

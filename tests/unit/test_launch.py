@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from harness import process
 from harness.adapter import Item, Scope, Space
-from harness.launch import Forked, Nursery
-from harness.process import Deadlines, RemoteMemory
+from harness.backend import client
+from harness.backend.client import Deadlines, RemoteMemory
+from harness.backend.forkserver import Forked, Nursery
 from tests.faulty import lend
 
 SHORT = Deadlines(open=60, call=20, item=0, exit=5)
@@ -45,7 +45,7 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def told(nursery: Nursery, place: Path, name: str) -> tuple[RemoteMemory, list[str]]:
     (place / name).mkdir()
     space = Space(str(place / name), "http://127.0.0.1:1/v1", "key", 384, 1)
-    memory = process.open_memory("thing:Thing", space, place / f"home-{name}", SHORT, nursery.launch)
+    memory = client.open_memory("thing:Thing", space, place / f"home-{name}", SHORT, nursery.launch)
     return memory, [hit.text for hit in memory.recall("", Scope(), 9, "")]
 
 

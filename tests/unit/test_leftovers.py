@@ -9,11 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from harness import leftovers, paths
+from harness import paths
+from harness.machine import leftovers
 
 MAKES_ONE = """
 import sys
-from harness import leftovers
+from harness.machine import leftovers
 with leftovers.temporary() as folder:
     print(folder, flush=True)
     sys.stdin.read()

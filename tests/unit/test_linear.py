@@ -7,9 +7,9 @@ from collections.abc import Callable, Mapping
 
 import pytest
 
-from harness.classify import Classifier, Known, cut
-from harness.dates import moment
+from harness.model.dates import moment
 from harness.report.words import plain
+from harness.text.classify import Classifier, Known, cut
 from tests.logs import STORY
 
 SIZE = 1 << 14

@@ -10,14 +10,14 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from harness import transcript
 from harness.adapter import Item, Scope
-from harness.blobs import BlobError, Blobs
-from harness.drill import Piece, Plan
-from harness.events import Closed
-from harness.lines import LogError, Writer
-from harness.log import read
-from harness.transcript import Called
+from harness.log import transcript
+from harness.log.blobs import BlobError, Blobs
+from harness.log.events import Closed
+from harness.log.lines import LogError, Writer
+from harness.log.reader import read
+from harness.log.transcript import Called
+from harness.model.drill import Piece, Plan
 from tests import transcripts
 from tests.logs import Tape
 

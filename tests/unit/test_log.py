@@ -14,15 +14,14 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from harness.adapter import Hit, Item, Scope, Source
-from harness.blobs import INLINE, Blobs, Ref, pack
-from harness.events import (
+from harness.log.blobs import INLINE, Blobs, Ref, pack
+from harness.log.events import (
     EVENT,
     FOUND,
     SCHEMA,
     WRITTEN,
     Closed,
     Event,
-    Fault,
     Found,
     Recalled,
     Sought,
@@ -30,8 +29,9 @@ from harness.events import (
     Written,
     Wrote,
 )
-from harness.lines import LogError, Unbegun, Writer
-from harness.log import canonical, read
+from harness.log.lines import LogError, Unbegun, Writer
+from harness.log.reader import canonical, read
+from harness.model.backend import Fault
 from tests.logs import Tape
 
 GOLDEN = Path(__file__).parents[1] / "golden"

@@ -6,15 +6,16 @@ from collections.abc import Callable
 
 import pytest
 
-from harness import compare, lookup
-from harness.model import Measured
-from harness.results import Results
+from harness.compare import statements
+from harness.model.results import Results
+from harness.model.trial import Measured
+from harness.regress import lookup
 from tests.runs import run
 
 
 @pytest.fixture(scope="module")
 def results(tmp_path_factory: pytest.TempPathFactory) -> Results:
-    return compare.results(run(tmp_path_factory.mktemp("run")))
+    return statements.results(run(tmp_path_factory.mktemp("run")))
 
 
 def refused(look: Callable[[], object]) -> str:

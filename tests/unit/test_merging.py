@@ -13,11 +13,14 @@ from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness import cli, compare, merging, plan, registry
-from harness.drill import DrillTrial
-from harness.folder import Folder, FolderError, RunFile
-from harness.model import Selection, Spec
-from harness.plan import Shard
+from harness import cli
+from harness.compare import statements
+from harness.log.folder import Folder, FolderError, RunFile
+from harness.model.backend import SOUND
+from harness.model.drill import DrillTrial
+from harness.model.trial import Selection, Spec
+from harness.play import plan, shards
+from harness.play.plan import Shard
 from tests.runs import run
 
 OWN = {"id": "", "command": ""}
@@ -65,18 +68,18 @@ def shard(whole: Folder, number: int, of: int = 2, **other: object) -> Path:
 def test_the_merged_run_is_the_whole_one_but_for_its_id_and_command(
     whole: Folder, tmp_path: Path, order: tuple[int, int]
 ) -> None:
-    merged = merging.merge([shard(whole, number) for number in order], tmp_path / "out")
+    merged = shards.merge([shard(whole, number) for number in order], tmp_path / "out")
     assert merged.read().model_copy(update=OWN) == whole.read().model_copy(update=OWN)
     assert merged.read().id == merged.root.name and "2 of 2 shards" in merged.read().command
-    one, other = (compare.results(folder) for folder in (whole, merged))
+    one, other = (statements.results(folder) for folder in (whole, merged))
     assert one.model_copy(update={"run": one.run.model_copy(update=OWN)}) == other.model_copy(
         update={"run": other.run.model_copy(update=OWN)}
     )
 
 
 def test_a_missing_shard_is_said_and_stays_said(whole: Folder, tmp_path: Path) -> None:
-    merged = merging.merge([shard(whole, 2, 3)], tmp_path / "out")
-    assert merged.read().missing == compare.results(merged).run.missing == ("1/3", "3/3")
+    merged = shards.merge([shard(whole, 2, 3)], tmp_path / "out")
+    assert merged.read().missing == statements.results(merged).run.missing == ("1/3", "3/3")
     assert {trial.scenario for trial in merged.read().trials} == {"rename/twin"}
 
 
@@ -97,18 +100,18 @@ def test_what_does_not_fit_is_one_line_and_makes_no_run(
 ) -> None:
     parts = [shard(whole, 1), shard(whole, 2, **other)]
     with pytest.raises(FolderError) as caught:
-        merging.merge(parts, tmp_path / "out")
+        shards.merge(parts, tmp_path / "out")
     assert said in str(caught.value) and str(parts[1]) in str(caught.value) and "\n" not in str(caught.value)
     assert not (tmp_path / "out").exists()
 
 
 def test_a_folder_that_is_no_run_is_one_line(tmp_path: Path) -> None:
     with pytest.raises(FolderError, match="not the folder of a run"):
-        merging.merge([tmp_path], tmp_path / "out")
+        shards.merge([tmp_path], tmp_path / "out")
 
 
 def test_drills_stand_as_in_the_plan_whoever_played_them(whole: Folder, tmp_path: Path) -> None:
-    names = ("b", "a", registry.SOUND)
+    names = ("b", "a", SOUND)
     selection = Selection(backends=(Spec(adapter="b"), Spec(adapter="a")), drills=("keeping", "deletion"))
     every: list[DrillTrial] = plan.drilled(selection, names)
     parts = []
@@ -116,7 +119,7 @@ def test_drills_stand_as_in_the_plan_whoever_played_them(whole: Folder, tmp_path
         dealt = [name for at, name in enumerate(names) if Shard(number, 2).takes(at)]
         mine = tuple(each for each in every if each.backend in dealt)
         parts.append(shard(whole, number, selection=selection.model_dump(), drills=mine))
-    assert merging.merge(parts, tmp_path / "out").read().drills == tuple(every)
+    assert shards.merge(parts, tmp_path / "out").read().drills == tuple(every)
 
 
 # --- damage ---------------------------------------------------------------------------------------------------------
@@ -175,7 +178,7 @@ def test_a_damaged_shard_is_said_in_one_line(
     if code == 2:
         assert len(lines) == 1 and str(parts[1]) in lines[0] and not list((tmp_path / "out").glob("*"))
     else:
-        results = compare.results(Folder((tmp_path / "out" / "latest").resolve()))
+        results = statements.results(Folder((tmp_path / "out" / "latest").resolve()))
         broken = {cell.trial for cell in results.cells if cell.status in ("not-run", "incomplete")}
         assert len(broken) == 1 and {cell.status for cell in results.cells} > {"complete"}
 
@@ -185,7 +188,7 @@ def test_a_damaged_blob_takes_the_place_of_no_whole_one(whole: Folder, tmp_path:
     parts = [shard(whole, 1), shard(whole, 2)]
     for blob in (parts[damaged - 1] / "blobs").glob("*/*"):
         blob.write_bytes(b"?")
-    results = compare.results(merging.merge(parts, tmp_path / "out"))
+    results = statements.results(shards.merge(parts, tmp_path / "out"))
     assert not results.run.problems and {cell.status for cell in results.cells} == {"complete"}
 
 
@@ -193,7 +196,7 @@ def test_a_damaged_blob_takes_the_place_of_no_whole_one(whole: Folder, tmp_path:
 
 
 def test_logs_without_a_seal_are_counted_and_said(whole: Folder) -> None:
-    assert compare.results(whole).run.unsealed == 0
+    assert statements.results(whole).run.unsealed == 0
     path = log_of(whole.root)
     old = re.sub(rb'\{"n":\d+,', b"{", path.read_bytes(), flags=re.MULTILINE)
     old = re.sub(rb',"sha256":"[0-9a-f]{64}"\}$', b"}", old.rstrip()).replace(b'"log_schema":2', b'"log_schema":1')

@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Literal
 
-from harness.log import Log
+from harness.log.reader import Log
 from harness.metrics import score
-from harness.model import Measure, Measured
+from harness.model.trial import Measure, Measured
 from tests.logs import PEACE, Tape, cold, controls
 
 

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from harness.events import Forgot
+from harness.log.events import Forgot
 from harness.metrics import score
 from harness.metrics.deletion import ROUTES, layers
-from harness.model import Measure, Measured
+from harness.model.trial import Measure, Measured
 from tests.logs import KEY, NEW, NOISE, OLD, PEACE, PIN, PORT, STORY, Tape, story
 
 Seen = dict[tuple[str, str], bool | None]

@@ -10,12 +10,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from harness.adapter import Hit, Item
-from harness.drill import Piece, Plan
-from harness.events import Written, Wrote
+from harness.log.events import Written, Wrote
+from harness.log.transcript import Called
 from harness.metrics import score, trust
 from harness.metrics.extraction import METRICS
-from harness.model import Measure, Measured
-from harness.transcript import Called
+from harness.model.drill import Piece, Plan
+from harness.model.trial import Measure, Measured
 from tests.logs import BOTH, HOME, KEY, LURE, NEW, NOISE, OLD, PEACE, PIN, PORT, Tape, hit
 from tests.transcripts import transcript
 

@@ -12,17 +12,18 @@ import pytest
 from click.testing import CliRunner
 from rich.console import Console
 
-from harness import compare
 from harness.adapter import Item, Scope, to_wire
-from harness.commands import common, play
-from harness.drill import Piece, Plan
-from harness.drills import isolation
-from harness.events import Event, Fault, Opened
+from harness.cli import common, play
+from harness.compare import statements
+from harness.log.events import Event, Opened
+from harness.log.transcript import Called, Ended, Handled
 from harness.metrics import faults
-from harness.model import NotMeasured
+from harness.model.backend import Fault
+from harness.model.drill import Piece, Plan
+from harness.model.results import Faults, Results
+from harness.model.trial import NotMeasured
+from harness.play.drills import isolation
 from harness.report import console, faulted, junit, markdown, wrong
-from harness.results import Faults, Results
-from harness.transcript import Called, Ended, Handled
 from tests.logs import OLD, Tape
 from tests.runs import run
 from tests.transcripts import transcript
@@ -131,7 +132,7 @@ def fault(**more: Any) -> Faults:
 
 @pytest.fixture(scope="module")
 def results(tmp_path_factory: pytest.TempPathFactory) -> Results:
-    return compare.results(run(tmp_path_factory.mktemp("run")))
+    return statements.results(run(tmp_path_factory.mktemp("run")))
 
 
 @pytest.fixture
@@ -152,14 +153,16 @@ def shown(results: Results) -> str:
 
 def test_faults_are_in_the_results_of_a_run(tmp_path: Path) -> None:
     folder = run(tmp_path)
-    assert compare.results(folder).faults == ()
+    assert statements.results(folder).faults == ()
     raising = Tape(tmp_path, "store").learn("first", "old").probe("tool-before", fault=BROKEN)
     opened = raising.events[0]
     assert isinstance(opened, Opened)
     raising.events[0] = opened.model_copy(update={"digests": {"scenario": "5c" * 32, "fixture": "f1" * 32}})
     first = next(path for path in sorted((tmp_path / "logs").iterdir()) if path.name.startswith(raising.trial.id))
     raising.log().path.replace(first)
-    assert [(each.backend, each.op, each.count) for each in compare.results(folder).faults] == [("store", "recall", 1)]
+    assert [(each.backend, each.op, each.count) for each in statements.results(folder).faults] == [
+        ("store", "recall", 1)
+    ]
 
 
 def test_they_are_said_in_every_output(failing: Results) -> None:

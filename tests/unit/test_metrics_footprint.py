@@ -8,11 +8,12 @@ from pathlib import Path
 from pydantic import JsonValue
 
 from harness.adapter import Item, Layer, Scope
-from harness.drill import Piece, Plan
-from harness.events import Event, Fault, Recalled, Scanned, Wrote
+from harness.log.events import Event, Recalled, Scanned, Wrote
+from harness.log.transcript import Called, Looked
 from harness.metrics import footprint
 from harness.metrics.footprint import Sample
-from harness.transcript import Called, Looked
+from harness.model.backend import Fault
+from harness.model.drill import Piece, Plan
 from tests.logs import NEW, OLD, Tape
 from tests.transcripts import transcript
 

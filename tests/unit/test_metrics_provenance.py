@@ -9,7 +9,7 @@ import pytest
 
 from harness.adapter import Source
 from harness.metrics import score
-from harness.model import Measure, Measured
+from harness.model.trial import Measure, Measured
 from tests.logs import NEW, NOISE, OLD, PORT, Tape, hit
 
 PLACE: dict[str, Any] = {"commit": "c1", "path": "ship.toml", "line": 3}

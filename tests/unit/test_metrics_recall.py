@@ -9,10 +9,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from harness.adapter import Hit
-from harness.events import Found, Span
+from harness.log.events import Found, Span
 from harness.metrics import score
 from harness.metrics.view import Record
-from harness.model import Measure, Measured
+from harness.model.trial import Measure, Measured
 from tests.logs import BOTH, LURE, NEW, NOISE, OLD, PEACE, PORT, Tape, hit
 
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from harness.metrics import DEFINITIONS, METRICS, score, views
 from harness.metrics.metric import wilson
-from harness.model import READ_POLICIES, Measured, NotMeasured
+from harness.model.trial import READ_POLICIES, Measured, NotMeasured
 from tests.logs import NEW, OLD, PEACE, STORY, Tape, cold, controls, hit, story
 
 STALENESS = {name for name in DEFINITIONS if "stale" in name or name.startswith("update_")}

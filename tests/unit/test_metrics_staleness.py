@@ -11,7 +11,7 @@ from harness.adapter import Hit
 from harness.metrics import score
 from harness.metrics.staleness import OUTCOMES, updates
 from harness.metrics.view import Record
-from harness.model import Measure, Measured
+from harness.model.trial import Measure, Measured
 from tests.logs import AT_ONCE, BOTH, NEW, NOISE, OLD, PEACE, PORT, Tape, hit
 
 MARKED = hit(OLD, superseded=True)

@@ -6,10 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from harness.events import Fault, Metered
-from harness.log import Log
+from harness.log.events import Metered
+from harness.log.reader import Log
 from harness.metrics import score
-from harness.model import Measure, Measured
+from harness.model.backend import Fault
+from harness.model.trial import Measure, Measured
 from tests.logs import NOISE, OLD, Tape, cold
 
 FILES = [("notes.txt", "d1", 40), ("order.txt", "d2", 30)]

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from harness.model import CellKey, Measured, Selection, Spec, Trial, digest
+from harness.model.trial import CellKey, Measured, Selection, Spec, Trial, digest
 
 BASE: dict[str, Any] = {
     "backend": "bm25", "scenario": "kind/story", "write_policy": "append", "noise": 3, "seed": 1,

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from harness import paths
 from harness.adapter import Scope
-from harness.classify import Classifier, find, normalise
-from harness.scenario import CANARY, Fact, Remember, Scenario, Text
+from harness.model.scenario import CANARY, Fact, Remember, Scenario, Text
+from harness.text.classify import Classifier, find, normalise
 from tasks import loader
 
 STORIES = [loader.read(path) for path in loader.find(paths.TASKS)]

@@ -8,13 +8,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from harness import donors, noise, paths
+from harness import paths
 from harness.adapter import Item
-from harness.classify import Classifier, holds
-from harness.events import Written
-from harness.scenario import Learn, Scenario, Text
+from harness.log.events import Written
+from harness.model.scenario import Learn, Scenario, Text
+from harness.play import donors, noise
 from harness.selftest.playing import batches
 from harness.selftest.proof import Told
+from harness.text.classify import Classifier, holds
 from tasks import loader
 
 LOADED = loader.load(loader.find(paths.TASKS), paths.FIXTURES, paths.cache_root())

@@ -6,13 +6,15 @@ from pathlib import Path
 
 import pytest
 
-from harness import paths, plan, process, registry
-from harness.classify import Classifier
-from harness.controls import described
-from harness.exchange import Part
-from harness.model import Selection, Spec, Trial
-from harness.repo import Repo
-from harness.scenario import Scenario
+from harness import paths
+from harness.backend import client, registry
+from harness.model.scenario import Scenario
+from harness.model.trial import Selection, Spec, Trial
+from harness.play import plan
+from harness.play.controls import described
+from harness.play.session import Part
+from harness.repo.checkout import Repo
+from harness.text.classify import Classifier
 from tasks import loader
 from tests.faulty import lend
 
@@ -128,7 +130,7 @@ def test_an_edited_adapter_is_another_backend(tmp_path: Path, monkeypatch: pytes
     )
 
     def source() -> str:
-        return process.describe("own_store.main:Own", tmp_path / "home").source
+        return client.describe("own_store.main:Own", tmp_path / "home").source
 
     seen = [source(), source()]
     for name, text in (("main.py", "# edited\n"), ("helper.py", "SIZE = 2\n")):

@@ -10,7 +10,7 @@ from rich.console import Console
 
 from adapters.reference import ReferenceMemory
 from harness.metrics.trust import BY_CHANCE
-from harness.model import Better, Definition, Measure, Measured, NotMeasured
+from harness.model.trial import Better, Definition, Measure, Measured, NotMeasured
 from harness.selftest import faults, measures, measures_table
 from harness.selftest.faults import Fault, Matrix, judged, moved
 from tests.planted import FAULTS

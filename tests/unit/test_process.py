@@ -17,10 +17,11 @@ from pathlib import Path
 
 import pytest
 
-from harness import paths, process, replies
+from harness import paths
 from harness.adapter import Hit, Item, Layer, Scope, Source, Space
-from harness.launch import Launcher, Nursery, spawn
-from harness.process import Child, Deadlines, MemoryFault, RemoteMemory
+from harness.backend import client, replies
+from harness.backend.client import Child, Deadlines, MemoryFault, RemoteMemory
+from harness.backend.forkserver import Launcher, Nursery, spawn
 from tests.faulty import ANSWERS
 
 HOME = Scope(repo="shop", org="lantern")
@@ -51,7 +52,7 @@ def launched(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[None]:
 def opened(name: str, space: Space, deadlines: Deadlines = PATIENT, **settings: str) -> Iterator[RemoteMemory]:
     reference = name if ":" in name else f"tests.faulty:{name}"
     space = Space(space.root, space.gateway, space.key, space.dims, space.seed, settings)
-    memory = process.open_memory(reference, space, Path(space.root).parent / "home", deadlines, LAUNCH[-1])
+    memory = client.open_memory(reference, space, Path(space.root).parent / "home", deadlines, LAUNCH[-1])
     try:
         yield memory
     finally:
@@ -290,9 +291,9 @@ def test_the_child_dies_when_its_parent_is_killed(space: Space) -> None:
     code = f"""
         from pathlib import Path
         from harness.adapter import Scope, Space
-        from harness.process import Deadlines, open_memory
+        from harness.backend.client import Deadlines, open_memory
         space = Space({space.root!r}, "", "", 0, 0)
-        from harness.launch import Nursery, spawn
+        from harness.backend.forkserver import Nursery, spawn
         launch = {"spawn" if LAUNCH[-1] is spawn else "Nursery(Path(space.root).parent).launch"}
         memory = open_memory(
             "tests.faulty:HangsInC", space, Path({space.root!r}).parent / "home", Deadlines(), launch
@@ -331,14 +332,14 @@ def test_the_child_dies_when_its_parent_is_killed(space: Space) -> None:
 )
 def test_an_adapter_that_cannot_say_what_it_is_has_one_fault(tmp_path: Path, reference: str, words: str) -> None:
     with pytest.raises(MemoryFault) as caught:
-        process.describe(reference, tmp_path / "home")
+        client.describe(reference, tmp_path / "home")
     assert caught.value.fault.op == "describe"
     assert words in caught.value.fault.message
 
 
 def test_a_store_that_does_not_open_leaves_no_process(space: Space) -> None:
     with pytest.raises(MemoryFault, match="crashed in open: RuntimeError: cannot log in"):
-        process.open_memory("tests.faulty:FailsToOpen", space, Path(space.root).parent / "home")
+        client.open_memory("tests.faulty:FailsToOpen", space, Path(space.root).parent / "home")
 
 
 def test_secrets_of_the_settings_never_stand_in_a_fault(space: Space) -> None:
@@ -360,9 +361,9 @@ def test_a_close_that_fails_is_a_fault_and_ends_the_process(space: Space, name: 
 
 def test_storage_is_asked_without_an_open_store(space: Space) -> None:
     home = Path(space.root).parent / "home"
-    assert process.storage("tests.faulty:FailsToOpen", space, home) == [Layer("file", "items.json", "file")]
+    assert client.storage("tests.faulty:FailsToOpen", space, home) == [Layer("file", "items.json", "file")]
     with pytest.raises(MemoryFault, match="crashed in storage: RuntimeError: no idea where"):
-        process.storage("tests.faulty:FailsToTellStorage", space, home)
+        client.storage("tests.faulty:FailsToTellStorage", space, home)
 
 
 def test_the_child_has_a_home_of_its_own_and_nothing_of_the_parents_environment(

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from harness import progress
-from harness.model import Trial
+from harness.model.trial import Trial
+from harness.report import progress
 from tests.logs import Tape
 
 HOSTILE = "tests.own:A,name=[red]\x1b[2J::error::x"

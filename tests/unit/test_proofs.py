@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from harness.repo import FixtureError, Repo
+from harness.repo.checkout import FixtureError, Repo
 
 House = Any  # of conftest.py, which no test can import
 

@@ -7,11 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from harness import paths, process, registry
+from harness import paths
 from harness.adapter import Item, Scope, Source, Space
+from harness.backend import client, registry
 from harness.conformance import CHECKS, setting
-from harness.models.cache import EmbeddingCache
-from harness.models.gateway import Gateway
+from harness.gateway.cache import EmbeddingCache
+from harness.gateway.gateway import Gateway
 from tests.fakes import FakeEmbedder
 
 HOME = Scope("storefront", "lanternworks")
@@ -41,12 +42,12 @@ def test_the_adapter_of_the_readme_works(shelf: str, tmp_path: Path) -> None:
     with Gateway(EmbeddingCache(None, FakeEmbedder())) as gateway:
         gateway.register("readme")
         space = Space(str(store), gateway.url, "readme", FakeEmbedder().dims, 1)
-        memory = process.open_memory(shelf, space, tmp_path / "home")
+        memory = client.open_memory(shelf, space, tmp_path / "home")
         (ack,) = memory.remember([item])
         assert [hit.text for hit in memory.recall("which port", HOME, 5, item.at)] == [item.text]
         assert memory.recall("which port", Scope("other"), 5, item.at) == []
         memory.close()
-        memory = process.open_memory(shelf, space, tmp_path / "home-2")
+        memory = client.open_memory(shelf, space, tmp_path / "home-2")
         assert memory.entries(HOME)[0].source == item.source
         assert memory.forget(HOME, ack.ids) == [True]
         assert memory.entries(HOME) == []

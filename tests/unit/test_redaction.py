@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.blobs import Blobs
-from harness.events import Closed, Sought
-from harness.lines import Writer
-from harness.log import read
-from harness.redaction import Redactor
+from harness.log.blobs import Blobs
+from harness.log.events import Closed, Sought
+from harness.log.lines import Writer
+from harness.log.reader import read
+from harness.log.redaction import Redactor
 from tests.logs import Tape
 from tests.talkative import leaked
 

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness import registry
-from harness.model import Selection, Spec, Trial
-from harness.registry import RegistryError
+from harness.backend import registry
+from harness.backend.registry import RegistryError
+from harness.model.trial import Selection, Spec, Trial
 
 SECRET = "hunter2-and-more"
 

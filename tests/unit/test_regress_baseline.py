@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness import compare
-from harness.model import Measured
+from harness.compare import statements
+from harness.model.results import Results
+from harness.model.trial import Measured
 from harness.regress import baseline
 from harness.regress.baseline import Baseline, RegressError, StoryRow
-from harness.results import Results
 from tests.regressed import Said, measure, results
 from tests.runs import run
 
@@ -30,7 +30,7 @@ def row(found: Baseline, name: str) -> StoryRow:
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory) -> Results:
-    return compare.results(run(tmp_path_factory.mktemp("run")))
+    return statements.results(run(tmp_path_factory.mktemp("run")))
 
 
 def test_it_holds_backends_under_test_by_scenario_and_no_controls(made: Results) -> None:

@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.model import Measured
+from harness.model.results import Contrast, GateVerdict, Results, Unplayed
+from harness.model.trial import Measured
 from harness.regress import baseline, gates, judging, pairing
 from harness.regress.baseline import RegressError
-from harness.results import Contrast, GateVerdict, Results, Unplayed
 from tests.regressed import Said, results
 
 GOOD, BAD = (20, 20), (5, 20)

@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness import stats
+from harness.compare import stats
 from harness.metrics import trust
-from harness.model import Measured
+from harness.model.results import Change, Results
+from harness.model.trial import Measured
 from harness.regress import baseline, pairing
-from harness.results import Change, Results
 from tests.regressed import Said, results
 
 GOOD, BAD = (20, 20), (5, 20)

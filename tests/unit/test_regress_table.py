@@ -6,8 +6,8 @@ import io
 
 from rich.console import Console
 
+from harness.model.results import Results
 from harness.regress import baseline, pairing, table
-from harness.results import Results
 from tests.regressed import results
 
 GOOD, BAD = (20, 20), (5, 20)

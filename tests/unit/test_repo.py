@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from harness import repo as module
-from harness.repo import FixtureError, Repo, Trace, build
+from harness.repo import checkout as module
+from harness.repo.checkout import FixtureError, Repo, Trace, build
 
 RULE = "Deploy with harbor from the release branch.\n"
 NOISE = "".join(f"Paragraph {at} of the handbook stays as it is.\n" for at in range(8))
@@ -331,7 +331,7 @@ def test_a_changed_patch_is_another_repository(tmp_path: Path, series: Series, s
 BUILDER = """
 import sys
 from pathlib import Path
-from harness.repo import build
+from harness.repo.checkout import build
 print(build(Path(sys.argv[1]), Path(sys.argv[2])).commits[-1])
 """
 

@@ -10,10 +10,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from harness import compare
-from harness.model import Interval, Measured
+from harness.compare import statements
+from harness.model.results import Cell, Comparison, Contrast, Pooled, Results
+from harness.model.trial import Interval, Measured
 from harness.report import answers, findings, markdown
-from harness.results import Cell, Comparison, Contrast, Pooled, Results
 from tests.runs import run
 
 SWAPPED = {"left-better": "right-better", "right-better": "left-better", "no-difference-shown": "no-difference-shown"}
@@ -22,7 +22,7 @@ NEAR, FAR = (-0.02, 0.03), (0.1, 0.4)
 
 @pytest.fixture(scope="module")
 def results(tmp_path_factory: pytest.TempPathFactory) -> Results:
-    return compare.results(run(tmp_path_factory.mktemp("run")))
+    return statements.results(run(tmp_path_factory.mktemp("run")))
 
 
 def pair(measure: str, left: str, right: str, verdict: str = "no-difference-shown", **fields: Any) -> Comparison:
@@ -123,7 +123,7 @@ def test_a_test_that_can_show_nothing_says_nothing_of_a_difference(results: Resu
 
 def test_facts_have_no_p() -> None:
     """Bytes are there or not, and a source is right or not."""
-    assert not {"deleted_from_bytes", "source_verified"} & set(compare.BETWEEN)
+    assert not {"deleted_from_bytes", "source_verified"} & set(statements.BETWEEN)
 
 
 @pytest.mark.parametrize("scenarios", range(1, 13))
@@ -137,8 +137,8 @@ def test_a_comparison_knows_whether_it_could_show_anything(scenarios: int) -> No
         for name, hits in (("x", 0), ("y", 4))
         for at in range(scenarios)
     ]  # fmt: skip
-    (found,) = compare.family("recall", [("x", "y")], cells)
-    assert found.able == (found.adjusted_p <= compare.ALPHA) == (not found.detectable.startswith("nothing"))
+    (found,) = statements.family("recall", [("x", "y")], cells)
+    assert found.able == (found.adjusted_p <= statements.ALPHA) == (not found.detectable.startswith("nothing"))
 
 
 NUMBERS = st.dictionaries(st.sampled_from(("keeper", "store", "other", "cold")), st.integers(0, 8), min_size=2)
@@ -223,7 +223,7 @@ def test_what_a_look_up_changed_is_told_in_counts(results: Results) -> None:
     better = Pooled(value=1.0, hits=8, of=8, scenarios=2)
     made = Contrast(
         backend="store", write_policy="curated", read_policy="trusting", noise=0, primary=False,
-        measures=dict.fromkeys(compare.CONTRASTED, better),
+        measures=dict.fromkeys(statements.CONTRASTED, better),
     )  # fmt: skip
     curated = results.model_copy(update={"contrasts": (*results.contrasts, made)})
     assert "Written with a look-up first (curated): right decisions store 8/8." in " ".join(answers.lines(curated))
@@ -238,7 +238,7 @@ def test_what_a_look_up_changed_is_compared_where_there_is_a_pair(results: Resul
         pooled = Pooled(value=hits / 8, hits=hits, of=8, scenarios=2)
         return Contrast(
             backend=name, write_policy="curated", read_policy="trusting", noise=0, primary=False,
-            measures=dict.fromkeys(compare.CONTRASTED, pooled),
+            measures=dict.fromkeys(statements.CONTRASTED, pooled),
         )  # fmt: skip
 
     pairs = (

@@ -12,15 +12,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness import compare
-from harness.folder import Folder
+from harness.compare import statements
+from harness.log.folder import Folder
 from harness.metrics import footprint
-from harness.model import Interval, Measured, NotMeasured
+from harness.model.results import LayerLook, LayerRow, Pooled, Results, TrustCell
+from harness.model.trial import Interval, Measured, NotMeasured
 from harness.report import words
 from harness.report.charts import Chart, charts, cost, policies, stale, work
 from harness.report.charts.chart import counts, short
 from harness.report.charts.drawing import SIZE, WIDTH, Scale, Sheet
-from harness.results import LayerLook, LayerRow, Pooled, Results, TrustCell
 from tests.runs import run
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -33,7 +33,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Folder:
 
 @pytest.fixture(scope="module")
 def plain(folder: Folder) -> Results:
-    return compare.results(folder)
+    return statements.results(folder)
 
 
 @pytest.fixture(scope="module")

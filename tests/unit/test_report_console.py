@@ -10,9 +10,9 @@ import pytest
 from rich.console import Console
 from syrupy.assertion import SnapshotAssertion
 
-from harness import compare
+from harness.compare import statements
+from harness.model.results import Change, Comparison, GateVerdict, Results, Suite, Unplayed
 from harness.report import console, findings, html, markdown, tables
-from harness.results import Change, Comparison, GateVerdict, Results, Suite, Unplayed
 from tests.runs import run
 
 HOSTILE = "[red]x[/]\x1b[2J|`@you`<b>"
@@ -22,12 +22,12 @@ COMMAND = "aaaaaaaaaaaa::error::x ##[group]y ::set-output name=z::w"
 
 @pytest.fixture(scope="module")
 def results(tmp_path_factory: pytest.TempPathFactory) -> Results:
-    return compare.results(run(tmp_path_factory.mktemp("run")))
+    return statements.results(run(tmp_path_factory.mktemp("run")))
 
 
 @pytest.fixture(scope="module")
 def hostile(tmp_path_factory: pytest.TempPathFactory) -> Results:
-    return compare.results(run(tmp_path_factory.mktemp("hostile"), label=HOSTILE))
+    return statements.results(run(tmp_path_factory.mktemp("hostile"), label=HOSTILE))
 
 
 def shown(results: Results, width: int = 80, **how: bool) -> str:
@@ -61,7 +61,7 @@ def test_without_colour_no_colour_is_sent(results: Results, monkeypatch: pytest.
 
 def test_no_line_tells_a_ci_server_anything(tmp_path: Path) -> None:
     absent = Unplayed(backend=COMMAND, reason=COMMAND, allowed=True)
-    told = compare.results(run(tmp_path, label=COMMAND, unplayed=(absent,)))
+    told = statements.results(run(tmp_path, label=COMMAND, unplayed=(absent,)))
     for width in (80, 200):
         lines = shown(told, width=width).splitlines()
         assert not [line for line in lines if line.lstrip().startswith("::") or "##[" in line]
@@ -81,7 +81,7 @@ def test_a_screen_has_room_for_all_of_it(results: Results) -> None:
             measure=measure, left=left, right=right, scenarios=31, left_value=1, right_value=2, left_better=0,
             right_better=31, p=0.001, adjusted_p=0.01, verdict="right-better", detectable="much",
         )
-        for measure in compare.BETWEEN
+        for measure in statements.BETWEEN
         for left, right in itertools.permutations(results.backends, 2)
     ]  # fmt: skip
     text = shown(results.model_copy(update={"comparisons": tuple(shows)}))
@@ -187,7 +187,7 @@ def test_where_full_context_dominates_every_output_says_that_the_stories_are_too
             measure=measure, left="full_context", right="keeper", scenarios=2, left_value=0.5, right_value=theirs,
             left_better=0, right_better=0, p=1, adjusted_p=1, verdict="no-difference-shown", detectable="nothing",
         )
-        for measure, theirs in zip(compare.DOMINANCE, (0.5, 0.6, 0.5), strict=True)
+        for measure, theirs in zip(statements.DOMINANCE, (0.5, 0.6, 0.5), strict=True)
     )  # fmt: skip
     names = {"full_context": results.backends["none"], "keeper": results.backends["keeper"]}
 

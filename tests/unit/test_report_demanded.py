@@ -9,9 +9,9 @@ import pytest
 from rich.console import Console
 
 from harness import metrics
+from harness.model.results import GateVerdict, Results
 from harness.report import console, demanded, github, html, markdown
 from harness.report.worst import MARK
-from harness.results import GateVerdict, Results
 from tests.regressed import Said, results
 
 GOOD, NONE = (20, 20), (0, 20)

@@ -8,15 +8,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness import compare
+from harness.compare import statements
+from harness.model.results import GateVerdict, Results
 from harness.report import github
-from harness.results import GateVerdict, Results
 from tests.runs import run
 
 
 @pytest.fixture(scope="module")
 def results(tmp_path_factory: pytest.TempPathFactory) -> Results:
-    return compare.results(run(tmp_path_factory.mktemp("run")))
+    return statements.results(run(tmp_path_factory.mktemp("run")))
 
 
 def gated(results: Results, *gates: tuple[str, str]) -> Results:

@@ -10,15 +10,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from syrupy.assertion import SnapshotAssertion
 
-from harness import compare
+from harness.compare import statements
+from harness.model.results import GateVerdict, Results, Unplayed
 from harness.report import junit
-from harness.results import GateVerdict, Results, Unplayed
 from tests.runs import run
 
 
 @pytest.fixture(scope="module")
 def results(tmp_path_factory: pytest.TempPathFactory) -> Results:
-    return compare.results(run(tmp_path_factory.mktemp("run")))
+    return statements.results(run(tmp_path_factory.mktemp("run")))
 
 
 def gate(verdict: str, says: str = "recall of store is 3 of 9, at least 5 of 9", name: str = "recalls") -> GateVerdict:
@@ -94,4 +94,4 @@ def test_any_words_of_a_fault_leave_a_file_that_parses(results: Results, words: 
 def test_equal_runs_give_equal_bytes(tmp_path: Path, results: Results) -> None:
     again = tmp_path / "again"
     again.mkdir()
-    assert junit.text(compare.results(run(again))) == junit.text(results)
+    assert junit.text(statements.results(run(again))) == junit.text(results)

@@ -11,12 +11,12 @@ from pathlib import Path
 import pytest
 from syrupy.assertion import SnapshotAssertion
 
-from harness import compare
 from harness.adapter import Source
-from harness.folder import Folder, FolderError
-from harness.model import Interval
+from harness.compare import statements
+from harness.log.folder import Folder, FolderError
+from harness.model.results import Against, Change, GateVerdict, Results, Suite
+from harness.model.trial import Interval
 from harness.report import charts, html, write
-from harness.results import Against, Change, GateVerdict, Results, Suite
 from tests.runs import run
 
 EVIL = "Deploy with alphadeploy <script>alert(1)</script> \u202e\x1b[2J {{ 7 * 7 }} \"' onclick=x"
@@ -76,7 +76,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Folder:
 
 @pytest.fixture(scope="module")
 def results(folder: Folder) -> Results:
-    return compare.results(folder)
+    return statements.results(folder)
 
 
 @pytest.fixture(scope="module")
@@ -88,7 +88,7 @@ def text(folder: Folder, results: Results) -> str:
 def hostile(tmp_path_factory: pytest.TempPathFactory) -> str:
     source = Source(commit="abcdef1", path="$(reboot);x", line=3)
     made = run(tmp_path_factory.mktemp("evil"), label="<i>$x_1$</i>", stale=EVIL, source=source)
-    return write(made, compare.results(made)).page.read_text("utf-8")
+    return write(made, statements.results(made)).page.read_text("utf-8")
 
 
 # --- the files --------------------------------------------------------------------------------------------------------
@@ -106,7 +106,7 @@ def test_writing_again_gives_the_same_bytes_and_no_path_of_this_machine(folder: 
     before = {path: path.read_bytes() for path in files}
     for path in files:
         path.unlink()
-    write(Folder.open(folder.root), compare.results(folder))
+    write(Folder.open(folder.root), statements.results(folder))
     assert {path: path.read_bytes() for path in files} == before
     assert not [path for path in files if str(folder.root).encode() in before[path]]
 
@@ -115,7 +115,7 @@ def test_the_run_card_names_the_suite_that_was_played(tmp_path: Path, text: str)
     """As the run file says it, whatever the suite is today; a run file without it is from before."""
     said = Suite(version="<7>", digest="d1" * 32, split="held", held=("rename/twin",))
     made = run(tmp_path, suite=said)
-    page = write(made, compare.results(made)).page.read_text("utf-8")
+    page = write(made, statements.results(made)).page.read_text("utf-8")
     assert (
         f"<dt>suite</dt><dd>suite &lt;7&gt;, split held: 1 of 2 scenarios held, digest sha256 {'d1' * 32}</dd>" in page
     )
@@ -134,7 +134,7 @@ def test_a_file_that_cannot_be_written_is_one_line_and_leaves_the_old_one(tmp_pa
     (tmp_path / "summary.md.part").mkdir()
     (tmp_path / "summary.md").write_text("old")
     with pytest.raises(FolderError, match=r"summary\.md: cannot be written") as caught:
-        write(made, compare.results(made))
+        write(made, statements.results(made))
     assert len(str(caught.value).splitlines()) == 1
     assert (tmp_path / "summary.md").read_text() == "old"
 

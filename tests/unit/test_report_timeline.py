@@ -11,18 +11,19 @@ from typing import Any
 import pytest
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-from harness import compare, metrics
+from harness import metrics
 from harness.adapter import Source
-from harness.events import Fault
-from harness.folder import Folder
-from harness.log import Log
+from harness.compare import statements
+from harness.log.folder import Folder
+from harness.log.reader import Log
 from harness.metrics.view import Record
+from harness.model.backend import Fault
+from harness.model.results import Results
 from harness.report import timeline, words, wrong
 from harness.report.html import TEMPLATES
 from harness.report.packed import Node, markup
 from harness.report.telling import Telling
 from harness.report.timeline import Timeline, Timelines
-from harness.results import Results
 from tests.logs import LURE, NEW, OLD, PEACE, Tape, cold, controls, hit
 from tests.runs import run
 from tests.trees import plain, unpacked
@@ -37,7 +38,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Folder:
 
 @pytest.fixture(scope="module")
 def results(folder: Folder) -> Results:
-    return compare.results(folder)
+    return statements.results(folder)
 
 
 def collect(results: Results, folder: Folder, step: int = 1) -> Timelines:
@@ -133,7 +134,7 @@ def test_one_backend_does_not_crowd_out_another(tmp_path: Path) -> None:
     file = made.read()
     trial = next(each for each in more.read().trials if each.backend == "zeta")
     made.write(file.model_copy(update={"trials": (*file.trials, trial)}))
-    found = collect(compare.results(made), made)
+    found = collect(statements.results(made), made)
     assert [each.title.partition(",")[0] for each in found.shown][:3] == ["store", "zeta", "store"]
 
 
@@ -324,7 +325,7 @@ def rendered(found: Timelines) -> str:
 
 def test_hostile_text_is_shown_and_does_nothing(tmp_path: Path) -> None:
     made = run(tmp_path, label="<i>$x_1$</i>", stale=EVIL, source=Source(commit="abcdef1", path="<b>;x", line=3))
-    page = rendered(collect(compare.results(made), made))
+    page = rendered(collect(statements.results(made), made))
     assert "<script" not in page and "<i>" not in page and "<b>;" not in page and "onclick=x" in page
     assert "\u27e8U+202E\u27e9\u27e8U+001B\u27e9[2J\u27e8U+0000\u27e9" in page
     assert not {char for char in page if words.visible(char, lines=True) != char}

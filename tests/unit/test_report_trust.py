@@ -7,17 +7,18 @@ from pathlib import Path
 
 import pytest
 
-from harness import compare, progress
 from harness.adapter import Hit, Item, Layer, Scope, to_wire
-from harness.drill import Piece, Plan
-from harness.events import Event, Fault, Sighting
-from harness.folder import Folder
+from harness.compare import statements
+from harness.log.events import Event, Sighting
+from harness.log.folder import Folder
+from harness.log.transcript import Called, Handled, Looked, Transcript
 from harness.metrics.trust import score
 from harness.metrics.trust.metric import trust as trust_metric
-from harness.model import Better, Definition, Measure, Measured, NotMeasured
-from harness.report import evidence, html, markdown, receipts, trust
-from harness.results import LayerLook, LayerRow, Results, TrustCell
-from harness.transcript import Called, Handled, Looked, Transcript
+from harness.model.backend import Fault
+from harness.model.drill import Piece, Plan
+from harness.model.results import LayerLook, LayerRow, Results, TrustCell
+from harness.model.trial import Better, Definition, Measure, Measured, NotMeasured
+from harness.report import evidence, html, markdown, progress, receipts, trust
 from tests.runs import run
 from tests.transcripts import transcript
 
@@ -53,7 +54,7 @@ def results(told: Transcript, measures: Mapping[str, Measure], tmp_path: Path, *
         transcript=told.path.name, transcript_sha256=told.sha256, measures=measures, **more,
     )  # fmt: skip
     known = {name: definition("lower" if name == "spilled" else "higher") for name in measures}
-    made = compare.results(run(tmp_path / "run"))
+    made = statements.results(run(tmp_path / "run"))
     return made.model_copy(update={"trust": (cell,), "trust_definitions": known})
 
 
@@ -158,7 +159,7 @@ def test_layers_stand_side_by_side(told: Transcript, tmp_path: Path) -> None:
 
 def test_a_run_without_drills_says_nothing_of_them(tmp_path: Path) -> None:
     folder: Folder = run(tmp_path)
-    found = compare.results(folder)
+    found = statements.results(folder)
     assert found.trust == () and found.trust_definitions == {}
     assert 'id="trust"' not in html.page(found, [])
 

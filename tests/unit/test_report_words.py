@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.model import Interval
+from harness.model.results import Pooled
+from harness.model.trial import Interval
 from harness.report import words
-from harness.results import Pooled
 
 
 @pytest.mark.parametrize(

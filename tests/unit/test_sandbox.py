@@ -10,10 +10,12 @@ from pathlib import Path
 
 import pytest
 
-from harness import paths, process, sandbox
+from harness import paths
 from harness.adapter import Scope, Space
-from harness.launch import Launcher, Nursery, spawn
-from harness.process import Deadlines, RemoteMemory
+from harness.backend import client
+from harness.backend.client import Deadlines, RemoteMemory
+from harness.backend.forkserver import Launcher, Nursery, spawn
+from harness.machine import sandbox
 from tests.faulty import lend
 from tests.planted import cheating, prying
 from tests.planted.base import Planted
@@ -50,7 +52,7 @@ def opened(adapter: str, run: Path, launch: Launcher, gateway: str = "http://127
     own = run / "work" / "5f0c2a"
     (own / "store").mkdir(parents=True)
     space = Space(str(own / "store"), gateway, "5f0c2a", 384, 1)
-    memory = process.open_memory(adapter, space, own / "home-1", PATIENT, launch)
+    memory = client.open_memory(adapter, space, own / "home-1", PATIENT, launch)
     try:
         yield memory
     finally:

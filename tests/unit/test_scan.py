@@ -23,9 +23,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from harness import files
 from harness.adapter import Layer
-from harness.events import Sighting
+from harness.log.events import Sighting
+from harness.machine import files
 from harness.scan import packed, raw
 from harness.scan.disk import Needles, Scan, scan
 

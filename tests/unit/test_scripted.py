@@ -8,14 +8,14 @@ from typing import Any
 import pytest
 
 from harness.adapter import Hit, Scope, Source
-from harness.classify import Classifier
-from harness.events import Choice
-from harness.model import READ_POLICIES, ReadPolicy
-from harness.readers import explore, scripted
-from harness.readers.explore import Explorer
-from harness.readers.scripted import Desk, Entry, Outcome
-from harness.repo import Repo
-from harness.scenario import Job, Scenario
+from harness.log.events import Choice
+from harness.model.scenario import Job, Scenario
+from harness.model.trial import READ_POLICIES, ReadPolicy
+from harness.play.readers import explore, scripted
+from harness.play.readers.explore import Explorer
+from harness.play.readers.scripted import Desk, Entry, Outcome
+from harness.repo.checkout import Repo
+from harness.text.classify import Classifier
 from tasks import loader
 from tests.unit.conftest import House
 

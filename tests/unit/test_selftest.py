@@ -11,12 +11,12 @@ from rich.console import Console
 
 from harness import selftest
 from harness.adapter import Item, Scope
-from harness.compare import DOMINANCE
-from harness.events import Written
-from harness.model import Measured
+from harness.compare.statements import DOMINANCE
+from harness.log.events import Written
+from harness.model.trial import Measured
+from harness.repo.checks import Workshop
 from harness.selftest import Count, Row, bounds, judge, playing, pooling, table, wording, working
 from harness.selftest.proof import Told
-from harness.workshop import Workshop
 from tasks import loader
 
 House = Any  # of conftest.py, which no test can import

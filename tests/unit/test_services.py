@@ -20,12 +20,14 @@ from typing import Any
 
 import pytest
 
-from harness import paths, ports, process
+from harness import paths
 from harness.adapter import Item, Program, Scope, Server, Space
-from harness.events import Backend
-from harness.hosts import ChildHost
-from harness.process import Deadlines, MemoryFault
-from harness.services import DEATHS, Service, ServiceError, Services
+from harness.backend import client
+from harness.backend.client import Deadlines, MemoryFault
+from harness.backend.servers import DEATHS, Service, ServiceError, Services
+from harness.backend.store import ChildHost
+from harness.machine import ports
+from harness.model.backend import Backend
 
 LONG = 30.0
 """Seconds that a process may take to come or go on a busy machine before a test gives up."""
@@ -392,7 +394,7 @@ def test_a_server_that_dies_ends_its_trial_with_the_reason(
 ) -> None:
     (tmp_path / "asking.py").write_text(textwrap.dedent(ASKING))
     monkeypatch.setenv("COLDWARM_ADAPTER_PATH", str(tmp_path))
-    said = process.describe("asking:Asking", tmp_path / "describe")
+    said = client.describe("asking:Asking", tmp_path / "describe")
     backend = Backend(name=said.name, version=said.version, support=said.support)
 
     def host(name: str) -> ChildHost:
@@ -425,7 +427,7 @@ OWNER = """
     import json, sys, time
     from pathlib import Path
     from harness.adapter import Program, Server
-    from harness.services import Service
+    from harness.backend.servers import Service
     words = json.loads(sys.argv[1])
     programs = tuple(Program(**each) for each in words["programs"])
     with Service(Server(programs, words["url"], "STORE_URL", "key", "make store"), Path(sys.argv[2])) as service:
@@ -485,9 +487,9 @@ def test_an_unprivileged_program_is_not_root_and_still_reaches_a_store_in_roots_
 
 
 def test_an_adapter_describes_its_server_across_the_process_border(tmp_path: Path) -> None:
-    told = process.serve("adapters.letta:Letta", "http://127.0.0.1:9/v1", tmp_path / "letta")
+    told = client.serve("adapters.letta:Letta", "http://127.0.0.1:9/v1", tmp_path / "letta")
     assert told is not None
     assert [program.name for program in told.programs] == ["postgres", "letta"]
     assert told.programs[0].unprivileged and told.programs[0].data == "postgres"
     assert told.programs[1].env["OPENAI_BASE_URL"] == "http://127.0.0.1:9/v1"
-    assert process.serve("adapters.bm25:Bm25", "http://127.0.0.1:9/v1", tmp_path / "bm25") is None
+    assert client.serve("adapters.bm25:Bm25", "http://127.0.0.1:9/v1", tmp_path / "bm25") is None

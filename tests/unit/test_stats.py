@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats as scipy
 
+from harness.compare.stats import bootstrap, fisher, holm, sign_flip, smallest_p, sweep
 from harness.metrics.metric import wilson
-from harness.stats import bootstrap, fisher, holm, sign_flip, smallest_p, sweep
 
 P = st.floats(0, 1)
 

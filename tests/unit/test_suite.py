@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from harness import paths, selftest
-from harness.scenario import Kind
-from harness.workshop import Workshop
+from harness.model.scenario import Kind
+from harness.repo.checks import Workshop
 from tasks import loader, skeleton, suite
 
 House = Any  # of conftest.py, which no test can import

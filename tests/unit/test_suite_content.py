@@ -8,7 +8,7 @@ from typing import get_args
 import pytest
 
 from harness import paths
-from harness.scenario import Kind, Scenario
+from harness.model.scenario import Kind, Scenario
 from tasks import loader, suite
 
 STORIES = [loader.read(path) for path in loader.find(paths.TASKS)]

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.models import tokens
+from harness.gateway import tokens
 
 public = cache(bpe_openai.get_encoding)
 
@@ -57,7 +57,7 @@ def test_concurrent_first_use_loads_once() -> None:
     code = """
 import sys, threading
 from concurrent.futures import ThreadPoolExecutor
-from harness.models import tokens
+from harness.gateway import tokens
 assert not any(name.startswith("bpe_openai") for name in sys.modules)
 import bpe_openai._bindings as real
 loads = []

@@ -7,11 +7,12 @@ from pathlib import Path
 import pytest
 
 from harness.adapter import Hit, Item, Layer, Scope, to_wire
-from harness.blobs import Blobs
-from harness.drill import Piece, Plan
-from harness.events import Fault, Sighting
-from harness.lines import LogError, Unbegun
-from harness.transcript import Called, Ended, Looked, Transcript, read
+from harness.log.blobs import Blobs
+from harness.log.events import Sighting
+from harness.log.lines import LogError, Unbegun
+from harness.log.transcript import Called, Ended, Looked, Transcript, read
+from harness.model.backend import Fault
+from harness.model.drill import Piece, Plan
 from tests.transcripts import transcript
 
 SHOP = Scope(repo="shop")

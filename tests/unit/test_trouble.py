@@ -16,14 +16,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness import cli, leftovers, paths, trouble
-from harness.blobs import Blobs, Unwritable
-from harness.dates import moment
-from harness.events import Closed, Sought
-from harness.lines import Writer
-from harness.log import read
+from harness import cli, paths
+from harness.gateway.embedder import EmbedderError
+from harness.log.blobs import Blobs, Unwritable
+from harness.log.events import Closed, Sought
+from harness.log.lines import Writer
+from harness.log.reader import read
+from harness.machine import leftovers
 from harness.metrics import faults
-from harness.models.embedder import EmbedderError
+from harness.model.dates import moment
+from harness.play import trouble
 from tests.logs import Tape
 
 SURROGATE = "a\ud800b"

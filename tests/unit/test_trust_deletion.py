@@ -8,15 +8,16 @@ from typing import Any
 import pytest
 
 from harness.adapter import Item, Layer, to_wire
-from harness.drill import Piece, Plan
-from harness.drills.deletion import AROUND, GONE, HOME, NARROWER, SIBLINGS, USERS, WIDER, own_words
-from harness.events import Event, Fault, Sighting
+from harness.log.events import Event, Sighting
+from harness.log.transcript import Called, Ended, Handled, Looked, Op
 from harness.metrics import trust
 from harness.metrics.trust.deletion import METRICS
 from harness.metrics.trust.residue import matrix
-from harness.model import Measure, Measured, NotMeasured
-from harness.results import LayerRow
-from harness.transcript import Called, Ended, Handled, Looked, Op
+from harness.model.backend import Fault
+from harness.model.drill import Piece, Plan
+from harness.model.results import LayerRow
+from harness.model.trial import Measure, Measured, NotMeasured
+from harness.play.drills.deletion import AROUND, GONE, HOME, NARROWER, SIBLINGS, USERS, WIDER, own_words
 from tests.transcripts import transcript
 
 ROLES = {

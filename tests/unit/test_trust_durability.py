@@ -7,11 +7,12 @@ from pathlib import Path
 from typing import Any
 
 from harness.adapter import Item, Scope
-from harness.drill import Piece, Plan
-from harness.events import Event, Fault
+from harness.log.events import Event
+from harness.log.transcript import Called, Ended, Handled
 from harness.metrics.trust.durability import METRICS
-from harness.model import Measure, Measured
-from harness.transcript import Called, Ended, Handled
+from harness.model.backend import Fault
+from harness.model.drill import Piece, Plan
+from harness.model.trial import Measure, Measured
 from tests.drilled import measured
 from tests.transcripts import transcript
 

@@ -11,15 +11,15 @@ from unittest.mock import patch
 import pytest
 
 from harness.adapter import Hit, Scope, to_wire
-from harness.drill import Plan
-from harness.drills import scopes
-from harness.drills.isolation import plan
-from harness.events import Fault
+from harness.log.receipts import Receipt, read
+from harness.log.transcript import Called, Op
 from harness.metrics.trust.isolation import METRICS
 from harness.metrics.trust.places import DIRECTIONS
-from harness.model import Measure, Measured
-from harness.receipts import Receipt, read
-from harness.transcript import Called, Op
+from harness.model.backend import Fault
+from harness.model.drill import Plan
+from harness.model.trial import Measure, Measured
+from harness.play.drills import scopes
+from harness.play.drills.isolation import plan
 from tests.drilled import measured
 from tests.transcripts import transcript
 

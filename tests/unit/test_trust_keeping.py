@@ -10,11 +10,12 @@ from typing import Any
 import pytest
 
 from harness.adapter import Hit, Item, Layer, Scope, Source, to_wire
-from harness.drill import Piece, Plan
-from harness.events import Event, Fault
+from harness.log.events import Event
+from harness.log.transcript import Called, Handled, Looked, Op
 from harness.metrics.trust import fields, keeping, replacing, writes
-from harness.model import Measure, Measured, NotMeasured
-from harness.transcript import Called, Handled, Looked, Op
+from harness.model.backend import Fault
+from harness.model.drill import Piece, Plan
+from harness.model.trial import Measure, Measured, NotMeasured
 from tests.drilled import measured
 from tests.transcripts import transcript
 

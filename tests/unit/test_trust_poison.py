@@ -10,12 +10,13 @@ from typing import Any
 import pytest
 
 from harness.adapter import Hit, Item, Scope, Source, to_wire
-from harness.drill import Piece, Plan
-from harness.events import Event, Fault
+from harness.log.events import Event
+from harness.log.receipts import read
+from harness.log.transcript import Called, Op
 from harness.metrics.trust.poison import METRICS
-from harness.model import Measure, Measured, NotMeasured
-from harness.receipts import read
-from harness.transcript import Called, Op
+from harness.model.backend import Fault
+from harness.model.drill import Piece, Plan
+from harness.model.trial import Measure, Measured, NotMeasured
 from tests.drilled import measured
 from tests.transcripts import transcript
 

@@ -8,12 +8,13 @@ from pathlib import Path
 import pytest
 
 from harness.adapter import Hit, to_wire
-from harness.drill import Piece, Plan
-from harness.drills.rollback import SCOPE, plan
-from harness.events import Event, Fault
+from harness.log.events import Event
+from harness.log.transcript import Called
 from harness.metrics.trust.rollback import METRICS, RESTORED
-from harness.model import Measure, Measured
-from harness.transcript import Called
+from harness.model.backend import Fault
+from harness.model.drill import Piece, Plan
+from harness.model.trial import Measure, Measured
+from harness.play.drills.rollback import SCOPE, plan
 from tests.drilled import measured
 from tests.transcripts import transcript
 

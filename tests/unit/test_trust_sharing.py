@@ -9,11 +9,12 @@ from typing import Any
 import pytest
 
 from harness.adapter import Item, Scope
-from harness.drill import Piece, Plan
-from harness.events import Event, Fault
+from harness.log.events import Event
+from harness.log.transcript import Called, Ended, Handled
 from harness.metrics.trust.sharing import METRICS
-from harness.model import Measure, Measured
-from harness.transcript import Called, Ended, Handled
+from harness.model.backend import Fault
+from harness.model.drill import Piece, Plan
+from harness.model.trial import Measure, Measured
 from tests.drilled import measured
 from tests.transcripts import transcript
 

@@ -12,10 +12,12 @@ from typing import Any
 
 import pytest
 
-from harness import bubblewrap, paths, workshop
-from harness.repo import Repo, build
-from harness.scenario import Edit, Job
-from harness.workshop import Workshop
+from harness import paths
+from harness.machine import bubblewrap
+from harness.model.scenario import Edit, Job
+from harness.repo import checks
+from harness.repo.checkout import Repo, build
+from harness.repo.checks import Workshop
 from tests.unit.conftest import House
 
 
@@ -48,7 +50,7 @@ def job(check: Sequence[str] = ("cat", "ops/new.txt"), **more: Any) -> Job:
     )  # fmt: skip
 
 
-def done(repo: Repo, work: Job, value: str | None = "kestrelway") -> workshop.Work:
+def done(repo: Repo, work: Job, value: str | None = "kestrelway") -> checks.Work:
     return Workshop().do(repo, repo.resolve("0003"), work, {"target": value})
 
 
@@ -99,7 +101,7 @@ def test_a_check_that_goes_wrong_is_failed_and_never_right(repo: Repo, check: li
 
 
 def test_a_check_that_hangs_is_ended(repo: Repo, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(workshop, "SECONDS", 0.3)
+    monkeypatch.setattr(checks, "SECONDS", 0.3)
     (check,) = done(repo, job(["sleep", "60"])).checks
     assert (check.exit, check.value) == (124, None) and "no end within 0.3 s" in check.output
 
@@ -112,16 +114,16 @@ def test_a_check_sees_nothing_of_our_environment(repo: Repo, monkeypatch: pytest
 
 def test_very_long_output_is_cut(repo: Repo) -> None:
     (check,) = done(repo, job(["sh", "-c", "yes | head -c 300000"])).checks
-    assert len(check.output) == workshop.OUTPUT_LIMIT
+    assert len(check.output) == checks.OUTPUT_LIMIT
 
 
 def test_equal_work_is_done_once_also_at_the_same_time(repo: Repo, monkeypatch: pytest.MonkeyPatch) -> None:
     work, shop, start = job(["sleep", "0.1"]), Workshop(), threading.Barrier(6)
     count: list[str] = []
-    real = workshop._work
-    monkeypatch.setattr(workshop, "_work", lambda *args: count.append("x") or real(*args))
+    real = checks._work
+    monkeypatch.setattr(checks, "_work", lambda *args: count.append("x") or real(*args))
 
-    def do(value: str) -> workshop.Work:
+    def do(value: str) -> checks.Work:
         start.wait()
         return shop.do(repo, repo.resolve("0003"), work, {"target": value})
 
@@ -145,7 +147,7 @@ def test_the_work_tree_is_gone_afterwards(repo: Repo) -> None:
 
 @pytest.mark.parametrize("harm", ["rm -rf .git", "rm -rf .git; mkfifo .git", "truncate -s5 .git/index"])
 def test_a_job_that_harms_its_repository_is_one_line(repo: Repo, harm: str) -> None:
-    with pytest.raises(workshop.WorkError, match="the job left a work tree in which git add fails: ") as caught:
+    with pytest.raises(checks.WorkError, match="the job left a work tree in which git add fails: ") as caught:
         done(repo, job(run=[["sh", "-c", harm]]))
     assert len(str(caught.value).splitlines()) == 1
 
@@ -157,7 +159,7 @@ def test_an_edit_follows_no_link_and_leads_nowhere_else(tmp_path: Path, path: st
     outside.mkdir()
     (tree / "up").symlink_to(outside)
     with pytest.raises(OSError):
-        workshop._apply(tree, Edit(path=path, new="text"), "")
+        checks._apply(tree, Edit(path=path, new="text"), "")
     assert list(outside.iterdir()) == [] and not (tmp_path / "new.txt").exists()
 
 

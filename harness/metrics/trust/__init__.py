@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Literal
 
-from harness.drill import DrillTrial
+from harness.log.receipts import read
+from harness.log.transcript import Transcript
 from harness.metrics import broken, faults
 from harness.metrics.metric import UNANSWERED, failed, not_applicable, unsupported
 from harness.metrics.trust import (
@@ -22,10 +23,9 @@ from harness.metrics.trust import (
 )  # fmt: skip
 from harness.metrics.trust.metric import TrustMetric
 from harness.metrics.trust.residue import matrix
-from harness.model import Definition, Measure, Measured, NotMeasured
-from harness.receipts import read
-from harness.results import LayerRow, Status, TrustCell
-from harness.transcript import Transcript
+from harness.model.drill import DrillTrial
+from harness.model.results import LayerRow, Status, TrustCell
+from harness.model.trial import Definition, Measure, Measured, NotMeasured
 
 METRICS: tuple[TrustMetric, ...] = (
     *writes.METRICS,

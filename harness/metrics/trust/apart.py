@@ -7,9 +7,9 @@ from functools import cached_property, lru_cache
 from typing import NamedTuple
 
 from harness.adapter import Scope, applies
+from harness.log.transcript import Called
 from harness.metrics.trust.pieces import scope_of
 from harness.metrics.trust.sights import Sights
-from harness.transcript import Called
 
 
 class Case(NamedTuple):

@@ -10,15 +10,15 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
-from harness import forms
+from harness.log.transcript import Transcript
 from harness.metrics.metric import failed, not_applicable, proportion
 from harness.metrics.trust.metric import ASKS, TrustMetric, trust
 from harness.metrics.trust.pieces import lacks
 from harness.metrics.trust.reach import DELETING, LIVE, NEEDS, ROUTES, Reach, Route, Step, mark, reach_of
 from harness.metrics.trust.residue import REMOVED, Kind, residue_of
-from harness.model import Better, Family, Measure, Measured
-from harness.results import LookStage
-from harness.transcript import Transcript
+from harness.model.results import LookStage
+from harness.model.trial import Better, Family, Measure, Measured
+from harness.text import encodings
 
 UNSEEN = "no route brought a target before the deletion"
 
@@ -365,7 +365,7 @@ METRICS: tuple[TrustMetric, ...] = (
             f"{kind}_gone_after_{name}",
             f"memories forgotten by id or with their scope whose {what} no layer and no undeclared place shows {when} "
             "/ those that one showed before, or shows then; where a layer that showed one cannot be looked at any "
-            f"more, it is not gone. Searched {forms.searched()}",
+            f"more, it is not gone. Searched {encodings.searched()}",
             partial(bytes_gone, kind=kind, step=step, needs=needs),
             family=family,
             varies=_PAGES,

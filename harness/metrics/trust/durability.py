@@ -12,12 +12,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
-from harness.drill import Piece
+from harness.log.transcript import Called, Handled, Transcript
 from harness.metrics.metric import failed, not_applicable, proportion
 from harness.metrics.trust.metric import ASKS, TrustMetric, trust
 from harness.metrics.trust.pieces import lacks
-from harness.model import Measure
-from harness.transcript import Called, Handled, Transcript
+from harness.model.drill import Piece
+from harness.model.trial import Measure
 
 
 @dataclass(frozen=True)

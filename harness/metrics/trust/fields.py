@@ -11,14 +11,14 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from harness.adapter import Hit, Item, Source
-from harness.drill import Piece
+from harness.log.transcript import Op, Transcript
 from harness.metrics.metric import proportion
 from harness.metrics.trust.metric import TrustMetric, trust
 from harness.metrics.trust.pieces import READS, holds, lacks, pieces_of
 from harness.metrics.trust.writes import FIRST, STORED
 from harness.metrics.view import same_moment
-from harness.model import Measure
-from harness.transcript import Op, Transcript
+from harness.model.drill import Piece
+from harness.model.trial import Measure
 
 NONE_EQUAL = "no memory came back as it was written"
 PARTS = ("repo", "org", "branch", "user")

@@ -11,13 +11,13 @@ from collections.abc import Callable, Iterable
 from functools import partial
 
 from harness.adapter import Scope, applies
+from harness.log.transcript import Op, Transcript
 from harness.metrics.metric import not_applicable, proportion, unsupported
 from harness.metrics.trust import places
 from harness.metrics.trust.apart import Case, View, pair_of, view_of
 from harness.metrics.trust.metric import ASKS, TrustMetric, trust
 from harness.metrics.trust.pieces import scope_of
-from harness.model import Measure
-from harness.transcript import Op, Transcript
+from harness.model.trial import Measure
 
 TRAITS = ("scope_repo", "scope_user", "scope_org", "scope_branch")
 FAMILIES = {

@@ -10,13 +10,13 @@ from functools import partial
 from itertools import pairwise
 from statistics import median
 
-from harness.drill import Piece
+from harness.log.transcript import Called, Handled, Transcript
 from harness.metrics.metric import amount, failed, not_applicable, proportion
 from harness.metrics.trust.metric import TrustMetric, trust
 from harness.metrics.trust.pieces import Pieces, holds, lacks, pieces_of, receipts, squeezed
 from harness.metrics.trust.writes import NOTHING, STORED, Writes
-from harness.model import Measure
-from harness.transcript import Called, Handled, Transcript
+from harness.model.drill import Piece
+from harness.model.trial import Measure
 
 TIE = 1e-6
 """Scores that differ by no more than rounding are equal."""

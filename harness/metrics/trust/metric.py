@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from harness.drill import DrillName
-from harness.model import Better, Definition, Family, Measure
-from harness.transcript import Transcript
+from harness.log.transcript import Transcript
+from harness.model.drill import DrillName
+from harness.model.trial import Better, Definition, Family, Measure
 
 FAMILY: Mapping[DrillName, Family] = {
     "keeping": "kept",

@@ -7,10 +7,10 @@ from functools import cached_property, lru_cache
 from typing import NamedTuple
 
 from harness.adapter import Hit, Scope
-from harness.drill import Piece
+from harness.log.transcript import WRITES, Called, Op, Transcript
 from harness.metrics.metric import unsupported
-from harness.model import NotMeasured
-from harness.transcript import WRITES, Called, Op, Transcript
+from harness.model.drill import Piece
+from harness.model.trial import NotMeasured
 
 READS: tuple[Op, ...] = ("entries", "get", "recall")
 

@@ -1,4 +1,7 @@
-"""Scopes that lie around each other: what one of them brings, lists and takes with it. See `harness.drills.scopes`."""
+"""Scopes that lie around each other: what one of them brings, lists and takes with it.
+
+See `harness.play.drills.scopes`.
+"""
 
 from __future__ import annotations
 
@@ -6,9 +9,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 
 from harness.adapter import Scope, applies
+from harness.log.transcript import Called, Op
 from harness.metrics.trust.apart import Case, View, group_of
 from harness.metrics.trust.pieces import scope_of
-from harness.transcript import Called, Op
 
 LATTICE = "lattice"
 LOOKED: tuple[Op, ...] = ("entries", "recall")

@@ -11,12 +11,12 @@ from functools import cached_property, partial
 from typing import NamedTuple
 
 from harness.adapter import Hit, Source
-from harness.drill import Piece
+from harness.log.transcript import Called, Transcript
 from harness.metrics.metric import not_applicable, proportion, unsupported
 from harness.metrics.trust.metric import TrustMetric, trust
 from harness.metrics.trust.pieces import READS, Pieces, holds, lacks, pieces_of
-from harness.model import Measure
-from harness.transcript import Called, Transcript
+from harness.model.drill import Piece
+from harness.model.trial import Measure
 
 BENIGN = ("attacked", "unattacked", "firm", "trial", "rule", "remark", "expired", "lasting", "filler")
 INJECTED = ("matched", "imperative")

@@ -10,12 +10,12 @@ from functools import cached_property, lru_cache
 from typing import Literal, NamedTuple, get_args
 
 from harness.adapter import Scope
-from harness.canary import asked, kept
-from harness.drill import Piece
+from harness.log.transcript import Called, Handled, Op, Transcript
 from harness.metrics.metric import failed, unsupported
 from harness.metrics.trust.pieces import scope_of
-from harness.model import NotMeasured
-from harness.transcript import Called, Handled, Op, Transcript
+from harness.model.canary import asked, kept
+from harness.model.drill import Piece
+from harness.model.trial import NotMeasured
 
 Step = Literal["before", "deleted", "after", "closed", "reopened", "killed", "churned", "compacted"]
 STEPS: tuple[Step, ...] = get_args(Step)

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import lru_cache
 
-from harness.drill import Piece
+from harness.log.transcript import Called, Transcript
 from harness.metrics.metric import not_applicable, proportion
 from harness.metrics.trust.metric import TrustMetric, trust
 from harness.metrics.trust.pieces import Pieces, holds, lacks, pieces_of
-from harness.model import Measure
-from harness.transcript import Called, Transcript
+from harness.model.drill import Piece
+from harness.model.trial import Measure
 
 
 def superseded_together(transcript: Transcript) -> Measure:

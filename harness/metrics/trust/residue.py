@@ -12,12 +12,12 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import cached_property, lru_cache
 from typing import Literal, NamedTuple, get_args
 
-from harness.events import Sighting
+from harness.log.events import Sighting
+from harness.log.transcript import Looked, Transcript
 from harness.metrics.metric import not_applicable, proportion
 from harness.metrics.trust.reach import ROUTES, Reach, Route, reach_of
-from harness.model import Measure
-from harness.results import LayerLook, LayerRow, LookStage
-from harness.transcript import Looked, Transcript
+from harness.model.results import LayerLook, LayerRow, LookStage
+from harness.model.trial import Measure
 
 Kind = Literal["text", "vector"]
 ASKED: tuple[LookStage, ...] = ("before", "after", "reopened", "compacted")

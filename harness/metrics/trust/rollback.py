@@ -12,11 +12,11 @@ from dataclasses import replace
 from functools import partial
 
 from harness.adapter import Hit
+from harness.log.transcript import Called, Op, Transcript
 from harness.metrics.metric import failed, mean, not_applicable, proportion, unsupported
 from harness.metrics.trust.metric import TrustMetric, trust
 from harness.metrics.trust.sights import Sights
-from harness.model import Better, Measure, NotMeasured
-from harness.transcript import Called, Op, Transcript
+from harness.model.trial import Better, Measure, NotMeasured
 
 RESTORED = ("restored", "reopened", "again")
 

@@ -11,12 +11,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property, lru_cache, partial
 from typing import NamedTuple
 
-from harness.drill import Piece
+from harness.log.transcript import Called, Handled, Transcript
 from harness.metrics.metric import failed, proportion
 from harness.metrics.trust.metric import ASKS, TrustMetric, trust
 from harness.metrics.trust.pieces import lacks
-from harness.model import Measure
-from harness.transcript import Called, Handled, Transcript
+from harness.model.drill import Piece
+from harness.model.trial import Measure
 
 OTHER = {"a": "b", "b": "a"}
 SHARED = ("both write", "settled", "to be deleted", "both delete", "deleted")

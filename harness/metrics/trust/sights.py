@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping
 from functools import cached_property
 
 from harness.adapter import Hit
-from harness.drill import Piece
-from harness.transcript import Called, Op, Transcript
+from harness.log.transcript import Called, Op, Transcript
+from harness.model.drill import Piece
 
 CANARY = re.compile(r"cw[0-9a-f]{12}")
 LOOKS: tuple[Op, ...] = ("entries", "recall", "get")

@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from functools import cached_property
 
-from harness.drill import Piece
+from harness.log.transcript import Called, Op, Transcript
 from harness.metrics.metric import not_applicable, proportion
 from harness.metrics.trust.metric import TrustMetric, trust
 from harness.metrics.trust.pieces import READS, holds, lacks, pieces_of, receipts
-from harness.model import Measure
-from harness.transcript import Called, Op, Transcript
+from harness.model.drill import Piece
+from harness.model.trial import Measure
 
 FIRST = ("written", "own")
 """The steps before anything is changed."""

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from harness.metrics.footprint import Sample
+from harness.model.results import Results
 from harness.report.charts import cost, deletion, footprint, noise, policies, stale, work
 from harness.report.charts.chart import Chart
-from harness.results import Results
 
 __all__ = ["Chart", "charts"]
 

@@ -6,9 +6,9 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
+from harness.model.results import Pooled, Results
 from harness.report import tables, words
 from harness.report.charts.drawing import INK, PALE, ROW, SOFT, VERMILLION, Scale, Shape, Sheet
-from harness.results import Pooled, Results
 
 NARROW = 126
 """Where a plot begins, right of the names."""

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from harness.compare import COLD
-from harness.model import Measured
+from harness.compare.statements import COLD
+from harness.model.results import Cell, Pooled, Results
+from harness.model.trial import Measured
 from harness.report import tables, words
 from harness.report.charts.chart import (
     NARROW,
@@ -26,7 +27,6 @@ from harness.report.charts.chart import (
     within,
 )
 from harness.report.charts.drawing import PALE, ROW, SOFT, VERMILLION, WIDTH, Scale, Shape, Sheet
-from harness.results import Cell, Pooled, Results
 
 NAME, TITLE = "tokens", "Tokens for each job done, by who was paid"
 PAYERS: Mapping[str, tuple[str, str]] = {

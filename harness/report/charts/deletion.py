@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from harness import registry
+from harness.model.backend import SOUND
+from harness.model.results import LayerLook, LayerRow, LookStage, Results, TrustCell
 from harness.report import words
 from harness.report.charts.chart import Chart, finished, short, shown
 from harness.report.charts.drawing import GREEN, INK, PALE, SOFT, VERMILLION, WIDTH, Sheet
-from harness.results import LayerLook, LayerRow, LookStage, Results, TrustCell
 
 NAME, TITLE = "deletion-layers", "Where deleted memories could still be found"
 HEADS = ("backend", "where", "deleted", "before", "after, closed", "reopened, killed, refilled", "compacted")
@@ -47,7 +47,7 @@ class Line:
 
 def chart(results: Results) -> Chart | None:
     cells = [cell for cell in results.trust if cell.drill == "deletion"]
-    cells.sort(key=lambda cell: (cell.backend == registry.SOUND, cell.backend))
+    cells.sort(key=lambda cell: (cell.backend == SOUND, cell.backend))
     found = {cell.id: tuple(_lines(cell.layers)) for cell in cells}
     if not any(found.values()):
         return None

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
-from harness.model import Interval
+from harness.model.trial import Interval
 from harness.report.charts.cleaning import clean
 
 WIDTH, SIZE, ROW = 440, 12, 22

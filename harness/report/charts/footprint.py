@@ -7,13 +7,13 @@ import statistics
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from harness import registry
 from harness.metrics.footprint import Sample, What
+from harness.model.backend import SOUND
+from harness.model.results import Results
 from harness.report import words
 from harness.report.charts.chart import WARM, Chart, finished, ranked, short, shown
 from harness.report.charts.cost import compact
 from harness.report.charts.drawing import INK, PALE, SOFT, WIDTH, Scale, Sheet
-from harness.results import Results
 
 NAME, TITLE = "time-and-storage", "Time and storage by number of memories, on the machine of this run"
 HEADS = ("backend", "what", "memories", "samples", "median", "middle half")
@@ -48,7 +48,7 @@ def chart(results: Results, samples: Iterable[Sample]) -> Chart | None:
     for sample in samples:
         grouped.setdefault((sample.backend, sample.what), []).append(sample)
     drilled = sorted({name for name, _ in grouped} - set(results.backends))
-    names += [name for name in drilled if name != registry.SOUND] + [name for name in drilled if name == registry.SOUND]
+    names += [name for name in drilled if name != SOUND] + [name for name in drilled if name == SOUND]
     table = {(name, what): points(grouped.get((name, what), ())) for name in names for what in WHATS}
     if not any(table.values()):
         return None

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from harness.model.results import Contrast, Pooled, Results
 from harness.report import tables, words
 from harness.report.charts.chart import CONTROLS, WARM, Chart, counted, counts, finished, shown, told, within
 from harness.report.charts.drawing import PALE, SOFT, WIDTH, Scale, Sheet
-from harness.results import Contrast, Pooled, Results
 
 NAME, TITLE = "recall-by-noise", "Answers recalled, by how much noise is in the memory"
 HEADS = ("backend", "stories", "noise", "recalled", "interval")

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import get_args
 
-from harness.model import READ_POLICIES, ReadPolicy, WritePolicy
+from harness.model.results import Pooled, Results
+from harness.model.trial import READ_POLICIES, ReadPolicy, WritePolicy
 from harness.report import words
 from harness.report.charts.chart import Chart, counted, counts, finished, ranked, shown, told, within
 from harness.report.charts.drawing import BLUE, INK, PALE, SOFT, VERMILLION, WIDTH, Dash, Scale, Shape, Sheet
-from harness.results import Pooled, Results
 
 NAME, TITLE = "policies", "What it changes how memory is written and read"
 HEADS = (

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import get_args
 
-from harness import compare
-from harness.compare import headline
+from harness.compare import statements
+from harness.compare.statements import headline
+from harness.model.results import Pooled, Results
+from harness.model.scenario import Kind
 from harness.report import words
 from harness.report.charts.chart import WARM, WARM_SHAPE, Chart, counts, finished, ranked, shown, told, within
 from harness.report.charts.drawing import PALE, SOFT, WIDTH, Scale, Sheet
-from harness.results import Pooled, Results
-from harness.scenario import Kind
 
 NAME, TITLE = "stale-by-kind", "Acted on a rule that no longer held, by kind of story"
 MEASURE = "stale_use"
@@ -44,7 +44,7 @@ def _pooled(results: Results, names: Sequence[str], kinds: Sequence[str]) -> Tab
     """Kind and backend -> the measure under the primary conditions."""
     cells = [cell for cell in results.cells if cell.backend in names and headline(cell, results.run.conditions)]
     found = {
-        (kind, name): compare.pooled(MEASURE, [c for c in cells if (c.kind, c.backend) == (kind, name)])
+        (kind, name): statements.pooled(MEASURE, [c for c in cells if (c.kind, c.backend) == (kind, name)])
         for kind in kinds
         for name in names
     }

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from harness.compare import COLD
+from harness.compare.statements import COLD
+from harness.model.results import Pooled, Results
 from harness.report import tables, words
 from harness.report.charts.chart import (
     NARROW,
@@ -26,7 +27,6 @@ from harness.report.charts.chart import (
     within,
 )
 from harness.report.charts.drawing import PALE, ROW, SOFT, VERMILLION, Scale, Sheet
-from harness.results import Pooled, Results
 
 NAME, TITLE = "decisions", "Decisions right, cold and warm"
 HEADS = ("backend", "stories", "right", "interval", "helped", "harmed", "against cold")

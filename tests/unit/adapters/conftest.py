@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 from harness.adapter import Space
-from harness.models.cache import EmbeddingCache
-from harness.models.embedder import Encoded
-from harness.models.gateway import Gateway
+from harness.gateway.cache import EmbeddingCache
+from harness.gateway.embedder import Encoded
+from harness.gateway.gateway import Gateway
 
 
 class Words:

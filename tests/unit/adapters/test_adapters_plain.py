@@ -20,7 +20,7 @@ from adapters.random import Random
 from adapters.refusal import Refusal
 from adapters.vector_file import VectorFile
 from harness.adapter import Item, Scope, Source, Space, embed
-from harness.models.gateway import Gateway
+from harness.gateway.gateway import Gateway
 
 SHOP = Scope(repo="storefront", org="acme")
 AT = "2026-02-03T10:00:00+00:00"

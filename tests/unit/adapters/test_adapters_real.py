@@ -12,7 +12,7 @@ import pytest
 from adapters.chroma import Chroma
 from adapters.mem0 import Mem0
 from harness.adapter import Adapter, Item, Scope, Space, embed
-from harness.models.gateway import Gateway
+from harness.gateway.gateway import Gateway
 
 pytestmark = pytest.mark.backend
 SHOP = Scope(repo="storefront", org="acme")

@@ -6,7 +6,7 @@ from typing import ClassVar
 
 import pytest
 
-from harness import registry
+from harness.backend import registry
 from harness.conformance import CHECKS, setting
 from harness.conformance.testing import AdapterContract
 from tests.unit.adapters.conftest import Words

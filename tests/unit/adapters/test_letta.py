@@ -19,17 +19,17 @@ from hypothesis import strategies as st
 
 from adapters.letta import KEY, PAGE, TOP, Letta, archive_name, scope_of, server
 from adapters.letta_blocks import LettaBlocks
-from harness import process
 from harness.adapter import Adapter, Item, Scope, Space
+from harness.backend import client
+from harness.backend.client import Deadlines, MemoryFault
+from harness.backend.servers import Service
+from harness.backend.store import ChildHost
 from harness.conformance import CHECKS, Check
 from harness.conformance.bench import Bench, run
-from harness.events import Backend
-from harness.hosts import ChildHost
-from harness.models.cache import EmbeddingCache
-from harness.models.gateway import Gateway
-from harness.process import Deadlines, MemoryFault
+from harness.gateway.cache import EmbeddingCache
+from harness.gateway.gateway import Gateway
+from harness.model.backend import Backend
 from harness.scan.disk import Needles, scan
-from harness.services import Service
 from tests.unit.adapters.conftest import Words
 
 SHOP = Scope(repo="storefront", org="acme")
@@ -165,13 +165,13 @@ def store(letta: tuple[Service, Gateway], tmp_path: Path) -> Space:
 
 
 @pytest.fixture
-def opened(store: Space) -> Iterator[Callable[[], process.RemoteMemory]]:
+def opened(store: Space) -> Iterator[Callable[[], client.RemoteMemory]]:
     """Opens it in a child process, as a run does."""
-    memories: list[process.RemoteMemory] = []
+    memories: list[client.RemoteMemory] = []
 
-    def open_() -> process.RemoteMemory:
+    def open_() -> client.RemoteMemory:
         home = Path(store.root).parent / f"home-{len(memories)}"
-        memories.append(process.open_memory(REFERENCE, store, home))
+        memories.append(client.open_memory(REFERENCE, store, home))
         return memories[-1]
 
     yield open_
@@ -185,7 +185,7 @@ class TestLetta:
     @pytest.mark.parametrize("reference", [REFERENCE, BLOCKS])
     @pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.name)
     def test_keeps_the_contract(self, check: Check, reference: str, store: Space, tmp_path: Path) -> None:
-        said = process.describe(reference, tmp_path / "describe")
+        said = client.describe(reference, tmp_path / "describe")
         backend = Backend(name=said.name, version=said.version, support=said.support)
         for name in check.needs:
             if backend.support[name].level == "unsupported":
@@ -194,7 +194,7 @@ class TestLetta:
         assert broken is None, f"{check.says}: {broken}"
 
     def test_each_of_a_batch_gets_its_own_id_though_the_server_answers_by_date(
-        self, opened: Callable[[], process.RemoteMemory]
+        self, opened: Callable[[], client.RemoteMemory]
     ) -> None:
         memory = opened()
         days = (9, 2, 7, 2, 4)
@@ -202,7 +202,7 @@ class TestLetta:
         names = [ack.ids[0] for ack in memory.remember(items)]
         assert [hit and hit.text for hit in (memory.get(SHOP, name) for name in names)] == [each.text for each in items]
 
-    def test_hits_of_several_scopes_come_nearest_first(self, opened: Callable[[], process.RemoteMemory]) -> None:
+    def test_hits_of_several_scopes_come_nearest_first(self, opened: Callable[[], client.RemoteMemory]) -> None:
         memory = opened()
         memory.remember(
             [
@@ -216,7 +216,7 @@ class TestLetta:
         assert [hit.text for hit in found] == ["ship blimp", "ship blimp raft", "ship"]
         assert [hit.scope for hit in found] == [SHOP, Scope(org="acme"), Scope()]
 
-    def test_more_scopes_than_a_page_has_room_for(self, opened: Callable[[], process.RemoteMemory]) -> None:
+    def test_more_scopes_than_a_page_has_room_for(self, opened: Callable[[], client.RemoteMemory]) -> None:
         memory = opened()
         memory.remember([item("ship", Scope(repo=f"repo-{at}")) for at in range(PAGE + 5)])
         memory.remember([item("ship", Scope(repo=f"repo-{at}")) for at in (0, PAGE, PAGE + 4)])
@@ -224,19 +224,19 @@ class TestLetta:
         assert counts == [2, 1, 2, 1, 2]
 
     def test_two_stores_of_one_server_share_nothing(
-        self, store: Space, opened: Callable[[], process.RemoteMemory], tmp_path: Path
+        self, store: Space, opened: Callable[[], client.RemoteMemory], tmp_path: Path
     ) -> None:
         opened().remember([item("of the first store")])
         root = tmp_path / "second"
         root.mkdir()
-        second = process.open_memory(REFERENCE, replace(store, root=str(root)), tmp_path / "second-home")
+        second = client.open_memory(REFERENCE, replace(store, root=str(root)), tmp_path / "second-home")
         try:
             assert second.recall("of the first store", SHOP, 5, AT) == [] and second.entries(SHOP) == []
         finally:
             second.kill()
 
     def test_all_embeddings_come_from_the_gateway_under_the_servers_key(
-        self, letta: tuple[Service, Gateway], opened: Callable[[], process.RemoteMemory]
+        self, letta: tuple[Service, Gateway], opened: Callable[[], client.RemoteMemory]
     ) -> None:
         service, gateway = letta
         gateway.unregister(service.key)
@@ -247,7 +247,7 @@ class TestLetta:
         assert sum(count.texts for count in meter.counts().values()) == 3
 
     def test_a_deleted_text_leaves_the_heap_when_it_is_compacted_and_stays_in_the_write_ahead_log(
-        self, letta: tuple[Service, Gateway], store: Space, opened: Callable[[], process.RemoteMemory]
+        self, letta: tuple[Service, Gateway], store: Space, opened: Callable[[], client.RemoteMemory]
     ) -> None:
         def places() -> set[str]:
             letta[0].flush()
@@ -262,7 +262,7 @@ class TestLetta:
         memory.close()
         left = places()
         assert left & {"dead tuple", "free space of a page"} and "live tuple" not in left
-        process.compact(REFERENCE, store, Path(store.root).parent / "compacting")
+        client.compact(REFERENCE, store, Path(store.root).parent / "compacting")
         assert places() == {"write-ahead log"}
 
 
@@ -286,7 +286,7 @@ class TestFaults:
     @pytest.fixture
     def host(self, service: tuple[Service, Gateway], tmp_path: Path) -> Callable[[], ChildHost]:
         service[0]._deaths = 0  # they are one run for it
-        said = process.describe(REFERENCE, tmp_path / "describe")
+        said = client.describe(REFERENCE, tmp_path / "describe")
         backend = Backend(name=said.name, version=said.version, support=said.support)
 
         def make() -> ChildHost:

@@ -11,15 +11,15 @@ import pytest
 
 from adapters.mem0 import Mem0
 from adapters.mem0_plain import Mem0Plain
-from harness import process, registry
 from harness.adapter import Item, Memory, Scope, Source, Space
-from harness.cast import cast
-from harness.model import Selection
-from harness.models.cache import EmbeddingCache
-from harness.models.chat.standin import StandIn
-from harness.models.chat.wire import Asked, Completion, Refused, completion
-from harness.models.gateway import Gateway
-from harness.process import MemoryFault
+from harness.backend import client, registry
+from harness.backend.client import MemoryFault
+from harness.gateway.cache import EmbeddingCache
+from harness.gateway.chat.standin import StandIn
+from harness.gateway.chat.wire import Asked, Completion, Refused, completion
+from harness.gateway.gateway import Gateway
+from harness.model.trial import Selection
+from harness.play.backends import cast
 from tests.unit.adapters.conftest import Words
 
 SHOP, ADMIN = Scope(repo="storefront", org="acme"), Scope(repo="storefront-admin", org="acme")
@@ -54,7 +54,7 @@ def test_a_value_that_is_not_known_is_one_line_that_says_which_are(tmp_path: Pat
 
 def test_what_it_can_do_depends_on_its_settings(tmp_path: Path) -> None:
     def level(capability: str, **settings: str) -> str:
-        said = process.describe("adapters.mem0:Mem0", tmp_path / str(len(asked)), settings=settings)
+        said = client.describe("adapters.mem0:Mem0", tmp_path / str(len(asked)), settings=settings)
         asked.append(settings)
         return said.support[capability].level
 
@@ -203,7 +203,7 @@ def test_without_somebody_to_answer_it_is_not_played_and_says_so() -> None:
 @backend
 def test_a_fault_of_the_model_is_logged_as_the_backends(saying: Space) -> None:
     space = replace(saying, settings={"infer": "true"})
-    memory = process.open_memory("adapters.mem0:Mem0", space, Path(space.root).parent / "home")
+    memory = client.open_memory("adapters.mem0:Mem0", space, Path(space.root).parent / "home")
     try:
         with pytest.raises(MemoryFault, match="crashed in remember: LLMError") as caught:
             memory.remember([item("Ship with blimp.")])

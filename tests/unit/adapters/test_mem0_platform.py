@@ -11,13 +11,13 @@ import pytest
 
 from adapters.mem0 import quiet
 from adapters.mem0_platform import KEY, LEARN_IDS, LONGEST, PAUSES, Failed, Mem0Platform, PlatformMemory
-from harness import process, registry
 from harness.adapter import Item, Scope, Source, Space
-from harness.cast import cast
+from harness.backend import client, registry
+from harness.backend.client import MemoryFault
 from harness.conformance import Setting, setting
 from harness.conformance.testing import AdapterContract
-from harness.model import Selection
-from harness.process import MemoryFault
+from harness.model.trial import Selection
+from harness.play.backends import cast
 from tests.mem0_service import PLATFORM_KEY, Answer, Service
 from tests.unit.adapters.conftest import Words
 
@@ -206,11 +206,11 @@ def test_the_key_reaches_the_child_and_no_message(
     asked = Space(space.root, space.gateway, space.key, space.dims, 1, settings)
     home = Path(space.root).parent / "home"
     if key == PLATFORM_KEY:
-        process.open_memory("tests.mem0_service:Loopback", asked, home).close()
+        client.open_memory("tests.mem0_service:Loopback", asked, home).close()
         return
     service.deeds["GET", "/v1/ping/"] = [(401, {"detail": f"Invalid API key {key}."}, {})]
     with pytest.raises(MemoryFault, match="Invalid API key") as caught:
-        process.open_memory("tests.mem0_service:Loopback", asked, home)
+        client.open_memory("tests.mem0_service:Loopback", asked, home)
     assert key not in f"{caught.value} {caught.value.trace}" and "[redacted]" in str(caught.value)
     assert not settings.keys() & {KEY}
 

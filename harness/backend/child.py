@@ -1,0 +1,227 @@
+"""One adapter in a process of its own: a question, a deadline, an answer; what it says holds no secret."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import re
+import select
+import signal
+import socket
+import subprocess
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Self, TypeVar
+
+from pydantic import TypeAdapter, ValidationError
+
+from harness.adapter import to_wire
+from harness.backend import bounds
+from harness.backend.forkserver import Launcher, Ports, spawn
+from harness.backend.replies import Reply
+from harness.log.redaction import INSTEAD, Redactor
+from harness.machine import files, leftovers
+from harness.model.backend import Fault, FaultKind
+
+T = TypeVar("T")
+
+PRINTED = 64 * 2**20
+"""Bytes of what a child printed that are kept if they had to be searched for secrets."""
+
+
+class MemoryFault(Exception):  # noqa: N818  a fault is an outcome that is logged, see events.Fault
+    """A call that failed. `alive`: whether the child can still be asked."""
+
+    def __init__(self, fault: Fault, *, alive: bool, trace: str = "") -> None:
+        super().__init__(f"{fault.kind} in {fault.op}: {fault.message}")
+        self.fault, self.alive, self.trace = fault, alive, trace
+
+
+@dataclass(frozen=True)
+class Deadlines:
+    """Seconds that a call may take: opening (an SDK is imported), any call, and more for each item it handles.
+
+    rewrite: more for each item that a chat model inside rewrites.
+    """
+
+    open: float = 120.0
+    call: float = 30.0
+    item: float = 0.5
+    rewrite: float = 60.0
+    exit: float = 15.0
+
+
+class Child:
+    """One adapter in a process group of its own, with its own HOME and TMPDIR. Not for use by two threads at once."""
+
+    def __init__(
+        self, adapter: str, home: Path, deadlines: Deadlines, launch: Launcher = spawn, ports: Ports = ()
+    ) -> None:
+        self.adapter, self.deadlines, self.took = adapter, deadlines, 0.0
+        self._secrets: tuple[str, ...] = ()
+        self._redactor = Redactor()
+        self._asked = 0
+        self._output = home / "output.txt"
+        ours, theirs = socket.socketpair()
+        with theirs, self._prepared(home).open("ab") as output:
+            self._process = launch(adapter, theirs.fileno(), home, output.fileno(), ports)
+        ours.setblocking(False)
+        self._link, self._rest, self._poll = ours, bytearray(), select.poll()
+        self._poll.register(ours, select.POLLIN)
+
+    def _prepared(self, home: Path) -> Path:
+        """An adapter knows where its next home will be: what it has put there is in nobody's way."""
+        if home.is_symlink() or not (home.is_dir() or not os.path.lexists(home)):
+            home.unlink()
+        if os.path.lexists(self._output) and (self._output.is_symlink() or not self._output.is_file()):
+            leftovers.remove(self._output)
+        (home / "tmp").mkdir(parents=True, exist_ok=True)
+        return self._output
+
+    @property
+    def pid(self) -> int:
+        return self._process.pid
+
+    def call(self, reply: TypeAdapter[Reply[T]], op: str, *args: Any, seconds: float) -> T | None:
+        """Asks and waits. Raises MemoryFault; what does not fit `reply` is a breach."""
+        began = time.monotonic()
+        deadline = began + seconds
+        request = self._request(op, args)
+        try:
+            self._send(request, deadline)
+            line = self._line(deadline)
+        except TimeoutError:
+            self.kill()
+            raise self._fault("timed-out", op, f"no answer within {seconds:g} s; the process was killed") from None
+        except (OSError, EOFError):
+            raise self._fault("crashed", op, self._last_words()) from None
+        if line is None:
+            self.kill()
+            said = f"an answer of more than {bounds.REPLY:,} bytes, which is not read; the process was killed"
+            raise self._fault("limit", op, said)
+        line = self._redactor.data(line)
+        if not re.match(rb'\{"n": ?%d,' % self._asked, line):
+            self.kill()
+            raise self._fault("breach", op, f"something else spoke on its channel: {line[:80]!r}; it was killed")
+        try:
+            answer = reply.validate_json(line)
+        except ValidationError as error:
+            raise self._invalid(op, line, error) from None
+        self.took = min(max(answer.took, 0.0), time.monotonic() - began)
+        if answer.error is not None:
+            raise self._fault(answer.error.kind, op, answer.error.message, alive=True, trace=answer.error.trace)
+        return answer.ok
+
+    def post(self, op: str, *args: Any) -> None:
+        """Asks without waiting; nothing else can be asked after it. What a dead child did not hear is not told."""
+        with contextlib.suppress(OSError, TimeoutError):
+            self._send(self._request(op, args), time.monotonic() + self.deadlines.call)
+
+    def _request(self, op: str, args: Sequence[Any]) -> bytes:
+        self._asked += 1
+        return json.dumps({"n": self._asked, "op": op, "args": [to_wire(arg) for arg in args]}).encode() + b"\n"
+
+    def _invalid(self, op: str, line: bytes, error: ValidationError) -> MemoryFault:
+        """A wrong value from a sound adapter process is a breach that leaves it alive."""
+        first = error.errors()[0]
+        where = ".".join(str(part) for part in first["loc"][1:]) or "the answer"
+        return self._fault("breach", op, f"{where}: {first['msg']}", alive=True, trace=repr(line[:500]))
+
+    def _send(self, data: bytes, deadline: float) -> None:
+        view = memoryview(data)
+        while view:
+            try:
+                view = view[self._link.send(view) :]
+            except BlockingIOError:
+                self._wait(select.POLLOUT, deadline)
+
+    def _line(self, deadline: float) -> bytes | None:
+        """The next answer, or None if it is too long."""
+        while (end := self._rest.find(b"\n")) < 0:
+            if len(self._rest) > bounds.REPLY:
+                return None
+            self._wait(select.POLLIN, deadline)
+            data = self._link.recv(2**20)
+            if not data:
+                raise EOFError
+            self._rest += data
+        line = bytes(self._rest[:end])
+        del self._rest[: end + 1]
+        return line
+
+    def _wait(self, event: int, deadline: float) -> None:
+        self._poll.modify(self._link, event)
+        if not self._poll.poll(max(0.0, deadline - time.monotonic()) * 1000):
+            raise TimeoutError
+
+    def _fault(self, kind: FaultKind, op: str, message: str, *, alive: bool = False, trace: str = "") -> MemoryFault:
+        fault = Fault(kind=kind, op=op, message=self.redacted(message))
+        return MemoryFault(fault, alive=alive, trace=self.redacted(trace))
+
+    def withhold(self, *secrets: str) -> None:
+        """What it is lent, and what nothing that it says may hold."""
+        self._secrets += tuple(filter(None, secrets))
+        self._redactor = Redactor(self._secrets)
+
+    def redacted(self, text: str) -> str:
+        """Says nothing of a secret, whatever the adapter quotes, in a message not even of a short one."""
+        for secret in self._secrets:
+            text = text.replace(secret, INSTEAD)
+        return self._redactor.text(text)
+
+    def _last_words(self) -> str:
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self._process.wait(5)
+        code = self._process.poll()
+        how = (
+            "closed its channel"
+            if code is None
+            else f"was ended by signal {-code}"
+            if code < 0
+            else f"exited with {code}"
+        )
+        self.kill()
+        lines = self.output().strip().splitlines()
+        return f"the process {how}" + (f"; it last printed: {lines[-1][:300]}" if lines else "")
+
+    def output(self, limit: int = 65536) -> str:
+        """The end of what the adapter printed."""
+        try:
+            return files.tail(self._output, limit).decode("utf-8", "replace")
+        except OSError:  # the adapter may have put anything in its place
+            return ""
+
+    def kill(self) -> None:
+        """Ends the whole process group at once, as a power cut would."""
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(self._process.pid, signal.SIGKILL)
+        self._process.wait()
+        self._link.close()
+        self._clean_output()
+
+    def _clean_output(self) -> None:
+        """What it printed may be kept: without secrets, and of too much the end only."""
+        if not self._secrets:
+            return
+        with contextlib.suppress(OSError):
+            said = files.tail(self._output, PRINTED)
+            clean = self._redactor.data(said)
+            if clean != said or self._output.stat().st_size > PRINTED:
+                self._output.unlink()
+                self._output.write_bytes(clean)
+
+    def exit(self) -> None:
+        """Lets the child end by itself: it reads the end of its line. What outlives the deadline is killed."""
+        self._link.close()
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self._process.wait(self.deadlines.exit)
+        self.kill()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.exit()

@@ -1,0 +1,269 @@
+"""A backend in a child process: spawn, deadlines, kill, and the Memory proxy that validates what comes back.
+
+A call ends in one of five ways: a value, or a `MemoryFault` of one of four kinds. `refused` was declared; `breach`
+broke the contract; `crashed` raised or exited; `timed-out` was killed. After a fault with `alive` False the child is
+gone and its trial is over.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, TypeVar
+from urllib.parse import urlsplit
+
+from pydantic import TypeAdapter
+
+from harness.adapter import Ack, Hit, Item, Layer, Scope, Server, Space, Usage
+from harness.backend import bounds
+from harness.backend.child import Child, Deadlines, MemoryFault
+from harness.backend.forkserver import Launcher, spawn
+from harness.backend.replies import (
+    ACK,
+    ACKS,
+    BOOL,
+    BOOLS,
+    DESCRIPTION,
+    HIT,
+    HITS,
+    LAYERS,
+    NOTHING,
+    SERVER,
+    TEXT,
+    TEXTS,
+    USAGE,
+    Description,
+    Reply,
+)
+from harness.model.backend import Fault
+from harness.model.trial import SECRET
+
+__all__ = ["Child", "Deadlines", "MemoryFault"]  # what whoever opens a memory needs beside
+T = TypeVar("T")
+
+
+class RemoteMemory:
+    """A Memory whose backend lives in a child. `took` is what the last call took inside the adapter, in seconds."""
+
+    def __init__(self, child: Child, description: Description) -> None:
+        self._child, self.description, self._pool = child, description, 0
+        self.outage: Callable[[], str | None] = lambda: None
+        """Why what the child depends on is gone, asked after each fault: the child is then of no use any more."""
+
+    @property
+    def took(self) -> float:
+        return self._child.took
+
+    def _call(self, reply: TypeAdapter[Reply[T]], op: str, *args: Any, items: int = 0) -> T | None:
+        limits = self._child.deadlines
+        rewrites = op in ("remember", "supersede") and self.description.support["extracts"].level != "unsupported"
+        seconds = limits.call + (limits.item + limits.rewrite * rewrites) * items
+        try:
+            return self._child.call(reply, op, *args, seconds=seconds)
+        except MemoryFault as error:
+            declared = self.description.support.get(op)
+            if error.fault.kind == "refused" and (declared is None or declared.level != "unsupported"):
+                raise self._breach(op, f"refused although it is declared: {error.fault.message}") from None
+            if error.alive and (outage := self.outage()):
+                self.kill()
+                raise MemoryFault(Fault(kind="crashed", op=op, message=outage), alive=False, trace=str(error)) from None
+            raise
+
+    def _must(self, reply: TypeAdapter[Reply[T]], op: str, *args: Any, items: int = 0) -> T:
+        value = self._call(reply, op, *args, items=items)
+        if value is None:
+            raise self._breach(op, "answered nothing")
+        return value
+
+    @staticmethod
+    def _breach(op: str, message: str) -> MemoryFault:
+        return MemoryFault(Fault(kind="breach", op=op, message=message), alive=True)
+
+    def _within(self, op: str, limit: str | None) -> None:
+        if limit:
+            raise MemoryFault(Fault(kind="limit", op=op, message=limit), alive=True)
+
+    def _acked(self, op: str, acks: Sequence[Ack]) -> None:
+        self._within(op, bounds.of_ids(name for ack in acks for name in ack.ids))
+
+    def _as_many(self, op: str, values: list[T], wanted: Sequence[Any]) -> list[T]:
+        if len(values) != len(wanted):
+            raise self._breach(op, f"answered {len(values)} values for {len(wanted)}")
+        return values
+
+    def remember(self, items: Sequence[Item]) -> list[Ack]:
+        self._pool += len(items)
+        acks = self._as_many("remember", self._must(ACKS, "remember", items, items=len(items)), items)
+        self._acked("remember", acks)
+        return acks
+
+    def settle(self, seconds: float) -> bool:
+        return self._must(BOOL, "settle", seconds, items=self._pool)
+
+    def recall(self, query: str, scope: Scope, k: int, at: str) -> list[Hit]:
+        hits = self._must(HITS, "recall", query, scope, k, at, items=self._pool)
+        if len(hits) > k and self.description.support["ranked"].level != "unsupported":
+            raise self._breach("recall", f"returned {len(hits)} hits for k = {k}")
+        self._within("recall", bounds.of_recall(hits))
+        return hits
+
+    def entries(self, scope: Scope) -> list[Hit]:
+        hits = self._must(HITS, "entries", scope, items=self._pool)
+        self._within("entries", bounds.of_hits(hits))
+        return hits
+
+    def get(self, scope: Scope, memory_id: str) -> Hit | None:
+        hit = self._call(HIT, "get", scope, memory_id)
+        self._within("get", bounds.of_hits([hit] if hit else []))
+        return hit
+
+    def history(self, scope: Scope, memory_id: str) -> list[str]:
+        texts = self._must(TEXTS, "history", scope, memory_id)
+        self._within("history", bounds.of_texts(texts))
+        return texts
+
+    def update(self, scope: Scope, memory_id: str, item: Item) -> Ack:
+        ack = self._must(ACK, "update", scope, memory_id, item)
+        self._acked("update", [ack])
+        return ack
+
+    def supersede(self, scope: Scope, memory_ids: Sequence[str], item: Item) -> Ack:
+        ack = self._must(ACK, "supersede", scope, memory_ids, item, items=len(memory_ids) + 1)
+        self._acked("supersede", [ack])
+        return ack
+
+    def forget(self, scope: Scope, memory_ids: Sequence[str]) -> list[bool]:
+        said = self._must(BOOLS, "forget", scope, memory_ids, items=len(memory_ids))
+        return self._as_many("forget", said, memory_ids)
+
+    def forget_scope(self, scope: Scope) -> None:
+        self._call(NOTHING, "forget_scope", scope, items=self._pool)
+
+    def snapshot(self) -> str:
+        mark = self._must(TEXT, "snapshot", items=self._pool)
+        self._within("snapshot", bounds.of_texts([mark]))
+        return mark
+
+    def restore(self, mark: str) -> None:
+        self._call(NOTHING, "restore", mark, items=self._pool)
+
+    def usage(self) -> Usage | None:
+        usage = self._call(USAGE, "usage")
+        if usage and (wrong := bounds.of_usage(usage)):
+            raise self._breach("usage", wrong)
+        return usage
+
+    def close(self) -> None:
+        """Close, then exit: a reopening is always a new process. A fault of closing is raised after the exit."""
+        try:
+            self._call(NOTHING, "close", items=self._pool)
+        finally:
+            self._child.exit()
+
+    def kill(self) -> None:
+        self._child.kill()
+
+    def kill_during(self, op: str, *args: Any, seconds: float) -> None:
+        """Asks, does not wait for the answer, and kills after `seconds`: what became of the call, nobody knows."""
+        self._child.post(op, *args)
+        time.sleep(seconds)
+        self._child.kill()
+
+
+def describe(
+    adapter: str,
+    home: Path,
+    deadlines: Deadlines = Deadlines(),
+    launch: Launcher = spawn,
+    settings: Mapping[str, str] = {},
+) -> Description:
+    """What an adapter with these settings says of itself, asked in a child of its own; its SDK is not imported."""
+    with Child(adapter, home, deadlines, launch) as child:
+        return _described(child, settings)
+
+
+def withheld(settings: Mapping[str, str], names: Iterable[str] = ()) -> tuple[str, ...]:
+    """The secrets among settings, and in the environment by these names."""
+    lent = (os.environ.get(name, "") for name in names)
+    return (*(value for key, value in settings.items() if SECRET.search(key)), *lent)
+
+
+def _described(child: Child, settings: Mapping[str, str]) -> Description:
+    """MemoryFault also where the environment lacks a secret that the adapter opens with."""
+    child.withhold(*withheld(settings))
+    described = child.call(DESCRIPTION, "describe", settings, seconds=child.deadlines.open)
+    if described is None:
+        raise MemoryFault(Fault(kind="breach", op="describe", message="answered nothing"), alive=True)
+    if missing := [name for name in described.secrets if not os.environ.get(name)]:
+        message = f"{', '.join(missing)} must be set in the environment"
+        raise MemoryFault(Fault(kind="refused", op="describe", message=message), alive=True)
+    return described.model_copy(update={"problem": child.redacted(" ".join(described.problem.split()))})
+
+
+def open_memory(
+    adapter: str, space: Space, home: Path, deadlines: Deadlines = Deadlines(), launch: Launcher = spawn
+) -> RemoteMemory:
+    """A fresh process with the store at `space.root` open."""
+    child = Child(adapter, home, deadlines, launch, _ports(space))
+    try:
+        described = _described(child, space.settings)
+        if described.secrets:  # its service is hosted by somebody, somewhere
+            child.exit()
+            child = Child(adapter, home, deadlines, launch, None)
+            described = _described(child, space.settings)
+        lent = {name: os.environ[name] for name in described.secrets}
+        child.withhold(*lent.values())
+        opened = replace(space, settings={**space.settings, **lent})
+        child.call(NOTHING, "open", _wired(opened), seconds=deadlines.open)
+    except MemoryFault:
+        child.kill()
+        raise
+    return RemoteMemory(child, described)
+
+
+def storage(
+    adapter: str, space: Space, home: Path, deadlines: Deadlines = Deadlines(), launch: Launcher = spawn
+) -> list[Layer]:
+    """Where the adapter says that data may lie; asked without opening the store."""
+    with Child(adapter, home, deadlines, launch, _ports(space)) as child:
+        child.withhold(*withheld(space.settings))
+        layers = child.call(LAYERS, "storage", _wired(space), seconds=deadlines.call) or []
+    if len(layers) > bounds.LAYERS:
+        said = f"{len(layers):,} layers; at most {bounds.LAYERS} are looked at"
+        raise MemoryFault(Fault(kind="limit", op="storage", message=said), alive=True)
+    return layers
+
+
+def compact(
+    adapter: str,
+    space: Space,
+    home: Path,
+    deadlines: Deadlines = Deadlines(),
+    launch: Launcher = spawn,
+    servers: tuple[int, ...] = (),
+) -> None:
+    """The vendor's documented compaction of a store that nobody has open. servers: ports that it may ask for that."""
+    with Child(adapter, home, deadlines, launch, (*_ports(space), *servers)) as child:
+        child.withhold(*withheld(space.settings))
+        child.call(NOTHING, "compact", _wired(space), seconds=deadlines.open)
+
+
+def _ports(space: Space) -> tuple[int, ...]:
+    """Those behind which the models and the server of a space are."""
+    places = [urlsplit(url) for url in (space.gateway, space.service) if url]
+    return tuple(place.port or (443 if place.scheme == "https" else 80) for place in places)
+
+
+def serve(
+    adapter: str, gateway: str, home: Path, deadlines: Deadlines = Deadlines(), launch: Launcher = spawn
+) -> Server | None:
+    """The server that the adapter's memories live in, as it describes it; None if it needs none."""
+    with Child(adapter, home, deadlines, launch) as child:
+        return child.call(SERVER, "serve", gateway, seconds=deadlines.call)
+
+
+def _wired(space: Space) -> dict[str, Any]:
+    return {key: value for key, value in vars(space).items() if value is not None}

@@ -1,0 +1,246 @@
+"""How a child process comes to be: spawned, or forked from a process that has imported the adapter's SDK already.
+
+Both ways give a fresh process in a session and process group of its own, with its own HOME and TMPDIR, speaking on
+the descriptor that it is given. What an adapter names in `imports` is imported once for many opens; where that left a
+thread behind, or the platform cannot, the nursery steps aside and every open is spawned.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import select
+import signal
+import socket
+import subprocess
+import sys
+import threading
+from contextlib import suppress
+from pathlib import Path
+from typing import Protocol, Self
+from weakref import WeakSet
+
+from harness import paths
+from harness.backend import staging
+from harness.machine.sandbox import Sandbox
+
+READY_SECONDS = 120.0
+"""How long the imports of an adapter may take before its opens are spawned instead."""
+
+
+class Running(Protocol):
+    """A started process, as `subprocess.Popen` shows it."""
+
+    returncode: int | None
+    """None as long as nobody has waited for its end."""
+
+    @property
+    def pid(self) -> int: ...
+    def poll(self) -> int | None: ...
+    def wait(self, timeout: float | None = None) -> int:
+        """The exit code, negative for a signal; subprocess.TimeoutExpired."""
+
+
+Ports = tuple[int, ...] | None
+"""Those that a child may connect to; None: all of them."""
+
+
+class Launcher(Protocol):
+    """Starts the worker of an adapter, which can change nothing but the folder that holds its home.
+
+    The caller keeps and closes its own copies of both descriptors.
+    """
+
+    def __call__(self, adapter: str, descriptor: int, home: Path, output: int, ports: Ports) -> Running: ...
+
+
+def spawn(
+    adapter: str, descriptor: int, home: Path, output: int, ports: Ports, python: str = sys.executable
+) -> Running:
+    """A new interpreter."""
+    found = staging.modules(adapter, home.parent, python)
+    command = [python, "-m", "harness.backend.worker", str(descriptor), adapter]
+    return _started(command, home, output, found.path, Sandbox(found.reads, (str(home.parent),), ports))
+
+
+def _started(
+    command: list[str], home: Path, output: int, path: tuple[str, ...], sandbox: Sandbox
+) -> subprocess.Popen[bytes]:
+    """The last two words of the command are the descriptor that it is given, and the adapter."""
+    return subprocess.Popen(
+        command,
+        stdin=subprocess.DEVNULL,
+        stdout=output,
+        stderr=output,
+        pass_fds=(int(command[-2]),),
+        env={
+            **environment(home),
+            "PYTHONPATH": os.pathsep.join(path),
+            "COLDWARM_SANDBOX": json.dumps(vars(sandbox)),
+        },
+        cwd=home,
+        start_new_session=True,
+    )
+
+
+def environment(home: Path) -> dict[str, str]:
+    """The same for every backend: no key, no proxy, no telemetry, one thread for each library that asks."""
+    kept = {name: os.environ[name] for name in ("PATH", "LANG", "LD_LIBRARY_PATH", "SYSTEMROOT") if name in os.environ}
+    return {
+        **kept,
+        "HOME": str(home),
+        "TMPDIR": str(home / "tmp"),
+        "COLDWARM_SERVERS": str(paths.SERVERS),
+        "PYTHONHASHSEED": "0",
+        "OMP_NUM_THREADS": "1",
+        "OPENBLAS_NUM_THREADS": "1",
+        "TOKENIZERS_PARALLELISM": "false",
+        "ANONYMIZED_TELEMETRY": "False",
+        "DO_NOT_TRACK": "1",
+    }
+
+
+class Nursery:
+    """Launches by fork, with one importing process for each adapter. Safe for several threads; close it at the end.
+
+    All children live below the folder that holds `home`. ports: those that any of them may connect to.
+    """
+
+    def __init__(self, home: Path, ports: Ports = ()) -> None:
+        self._home, self._ports = home.absolute(), ports
+        self._parents: dict[tuple[str, Ports], Parent | None] = {}
+        self._lock = threading.Lock()
+        self._running: WeakSet[Running] = WeakSet()
+        self._killed = False
+
+    def launch(self, adapter: str, descriptor: int, home: Path, output: int, ports: Ports) -> Running:
+        parent = self._parent(adapter, ports) if self._home.parent in home.absolute().parents else None
+        born = parent.fork(descriptor, home, output, ports) if parent else None
+        running = born or spawn(adapter, descriptor, home, output, ports)
+        with self._lock:
+            self._running.add(running)
+            if self._killed:
+                _kill(running)
+        return running
+
+    def kill(self) -> None:
+        """Ends every child at once, and whichever is still to come."""
+        with self._lock:
+            self._killed = True
+            for running in self._running:
+                _kill(running)
+
+    def _parent(self, adapter: str, ports: Ports) -> Parent | None:
+        """One that may connect to these ports, as nobody gives a child more than it has itself."""
+        wide = None if ports is None or self._ports is None else tuple(sorted({*self._ports, *ports}))
+        with self._lock:
+            if (adapter, wide) not in self._parents:
+                home = self._home / str(len(self._parents))
+                self._parents[adapter, wide] = Parent.ready(adapter, home, wide) if FORKS else None
+            return self._parents[adapter, wide]
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for parent in self._parents.values():
+            if parent is not None:
+                parent.end()
+
+
+def _kill(running: Running) -> None:
+    if running.returncode is None:  # else its id may be another's by now
+        with suppress(ProcessLookupError):
+            os.killpg(running.pid, signal.SIGKILL)
+
+
+FORKS = sys.platform == "linux" and hasattr(os, "pidfd_open")
+
+
+class Parent:
+    """The process that imported one adapter's SDK and forks on request. One request at a time."""
+
+    def __init__(self, process: subprocess.Popen[bytes], link: socket.socket, reads: tuple[str, ...]) -> None:
+        self._process, self._link, self._reads = process, link, reads
+        self._lock = threading.Lock()
+
+    @classmethod
+    def ready(cls, adapter: str, home: Path, ports: Ports) -> Parent | None:
+        """None if it cannot be used: an import failed, took too long, or left a thread."""
+        (home / "tmp").mkdir(parents=True, exist_ok=True)
+        below = home.parent.parent  # where its children are to live
+        found = staging.modules(adapter, below)
+        ours, theirs = socket.socketpair()
+        with theirs, (home / "output.txt").open("ab") as output:
+            command = [sys.executable, "-m", "harness.backend.worker", "--fork", str(theirs.fileno()), adapter]
+            sandbox = Sandbox(found.reads, (str(below),), ports)
+            process = _started(command, home, output.fileno(), found.path, sandbox)
+        parent = cls(process, ours, found.reads)
+        ours.settimeout(READY_SECONDS)
+        if parent._answer().get("ready"):
+            return parent
+        parent.end()
+        return None
+
+    def fork(self, descriptor: int, home: Path, output: int, ports: Ports) -> Running | None:
+        """A child on this descriptor; None if this parent can no longer fork."""
+        sandbox = vars(Sandbox(self._reads, (str(home.parent),), ports))
+        request = json.dumps({"env": environment(home), "cwd": str(home), "sandbox": sandbox}).encode()
+        with self._lock:
+            try:
+                socket.send_fds(self._link, [request], [descriptor, output])
+                pid = self._answer().get("pid")
+            except OSError:
+                pid = None
+        return Forked(self, pid) if pid else None
+
+    def status(self, pid: int) -> int:
+        """The exit code of a child that has ended."""
+        with self._lock:
+            try:
+                self._link.sendall(json.dumps({"ended": pid}).encode())
+                return int(self._answer().get("code", -9))
+            except OSError:
+                return -9  # the parent was killed, and its children with it
+
+    def _answer(self) -> dict[str, int]:
+        try:
+            data = self._link.recv(4096)
+            answer: dict[str, int] = json.loads(data) if data else {}
+        except (OSError, ValueError):
+            return {}
+        return answer
+
+    def end(self) -> None:
+        self._link.close()
+        self._process.kill()
+        self._process.wait()
+
+
+class Forked:
+    """A forked child: its end is seen on a pidfd, its exit code is asked of the parent that reaps it."""
+
+    def __init__(self, parent: Parent, pid: int) -> None:
+        self._parent, self._pid = parent, pid
+        self.returncode: int | None = None
+        self._fd = os.pidfd_open(pid)
+
+    @property
+    def pid(self) -> int:
+        return self._pid
+
+    def poll(self) -> int | None:
+        try:
+            return self.wait(0)
+        except subprocess.TimeoutExpired:
+            return None
+
+    def wait(self, timeout: float | None = None) -> int:
+        if self.returncode is None:
+            watch = select.poll()
+            watch.register(self._fd, select.POLLIN)
+            if not watch.poll(None if timeout is None else timeout * 1000):
+                raise subprocess.TimeoutExpired(f"forked child {self._pid}", timeout or 0)
+            self.returncode = self._parent.status(self._pid)
+            os.close(self._fd)
+        return self.returncode

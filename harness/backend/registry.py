@@ -1,0 +1,81 @@
+"""Names -> adapters, by entry points or `module:Class`. Nothing of an adapter is imported here."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from importlib.metadata import entry_points
+
+from harness.model.trial import SECRET, Spec
+
+ADAPTERS, CONTROLS = "coldwarm.adapters", "coldwarm.controls"
+ORACLES = ("oracle", "stale_oracle")
+"""The controls that need gold: they live in the harness, and no adapter stands behind their names."""
+
+
+class RegistryError(Exception):
+    """A backend that nobody knows: which, and what was probably meant."""
+
+
+@dataclass(frozen=True)
+class Entry:
+    """Where an adapter is found, and whether it is a control. `reference` is None for a control with gold."""
+
+    name: str
+    reference: str | None
+    control: bool
+
+
+def known() -> Mapping[str, Entry]:
+    """All registered names, the controls with gold included."""
+    found = {name: Entry(name, None, control=True) for name in ORACLES}
+    for group in (ADAPTERS, CONTROLS):
+        for point in entry_points(group=group):
+            found[point.name] = Entry(point.name, point.value, control=group == CONTROLS)
+    return dict(sorted(found.items()))
+
+
+def find(spec: Spec) -> Entry:
+    """The entry that a spec names; `module:Class` needs no registration."""
+    if ":" in spec.adapter:
+        return Entry(spec.adapter, spec.adapter, control=False)
+    entries = known()
+    if spec.adapter not in entries:
+        near = difflib.get_close_matches(spec.adapter, entries, n=3)
+        hint = f"did you mean {' or '.join(near)}?" if near else f"known: {', '.join(entries)}"
+        raise RegistryError(f"backend '{spec.adapter}' is not known; {hint} (module:Class works too)")
+    return entries[spec.adapter]
+
+
+def parse(text: str) -> Spec:
+    """`mem0` or `mem0,store=faiss,...`: a name, then settings that differ from the defaults."""
+    name, *settings = text.split(",")
+    pairs = [setting.partition("=") for setting in settings]
+    if not name or any(not key or not equals for key, equals, _ in pairs):
+        raise RegistryError(f"backend '{text}' is not of the form NAME or NAME,key=value,...")
+    return Spec(adapter=name, settings={key: value for key, _, value in pairs})
+
+
+def allowance(text: str) -> tuple[str, int]:
+    """Backend and how many of its calls may fail; a label may hold an equal sign itself. Raises ValueError."""
+    name, _, count = text.rpartition("=")
+    if not name or not count.isdecimal():
+        raise ValueError(f"--allow-faults {text}: say NAME=COUNT, as in mem0=12")
+    return name, int(count)
+
+
+def redacted(argument: str) -> str:
+    """A command line argument as it may be written down: no secret of a backend's settings stands in it."""
+    parts = [part.partition("=") for part in argument.split(",")]
+    return ",".join(
+        f"{key}=[redacted]" if equals and SECRET.search(key) else key + equals + value for key, equals, value in parts
+    )
+
+
+def check_settings(spec: Spec, known: Sequence[str], problem: str = "") -> None:
+    """A setting that the adapter does not read would only change its label. problem: a value that it does not know."""
+    for name in sorted(set(spec.settings) - set(known)):
+        raise RegistryError(f"backend '{spec.adapter}' has no setting '{name}'; known: {', '.join(known) or 'none'}")
+    if problem:
+        raise RegistryError(f"backend '{spec.adapter}': {problem}")

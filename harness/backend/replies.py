@@ -1,0 +1,69 @@
+"""What a child answers: the forms of its replies, validated before anybody reads them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Generic, Literal, TypeVar
+
+from pydantic import ConfigDict, TypeAdapter, field_validator
+
+from harness.adapter import CAPABILITIES, Ack, Hit, Layer, Server, Usage
+from harness.model.backend import Declared
+from harness.model.trial import Model
+
+T = TypeVar("T")
+
+
+class Error(Model):
+    kind: Literal["crashed", "breach", "refused"]
+    message: str
+    trace: str = ""
+
+
+class Reply(Model, Generic[T]):
+    """One answer, with the number of its request. Nothing is converted: a word is no flag."""
+
+    model_config = ConfigDict(strict=True)
+    n: int
+    ok: T | None = None
+    error: Error | None = None
+    took: float
+
+
+class Description(Model):
+    """What an adapter says of itself; `source` is the digest of its code, `server` what it needs running.
+
+    secrets: the environment variables that it opens with. problem: what is wrong with a setting's value.
+    """
+
+    name: str
+    version: str
+    support: Mapping[str, Declared]
+    settings: tuple[str, ...] = ()
+    secrets: tuple[str, ...] = ()
+    server: Server | None = None
+    problem: str = ""
+    source: str
+
+    @field_validator("support")
+    @classmethod
+    def _total(cls, support: Mapping[str, Declared]) -> Mapping[str, Declared]:
+        wrong = sorted(set(support) ^ set(CAPABILITIES))
+        if wrong:
+            raise ValueError(f"must name every capability and no other; missing or unknown: {', '.join(wrong)}")
+        return support
+
+
+DESCRIPTION: TypeAdapter[Reply[Description]] = TypeAdapter(Reply[Description])
+LAYERS: TypeAdapter[Reply[list[Layer]]] = TypeAdapter(Reply[list[Layer]])
+SERVER: TypeAdapter[Reply[Server]] = TypeAdapter(Reply[Server])
+NOTHING: TypeAdapter[Reply[None]] = TypeAdapter(Reply[None])
+ACK: TypeAdapter[Reply[Ack]] = TypeAdapter(Reply[Ack])
+ACKS: TypeAdapter[Reply[list[Ack]]] = TypeAdapter(Reply[list[Ack]])
+BOOL: TypeAdapter[Reply[bool]] = TypeAdapter(Reply[bool])
+BOOLS: TypeAdapter[Reply[list[bool]]] = TypeAdapter(Reply[list[bool]])
+HIT: TypeAdapter[Reply[Hit]] = TypeAdapter(Reply[Hit])
+HITS: TypeAdapter[Reply[list[Hit]]] = TypeAdapter(Reply[list[Hit]])
+TEXT: TypeAdapter[Reply[str]] = TypeAdapter(Reply[str])
+TEXTS: TypeAdapter[Reply[list[str]]] = TypeAdapter(Reply[list[str]])
+USAGE: TypeAdapter[Reply[Usage]] = TypeAdapter(Reply[Usage])

@@ -1,0 +1,397 @@
+"""A backend's server with its lifetime: folder, ports, start, health, logs, a fresh store for each trial, teardown.
+
+The programs belong to a keeper process (harness/backend/supervisor.py), so that they end by their ids when the block
+ends, and also when this process is killed. A running server that the environment names is used as it is, and left
+running.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from itertools import count
+from pathlib import Path
+from typing import Any, Self
+
+from harness import paths
+from harness.adapter import Program, Server
+from harness.backend import client
+from harness.backend.supervisor import NOBODY
+from harness.machine import leftovers, ports
+
+READY_SECONDS = 180.0
+"""From the start of the first program to the health of the last."""
+TOLD_EVERY = 5.0
+"""Seconds between two words of progress."""
+DEATHS = 5
+"""How often a server may die in one run; then it is not started again."""
+_ASK_SECONDS = 60.0
+
+
+Progress = Callable[[str], None]
+
+
+class ServiceError(Exception):
+    """A server that cannot be had, or no longer: one line with the program, what it last printed and what to do."""
+
+
+def named(server: Server) -> str | None:
+    """The running server that the environment names instead: its data are not within reach."""
+    return os.environ.get(server.variable, "").rstrip("/") or None
+
+
+def missing(server: Server) -> str | None:
+    """Why it cannot be had, in one line that says what to do; None if it is installed, or named and healthy."""
+    if url := named(server):
+        healthy = ports.answers(url, server.programs[-1].health)
+        return None if healthy else f"{server.variable} names {url}, where no healthy server answers"
+    for program in server.programs:
+        if any(not shutil.which(command[0]) for command in (program.argv, *program.setup)):
+            return (
+                f"{program.name} is not installed: {server.install} installs it, "
+                f"or {server.variable} names a running server"
+            )
+    return None
+
+
+class Services:
+    """The servers of a run, each started for the first trial that needs it and ended with the block.
+
+    Adapters that describe the same server share it. `gateway`: where their models are. Safe for several threads.
+    """
+
+    def __init__(self, folder: Path, gateway: str, progress: Progress = lambda _: None) -> None:
+        self._folder, self._gateway, self._progress = folder, gateway, progress
+        self._known: dict[str, tuple[Service, threading.Lock] | None] = {}
+        self._lock = threading.Lock()
+
+    @contextmanager
+    def lent(self, adapter: str) -> Iterator[Service | None]:
+        """The adapter's server for one trial, which has it alone; None if it needs none. It need not run yet."""
+        with self._lock:
+            if adapter not in self._known:
+                self._known[adapter] = self._asked(adapter)
+            known = self._known[adapter]
+        if known is None:
+            yield None
+        else:
+            service, alone = known
+            with alone:
+                yield service
+
+    def _asked(self, adapter: str) -> tuple[Service, threading.Lock] | None:
+        with leftovers.temporary() as home:
+            server = client.serve(adapter, self._gateway, home / "home")
+        if server is None:
+            return None
+        same = (known for known in self._known.values() if known and known[0].server == server)
+        place = self._folder / server.programs[-1].name
+        return next(same, None) or (Service(server, place, self._progress), threading.Lock())
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for known in self._known.values():
+            if known is not None:
+                known[0].__exit__()
+
+
+class Service:
+    """A server, started when it is entered or first asked for a fresh store, and ended at the end of the block.
+
+    `url` is what a space's `service` is; `root` takes its logs and, while it runs, its other files; progress: hears one
+    line now and then while it starts; seconds: how long that may take. Not for use by two threads at once.
+    """
+
+    url: str
+
+    def __init__(
+        self, server: Server, root: Path, progress: Progress = lambda _: None, seconds: float = READY_SECONDS
+    ) -> None:
+        self.server, self._top, self._progress, self._seconds = server, root, progress, seconds
+        self._deaths = 0
+        self._ports: Mapping[str, int] = {}
+        self._keeper: subprocess.Popen[bytes] | None = None
+        self._failed: ServiceError | None = None
+
+    @property
+    def key(self) -> str:
+        """What it sends to the gateway."""
+        return self.server.key
+
+    def __enter__(self) -> Self:
+        """Raises ServiceError."""
+        self._up()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._end()
+
+    def fresh(self, store: Path) -> str:
+        """Gives the next trial an empty store, with its data below `store`, and the URL, which changes if it has died.
+
+        Raises ServiceError. A named server is asked for nothing: it keeps what other trials have written.
+        """
+        self._up()
+        if named(self.server) is None:
+            try:
+                self._swap(store)
+            except ServiceError as error:
+                self._died(error)
+                raise
+        return self.url
+
+    def flush(self) -> None:
+        """Brings all memories to the files of the store, so that they can be looked at. Raises ServiceError."""
+        if self._keeper is not None:
+            self.check()
+            for program in self.server.programs:
+                if program.flush:
+                    self._run(f"{program.name}-flush", program.flush, program, time.monotonic() + self._seconds)
+
+    def check(self) -> None:
+        """Raises ServiceError if a program has ended that nobody stopped, or a named server no longer answers."""
+        if named(self.server) is not None and (reason := missing(self.server)):
+            raise ServiceError(reason)
+        if self._keeper is not None:
+            for name, code in self._ask("codes").items():
+                if code is not None:
+                    raise self._ended(name, code)
+
+    @property
+    def ports(self) -> tuple[int, ...]:
+        """Where its programs listen, if it was started here."""
+        return tuple(self._ports.values())
+
+    # --- starting and ending ---------------------------------------------------------------------------------------
+
+    def _up(self) -> None:
+        """Whatever it takes to have it running; what could not be started is not tried for every trial."""
+        if reason := missing(self.server):
+            raise ServiceError(reason)
+        if url := named(self.server):
+            self.url = url
+            return
+        if self._failed is not None:
+            raise self._failed
+        if self._keeper is not None:
+            try:
+                self._healthy()
+            except ServiceError as error:
+                self._died(error)
+                if self._failed is not None:
+                    raise self._failed from None
+                self._progress(f"{error}; starting it again")
+        if self._keeper is None:
+            self._begin()
+
+    def _died(self, error: ServiceError) -> None:
+        """Ends what is left of it."""
+        self._end()
+        self._deaths += 1
+        if self._deaths == DEATHS:
+            self._failed = ServiceError(f"{error}; it has died {DEATHS} times and is not started again")
+
+    def _healthy(self) -> None:
+        """Raises ServiceError also if a program runs but answers nobody. Those that hold memories get fresh ones."""
+        self.check()
+        for program in self.server.programs:
+            if not program.data and not self._answers(program):
+                raise ServiceError(f"{program.name} no longer answers{self._last_words(program.name)}")
+
+    def _begin(self) -> None:
+        """Starts; what fails, as it does if another took a port meanwhile, is tried once more, and never again."""
+        try:
+            self._attempt()
+        except ServiceError as error:
+            self._progress(f"{error}; trying once more")
+            try:
+                self._attempt()
+            except ServiceError as again:
+                self._failed = again
+                raise
+
+    def _attempt(self) -> None:
+        try:
+            self._start_all()
+        except BaseException:
+            self._end()
+            raise
+
+    def _swap(self, store: Path) -> None:
+        """Lets the programs that hold memories hold them below `store`."""
+        held = [(program, program.data) for program in self.server.programs if program.data]
+        for program, _ in reversed(held):
+            self._ask("end", program.name)
+        for program, data in held:
+            try:
+                _copy(self._first / data, store / data, program.unprivileged)
+            except OSError as error:
+                first = error.args[0][0][2] if isinstance(error, shutil.Error) else error  # it lists every file
+                raise ServiceError(f"{program.name} cannot get a fresh store: {first}") from None
+        self._store = store
+        deadline = time.monotonic() + self._seconds
+        for program, _ in held:
+            self._start(program, deadline)
+
+    def _start_all(self) -> None:
+        """Every program in order, each after its setup. The first store is never played in: later ones are copies."""
+        self._root = next(each for at in count(1) if not (each := self._top / f"start-{at}").exists())
+        self._first = self._root / "first"
+        self._store = self._first
+        for folder in (self._first, self._root / "home" / "tmp"):
+            folder.mkdir(parents=True)
+        if (chosen := ports.free(program.name for program in self.server.programs)) is None:
+            raise ServiceError(f"no free port between {ports.PORTS.start} and {ports.PORTS.stop}")
+        self._ports = chosen
+        self.url = self._filled(self.server.url)
+        self._keep()
+        deadline = time.monotonic() + self._seconds
+        for program in self.server.programs:
+            begun = time.monotonic()
+            self._prepare(program, deadline)
+            self._start(program, deadline)
+            self._progress(f"{program.name}: ready after {time.monotonic() - begun:.1f} s")
+
+    def _keep(self) -> None:
+        ours, theirs = socket.socketpair()
+        with theirs, (self._root / "keeper.log").open("ab") as log:
+            self._keeper = subprocess.Popen(
+                [sys.executable, "-m", "harness.backend.supervisor", str(theirs.fileno())],
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                pass_fds=(theirs.fileno(),),
+                env={**os.environ, "PYTHONPATH": str(paths.ROOT)},
+                cwd=self._root,
+                start_new_session=True,
+            )
+        ours.settimeout(_ASK_SECONDS)
+        self._link = ours
+        self._lines = ours.makefile("rb")
+
+    def _end(self) -> None:
+        """Cuts the line; the keeper ends the programs and itself. What they printed stays."""
+        keeper, self._keeper = self._keeper, None
+        if keeper is not None:
+            self._lines.close()
+            self._link.close()
+            try:
+                keeper.wait(_ASK_SECONDS)
+            except subprocess.TimeoutExpired:
+                keeper.kill()  # its programs go with it
+                keeper.wait()
+            for folder in (self._first, self._root / "home"):
+                shutil.rmtree(folder, ignore_errors=True)
+
+    def _prepare(self, program: Program, deadline: float) -> None:
+        """Runs each command of its setup to the end."""
+        if program.setup:
+            self._progress(f"{program.name}: preparing")
+        if program.data and program.unprivileged:
+            _give(self._store)
+        for at, command in enumerate(program.setup, 1):
+            self._run(f"{program.name}-setup-{at}", command, program, deadline)
+
+    def _run(self, name: str, command: Iterable[str], program: Program, deadline: float) -> None:
+        """One command of a program, to its end."""
+        self._launch(name, command, program)
+        while (code := self._ask("codes")[name]) is None:
+            self._in_time(name, deadline)
+            time.sleep(0.02)
+        self._ask("end", name)
+        if code != 0:
+            raise self._ended(name, code)
+
+    def _start(self, program: Program, deadline: float) -> None:
+        """Until it answers; says now and then how long that has taken.
+
+        Whether it still runs is asked first, so that who took its port meanwhile is not mistaken for it.
+        """
+        port = self._ports[program.name]
+        if not ports.is_free(port):
+            raise ServiceError(f"{program.name} cannot be started: another program has taken port {port}")
+        self._launch(program.name, program.argv, program)
+        begun = told = time.monotonic()
+        while True:
+            time.sleep(0.05)
+            self.check()
+            if self._answers(program):
+                break
+            self._in_time(program.name, deadline)
+            if (now := time.monotonic()) - told > TOLD_EVERY:
+                told = now
+                self._progress(f"{program.name}: starting, {now - begun:.0f} s")
+
+    def _answers(self, program: Program) -> bool:
+        return ports.answers(f"http://127.0.0.1:{self._ports[program.name]}", program.health)
+
+    def _in_time(self, name: str, deadline: float) -> None:
+        if time.monotonic() > deadline:
+            raise ServiceError(f"{name} was not ready within {self._seconds:g} s{self._last_words(name)}")
+
+    def _launch(self, name: str, argv: Iterable[str], program: Program) -> None:
+        home = self._root / "home"
+        kept = {key: os.environ[key] for key in ("PATH", "LANG", "LD_LIBRARY_PATH") if key in os.environ}
+        own = {key: self._filled(value) for key, value in program.env.items()}
+        env = {**kept, "HOME": str(home), "TMPDIR": str(home / "tmp"), **own}
+        words = [self._filled(word) for word in argv]
+        self._ask("start", name, words, env, str(self._log(name)), program.stop, program.unprivileged)
+
+    def _ask(self, op: str, *args: Any) -> Any:
+        try:
+            self._link.sendall(json.dumps({"op": op, "args": args}).encode() + b"\n")
+            line = self._lines.readline()
+        except OSError:
+            line = b""
+        if not line:
+            raise ServiceError("the keeper of the server has ended, and the server with it")
+        reply = json.loads(line)
+        if "error" in reply:
+            raise ServiceError(f"{args[0]} cannot be started: {reply['error']}")
+        return reply["ok"]
+
+    # --- words -----------------------------------------------------------------------------------------------------
+
+    def _filled(self, text: str) -> str:
+        words = {"root": str(self._root), "store": str(self._store), **self._ports}
+        for name, value in words.items():
+            text = text.replace(f"{{{name}}}", str(value))
+        return text
+
+    def _log(self, name: str) -> Path:
+        return self._root / f"{name}.log"
+
+    def _ended(self, name: str, code: int) -> ServiceError:
+        how = f"was ended by signal {-code}" if code < 0 else f"ended with {code}"
+        return ServiceError(f"{name} {how}{self._last_words(name)}")
+
+    def _last_words(self, name: str) -> str:
+        lines: list[str] = []
+        with suppress(OSError):
+            lines = self._log(name).read_text("utf-8", "replace").strip().splitlines()
+        said = f"; it last printed: {' '.join(lines[-1].split())[:300]}" if lines else ""
+        return f"{said}; its output is in {self._log(name)}"
+
+
+def _copy(source: Path, target: Path, unprivileged: bool) -> None:
+    shutil.rmtree(target, ignore_errors=True)
+    shutil.copytree(source, target, symlinks=True)
+    if unprivileged:
+        _give(target)
+
+
+def _give(folder: Path) -> None:
+    """The folder and all in it to the user of unprivileged programs, if we are root."""
+    if os.geteuid() == 0:
+        for each in (folder, *folder.rglob("*")):
+            os.chown(each, NOBODY, NOBODY, follow_symlinks=False)

@@ -1,0 +1,128 @@
+"""The module path of a child: copies of the adapters and of what they may know of the harness, never the suite.
+
+A folder of COLDWARM_ADAPTER_PATH stands on it as it is, unless the suite, the cache or the child's own folder lies
+below: then links to what is beside those do. Copies are named by their content and made once in each process.
+"""
+
+from __future__ import annotations
+
+import compileall
+import hashlib
+import importlib.util
+import shutil
+import sys
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from harness import paths
+from harness.machine import leftovers
+from harness.machine.sandbox import around
+
+ALLOW = "COLDWARM_ALLOW_READ"
+"""Names what every child may read as well: files and folders, with the separator of PATH between them."""
+KNOWN = (
+    "__init__.py",
+    "adapter.py",
+    "backend/__init__.py",
+    "backend/worker.py",
+    "machine/__init__.py",
+    "machine/sandbox.py",
+)
+"""What a child has of the harness."""
+_LOCK = threading.Lock()
+
+
+@dataclass(frozen=True)
+class Modules:
+    """path: where a child imports from, first things first. reads: what it has to read, the path included."""
+
+    path: tuple[str, ...]
+    reads: tuple[str, ...]
+
+
+def modules(adapter: str, own: Path, python: str = sys.executable) -> Modules:
+    """own: the folder that holds the child's store and home. python: the interpreter that it runs in."""
+    own = own.resolve()
+    direct, links = list[Path](), dict[str, Path]()
+    for place in _places(adapter, python):
+        if _clear(place, own):
+            direct.append(place)
+        else:
+            links = {entry.name: entry for entry in sorted(place.iterdir()) if _clear(entry, own)} | links
+    stage = _staged(adapter, links)
+    lent = [*paths.listed(ALLOW), *_prefixes(python), *paths.listed("LD_LIBRARY_PATH"), *paths.SERVERS.glob("*/venv")]
+    beside = [part for each in dict.fromkeys(lent) if each.exists() for part in around(each, (*_hidden(), own))]
+    path = (str(stage), *map(str, direct))
+    return Modules(path, (*path, *map(str, links.values()), *map(str, beside)))
+
+
+def _hidden() -> tuple[Path, ...]:
+    """What no child may see, even where it lies in a folder that is lent."""
+    ours = ("fixtures", "reports", "tasks", "tests", ".git")
+    return (*(paths.ROOT / name for name in ours), paths.cache_root())
+
+
+def _clear(place: Path, own: Path) -> bool:
+    """Whether nothing hidden lies there, nor the folder of the child among those of others."""
+    place = place.resolve()
+    within = any(each == place or each in place.parents for each in _hidden())
+    return not within and not any(place == each or place in each.parents for each in (*_hidden(), own))
+
+
+def _places(adapter: str, python: str) -> Iterator[Path]:
+    """Folders of adapters beside the checkout's: those of COLDWARM_ADAPTER_PATH, and where else it is installed."""
+    for place in paths.listed(paths.PLACES):
+        if place != paths.ROOT and place.is_dir():
+            yield place
+    top = _top(adapter)
+    with suppress(ImportError, ValueError, AttributeError):
+        spec = importlib.util.find_spec(top)
+        if spec is not None and spec.origin is not None:
+            place = Path(spec.origin).parent.parent if spec.submodule_search_locations else Path(spec.origin).parent
+            if not any(each == place or each in place.parents for each in (paths.ROOT, *_prefixes(python))):
+                yield place
+
+
+def _top(adapter: str) -> str:
+    return adapter.partition(":")[0].partition(".")[0]
+
+
+def _prefixes(python: str) -> tuple[Path, ...]:
+    """An interpreter with its library, and those of the one that it borrows from."""
+    ours = (Path(sys.prefix), Path(sys.base_prefix)) if python == sys.executable else ()
+    return (*ours, Path(python).absolute().parent.parent, Path(python).resolve().parent.parent)
+
+
+def _staged(adapter: str, links: Mapping[str, Path]) -> Path:
+    """A folder with copies of what belongs to the checkout, and with these links."""
+    files = {str(path.relative_to(paths.ROOT)): path for path in _copied(adapter)}
+    told = hashlib.sha256(repr(sorted(links.items())).encode())
+    for name, path in sorted(files.items()):
+        told.update(f"\0{name}\0".encode() + path.read_bytes())
+    with _LOCK:
+        target = leftovers.lasting() / told.hexdigest()[:16]
+        if not target.exists():
+            draft = target.with_suffix(".part")
+            shutil.rmtree(draft, ignore_errors=True)
+            for name, path in files.items():
+                (draft / name).parent.mkdir(parents=True, exist_ok=True)
+                shutil.copy2(path, draft / name)
+            compileall.compile_dir(draft, quiet=2, stripdir=draft)  # once, as no child can write there
+            for name, path in links.items():
+                with suppress(FileExistsError):
+                    (draft / name).symlink_to(path)
+            draft.replace(target)
+    return target
+
+
+def _copied(adapter: str) -> Iterator[Path]:
+    """The files of the checkout that a child has; of a package beside `adapters`, the module's own folders."""
+    yield from (paths.ROOT / "harness" / name for name in KNOWN)
+    yield from (each for each in (paths.ROOT / "adapters").rglob("*") if each.is_file() and each.suffix != ".pyc")
+    *folders, _ = adapter.partition(":")[0].split(".")
+    if folders and folders[0] not in ("adapters", "harness", "tasks"):
+        for depth in range(1, len(folders) + 1):
+            yield from paths.ROOT.joinpath(*folders[:depth]).glob("*.py")

@@ -1,0 +1,90 @@
+"""The two places where a memory can live: a child process with its own folder, or, for controls with gold, here."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from harness.adapter import Layer, Space
+from harness.backend import client
+from harness.backend.client import Deadlines, MemoryFault, RemoteMemory
+from harness.backend.forkserver import Launcher, spawn
+from harness.backend.servers import Service, ServiceError
+from harness.model.backend import Backend, Fault
+
+
+def opaque() -> str:
+    """A new name for a store's folder, and a key, that tell nobody what is played there."""
+    return secrets.token_hex(8)
+
+
+@dataclass
+class ChildHost:
+    """A backend's space for one trial. Every open is a fresh process; the store in `root` is what they share."""
+
+    adapter: str
+    backend: Backend
+    root: Path
+    space: Space
+    deadlines: Deadlines
+    launch: Launcher = spawn
+    service: Service | None = None
+    """The server in which its memories live; it gives this store a place of its own before the first open."""
+    opened: int = field(default=0, init=False)
+
+    def open(self) -> RemoteMemory:
+        self.root.mkdir(parents=True, exist_ok=True)
+        if self.service is not None:
+            self._serve(self.service)
+        memory = client.open_memory(self.adapter, self.space, self._home(), self.deadlines, self.launch)
+        memory.outage = self._outage
+        return memory
+
+    def _serve(self, service: Service) -> None:
+        with _faults():
+            if self.space.service is None:
+                self.space = replace(self.space, service=service.fresh(self.root))
+            service.check()
+
+    def _outage(self) -> str | None:
+        """Why its server, if it has one, is no longer there."""
+        try:
+            if self.service is not None:
+                self.service.check()
+        except ServiceError as error:
+            return str(error)
+        return None
+
+    @property
+    def folder(self) -> Path:
+        """All that belongs to the trial: the store, every process's home with its output, and what lies beside."""
+        return self.root.parent
+
+    def flush(self) -> None:
+        """What a server holds back is in its files before they are looked at. Asks the backend nothing."""
+        if self.service is not None:
+            with _faults():
+                self.service.flush()
+
+    def layers(self) -> list[Layer]:
+        return client.storage(self.adapter, self.space, self._home(), self.deadlines, self.launch)
+
+    def compact(self) -> None:
+        servers = self.service.ports if self.service is not None else ()
+        client.compact(self.adapter, self.space, self._home(), self.deadlines, self.launch, servers)
+
+    def _home(self) -> Path:
+        self.opened += 1
+        return self.root.parent / f"home-{self.opened}"
+
+
+@contextmanager
+def _faults() -> Iterator[None]:
+    """A server that cannot be had, or has died, is a fault of the backend like any other."""
+    try:
+        yield
+    except ServiceError as error:
+        raise MemoryFault(Fault(kind="crashed", op="serve", message=str(error)), alive=False) from None

@@ -1,0 +1,251 @@
+"""The child's main: JSON lines on a private descriptor <-> one adapter. Standard library only.
+
+`python -m harness.backend.worker FD module:Class`: reads one request a line from FD, answers one line. Ends when the
+line is cut, so that no child outlives its parent. What the adapter prints goes where the parent pointed stdout and
+stderr. With `--fork` it imports the adapter's SDK once and forks such a worker for each request (see
+harness/backend/forkserver.py).
+"""
+
+from __future__ import annotations
+
+import atexit
+import ctypes
+import gc
+import hashlib
+import importlib
+import io
+import json
+import os
+import signal
+import socket
+import sys
+import tempfile
+import threading
+import time
+import traceback
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, NoReturn
+
+from harness.adapter import Adapter, Memory, Scope, Space, Unsupported, read_item, to_wire
+from harness.machine.sandbox import Sandbox
+
+PDEATHSIG = 1
+
+
+def _scope(value: Mapping[str, Any]) -> Scope:
+    return Scope(**value)
+
+
+ARGUMENTS: dict[str, tuple[Callable[[Any], Any], ...]] = {
+    "remember": (lambda items: [read_item(item) for item in items],),
+    "settle": (float,),
+    "recall": (str, _scope, int, str),
+    "entries": (_scope,),
+    "get": (_scope, str),
+    "history": (_scope, str),
+    "update": (_scope, str, read_item),
+    "supersede": (_scope, list, read_item),
+    "forget": (_scope, list),
+    "forget_scope": (_scope,),
+    "snapshot": (),
+    "restore": (str,),
+    "usage": (),
+}
+"""Every operation of an open Memory, and how each of its arguments is read from JSON."""
+
+
+class Worker:
+    """One adapter and at most one open Memory."""
+
+    def __init__(self, name: str) -> None:
+        self._adapter, self._module = load(name), name.partition(":")[0]
+        self._memory: Memory | None = None
+
+    def answer(self, op: str, args: list[Any]) -> Any:
+        if op in ARGUMENTS:
+            if self._memory is None:
+                raise RuntimeError(f"{op} before open")
+            read = ARGUMENTS[op]
+            return getattr(self._memory, op)(*(form(value) for form, value in zip(read, args, strict=True)))
+        if op == "describe":
+            return self._described(*args)
+        if op == "open":
+            adapter, space = self._placed(*args)
+            self._memory = adapter.open(space)
+            return None
+        if op == "close":
+            memory, self._memory = self._memory, None
+            return memory.close() if memory else None
+        if op in ("storage", "compact"):
+            adapter, space = self._placed(*args)
+            return getattr(adapter, op)(space)
+        if op == "serve":
+            return self._adapter.serve(*args)
+        raise RuntimeError(f"unknown operation {op!r}")
+
+    def _placed(self, space: Mapping[str, Any]) -> tuple[Adapter, Space]:
+        """The adapter as the settings of its space make it."""
+        made = Space(**space)
+        return self._adapter.configured(made.settings), made
+
+    def _described(self, settings: Mapping[str, str]) -> dict[str, Any]:
+        """With a value that the adapter does not know, it is described without settings, and `problem` says which."""
+        adapter, problem = self._adapter, ""
+        try:
+            adapter = adapter.configured(settings)
+        except ValueError as error:
+            problem = str(error)
+        return {
+            "name": adapter.name,
+            "version": adapter.version(),
+            "support": {name: to_wire(entry) for name, entry in adapter.support.items()},
+            "settings": list(adapter.settings),
+            "secrets": list(adapter.secrets),
+            "server": to_wire(adapter.serve("http://127.0.0.1/v1")),
+            "problem": problem,
+            "source": self._source(),
+        }
+
+    def _source(self) -> str:
+        """sha256 of the adapter's own modules: a changed adapter is never taken for the one in a log."""
+        tops = {name.partition(".")[0] for name in (type(self._adapter).__module__, self._module)}
+        files = sorted({m.__file__ for n, m in sys.modules.items() if n.partition(".")[0] in tops and m.__file__})
+        return hashlib.sha256(b"".join(Path(file).read_bytes() for file in files)).hexdigest()
+
+
+def load(name: str) -> Adapter:
+    """The adapter that `module:Class` names."""
+    module, _, attribute = name.partition(":")
+    made: Adapter = getattr(importlib.import_module(module), attribute)()
+    return made
+
+
+def _die_with_parent() -> None:
+    """Linux ends us when the parent is killed, even in the middle of a call that never returns."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(PDEATHSIG, signal.SIGKILL)
+
+
+def _error(error: BaseException) -> dict[str, Any]:
+    kind = "refused" if isinstance(error, Unsupported) else "crashed"
+    lines = traceback.format_exception(error)
+    return {"kind": kind, "message": f"{type(error).__name__}: {error}"[:2000], "trace": "".join(lines)[-8000:]}
+
+
+def main(descriptor: int, name: str) -> None:
+    _die_with_parent()
+    link = socket.socket(fileno=descriptor).makefile("rwb")
+    worker: Worker | None = None
+    for line in link:
+        request = json.loads(line)
+        start = time.perf_counter()
+        try:
+            worker = worker or Worker(name)
+            reply = {"ok": to_wire(worker.answer(request["op"], request["args"]))}
+        except BaseException as error:  # an adapter may raise anything, SystemExit included: it is its result
+            reply = {"error": _error(error)}
+        head = {"n": request["n"], "took": round(time.perf_counter() - start, 6)}
+        try:
+            data = json.dumps({**head, **reply}, allow_nan=False).encode()
+        except (TypeError, ValueError) as error:
+            data = json.dumps({**head, "error": {**_error(error), "kind": "breach"}}).encode()
+        link.write(data + b"\n")
+        link.flush()
+
+
+def nurse(descriptor: int, name: str) -> None:
+    """Imports what the adapter names, then forks a worker for each request; refuses once there is a second thread."""
+    _die_with_parent()
+    link = socket.socket(fileno=descriptor)
+    for module in load(name).imports:
+        importlib.import_module(module)
+    gc.collect()
+    gc.freeze()  # what was imported is shared with every child: no collection there may write to its pages
+    link.sendall(json.dumps({"ready": int(_alone())}).encode())
+    while True:
+        data, descriptors, _, _ = socket.recv_fds(link, 65536, 2)
+        if not data:
+            return None
+        request = json.loads(data)
+        answer: dict[str, int] | None
+        if "ended" in request:
+            answer = {"code": _code(request["ended"])}
+        elif _alone():
+            if os.fork() == 0:
+                _born(request["env"], request["cwd"], descriptors[1])
+                Sandbox(**request["sandbox"]).enter()
+                link.sendall(json.dumps({"pid": os.getpid()}).encode())  # by the child: its group exists from here on
+                link.close()
+                sys.argv[1:] = [str(descriptors[0]), name]
+                return main(descriptors[0], name)
+            answer = None
+        else:
+            answer = {}
+        for each in descriptors:
+            os.close(each)
+        if answer is not None:
+            link.sendall(json.dumps(answer).encode())
+
+
+def leave() -> NoReturn:
+    """Ends as an interpreter does, but does not take the heap apart: in a forked child that copies all shared pages.
+
+    Threads are waited for, exit functions run, and what files hold back is written. What was imported before a fork
+    is frozen, so that only this process's own objects are looked at.
+    """
+    threading._shutdown()  # type: ignore[attr-defined]  # what the interpreter itself calls
+    atexit._run_exitfuncs()
+    buffered = (io.TextIOWrapper, io.BufferedWriter, io.BufferedRandom)
+    held = [each for each in gc.get_objects() if issubclass(type(each), buffered)]  # isinstance would wake lazy proxies
+    for file in (*held, sys.stdout, sys.stderr):
+        with suppress(Exception):
+            file.flush()
+    os._exit(0)
+
+
+def _code(pid: int) -> int:
+    """The exit code of a child that has ended; never waits, as nobody else could be served meanwhile."""
+    try:
+        ended, status = os.waitpid(pid, os.WNOHANG)
+    except ChildProcessError:
+        return -signal.SIGKILL
+    return os.waitstatus_to_exitcode(status) if ended else -signal.SIGKILL
+
+
+def _alone() -> bool:
+    return len(list(Path("/proc/self/task").iterdir())) == 1
+
+
+def _born(env: Mapping[str, str], cwd: str, output: int) -> None:
+    """A forked child becomes what a spawned one would be: its own session, home, output."""
+    os.setsid()
+    os.dup2(output, 1)
+    os.dup2(output, 2)
+    os.close(output)
+    os.chdir(cwd)
+    os.environ.update(env)
+    tempfile.tempdir = None  # an import may have asked for the parent's
+
+
+def forget_checkout() -> None:
+    """An editable installation leads there, whatever the module path says: its finders, hooks and places go."""
+    for finder in list(sys.meta_path):
+        name = str(getattr(finder, "__module__", ""))
+        with suppress(Exception):
+            if not name.startswith("_frozen_importlib") and finder.find_spec("harness", None) is not None:
+                sys.meta_path.remove(finder)
+                sys.path_hooks[:] = [hook for hook in sys.path_hooks if hook.__module__ != name]
+                sys.modules.pop(name)
+    ours = str(Path(__file__).parents[2])
+    sys.path[:] = [each for each in sys.path if each == ours or not Path(each, "harness", "adapter.py").exists()]
+    sys.path_importer_cache.clear()
+
+
+if __name__ == "__main__":
+    forget_checkout()
+    Sandbox(**json.loads(os.environ.pop("COLDWARM_SANDBOX"))).enter()
+    run = nurse if sys.argv[1] == "--fork" else main
+    run(int(sys.argv[-2]), sys.argv[-1])
+    leave()

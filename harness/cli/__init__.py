@@ -1,0 +1,109 @@
+"""The command line. Exit codes: 0 good, 1 a check failed, 2 bad usage or bad input, 3 something could not run."""
+
+from __future__ import annotations
+
+import gc
+import os
+import signal
+import sys
+import tempfile
+import traceback
+from pathlib import Path
+
+import click
+
+from harness import paths
+from harness.cli import check, gate, github, play, suite
+from harness.cli.common import COULD_NOT_RUN, stop
+
+
+def main() -> None:
+    """Every error a user can cause is one line on standard error."""
+    gc.set_threshold(100_000, 50, 50)  # a run's events are many and hold no cycles: collecting them took a third
+    _heed_signals()
+    _check_checkout()
+    try:
+        sys.exit(commands.main(standalone_mode=False))
+    except click.ClickException as error:
+        error.show()
+        sys.exit(error.exit_code)
+    except (click.Abort, KeyboardInterrupt):
+        stop("stopped", COULD_NOT_RUN)
+    except SystemExit as ending:  # to click, a reader that has gone is exit code 1, which says that a gate is broken
+        gone = type(sys.stdout).__name__ == "_PacifyFlushWrapper"
+        sys.exit(COULD_NOT_RUN if gone else ending.code)
+    except OSError as error:
+        stop(f"{error.filename or 'a file'}: {error.strerror or error}", COULD_NOT_RUN)
+    except Exception as error:
+        said = f"{type(error).__name__}: {error}"[:500]
+        stop(f"{said}; a fault of coldwarm: please report it, with {_kept(error)}", COULD_NOT_RUN)
+
+
+def _kept(error: Exception) -> str:
+    """Where the traceback is."""
+    text = "".join(traceback.format_exception(error)).encode("utf-8", "backslashreplace")
+    try:
+        file, name = tempfile.mkstemp(prefix="coldwarm-traceback-", suffix=".txt")
+        with os.fdopen(file, "wb") as stream:
+            stream.write(text)
+    except OSError:
+        return "the traceback that could be written nowhere"
+    return name
+
+
+def _heed_signals() -> None:
+    """What ends a process politely is an interrupt: everything that was started is ended and cleaned up. Once is
+    enough; the next one would cut the cleaning short. What the caller has told us to ignore stays ignored.
+    """
+    heeded = [
+        each for each in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP) if signal.getsignal(each) != signal.SIG_IGN
+    ]
+
+    def interrupt(*_: object) -> None:
+        for each in heeded:
+            signal.signal(each, signal.SIG_IGN)
+        raise KeyboardInterrupt
+
+    for each in heeded:
+        signal.signal(each, interrupt)
+
+
+def _check_checkout() -> None:
+    """Other packages are called `adapters` and `tasks` too; ours must be the ones beside this harness."""
+    import importlib.util
+
+    for name in ("adapters", "tasks"):
+        found = importlib.util.find_spec(name)
+        places = list(found.submodule_search_locations or ()) if found else []
+        if not any(Path(place).parent == paths.ROOT for place in places):
+            stop(
+                f"the package '{name}' comes from {places or 'nowhere'}, not from {paths.ROOT}: run `make bench` there"
+            )
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
+@click.version_option(package_name="coldwarm")
+def commands() -> None:
+    """Does a memory backend make a coding agent better at repo work, and does what it remembers deserve trust?
+
+    Exit codes: 0 good, 1 a gate or check failed, 2 bad usage or bad input, 3 something asked for could not run.
+    """
+
+
+for _command in (  # in the order of --help
+    play.run,
+    play.score,
+    play.report,
+    gate.compare,
+    gate.baseline,
+    gate.merge,
+    github.github,
+    suite.list_,
+    suite.new,
+    suite.selftest,
+    suite.export,
+    suite.validate,
+    check.doctor,
+    check.conform,
+):
+    commands.add_command(_command)

@@ -1,0 +1,58 @@
+"""Looking at this machine and at adapters: `doctor`, `conform`."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import click
+
+from harness.cli.common import COULD_NOT_RUN, FAILED, GOOD, stop, tell, with_out
+
+
+@click.command()
+@with_out
+def doctor(out: Path) -> None:
+    """Say what works on this machine, and open every adapter for real."""
+    from harness.cli.doctor import examine
+
+    good = True
+    for finding in examine(out):
+        good = good and finding.good
+        tell(f"{'ok  ' if finding.good else 'BAD '} {finding.name:<22} {' '.join(finding.seen.split())}")
+    sys.exit(GOOD if good else COULD_NOT_RUN)
+
+
+@click.command()
+@click.argument("backends", metavar="BACKEND...", nargs=-1, required=True)
+def conform(backends: tuple[str, ...]) -> None:
+    """Check that adapters keep the contract: NAME[,key=value...] or module:Class, one line for each check.
+
+    Up to a minute or two. A model inside of an adapter is answered by a stand-in, and a line says so.
+    """
+    from harness import conformance
+    from harness.backend import registry
+    from harness.backend.client import MemoryFault
+    from harness.gateway.embedder import EmbedderError
+
+    marks = {"kept": "ok  ", "broken": "BAD ", "unsupported": "--  ", "not-applicable": "n/a "}
+    broken = 0
+    try:
+        for spec in [registry.parse(text) for text in backends]:
+            told = dict.fromkeys(marks, 0)
+            with conformance.setting(spec) as place:
+                if place.chat:
+                    tell(f"{spec.label}: the model inside is answered by {place.chat}")
+                for check in conformance.CHECKS:
+                    outcome = place.judge(check)
+                    told[outcome.status] += 1
+                    tell(f"{marks[outcome.status]} {check.name:<38} {check.says}")
+                    if outcome.why:
+                        tell(f"       {outcome.why}")
+            tell(f"{spec.label}: {', '.join(f'{n} {word}' for word, n in told.items())}")
+            broken += told["broken"]
+    except registry.RegistryError as error:
+        stop(error)
+    except (MemoryFault, EmbedderError) as error:
+        stop(error, COULD_NOT_RUN)
+    sys.exit(FAILED if broken else GOOD)

@@ -1,0 +1,178 @@
+"""What the commands share: exit codes, one-line errors, options, and loading of stories and runs."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import click
+
+from harness import paths
+from harness.model.trial import Split
+
+if TYPE_CHECKING:
+    from harness.log.folder import Folder
+    from harness.model.results import Results
+    from harness.model.scenario import Scenario
+    from harness.repo.checkout import Repo
+    from harness.report import Written
+
+GOOD, FAILED, BAD, COULD_NOT_RUN = 0, 1, 2, 3
+FOLDER = click.Path(path_type=Path)
+SPLIT = click.Choice(["all", "dev", "held"])
+
+
+def stop(message: object, code: int = BAD) -> NoReturn:
+    say(message)
+    sys.exit(code)
+
+
+def say(message: object) -> None:
+    """One line; what a backend put into it cannot steer the terminal."""
+    from harness.report.words import plain
+
+    click.echo(f"coldwarm: {plain(' '.join(str(message).split()))}", err=True)
+
+
+def tell(line: object) -> None:
+    """One line on standard output, as harmless as on standard error."""
+    from harness.report.words import plain
+
+    click.echo(plain(str(line)))
+
+
+def tell_json(text: str) -> None:
+    """Strings of JSON can say the same without what a CI server reads as a command."""
+    click.echo(text.replace("##", "\\u0023#").replace("::", "\\u003a:"), nl=False)
+
+
+def with_suite(command: Callable[..., Any]) -> Callable[..., Any]:
+    command = click.option("--fixtures", type=FOLDER, default=paths.FIXTURES, help="Folder of the fixtures.")(command)
+    return click.option("--tasks", type=FOLDER, default=paths.TASKS, help="Folder of the scenarios.")(command)
+
+
+def with_out(command: Callable[..., Any]) -> Callable[..., Any]:
+    return click.option("--out", type=FOLDER, default=paths.REPORTS / "out", help="Where runs are written.")(command)
+
+
+def with_elsewhere(command: Callable[..., Any]) -> Callable[..., Any]:
+    return click.option("--out", type=FOLDER, help="Where to write, if not into the run's folder.")(command)
+
+
+def with_demands(command: Callable[..., Any]) -> Callable[..., Any]:
+    baseline = click.option("--baseline", type=FOLDER, help="What `baseline save` wrote: the run is compared with it.")
+    return click.option("--gates", type=FOLDER, help="A gates.toml: demands that the run must hold.")(baseline(command))
+
+
+def load_stories(tasks: Path, fixtures: Path, names: tuple[str, ...], split: Split) -> list[tuple[Scenario, Repo]]:
+    from harness.repo.checkout import FixtureError
+    from tasks import loader, suite
+
+    if names == ("none",):
+        return []
+    try:
+        files = suite.of_split(loader.find(tasks, names), tasks, split)
+        return loader.load(files, fixtures, paths.cache_root())
+    except (loader.ScenarioError, FixtureError) as error:
+        stop(error)
+
+
+def with_output(command: Callable[..., Any]) -> Callable[..., Any]:
+    command = click.option("--json", "as_json", is_flag=True, help="results.json on stdout, all else on stderr.")(
+        command
+    )
+    return click.option("--quiet", "-q", is_flag=True, help="No progress, no table: only how it ended.")(command)
+
+
+def terminal(*, quiet: bool = False, as_json: bool = False) -> Any:
+    """Where progress and tables go. Where no terminal is, lines are 80 wide, unless COLUMNS says otherwise."""
+    from rich.console import Console
+
+    wide = (sys.stderr if as_json else sys.stdout).isatty() or "COLUMNS" in os.environ
+    return Console(highlight=False, soft_wrap=True, stderr=as_json, quiet=quiet, width=None if wide else 80)
+
+
+def reported(folder: Folder, *, out: Path | None = None, quiet: bool = False, as_json: bool = False) -> int:
+    """Scores the logs, writes everything that is derived from them, prints the table; the exit code it deserves."""
+    from harness.report import console
+    from harness.report.progress import during
+    from harness.report.words import plain
+
+    screen = terminal(quiet=quiet, as_json=as_json)
+    with during(screen, "scoring the logs and writing the report"):
+        written = wrote(folder, scored(folder), out)
+    results = written.said
+    console.show(results, screen)
+    if as_json:
+        tell_json(written.results.read_text(encoding="utf-8"))
+    if not (quiet and as_json):
+        for line in (console.ending(results), f"report: {shown(written.page)}"):
+            click.echo(plain(line), err=as_json)
+    return verdict(results)
+
+
+def scored(folder: Folder) -> Results:
+    from harness import regress
+    from harness.compare import statements
+    from harness.log.blobs import BlobError
+    from harness.log.folder import FolderError
+
+    try:
+        return regress.judged(statements.results(folder), folder)
+    except (FolderError, BlobError, regress.RegressError) as error:
+        stop(error)
+
+
+def wrote(folder: Folder, results: Results, out: Path | None = None) -> Written:
+    from harness import report
+    from harness.log.folder import FolderError
+
+    try:
+        return report.write(folder, results, out)
+    except FolderError as error:
+        stop(error, COULD_NOT_RUN)
+
+
+def verdict(results: Results) -> int:
+    """Damaged logs could not be scored; then a broken gate failed; then what did not end, never began, failed in more
+    calls than was allowed, or was not measured for a gate could not run."""
+    from harness.report import faulted, words
+
+    for problem in (*results.run.problems, *filter(None, [words.unsealed(results)])):
+        say(problem)
+    missing = [each for each in results.run.unplayed if not each.allowed]
+    for each in missing:
+        say(f"{each.backend} could not run: {each.reason}")
+    unended = sorted({cell.trial for cell in results.cells if cell.status in ("failed", "incomplete", "not-run")})
+    unended += sorted(cell.id for cell in results.trust if cell.status in ("failed", "incomplete", "not-run"))
+    for trial in unended:
+        say(f"trial {trial} did not get to its end")
+    failing = [each for each in faulted.statements(results) if each.bad]
+    for statement in failing:
+        say(f"{statement.line}; allow them with --allow-faults {statement.backend}=COUNT")
+    if results.run.missing:
+        say(f"shards {', '.join(results.run.missing)} are missing: give them to `coldwarm merge`, too")
+    unmet = [gate for gate in results.gates if gate.verdict != "held"]
+    for gate in sorted(unmet, key=lambda gate: gate.verdict == "broken"):  # what broke is read last
+        say(gate.says)
+    if results.run.problems:
+        return COULD_NOT_RUN
+    if any(gate.verdict == "broken" for gate in unmet):
+        return FAILED
+    return COULD_NOT_RUN if missing or unended or failing or results.run.missing or unmet else GOOD
+
+
+def shown(path: Path) -> Path:
+    return path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path
+
+
+def open_run(folder: Path) -> Folder:
+    from harness.log.folder import Folder, FolderError
+
+    try:
+        return Folder.open(folder)
+    except FolderError as error:
+        stop(error)

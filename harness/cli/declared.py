@@ -1,0 +1,59 @@
+"""What backends declare that they can do, as Markdown: a table of levels, and below it how and why not."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+
+from harness.adapter import CAPABILITIES
+from harness.backend import client, registry
+from harness.machine import leftovers
+from harness.model.backend import Declared
+from harness.model.trial import Spec
+from harness.play import controls
+from harness.report.words import plain
+
+SIGNS = {"native": "native", "emulated": "emulated", "unsupported": "-"}
+
+
+def declared(specs: Iterable[Spec]) -> dict[str, Mapping[str, Declared]]:
+    """Label -> what it declares, total over CAPABILITIES. Asks every adapter in a child of its own; imports no SDK.
+
+    Raises RegistryError for a backend or a setting that nobody knows, MemoryFault for one that cannot say what it is.
+    """
+    found: dict[str, Mapping[str, Declared]] = {}
+    with leftovers.temporary() as home:
+        for spec in specs:
+            entry = registry.find(spec)
+            if entry.reference is None:
+                found[spec.label] = controls.described(spec.adapter).support
+                continue
+            said = client.describe(entry.reference, home / str(len(found)), settings=spec.settings)
+            registry.check_settings(spec, said.settings, said.problem)
+            found[spec.label] = said.support
+    return found
+
+
+def markdown(told: Mapping[str, Mapping[str, Declared]]) -> str:
+    """The same backends as columns, capabilities as rows; then for each backend the notes, equal ones together."""
+    told = {plain(label): support for label, support in told.items()}
+    lines = [_row("", *(f"`{label}`" for label in told)), _row(*["---"] * (len(told) + 1))]
+    lines += [_row(f"`{name}`", *(SIGNS[support[name].level] for support in told.values())) for name in CAPABILITIES]
+    for label, support in told.items():
+        notes: dict[tuple[str, str], list[str]] = defaultdict(list)
+        for name in CAPABILITIES:
+            if support[name].note:
+                notes[support[name].level, plain(" ".join(support[name].note.split()))].append(f"`{name}`")
+        lines += ["", f"`{label}`", ""] if notes else []
+        lines += [
+            f"- {level}: {', '.join(names)}: {note}" for (level, note), names in sorted(notes.items(), key=_level)
+        ]
+    return "\n".join(lines) + "\n"
+
+
+def _level(note: tuple[tuple[str, str], list[str]]) -> str:
+    return note[0][0]
+
+
+def _row(*cells: str) -> str:
+    return f"| {' | '.join(cells)} |"

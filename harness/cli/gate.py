@@ -1,0 +1,102 @@
+"""Against what was before: `compare`, `baseline`, and `merge`, which makes one run of its shards."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import click
+
+from harness.cli.common import (
+    COULD_NOT_RUN,
+    FAILED,
+    FOLDER,
+    GOOD,
+    reported,
+    say,
+    shown,
+    stop,
+    tell,
+    tell_json,
+    terminal,
+    with_demands,
+    with_out,
+)
+
+
+@click.command()
+@click.argument("old", type=FOLDER)
+@click.argument("new", type=FOLDER)
+@click.option("--json", "as_json", is_flag=True, help="Print all changes as JSON instead of the table.")
+def compare(old: Path, new: Path, as_json: bool) -> None:
+    """Show what became better or worse from OLD to NEW: run folders, results.json files or baselines.
+
+    Of a run folder its results.json is read: `coldwarm score` writes it again from the logs.
+    Ends with 1 if something is worse or has no number any more, with 3 if nothing could be compared.
+    """
+    from harness.regress import baseline, pairing, table
+
+    try:
+        before, now = baseline.load(old), baseline.load(new)
+    except baseline.RegressError as error:
+        stop(error)
+    against, changes = pairing.against(before, now), pairing.changes(before, now)
+    if as_json:
+        plain = {
+            "baseline": against.model_dump(mode="json"),
+            "changes": [each.model_dump(mode="json") for each in changes],
+        }
+        tell_json(json.dumps(plain, indent=1, sort_keys=True) + "\n")
+    else:
+        table.show(against, now.run, changes, terminal())
+    verdicts = {each.verdict for each in changes}
+    if verdicts & {"worse", "vanished"}:
+        sys.exit(FAILED)
+    if not verdicts - {"not-comparable", "appeared"}:
+        stop(f"nothing of {new} could be compared with {old}", COULD_NOT_RUN)
+    sys.exit(GOOD)
+
+
+@click.group()
+def baseline() -> None:
+    """Keep what a run measured, to compare later runs with it."""
+
+
+@baseline.command()
+@click.argument("folder", type=FOLDER)
+@click.option("--output", "-o", type=FOLDER, default="baseline.json", show_default=True, help="The file to write.")
+def save(folder: Path, output: Path) -> None:
+    """Write the baseline of the run in FOLDER: a file to commit."""
+    from harness.regress import baseline as baselines
+
+    try:
+        made = baselines.load(folder)
+        output.write_text(baselines.text(made), encoding="utf-8", newline="\n")
+    except baselines.RegressError as error:
+        stop(error)
+    except OSError as error:
+        stop(f"{output}: cannot be written: {error.strerror}; choose another with -o")
+    tell(f"{shown(output)}: {len(made.stories)} scenarios, {len(made.entrants)} backends of run {made.run}")
+    points = [*(point for row in made.rows for point in row.points), *(row.point for row in made.trust)]
+    if holes := sum(point in ("failed", "not-run") for point in points):
+        say(f"{holes} of {len(points)} numbers failed or were not run: there nothing will be compared with it")
+
+
+@click.command()
+@click.argument("folders", metavar="FOLDER...", type=FOLDER, nargs=-1, required=True)
+@with_demands
+@with_out
+def merge(folders: tuple[Path, ...], gates: Path | None, baseline: Path | None, out: Path) -> None:
+    """Join the shards of a run (`run --shard 1/4` and so on) into one run, and report it."""
+    from harness import regress
+    from harness.log.folder import FolderError
+    from harness.play import shards
+
+    try:
+        regress.check(gates, baseline)
+        folder = shards.merge(folders, out)
+        regress.keep(folder, gates, baseline)
+    except (FolderError, regress.RegressError) as error:
+        stop(error)
+    sys.exit(reported(folder))

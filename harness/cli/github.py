@@ -1,0 +1,42 @@
+"""For a job on GitHub: `github`."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import click
+
+from harness import paths
+from harness.cli.common import FOLDER, say, stop
+
+SUMMARY = "GITHUB_STEP_SUMMARY"
+
+
+@click.command()
+@click.argument("folder", type=FOLDER, default=paths.REPORTS / "out" / "latest")
+@click.option("--gates", default="gates.toml", show_default=True, help="Where the gates stand in the repository.")
+def github(folder: Path, gates: str) -> None:
+    """Annotate broken gates and what is bad that none demands, and append the run's summary to that of the job.
+
+    Prints workflow commands; ends with 0, as the run itself has told how it ended.
+    """
+    from harness.model.results import Results
+    from harness.report import github as job
+
+    try:
+        results = Results.model_validate_json((folder / "results.json").read_bytes())
+        text = (folder / "summary.md").read_text(encoding="utf-8")
+    except (OSError, ValueError):
+        stop(f"{folder} holds no results of this version: coldwarm report {folder} writes them")
+    for line in (*job.annotated(results, gates), *job.undemanded(results, gates)):
+        click.echo(line)
+    place = os.environ.get(SUMMARY)
+    if not place:
+        return say(f"{SUMMARY} is not set: no job summary was written")
+    try:
+        with Path(place).open("a", encoding="utf-8") as file:
+            file.write(job.summary(text))
+    except OSError as error:
+        stop(f"{place}: cannot be written: {error.strerror}")
+    return None

@@ -1,0 +1,230 @@
+"""Playing: `run`, and what rebuilds a run from its logs: `score`, `report`."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from typing import Any
+
+import click
+
+from harness import paths
+from harness.cli.common import (
+    COULD_NOT_RUN,
+    FOLDER,
+    SPLIT,
+    load_stories,
+    open_run,
+    reported,
+    scored,
+    shown,
+    stop,
+    terminal,
+    verdict,
+    with_demands,
+    with_elsewhere,
+    with_out,
+    with_output,
+    with_suite,
+    wrote,
+)
+from harness.model.drill import DRILLS
+from harness.model.trial import (
+    DEFAULT_BACKENDS,
+    DEFAULT_BUDGET,
+    DEFAULT_K,
+    DEFAULT_NOISE,
+    SECRET,
+    Chat,
+    Selection,
+    Split,
+)
+
+
+@click.command()
+@click.option("--backend", "-b", "backends", multiple=True, help="NAME, NAME,key=value or module:Class; repeatable.")
+@click.option(
+    "--scenario",
+    "-s",
+    "scenarios",
+    multiple=True,
+    help="Id, kind or file name; repeatable; none: drills only. Default: all.",
+)
+@click.option("--split", type=SPLIT, default="all", show_default=True, help="Of each kind, a part is held back.")
+@click.option("--noise", "-n", type=click.IntRange(0, 100_000), multiple=True, default=DEFAULT_NOISE, show_default=True)
+@click.option("--write", type=click.Choice(["append", "curated"]), multiple=True, default=("append", "curated"))
+@click.option("--seed", type=int, multiple=True, default=(1,), show_default=True)
+@click.option("-k", type=click.IntRange(1, 100), default=DEFAULT_K, show_default=True, help="Hits asked for.")
+@click.option("--budget", type=click.IntRange(1), default=DEFAULT_BUDGET, show_default=True, help="Tokens that count.")
+@click.option(
+    "--drill",
+    "-d",
+    "drilled",
+    multiple=True,
+    type=click.Choice([*DRILLS, "all", "none"]),
+    default=("all",),
+    show_default=True,
+    help="Tests of trust to play beside the stories; repeatable.",
+)
+@click.option("--drill-size", type=click.IntRange(20, 100_000), help="Memories in the store of every drill.")
+@click.option("--chat", metavar="WHO", help="Answers models inside backends: stand-in, model, or a recordings' folder.")
+@click.option("--record", type=FOLDER, help="Folder to which the answers of --chat are recorded.")
+@click.option("--chat-budget", type=click.IntRange(1), help="Tokens of chat calls after which the run stops.")
+@click.option("--chat-cost", type=float, help="The same in money, at --chat-price.")
+@click.option("--chat-price", type=(float, float), help="Of a million tokens, prompt and completion.")
+@click.option("--jobs", "-j", type=click.IntRange(1, 64), default=1, show_default=True, help="Trials side by side.")
+@click.option("--allow", multiple=True, help="A backend that may be missing without failing the run; repeatable.")
+@click.option(
+    "--allow-faults", metavar="NAME=COUNT", multiple=True, help="So many calls of a backend may fail; repeatable."
+)
+@click.option("--trial", "only", multiple=True, help="Only the trials whose id begins so; repeatable.")
+@click.option("--keep", is_flag=True, help="Keep each trial's store below the run's folder.")
+@click.option("--shard", metavar="N/OF", help="Play a share, as 2/4, to be joined with the others by `merge`.")
+@with_demands
+@click.option("--resume", type=FOLDER, help="Go on with this run's folder: what is finished is not played again.")
+@with_output
+@with_out
+@with_suite
+def run(
+    chat_budget: int | None,
+    chat_cost: float | None,
+    chat_price: tuple[float, float] | None,
+    jobs: int,
+    allow: tuple[str, ...],
+    allow_faults: tuple[str, ...],
+    only: tuple[str, ...],
+    keep: bool,
+    shard: str | None,
+    gates: Path | None,
+    baseline: Path | None,
+    resume: Path | None,
+    quiet: bool,
+    as_json: bool,
+    out: Path,
+    tasks: Path,
+    fixtures: Path,
+    **asked: Any,
+) -> None:
+    """Play scenarios cold and warm against backends, and write a report."""
+    from harness import regress
+    from harness.backend import registry
+    from harness.gateway.chat.choice import upstream
+    from harness.gateway.chat.wire import ChatError
+    from harness.gateway.embedder import EmbedderError
+    from harness.gateway.gateway import GatewayError
+    from harness.gateway.meter import Budget
+    from harness.log.folder import Folder, FolderError
+    from harness.play import plan, runner
+    from harness.play.backends import cast
+    from harness.report.progress import Lines, during
+    from tasks import suite
+
+    try:
+        regress.check(gates, baseline)
+        folder = Folder.open(resume) if resume else None
+        tolerated = {**(folder.read().allowed_faults if folder else {}), **dict(map(registry.allowance, allow_faults))}
+        shard = folder.read().shard if folder else shard
+        if shard and (gates or baseline):
+            raise regress.RegressError("a shard is no run that gates could judge: give them to `coldwarm merge`")
+        selection = _resumed(folder.read().selection, **asked) if folder else _selection(**asked)
+        allowance = Budget(chat_budget, chat_cost, *(chat_price or (0.0, 0.0)))
+        chat = upstream(selection.chat, os.environ) if selection.chat else None
+        screen = terminal(quiet=quiet, as_json=as_json)
+        with during(screen, "asking the backends what they are"):
+            players = cast(selection, allow)
+        stories = load_stories(tasks, fixtures, selection.scenarios, selection.split)
+        dealt = plan.Shard.parse(shard) if shard else None
+        ids = [trial.id for trial in plan.trials(selection, [story for story, _ in stories])]
+        ids += [trial.id for trial in plan.drilled(selection, [*players.players])]
+        if only and not any(name.startswith(only) for name in ids):
+            raise ValueError(f"--trial {' '.join(only)}: no trial of this run has an id that begins so")
+        folder = folder or Folder.create(out)
+        regress.keep(folder, gates, baseline)
+    except (FolderError, registry.RegistryError, regress.RegressError, ChatError, ValueError) as error:
+        stop(error)
+    listener = Lines(screen)
+    command = " ".join(["coldwarm", *map(registry.redacted, sys.argv[1:])])
+    played = runner.Run(
+        folder, selection, players, command, stories, paths.cache_root(), listener,
+        jobs=jobs, only=only, keep=keep, shard=dealt, chat=chat, budget=allowance, allowed_faults=tolerated,
+        suite=suite.identity([story for story, _ in stories], tasks, selection.split),
+    )  # fmt: skip
+    try:
+        played.play()
+    except KeyboardInterrupt:
+        stop(f"stopped; finished trials are kept: coldwarm run --resume {folder.root}", COULD_NOT_RUN)
+    except FolderError as error:
+        stop(error)
+    except (EmbedderError, GatewayError, runner.Exhausted, OSError) as error:
+        stop(f"{error}; finished trials are kept: coldwarm run --resume {folder.root}", COULD_NOT_RUN)
+    finally:
+        listener.ended()
+    sys.exit(reported(folder, quiet=quiet, as_json=as_json))
+
+
+def _selection(
+    backends: tuple[str, ...],
+    scenarios: tuple[str, ...],
+    split: Split,
+    noise: tuple[int, ...],
+    write: tuple[Any, ...],
+    seed: tuple[int, ...],
+    k: int,
+    budget: int,
+    drilled: tuple[str, ...],
+    drill_size: int | None,
+    chat: str | None,
+    record: Path | None,
+) -> Selection:
+    from harness.backend import registry
+
+    specs = tuple(registry.parse(text) for text in backends or DEFAULT_BACKENDS)
+    chosen = tuple(name for name in DRILLS if "none" not in drilled and {"all", name} & {*drilled})
+    return Selection(
+        backends=specs, scenarios=scenarios, split=split, noise=noise, writes=write, seeds=seed, k=k, budget=budget,
+        drills=chosen, drill_size=drill_size, chat=_chat(chat, record),
+    )  # fmt: skip
+
+
+def _chat(who: str | None, record: Path | None) -> Chat | None:
+    """Raises ValueError for what would record nothing."""
+    if who in ("stand-in", "model"):
+        return Chat(answers=who, folder=str(record) if record else None)
+    if record:
+        raise ValueError("--record writes down what --chat stand-in or --chat model answers: name one of them")
+    return Chat(answers="recordings", folder=who) if who else None
+
+
+def _resumed(
+    selection: Selection, backends: tuple[str, ...], chat: str | None, record: Path | None, **_: object
+) -> Selection:
+    """What a run asked for. Its secrets were never written down: whoever goes on with it gives them again."""
+    from harness.backend import registry
+
+    given = {spec.label: spec for spec in map(registry.parse, backends)}
+    specs = tuple(given.get(spec.label, spec) for spec in selection.backends)
+    for spec in specs:
+        if any(SECRET.search(key) and spec.settings[key] == value for key, value in spec.shown.items()):
+            raise registry.RegistryError(f"backend '{spec.label}' had secrets, which are not kept: repeat it with -b")
+    return selection.model_copy(update={"backends": specs, "chat": _chat(chat, record) or selection.chat})
+
+
+@click.command()
+@click.argument("folder", type=FOLDER, default=paths.REPORTS / "out" / "latest")
+@with_elsewhere
+def score(folder: Path, out: Path | None) -> None:
+    """Compute results.json of a run again, from its logs and blobs alone."""
+    opened = open_run(folder)
+    written = wrote(opened, scored(opened), out)
+    click.echo(shown(written.results))
+    sys.exit(verdict(written.said))
+
+
+@click.command()
+@click.argument("folder", type=FOLDER, default=paths.REPORTS / "out" / "latest")
+@with_output
+@with_elsewhere
+def report(folder: Path, quiet: bool, as_json: bool, out: Path | None) -> None:
+    """Write results, summary and page of a run again, from its logs and blobs alone, and print the table."""
+    sys.exit(reported(open_run(folder), out=out, quiet=quiet, as_json=as_json))

@@ -1,0 +1,185 @@
+"""The suite: `list`, `new`, `validate`, `selftest`, `export`."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import click
+
+from harness import paths
+from harness.cli.common import (
+    BAD,
+    COULD_NOT_RUN,
+    FAILED,
+    FOLDER,
+    GOOD,
+    SPLIT,
+    load_stories,
+    open_run,
+    say,
+    shown,
+    stop,
+    tell,
+    terminal,
+    verdict,
+    with_suite,
+)
+
+
+@click.command(name="list")
+@click.option("--split", type=SPLIT, default="all", show_default=True, help="Of each kind, a part is held back.")
+@click.option("--backend", "-b", "backends", multiple=True, help="What this one declares instead; repeatable.")
+@with_suite
+def list_(split: Any, backends: tuple[str, ...], tasks: Path, fixtures: Path) -> None:
+    """Show the scenarios, what they hold, and the backends; with -b what backends declare, as Markdown."""
+    from harness.backend import registry
+    from harness.backend.client import MemoryFault
+    from harness.cli import declared, listing
+    from tasks import suite
+
+    if backends:
+        try:
+            told = declared.declared(map(registry.parse, backends))
+        except registry.RegistryError as error:
+            stop(error)
+        except MemoryFault as error:
+            stop(error, COULD_NOT_RUN)
+        click.echo(declared.markdown(told), nl=False)
+        return
+
+    stories = [story for story, _ in load_stories(tasks, fixtures, (), split)]
+    listing.show(stories, suite.identity(stories, tasks, split), terminal())
+    for word, control in (("backends", False), ("controls", True)):
+        names = [name for name, entry in registry.known().items() if entry.control is control]
+        click.echo(f"{word}: {', '.join(names)}")
+
+
+@click.group()
+def new() -> None:
+    """Write what a suite of your own begins with."""
+
+
+@new.command(name="scenario")
+@click.argument("name")
+@click.option("--fixture", required=True, help="The repository in which the story plays.")
+@with_suite
+def new_scenario(name: str, fixture: str, tasks: Path, fixtures: Path) -> None:
+    """Write a scenario that holds, as KIND/NAME, to be changed from there."""
+    from tasks import skeleton
+    from tasks.loader import ScenarioError
+
+    try:
+        file = skeleton.write(name, tasks, fixtures, fixture, paths.cache_root())
+    except ScenarioError as error:
+        stop(error)
+    tell(f"{shown(file)}: written; tasks/README.md explains it")
+
+
+@click.group()
+def selftest() -> None:
+    """Prove that the measuring itself can be trusted."""
+
+
+@selftest.command(name="suite")
+@with_suite
+def selftest_suite(tasks: Path, fixtures: Path) -> None:
+    """Prove of every scenario that no control wins it and its checks cannot be fooled (some minutes)."""
+    from harness import selftest
+    from harness.selftest import table, telling
+    from tasks import loader
+
+    try:
+        files = loader.find(tasks)
+    except loader.ScenarioError as error:
+        stop(error)
+    try:
+        proven = selftest.prove(files, fixtures, paths.cache_root())
+    except telling.MissingError as error:
+        stop(error, COULD_NOT_RUN)
+    table.show(proven, terminal())
+    for breach in proven.breaches:
+        say(breach)
+    click.echo(f"{len(files)} scenarios, {len(proven.breaches)} breaches")
+    sys.exit(FAILED if proven.breaches else GOOD)
+
+
+@selftest.command(name="measures")
+@click.option("--jobs", "-j", type=click.IntRange(1, 64), help="Plays side by side. Default: one more than processors.")
+def selftest_measures(jobs: int | None) -> None:
+    """Prove that the measures see every planted fault and nothing else moves (some minutes)."""
+    from harness.gateway.embedder import EmbedderError
+    from harness.selftest import faults, measures, measures_table
+
+    try:
+        planted = faults.planted()
+        proven = measures.prove(planted, paths.cache_root(), jobs, lambda name: click.echo(f"played {name}"))
+    except ImportError as error:
+        stop(f"{error}: the planted faults come with a checkout, not with an installed coldwarm")
+    except EmbedderError as error:
+        stop(error, COULD_NOT_RUN)
+    measures_table.show(proven, terminal())
+    for breach in proven.breaches:
+        say(breach)
+    click.echo(f"{len(planted)} planted faults, {len(proven.breaches)} breaches")
+    sys.exit(FAILED if proven.breaches else GOOD)
+
+
+@click.group()
+def export() -> None:
+    """Write the suite, or what a run measured, as tables for other tools."""
+
+
+@export.command(name="suite")
+@click.argument("directory", metavar="DIR", type=FOLDER)
+@with_suite
+def export_suite(directory: Path, tasks: Path, fixtures: Path) -> None:
+    """Write facts, probes and jobs into DIR, as a data set for Hugging Face `datasets` and pandas."""
+    from harness.report import export
+    from tasks import suite
+
+    stories = [story for story, _ in load_stories(tasks, fixtures, (), "all")]
+    try:
+        export.suite(directory, stories, suite.identity(stories, tasks, "all"))
+    except export.ExportError as error:
+        stop(error)
+    click.echo(shown(directory / "README.md"))
+
+
+@export.command(name="results")
+@click.argument("folder", metavar="RUN", type=FOLDER)
+@click.argument("directory", metavar="DIR", type=FOLDER)
+def export_results(folder: Path, directory: Path) -> None:
+    """Write cells and measures of the run in folder RUN into DIR, as Parquet."""
+    from harness.log.blobs import BlobError
+    from harness.log.folder import FolderError
+    from harness.report import export
+
+    try:
+        results = export.results(directory, open_run(folder))
+    except export.MissingExtraError as error:
+        stop(error, COULD_NOT_RUN)
+    except (export.ExportError, FolderError, BlobError) as error:
+        stop(error)
+    click.echo(shown(directory / "cells.parquet"))
+    sys.exit(verdict(results))
+
+
+@click.command()
+@click.argument("files", type=FOLDER, nargs=-1)
+@with_suite
+def validate(files: tuple[Path, ...], tasks: Path, fixtures: Path) -> None:
+    """Prove scenario files against their fixtures: one line for each problem."""
+    from harness.report.words import plain
+    from tasks import loader
+
+    try:
+        chosen = list(files) or loader.find(tasks)
+    except loader.ScenarioError as error:
+        stop(error)
+    problems = [line for path in chosen for line in loader.validate(path, fixtures, paths.cache_root())]
+    for line in problems:
+        click.echo(plain(line), err=True)
+    click.echo(f"{len(chosen)} scenarios, {len(problems)} problems")
+    sys.exit(BAD if problems else GOOD)

@@ -1,0 +1,23 @@
+"""Who answers the chat calls of a run, made from what its selection says."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from harness.gateway.chat.forward import Forwarder
+from harness.gateway.chat.recording import Recorder, Replayer
+from harness.gateway.chat.standin import StandIn
+from harness.gateway.chat.wire import ChatError, Upstream
+from harness.model.trial import Chat
+
+
+def upstream(chat: Chat, environ: Mapping[str, str]) -> Upstream:
+    """The one that answers; its `name` is what stands beside results. Raises ChatError, one line."""
+    keys = [key for key in (environ.get("OPENAI_API_KEY", "").strip(),) if key]
+    if chat.answers == "recordings":
+        if chat.folder is None:
+            raise ChatError("a replay needs the folder of its recordings")
+        return Replayer(Path(chat.folder), keys)
+    answering: Upstream = StandIn() if chat.answers == "stand-in" else Forwarder.from_environment(environ)
+    return Recorder(answering, Path(chat.folder), keys) if chat.folder else answering

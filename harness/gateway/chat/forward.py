@@ -1,0 +1,245 @@
+"""Chat calls to a model behind an OpenAI-compatible URL, with the user's own key."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import time
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping
+from email.utils import parsedate_to_datetime
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+from harness.gateway.chat.normal import Normaliser
+from harness.gateway.chat.wire import Asked, Assembly, ChatError, Chunk, Completion, UpstreamFault, message_of, spent
+
+if TYPE_CHECKING:
+    import httpx
+
+TRIES = 3
+"""Attempts at a call that the upstream has certainly not worked on: it answered 429, or nobody took the connection."""
+
+_OPENAI = "https://api.openai.com/v1"
+_CONNECT = 10.0  # seconds
+_LONGEST = 60.0  # seconds: a Retry-After beyond them is for the user to wait
+_MOST = 32 * 2**20  # bytes of an answer
+
+
+class Forwarder:
+    """Sends each call on as it came, with the user's key in place of the trial's. Raises ChatError.
+
+    `timeout`: seconds of a call from first to last, waits included. `pause`: seconds before the second attempt, doubled
+    for the third, where the upstream names none.
+    """
+
+    def __init__(self, base_url: str, key: str, *, timeout: float = 300.0, pause: float = 0.5) -> None:
+        import httpx  # here, as it takes 0.1 s that no command line without a chat model should wait for
+
+        where = urlsplit(base_url)
+        if where.scheme not in ("http", "https") or not where.hostname or "@" in where.netloc:
+            raise ChatError("OPENAI_BASE_URL must look like https://host/v1, without user and password")
+        if not key.strip():
+            raise ChatError("OPENAI_API_KEY is not set: export the key of the chat model (any word, if it needs none)")
+        if not key.strip().isascii() or not key.strip().isprintable():
+            raise ChatError("OPENAI_API_KEY holds characters that no key has: copy it again")
+        self._host = where.netloc
+        self._timeout = timeout
+        self._pause = pause
+        self._normaliser = Normaliser([key.strip()])
+        # The deadline of a call is kept here, over all of its parts; httpx knows of single reads only.
+        self._client = httpx.AsyncClient(
+            base_url=base_url.rstrip("/") + "/",
+            headers={"authorization": f"Bearer {key.strip()}", "content-type": "application/json"},
+            timeout=httpx.Timeout(None, connect=_CONNECT),
+            limits=httpx.Limits(max_connections=None),
+        )
+
+    @classmethod
+    def from_environment(cls, environ: Mapping[str, str]) -> Forwarder:
+        """As OPENAI_BASE_URL (default: OpenAI itself) and OPENAI_API_KEY say. Raises ChatError."""
+        return cls(environ.get("OPENAI_BASE_URL") or _OPENAI, environ.get("OPENAI_API_KEY", ""))
+
+    @property
+    def name(self) -> str:
+        return f"model at {self._host}"
+
+    async def complete(self, asked: Asked) -> Completion:
+        deadline = _now() + self._timeout
+        body = {key: value for key, value in asked.body.items() if key not in ("stream", "stream_options")}
+        response = await self._send("POST", "chat/completions", body, deadline)
+        try:
+            answer = self._document(await self._read(response, deadline))
+        except UpstreamFault as fault:
+            fault.spent = spent(asked, None)  # it was accepted
+            raise
+        self._check(answer, asked)
+        return answer
+
+    async def stream(self, asked: Asked) -> AsyncGenerator[Chunk, None]:
+        deadline = _now() + self._timeout
+        body = {**asked.body, "stream_options": {**(asked.body.get("stream_options") or {}), "include_usage": True}}
+        response = await self._send("POST", "chat/completions", body, deadline)
+        assembly, done = Assembly(), False
+        try:
+            async for line in self._lines(response, deadline):
+                name, _, data = line.partition(b":")
+                if name != b"data" or done:
+                    continue
+                if data.strip() == b"[DONE]":
+                    done = True
+                    continue
+                chunk = self._document(data)
+                if chunk.get("error"):
+                    raise self._fault(502, f"broke off: {self._said(chunk)}", "upstream_error")
+                assembly.add(chunk)
+                yield chunk
+            if not done and assembly.finish is None:
+                raise self._fault(502, "ended its stream before the answer was complete", "half_a_stream")
+        except UpstreamFault as fault:
+            fault.spent = spent(asked, assembly.completion())
+            raise
+        finally:
+            await response.aclose()
+        self._check(assembly.completion(), asked)
+
+    async def models(self) -> list[str]:
+        """What the upstream lists. Raises UpstreamFault."""
+        deadline = _now() + min(self._timeout, 30.0)
+        found = self._json(await self._read(await self._send("GET", "models", None, deadline), deadline))
+        rows = found.get("data") if isinstance(found, dict) else None
+        rows = rows if isinstance(rows, list) else []
+        return [row["id"] for row in rows if isinstance(row, dict) and isinstance(row.get("id"), str)]
+
+    async def close(self) -> None:
+        await self._client.aclose()
+
+    async def _send(self, method: str, path: str, body: Mapping[str, Any] | None, deadline: float) -> httpx.Response:
+        """The open response of a call that was accepted. Tries again only what cannot have been worked on."""
+        import httpx
+
+        content = None if body is None else json.dumps(body)  # with escapes, so that a lone surrogate passes too
+        attempt = 1
+        while True:
+            request = self._client.build_request(method, path, content=content)
+            try:
+                async with asyncio.timeout_at(deadline):
+                    response = await self._client.send(request, stream=True)
+                    if response.is_success:
+                        return response
+                    fault, wait = await self._refusal(response, attempt), _wait(response.headers)
+            except (httpx.ConnectError, httpx.ConnectTimeout) as error:
+                said = f"cannot be reached ({type(error).__name__}, {attempt} attempts)"
+                fault, wait = self._fault(502, said, "upstream_unreachable"), None
+            except TimeoutError:
+                raise self._late() from None
+            except (httpx.HTTPError, httpx.InvalidURL) as error:
+                said = f"broke off before it answered ({type(error).__name__})"
+                raise self._fault(502, said, "upstream_error") from None
+            wait = self._pause * 2 ** (attempt - 1) if wait is None else wait
+            again = fault.code in ("upstream_unreachable", "rate_limited")
+            if not again or attempt == TRIES or wait > min(_LONGEST, deadline - _now()):
+                raise fault
+            await asyncio.sleep(wait)
+            attempt += 1
+
+    async def _refusal(self, response: httpx.Response, attempt: int) -> UpstreamFault:
+        """The fault that a status other than 2xx means."""
+        said = self._said(self._json((await response.aread())[:_MOST]))
+        await response.aclose()
+        status = response.status_code
+        if status in (401, 403):
+            return self._fault(status, f"refuses OPENAI_API_KEY ({status}): {said}", "upstream_key_refused")
+        if status == 429:
+            after = response.headers.get("retry-after")
+            rest = f", retry after {self._line(after)}" if after else ""
+            return self._fault(429, f"allows no more calls ({attempt} attempts{rest}): {said}", "rate_limited")
+        if 400 <= status < 500:
+            return self._fault(status, f"refuses the request ({status}): {said}", "upstream_refused")
+        return self._fault(502, f"failed ({status}): {said}", "upstream_error")
+
+    async def _read(self, response: httpx.Response, deadline: float) -> bytes:
+        try:
+            return b"".join([part async for part in self._parts(response, deadline)])
+        finally:
+            await response.aclose()
+
+    async def _lines(self, response: httpx.Response, deadline: float) -> AsyncIterator[bytes]:
+        """By line feed alone: what else Unicode takes for the end of a line may stand within an answer."""
+        rest = b""
+        async for part in self._parts(response, deadline):
+            *lines, rest = (rest + part).split(b"\n")
+            for line in lines:
+                yield line.rstrip(b"\r")
+        yield rest
+
+    async def _parts(self, response: httpx.Response, deadline: float) -> AsyncIterator[bytes]:
+        import httpx
+
+        parts, size = response.aiter_bytes(), 0
+        while True:
+            try:
+                async with asyncio.timeout_at(deadline):
+                    part = await anext(parts, None)
+            except TimeoutError:
+                raise self._late() from None
+            except httpx.HTTPError as error:
+                said = f"broke off within its answer ({type(error).__name__})"
+                raise self._fault(502, said, "half_an_answer") from None
+            if part is None:
+                return
+            size += len(part)
+            if size > _MOST:
+                raise self._fault(502, f"answered more than {_MOST} bytes", "upstream_error")
+            yield part
+
+    def _document(self, data: bytes) -> dict[str, Any]:
+        found = self._json(data)
+        if not isinstance(found, dict):
+            raise self._fault(502, "answered what is not a JSON object", "invalid_json")
+        return found
+
+    def _check(self, answer: Completion, asked: Asked) -> None:
+        """Refuses an answer without a word: a backend would take it for nothing to remember."""
+        message = message_of(answer)
+        if not isinstance(answer.get("model"), str):
+            answer["model"] = ""
+        if any(message.get(key) for key in ("tool_calls", "refusal")) or str(message.get("content") or "").strip():
+            return
+        fault = self._fault(502, "answered nothing", "empty_answer")
+        fault.spent = spent(asked, answer)
+        raise fault
+
+    def _late(self) -> UpstreamFault:
+        return self._fault(504, f"did not answer within {self._timeout:g} s", "upstream_timeout")
+
+    def _fault(self, status: int, said: str, code: str) -> UpstreamFault:
+        return UpstreamFault(status, f"the chat model at {self._host} {said}", code=code)
+
+    def _json(self, data: bytes) -> Any:
+        try:
+            return json.loads(data)
+        except (ValueError, RecursionError):
+            return None
+
+    def _said(self, answer: Any) -> str:
+        """The upstream's own words on an error."""
+        error = answer.get("error") if isinstance(answer, dict) else None
+        message = error.get("message") if isinstance(error, dict) else error
+        return self._line(message) if isinstance(message, str) and message.strip() else "it gave no reason"
+
+    def _line(self, text: str) -> str:
+        return self._normaliser.redacted(" ".join(text.split()))[:200]
+
+
+def _wait(headers: Mapping[str, str]) -> float | None:
+    """Seconds that Retry-After asks for, as a number or as a date; None if it asks for none that can be read."""
+    given = headers.get("retry-after", "").strip()
+    try:
+        seconds = float(given) if given[:1].isdigit() else parsedate_to_datetime(given).timestamp() - time.time()
+        return max(seconds, 0.0)
+    except (ValueError, OverflowError):
+        return None
+
+
+def _now() -> float:
+    return asyncio.get_running_loop().time()

@@ -1,0 +1,103 @@
+"""`POST /v1/chat/completions`: asks the upstream, counts what it costs, and streams if that is wanted."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
+
+from starlette.responses import Response, StreamingResponse
+
+from harness.gateway.chat import wire
+from harness.gateway.chat.wire import Asked, Assembly, Chunk, Completion, Refused, Spent, Upstream, UpstreamFault
+from harness.gateway.meter import ChatCount, ChatFault, Ledger, Meter
+
+
+class Chat:
+    """The chat half of a gateway: one upstream and the ledger of the run."""
+
+    def __init__(self, upstream: Upstream, ledger: Ledger) -> None:
+        self.upstream = upstream
+        self._ledger = ledger
+
+    async def answer(self, body: bytes, meter: Meter, phase: str) -> Response:
+        """Raises Refused. A fault that comes when a stream has begun ends it with an event that holds the error."""
+        call = _Call(wire.parse(body), meter, self._ledger, phase)
+        try:
+            if limit := self._ledger.used_up:
+                raise Refused(429, f"the budget of the run, {limit}, is used up", code="budget")
+            if not call.asked.stream:
+                answer = await self.upstream.complete(call.asked)
+                call.done(answer)
+                return Response(json.dumps(answer), media_type="application/json")
+            chunks = self.upstream.stream(call.asked)
+            first = await anext(chunks)
+        except Refused as error:
+            call.failed(error)
+            raise
+        except asyncio.CancelledError:
+            call.failed(Refused(503, "the gateway was left before the model answered"))
+            raise
+        return StreamingResponse(_events(call, first, chunks), media_type="text/event-stream")
+
+
+class _Call:
+    """One call on its way into the books: exactly one of its endings is reached."""
+
+    def __init__(self, asked: Asked, meter: Meter, ledger: Ledger, phase: str) -> None:
+        self.asked = asked
+        self._meter = meter
+        self._ledger = ledger
+        self._phase = phase
+
+    def done(self, answer: Completion) -> None:
+        self._book(wire.spent(self.asked, answer), answer["model"])
+
+    def failed(self, error: Refused) -> None:
+        cost = error.spent if isinstance(error, UpstreamFault) else Spent()
+        self._book(cost, "", ChatFault(self._phase, error.status_code, error.detail))
+
+    def left(self, answer: Completion) -> None:
+        """The client went away within the stream."""
+        fault = ChatFault(self._phase, 499, "the client left before the answer was complete")
+        self._book(wire.spent(self.asked, answer), answer["model"], fault)
+
+    def _book(self, cost: Spent, model: str, fault: ChatFault | None = None) -> None:
+        count = ChatCount(1, cost.prompt, cost.completion, int(cost.counted), int(fault is not None))
+        self._ledger.add(cost.prompt, cost.completion, self.asked.model, model)
+        self._meter.add_chat(self._phase, count, model, fault)
+
+
+async def _events(call: _Call, first: Chunk, chunks: AsyncGenerator[Chunk, None]) -> AsyncGenerator[bytes, None]:
+    """The stream as server-sent events. It is in the books before its last event is sent."""
+    assembly, booked = Assembly(), False
+    try:
+        async with aclosing(chunks):
+            chunk: Chunk | None = first
+            while chunk is not None:
+                assembly.add(chunk)
+                if chunk.get("choices") or call.asked.wants_usage:
+                    yield _event(chunk)
+                chunk = await anext(chunks, None)
+        call.done(assembly.completion())
+        booked = True
+        yield b"data: [DONE]\n\n"
+    except Refused as error:
+        call.failed(error)
+        booked = True
+        yield _event(problem(error))
+    finally:
+        if not booked:
+            call.left(assembly.completion())
+
+
+def problem(error: Refused) -> dict[str, object]:
+    """The error in OpenAI's form."""
+    kinds = {401: "authentication_error", 403: "authentication_error", 429: "rate_limit_error"}
+    kind = kinds.get(error.status_code, "invalid_request_error" if error.status_code < 500 else "server_error")
+    return {"error": {"message": error.detail, "type": kind, "param": error.param, "code": error.code}}
+
+
+def _event(value: object) -> bytes:
+    return f"data: {json.dumps(value)}\n\n".encode()

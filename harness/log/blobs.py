@@ -1,0 +1,103 @@
+"""Content-addressed payloads: a blob is renamed into place before any event names it, and checked when it is read."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import threading
+from pathlib import Path
+from typing import Any, TypeVar
+
+from pydantic import Field, TypeAdapter
+
+from harness.log.redaction import Redactor
+from harness.machine import files
+from harness.model.trial import Model
+
+T = TypeVar("T")
+INLINE = 4096
+"""Payloads up to this many bytes stay in the event."""
+
+
+class BlobError(Exception):
+    """A blob that is missing, or whose bytes are not those that its name promises."""
+
+
+class Unwritable(OSError):  # noqa: N818  what cannot be done, not whose error it is
+    """The folder of the run cannot be written, as on a full disk: that ends the run, not a trial."""
+
+
+class Ref(Model):
+    """The name of a blob: sha256 of its bytes."""
+
+    blob: str = Field(pattern=r"^[0-9a-f]{64}$")
+    bytes: int
+
+
+class Blobs:
+    """A folder of blobs, shared by all logs of a run. Safe for concurrent writers."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        self.redactor = Redactor()
+        """Keeps the secrets of the run out of what is written here and in its logs."""
+        self._seen: set[str] = set()
+        self._sound: set[str] = set()
+
+    def put(self, data: bytes) -> Ref:
+        """Raises Unwritable."""
+        data = self.redactor.data(data)
+        name = hashlib.sha256(data).hexdigest()
+        if name not in self._seen:
+            path = self._path(name)
+            try:
+                if not _holds(path, data):
+                    path.parent.mkdir(parents=True, exist_ok=True)
+                    draft = path.with_name(f"{name}.{os.getpid()}.{threading.get_ident()}.part")
+                    draft.write_bytes(data)
+                    draft.replace(path)
+            except OSError as error:
+                raise Unwritable(error.errno, error.strerror, str(path)) from None
+            self._seen.add(name)
+        return Ref(blob=name, bytes=len(data))
+
+    def get(self, ref: Ref) -> bytes:
+        try:
+            data = files.whole(self._path(ref.blob))
+        except FileNotFoundError:
+            raise BlobError(f"blob {ref.blob} is missing below {self.root}") from None
+        except OSError as error:
+            raise BlobError(f"blob {ref.blob} below {self.root} cannot be read: {error.strerror}") from None
+        if hashlib.sha256(data).hexdigest() != ref.blob:
+            raise BlobError(f"blob {ref.blob} below {self.root} does not hold the bytes that its name promises")
+        return data
+
+    def check(self, ref: Ref) -> None:
+        """That it is there and whole; looked at once. Raises BlobError."""
+        if ref.blob not in self._sound:
+            self.get(ref)
+            self._sound.add(ref.blob)
+
+    def text(self, ref: Ref) -> str:
+        return self.get(ref).decode("utf-8", "replace")
+
+    def _path(self, name: str) -> Path:
+        return self.root / name[:2] / name
+
+
+def _holds(path: Path, data: bytes) -> bool:
+    """Whether it is there, and whole: who can write into the folder may have put something else in its place."""
+    try:
+        return path.lstat().st_size == len(data) and files.whole(path) == data
+    except OSError:
+        return False
+
+
+def pack(blobs: Blobs, kind: TypeAdapter[T], value: T) -> T | Ref:
+    """The value itself if its JSON is small, else the blob that holds it."""
+    data = kind.dump_json(value)
+    return value if len(data) <= INLINE else blobs.put(data)
+
+
+def unpack(blobs: Blobs, kind: TypeAdapter[T], value: Any) -> T:
+    return kind.validate_json(blobs.get(value)) if isinstance(value, Ref) else value

@@ -1,0 +1,322 @@
+"""What can happen in a trial: the events of its log, schema version 2. Observations only, no scores."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, ClassVar, Literal, TypeAlias
+
+from pydantic import AwareDatetime, Field, TypeAdapter
+
+from harness.adapter import Hit, Item, Layer, Scope, Source
+from harness.log.blobs import Ref
+from harness.model.backend import Backend, Fault
+from harness.model.scenario import Stratum
+from harness.model.trial import Model, ReadPolicy, Trial
+
+SCHEMA = 2
+"""2: lines are numbered, and the last one is sealed (harness/log/lines.py); the events are those of 1."""
+PROTOCOL = 1
+
+Stage = Literal["lookup", "before", "after", "reopened", "end"]
+Route = Literal["search", "forbidden", "entries", "get", "history"]
+Phase = Literal["ingest", "probe", "job", "erase"]
+
+
+class Span(Model):
+    """One entry: a stretch of one hit's text, and its size in tokens as rendered for the reader."""
+
+    hit: int
+    start: int
+    end: int
+    tokens: int
+
+
+class Found(Model):
+    """What a recall brought: hits as the backend ranked them, and the entries in the order in which they are read."""
+
+    hits: tuple[Hit, ...] = ()
+    entries: tuple[Span, ...] = ()
+
+
+class Written(Model):
+    """An item as it was handed to the backend, and which text of the harness it is."""
+
+    name: str
+    item: Item
+
+    @property
+    def noise(self) -> bool:
+        """Whether it is no part of the story."""
+        return self.name.startswith("noise:")
+
+
+FOUND: TypeAdapter[Found] = TypeAdapter(Found)
+WRITTEN: TypeAdapter[tuple[Written, ...]] = TypeAdapter(tuple[Written, ...])
+HITS: TypeAdapter[tuple[Hit, ...]] = TypeAdapter(tuple[Hit, ...])
+
+
+class Event(Model):
+    """`took`: seconds spent inside the adapter. The one field that no equality looks at. closes: none may follow."""
+
+    closes: ClassVar[bool] = False
+    took: float | None = None
+
+
+class Opened(Event):
+    kind: Literal["opened"] = "opened"
+    log_schema: int = SCHEMA
+    protocol: int = PROTOCOL
+    trial: Trial
+    backend: Backend | None = None
+    scenario: Ref
+    digests: Mapping[str, str]
+    canaries: Mapping[str, str] = {}
+    host: Mapping[str, str] = {}
+
+
+class Began(Event):
+    """A session began."""
+
+    kind: Literal["began"] = "began"
+    session: str
+    at: AwareDatetime
+    commit: str
+
+
+class Wrote(Event):
+    """A batch of writes. `ids` are one tuple per item, None if the outcome is unknown.
+
+    purpose: why the story writes; `noise` in old logs, in which noise was written apart. tokens: of the batch; noise:
+    those of the noise that is mixed into it, which are not among them.
+    """
+
+    kind: Literal["wrote"] = "wrote"
+    op: Literal["remember", "supersede"]
+    purpose: Literal["learn", "remark", "noise"]
+    session: str
+    items: tuple[Written, ...] | Ref
+    replaces: tuple[str, ...] = ()
+    ids: tuple[tuple[str, ...], ...] | None = None
+    fault: Fault | None = None
+    tokens: int = 0
+    noise: int = 0
+
+
+class Settled(Event):
+    kind: Literal["settled"] = "settled"
+    session: str
+    ok: bool
+    fault: Fault | None = None
+
+
+class Recalled(Event):
+    """A question to the memory. `tokens`: what all that came back costs a reader; `asking`: the query itself."""
+
+    kind: Literal["recalled"] = "recalled"
+    purpose: Literal["probe", "lookup", "decision"]
+    ref: str
+    stratum: Stratum | None = None
+    session: str
+    at: AwareDatetime
+    query: str
+    scope: Scope
+    k: int
+    pool: int
+    found: Found | Ref = Found()
+    fault: Fault | None = None
+    asking: int = 0
+    tokens: int = 0
+
+
+class Checked(Model):
+    source: Source
+    says: str | None = None
+    state: Literal["same", "moved", "renamed", "gone", "dangling"]
+    path: str | None = None
+    line: int | None = None
+    by: str | None = None
+
+
+class Resolved(Event):
+    """What git says of the sources that came back: the line at the cited commit, and where it stands at `head`."""
+
+    kind: Literal["resolved"] = "resolved"
+    head: str
+    sources: tuple[Checked, ...]
+
+
+class Choice(Model):
+    """One decision as the reader took it. `entry` indexes the recall's entries, `line` counts from 1."""
+
+    decision: str
+    value: str | None = None
+    origin: Literal["memory", "repo", "nowhere"]
+    fact: str | None = None
+    entry: int | None = None
+    memory_id: str | None = None
+    path: str | None = None
+    line: int | None = None
+    usable: int = 0
+    undated: int = 0
+    standing: Literal["verified", "unverifiable", "contradicted"] | None = None
+
+
+class Read(Model):
+    """A look at the repository, paid by the token. `digest` names the content; `line`: only that line was read."""
+
+    decision: str
+    path: str
+    line: int | None = None
+    digest: str
+    tokens: int
+
+
+class Check(Model):
+    """A check as it ran in the work tree; `value` is what it printed, None if it printed nothing."""
+
+    decision: str
+    command: tuple[str, ...]
+    exit: int
+    value: str | None = None
+    output: str
+
+
+class Worked(Event):
+    """A job done under one read policy (None: cold, no memory)."""
+
+    kind: Literal["worked"] = "worked"
+    job: str
+    session: str
+    at: AwareDatetime
+    read_policy: ReadPolicy | None = None
+    choices: tuple[Choice, ...]
+    reads: tuple[Read, ...]
+    prompt: int
+    completion: int
+    diff: str | Ref
+    ran: tuple[Check, ...] = ()
+    checks: tuple[Check, ...]
+
+
+class Forgot(Event):
+    """A request to delete. `ids`: what was asked for; `said`: what the backend answered, one per id."""
+
+    kind: Literal["forgot"] = "forgot"
+    session: str
+    fact: str
+    ids: tuple[str, ...]
+    said: tuple[bool, ...] | None = None
+    fault: Fault | None = None
+
+
+class Sought(Event):
+    """A look for the canary of one fact by one route of the interface."""
+
+    kind: Literal["sought"] = "sought"
+    stage: Stage
+    route: Route
+    fact: str
+    found: bool | None = None
+    where: str = ""
+    fault: Fault | None = None
+
+
+class Listed(Event):
+    """All live entries of a scope, as the backend lists them. `lookup`: by a curating writer; `end`: at the last."""
+
+    kind: Literal["listed"] = "listed"
+    stage: Stage
+    scope: Scope
+    hits: tuple[Hit, ...] | Ref = ()
+    fault: Fault | None = None
+
+
+class Sighting(Model):
+    """What was looked for, seen in a file of the storage: how often, and the offset of the first.
+
+    fact: whose canary or vector it is. form: in which encoding. place: where inside of the file, if its format tells
+    (a table's rows, a free page, the write-ahead log). nearness: the cosine of a vector that is not the very same.
+    """
+
+    fact: str
+    path: str
+    form: str
+    count: int
+    offset: int
+    place: str = ""
+    nearness: float | None = None
+
+
+class Scanned(Event):
+    """A look at the bytes of one declared layer; unless the stage is `before`, its owner's process has ended.
+
+    declared: False for all that lies in the trial's folder outside of what the adapter declares.
+    """
+
+    kind: Literal["scanned"] = "scanned"
+    stage: Stage
+    layer: Layer
+    declared: bool = True
+    files: int
+    bytes: int
+    sightings: tuple[Sighting, ...] = ()
+    problem: str | None = None
+
+
+class ChatRefused(Model):
+    """Chat calls that were answered with an error: in which phase, with which status, what was said, how often."""
+
+    phase: str
+    status: int
+    message: str
+    times: int
+
+
+class Metered(Event):
+    """What the trial used up: embeddings and chat calls by phase, counted at the endpoint; and as the backend reports.
+
+    chat: phase -> calls, prompt, completion, counted, failed (`harness.gateway.meter.ChatCount`). models: the name
+    under which a chat model answered -> calls. prompt, completion, calls: of models inside, in the backend's words.
+    fault: of the first question for that which failed.
+    """
+
+    kind: Literal["metered"] = "metered"
+    embeddings: Mapping[str, Mapping[str, int]] = {}
+    chat: Mapping[str, Mapping[str, int]] = {}
+    models: Mapping[str, int] = {}
+    refused: tuple[ChatRefused, ...] = ()
+    prompt: int | None = None
+    completion: int | None = None
+    calls: int | None = None
+    fault: Fault | None = None
+
+
+class Closed(Event):
+    """The last event. A failed trial says what ended it; all that was logged before still counts.
+
+    unsupported: the backend declares that it cannot do what the write policy needs, so nothing was played.
+    """
+
+    closes: ClassVar[bool] = True
+    kind: Literal["closed"] = "closed"
+    status: Literal["complete", "failed", "unsupported"]
+    fault: Fault | None = None
+
+
+AnyEvent: TypeAlias = Annotated[
+    Opened
+    | Began
+    | Wrote
+    | Settled
+    | Recalled
+    | Resolved
+    | Worked
+    | Forgot
+    | Sought
+    | Listed
+    | Scanned
+    | Metered
+    | Closed,
+    Field(discriminator="kind"),
+]
+EVENT: TypeAdapter[AnyEvent] = TypeAdapter(AnyEvent)

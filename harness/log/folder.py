@@ -1,0 +1,223 @@
+"""The folder of a run: `run.json`, `logs/`, `drills/`, `blobs/`, and what is derived from them."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from itertools import groupby
+from pathlib import Path
+from typing import NamedTuple, TypeVar
+
+from pydantic import ValidationError
+
+from harness import paths
+from harness.log.blobs import Blobs
+from harness.log.lines import LogError, Unbegun
+from harness.log.reader import Log, read, story_of
+from harness.log.transcript import Transcript
+from harness.log.transcript import read as read_transcript
+from harness.machine import leftovers
+from harness.model.drill import DrillTrial
+from harness.model.results import Suite, Unplayed
+from harness.model.trial import Model, Selection, Trial, digest
+
+T = TypeVar("T", Log, Transcript)
+LOGS, DRILLS = "logs", "drills"
+ATTEMPT = re.compile(r"^(?P<trial>.+)\.(?P<number>\d+)\.jsonl$")
+
+
+class FolderError(Exception):
+    """A run folder that cannot be made or read: where, why, what to do."""
+
+
+class RunFile(Model):
+    """`run.json`: what was asked for, by which coldwarm, and what that means in trials. Holds no secrets.
+
+    suite: None in a run of a version that named none. shard: the share that was played (`2/4`), None for the whole.
+    missing: shards that a merged run lacks. chat: who answered models inside backends; empty: nobody.
+    only: the trials that were asked for begin so; empty: all. keep: stores stay below the folder.
+    allowed_faults: backend -> how many of its calls may fail without failing the run. backends_contained,
+    checks_contained: how far, on the machine that played last; empty: not recorded.
+    """
+
+    id: str
+    version: str
+    commit: str | None
+    dirty: bool | None
+    command: str
+    selection: Selection
+    suite: Suite | None = None
+    shard: str | None = None
+    missing: tuple[str, ...] = ()
+    embedder: str
+    tokens: str
+    chat: str = ""
+    only: tuple[str, ...] = ()
+    keep: bool = False
+    trials: tuple[Trial, ...]
+    drills: tuple[DrillTrial, ...] = ()
+    unplayed: tuple[Unplayed, ...] = ()
+    allowed_faults: Mapping[str, int] = {}
+    backends_contained: str = ""
+    checks_contained: str = ""
+
+
+class _Attempt(NamedTuple):
+    trial: str
+    number: int
+    path: Path
+
+
+class Folder:
+    """A run's folder. Logs are `<trial>.<attempt>.jsonl`; an attempt is never overwritten by the next."""
+
+    def __init__(self, root: Path) -> None:
+        root = root.absolute()  # children have working folders of their own
+        self.root = root
+        self.blobs = Blobs(root / "blobs")
+        self.work = root / "work"
+
+    @property
+    def file(self) -> Path:
+        return self.root / "run.json"
+
+    @classmethod
+    def create(cls, out: Path) -> Folder:
+        """A new folder below `out`, and `out/latest` pointing to it."""
+        name = f"{time.strftime('%Y%m%d-%H%M%S')}-{digest([os.getpid(), time.time_ns()])[:4]}"
+        try:
+            (out / name / LOGS).mkdir(parents=True)
+            link = out / f".latest-{name}"
+            link.symlink_to(name)
+            link.replace(out / "latest")
+        except OSError as error:
+            raise FolderError(f"{out}: cannot write a run there: {error.strerror}; choose another with --out") from None
+        return cls(out / name)
+
+    @classmethod
+    def open(cls, root: Path) -> Folder:
+        """The folder of an earlier run."""
+        folder = cls(root.resolve())
+        folder.read()
+        return folder
+
+    @contextmanager
+    def claimed(self) -> Iterator[None]:
+        """Nobody else plays into this folder meanwhile; what killed runs beside it left in use is cleared first."""
+        leftovers.sweep(
+            (each.root for each in self._beside() if each.work.exists() and not each.keeps()), self.work.name
+        )
+        try:
+            with leftovers.claimed(self.root):
+                yield
+        except leftovers.InUse:
+            raise FolderError(f"{self.root}: another process plays this run: wait until it has ended") from None
+
+    def _beside(self) -> Iterator[Folder]:
+        return (Folder(file.parent) for file in self.root.parent.glob("*/run.json"))
+
+    def keeps(self) -> bool:
+        """Whether its stores were asked to stay; one that cannot be read is left as it is."""
+        try:
+            return self.read().keep
+        except FolderError:
+            return True
+
+    def earlier(self) -> RunFile | None:
+        """What was played into it before; None: nothing."""
+        return self.read() if self.file.exists() else None
+
+    def read(self) -> RunFile:
+        try:
+            return RunFile.model_validate_json(self.file.read_bytes())
+        except OSError as error:
+            raise FolderError(f"{self.root}: not the folder of a run: run.json: {error.strerror}") from None
+        except ValidationError as error:
+            first = error.errors()[0]
+            where = ".".join(str(part) for part in first["loc"])
+            raise FolderError(f"{self.file}: {where}: {first['msg']}") from None
+
+    def write(self, file: RunFile) -> None:
+        draft = self.file.with_suffix(".part")
+        draft.write_text(file.model_dump_json(indent=2) + "\n", encoding="utf-8")
+        draft.replace(self.file)
+
+    def new_log(self, trial: str, below: str = LOGS) -> Path:
+        """The path of the next attempt at a trial or drill."""
+        numbers = [each.number for each in self._attempts(below) if each.trial == trial]
+        return self.root / below / f"{trial}.{max(numbers, default=0) + 1}.jsonl"
+
+    def logs(self) -> tuple[dict[str, Log], list[str]]:
+        """Trial id -> its newest closed attempt, else its newest one; and a line for each log that cannot be read."""
+        return _joined(self.stories())
+
+    def stories(self) -> Iterator[tuple[dict[str, Log], list[str]]]:
+        """`logs`, those that play one story at a time: as they are large, no others need be in memory."""
+        grouped: dict[str, list[_Attempt]] = {}
+        for _, attempts in groupby(self._attempts(LOGS), lambda attempt: attempt.trial):
+            own = list(attempts)
+            told = [story for each in own if (story := story_of(each.path))]
+            grouped.setdefault(told[-1] if told else "", []).extend(own)
+        for group in grouped.values():
+            yield self._best(group, read, lambda log: log.closed is not None)
+
+    def transcripts(self) -> tuple[dict[str, Transcript], list[str]]:
+        """As `logs`, of drills."""
+        return _joined(self.drills())
+
+    def drills(self) -> Iterator[tuple[dict[str, Transcript], list[str]]]:
+        """`transcripts`, one drill of one backend at a time."""
+        for _, attempts in groupby(self._attempts(DRILLS), lambda attempt: attempt.trial):
+            yield self._best(attempts, read_transcript, lambda transcript: transcript.ended is not None)
+
+    def _best(
+        self, attempts: Iterable[_Attempt], load: Callable[[Path, Blobs], T], ended: Callable[[T], bool]
+    ) -> tuple[dict[str, T], list[str]]:
+        """A log that cannot be read is no problem any more once a later attempt came to its end."""
+        best: dict[str, T] = {}
+        problems: dict[str, list[str]] = {}
+        for name, _, path in attempts:
+            try:
+                found = load(path, self.blobs)
+                if found.trial.id != name:
+                    raise LogError(f"{path}:1: the log of {found.trial.id}, not of {name}: it was renamed")
+            except Unbegun:
+                continue
+            except LogError as error:
+                problems.setdefault(name, []).append(str(error))
+                continue
+            if ended(found):
+                problems.pop(name, None)
+            if ended(found) or name not in best or not ended(best[name]):
+                best[name] = found
+        return best, [line for lines in problems.values() for line in lines]
+
+    def _attempts(self, below: str) -> list[_Attempt]:
+        matches = ((ATTEMPT.match(path.name), path) for path in (self.root / below).glob("*.jsonl"))
+        return sorted(_Attempt(match["trial"], int(match["number"]), path) for match, path in matches if match)
+
+
+def _joined(parts: Iterable[tuple[dict[str, T], list[str]]]) -> tuple[dict[str, T], list[str]]:
+    found, problems = dict[str, T](), list[str]()
+    for best, unread in parts:
+        found |= best
+        problems += unread
+    return found, problems
+
+
+def commit() -> tuple[str | None, bool | None]:
+    """The checkout's commit and whether it was changed since; None outside of one."""
+    try:
+        head = subprocess.run(
+            ["git", "rev-parse", "HEAD"], cwd=paths.ROOT, capture_output=True, text=True, check=True, timeout=20
+        )
+        status = subprocess.run(
+            ["git", "status", "--porcelain"], cwd=paths.ROOT, capture_output=True, text=True, check=True, timeout=20
+        )
+    except (OSError, subprocess.SubprocessError):
+        return None, None
+    return head.stdout.strip(), bool(status.stdout.strip())

@@ -1,0 +1,171 @@
+"""The lines of a log or transcript: one JSON object each, numbered from 1, the last one with the seal.
+
+The seal is the sha256 of every byte before it, the last event's own included. So a line that is changed, removed, added
+or moved is seen when a closed log is read, and a gap is seen in one that was cut off. It protects against damage and
+against a backend that writes to a log, not against whoever computes a new seal. Logs of schema 1 have neither.
+"""
+
+from __future__ import annotations
+
+import errno
+import hashlib
+import json
+import os
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Self
+
+from harness.log.blobs import Unwritable
+from harness.log.events import SCHEMA, Event
+from harness.log.redaction import Redactor
+from harness.machine import files
+from harness.model.backend import Fault
+
+SEALED = 2
+"""The first schema whose lines are numbered and sealed."""
+_SEAL = re.compile(rb',"sha256":"([0-9a-f]{64})"}\Z')
+_NUMBER = re.compile(rb'\{"n":(\d{1,15}),')
+
+
+NOTHING = Redactor()
+
+
+class LogError(Exception):
+    """A log that cannot be read: which file, which line, why."""
+
+
+class Unbegun(LogError):  # noqa: N818  what a kill leaves before the first event is no damage
+    """A log that was cut off before its first event was whole: nothing happened in that attempt."""
+
+
+@dataclass(frozen=True)
+class Lines:
+    """The events of a file as JSON, without number and seal. sealed: the last one carries the seal.
+
+    broken: that does not hold. Told after the events are read, as a line that is no event any more says more.
+    """
+
+    events: tuple[bytes, ...]
+    sha256: str
+    numbered: bool
+    sealed: bool
+    broken: bool = False
+
+
+class Writer:
+    """Appends events; each one is with the operating system before `append` returns.
+
+    A log that holds anything but what was appended here, when it is closed, is set aside (`.forged`). In its place
+    stands one with the first event and a closing event that says so: nothing else of that trial counts.
+    """
+
+    def __init__(self, path: Path, redactor: Redactor = NOTHING) -> None:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        self._redactor = redactor
+        self._path, self._lines, self._bytes, self._digest = path, 0, 0, hashlib.sha256()
+        self._first: Event | None = None
+        self.closed = False
+        self._file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_APPEND | os.O_CLOEXEC, 0o644)
+
+    def append(self, event: Event) -> None:
+        """Raises Unwritable; what cannot be written as JSON raises before anything is."""
+        line = (
+            b'{"n":%d,' % (self._lines + 1)
+            + self._redactor.data(event.model_dump_json(exclude_none=True).encode())[1:-1]
+        )
+        if event.closes:
+            sealed = self._digest.copy()
+            sealed.update(line)
+            line += b',"sha256":"%s"' % sealed.hexdigest().encode()
+        line += b"}\n"
+        try:
+            whole = os.write(self._file, line) == len(line)
+        except OSError as error:
+            raise Unwritable(error.errno, error.strerror, str(self._path)) from None
+        if not whole:
+            raise Unwritable(errno.ENOSPC, os.strerror(errno.ENOSPC), str(self._path))
+        self._digest.update(line)
+        self._first = self._first or event
+        self._lines, self._bytes, self.closed = self._lines + 1, self._bytes + len(line), event.closes
+        if event.closes and not self._untouched():
+            self._set_aside(event)
+
+    def _untouched(self) -> bool:
+        """Whether the file at this path is ours, and holds our bytes only."""
+        try:
+            ours, there = os.fstat(self._file), self._path.lstat()
+        except OSError:
+            return False
+        alone = os.path.samestat(ours, there) and ours.st_size == self._bytes
+        return alone and hashlib.sha256(os.pread(self._file, self._bytes, 0)).digest() == self._digest.digest()
+
+    def _set_aside(self, last: Event) -> None:
+        assert self._first is not None
+        try:
+            self._path.replace(self._path.with_suffix(".forged"))
+        except FileNotFoundError:
+            pass  # it was removed: there is nothing to keep
+        except OSError as error:
+            raise Unwritable(error.errno, error.strerror, str(self._path)) from None
+        said = f"something else wrote to its log, which is kept as {self._path.with_suffix('.forged').name}"
+        fault = Fault(kind="breach", op="log", message=said)
+        with Writer(self._path, self._redactor) as again:
+            again.append(self._first)
+            again.append(last.model_copy(update={"status": "failed", "fault": fault}))
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        os.close(self._file)
+
+
+def load(path: Path, what: str) -> Lines:
+    """The lines of a file whose numbers have no gap and whose seal, if it is closed, holds; else LogError.
+
+    A last line that was cut off is left out: the file is then incomplete, not wrong. what: a trial or a drill.
+    """
+    try:
+        data = files.whole(path)
+    except OSError as error:
+        raise LogError(f"{path}: cannot be read: {error.strerror}") from None
+    lines = data.split(b"\n")[:-1]
+    if not lines:
+        raise Unbegun(f"{path}: was cut off before the {what} began")
+    if _schema(path, lines[0]) < SEALED:
+        return Lines(tuple(lines), hashlib.sha256(data).hexdigest(), numbered=False, sealed=False)
+    seal = _SEAL.search(lines[-1])
+    before = len(data.rpartition(b"\n")[0]) - len(seal[0]) if seal else len(data)
+    digest = hashlib.sha256(data[:before])
+    if seal and not data.endswith(b"\n"):
+        raise LogError(f"{path}:{len(lines) + 1}: something follows the line that closes the log")
+    events = [_unnumbered(path, number, line) for number, line in enumerate(lines, 1)]
+    if not seal:
+        return Lines(tuple(events), digest.hexdigest(), numbered=True, sealed=False)
+    broken = digest.hexdigest().encode() != seal[1]
+    events[-1] = events[-1][: -len(seal[0])] + b"}"
+    digest.update(data[before:])
+    return Lines(tuple(events), digest.hexdigest(), numbered=True, sealed=True, broken=broken)
+
+
+def _schema(path: Path, line: bytes) -> int:
+    """Refuses what a newer coldwarm wrote before its unknown fields can confuse anyone."""
+    try:
+        schema = json.loads(line)["log_schema"]
+    except (ValueError, TypeError, KeyError, RecursionError):
+        raise LogError(f"{path}:1: not an opening event") from None
+    if schema not in range(1, SCHEMA + 1):
+        raise LogError(
+            f"{path}: written with log schema {schema}; this coldwarm reads schema {SCHEMA}: update coldwarm"
+        )
+    return int(schema)
+
+
+def _unnumbered(path: Path, number: int, line: bytes) -> bytes:
+    found = _NUMBER.match(line)
+    if not found:
+        raise LogError(f"{path}:{number}: not a numbered event")
+    if int(found[1]) != number:
+        raise LogError(f"{path}:{number}: line {int(found[1])} stands here: lines were removed, added or moved")
+    return b"{" + line[found.end() :]

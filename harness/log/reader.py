@@ -1,0 +1,138 @@
+"""The log of a trial: an append-only file of events (its lines: harness/log/lines.py).
+
+The first event is `opened`, the last one `closed`; a log without its closing event is incomplete. A log is never
+rewritten. Payloads beyond a few kilobytes are blobs that are in place before the event that names them.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, TypeVar
+
+from pydantic import TypeAdapter, ValidationError
+
+from harness.adapter import Hit
+from harness.log.blobs import BlobError, Blobs, Ref, unpack
+from harness.log.events import (
+    EVENT,
+    FOUND,
+    HITS,
+    SCHEMA,
+    WRITTEN,
+    Closed,
+    Event,
+    Found,
+    Listed,
+    Opened,
+    Recalled,
+    Written,
+    Wrote,
+)
+from harness.log.lines import Lines, LogError, load
+from harness.model.scenario import Scenario
+from harness.model.trial import Trial
+
+E = TypeVar("E", bound=Event)
+
+
+@dataclass(frozen=True)
+class Log:
+    """A log that was read. `closed` is None if the trial did not get to its end."""
+
+    path: Path
+    sha256: str
+    opened: Opened
+    events: tuple[Event, ...]
+    closed: Closed | None
+    scenario: Scenario
+    blobs: Blobs
+    sealed: bool = False
+
+    @property
+    def trial(self) -> Trial:
+        return self.opened.trial
+
+    @property
+    def final(self) -> bool:
+        """Whether the trial came to its end by what it met, and not because we broke: then it is worth another try."""
+        return self.closed is not None and not (self.closed.fault and self.closed.fault.kind == "harness")
+
+    def of(self, kind: type[E]) -> Iterator[E]:
+        return (event for event in self.events if isinstance(event, kind))
+
+    def items(self, event: Wrote) -> tuple[Written, ...]:
+        return unpack(self.blobs, WRITTEN, event.items)
+
+    def found(self, event: Recalled) -> Found:
+        return unpack(self.blobs, FOUND, event.found)
+
+    def hits(self, event: Listed) -> tuple[Hit, ...]:
+        return unpack(self.blobs, HITS, event.hits)
+
+
+def read(path: Path, blobs: Blobs) -> Log:
+    """The log at `path`, with every blob that it names in its place. Raises LogError."""
+    lines = load(path, "trial")
+    events = tuple(parsed(path, EVENT, lines))
+    opened, last = events[0], events[-1]
+    if not isinstance(opened, Opened):
+        raise LogError(f"{path}:1: not an opening event")
+    try:
+        scenario = _scenario(blobs.get(opened.scenario))
+    except (BlobError, ValidationError) as error:
+        raise LogError(f"{path}: its scenario cannot be read: {str(error).splitlines()[0]}") from None
+    check(path, events, blobs)
+    closed = last if isinstance(last, Closed) else None
+    return Log(path, lines.sha256, opened, events, closed, scenario, blobs, lines.sealed)
+
+
+def story_of(path: Path) -> str | None:
+    """The blob of the scenario that a log plays, from its first line alone; None if that cannot be read."""
+    try:
+        with path.open("rb") as file:
+            return str(json.loads(file.readline())["scenario"]["blob"])
+    except (OSError, ValueError, TypeError, KeyError, RecursionError):
+        return None
+
+
+@lru_cache(maxsize=64)
+def _scenario(data: bytes) -> Scenario:
+    """Hundreds of logs of a run tell the same few stories."""
+    return Scenario.model_validate_json(data)
+
+
+def parsed(path: Path, form: TypeAdapter[E], lines: Lines) -> Iterator[E]:
+    """The events. Of a sealed log the last one closes it, and no other does."""
+    for number, line in enumerate(lines.events, 1):
+        try:
+            event = form.validate_json(line)
+        except ValidationError as error:
+            first = error.errors()[0]
+            where = ".".join(str(part) for part in first["loc"])
+            raise LogError(f"{path}:{number}: not an event of schema {SCHEMA}: {where}: {first['msg']}") from None
+        if lines.numbered and event.closes != (lines.sealed and number == len(lines.events)):
+            said = "closes the log, and is not its sealed end" if event.closes else "is sealed, and closes no log"
+            raise LogError(f"{path}:{number}: {said}")
+        yield event
+    if lines.broken:
+        raise LogError(f"{path}:{len(lines.events)}: its seal is broken: a line was changed after the log was closed")
+
+
+def check(path: Path, events: Sequence[Event], blobs: Blobs) -> None:
+    """Every blob that an event names is there and whole: else it would be missed in the middle of a measure."""
+    for number, event in enumerate(events, 1):
+        for _, value in event:
+            if isinstance(value, Ref):
+                try:
+                    blobs.check(value)
+                except BlobError as error:
+                    raise LogError(f"{path}:{number}: {error}") from None
+
+
+def canonical(events: Iterable[Event]) -> list[dict[str, Any]]:
+    """The events without their timings: what two runs of one trial must have in common."""
+    return [event.model_dump(mode="json", exclude={"took"}, exclude_none=True) for event in events]

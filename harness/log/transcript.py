@@ -1,0 +1,246 @@
+"""The transcript of a drill: every call over the wire, every look at the disk, every opening and kill; no scores.
+
+An append-only file of events like a trial's log: the first is `drilled`, the last `ended`; without it, the transcript
+is incomplete.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property, lru_cache
+from pathlib import Path
+from typing import Annotated, Any, ClassVar, Literal, TypeAlias, TypeVar
+
+from pydantic import Field, JsonValue, TypeAdapter, ValidationError
+
+from harness.adapter import Hit, Layer
+from harness.log.blobs import BlobError, Blobs, Ref, unpack
+from harness.log.events import PROTOCOL, SCHEMA, Event, Sighting
+from harness.log.lines import LogError, load
+from harness.log.reader import check, parsed
+from harness.log.receipts import Receipt
+from harness.model.backend import Backend, Fault
+from harness.model.drill import DrillTrial, Plan
+
+Op = Literal[
+    "remember", "settle", "recall", "entries", "get", "history", "update", "supersede", "forget", "forget_scope",
+    "snapshot", "restore",
+]  # fmt: skip
+
+WRITES: tuple[Op, ...] = ("remember", "update", "supersede")
+
+
+class Drilled(Event):
+    """The opening event: who is tested with what."""
+
+    kind: Literal["drilled"] = "drilled"
+    log_schema: int = SCHEMA
+    protocol: int = PROTOCOL
+    trial: DrillTrial
+    backend: Backend
+    plan: Ref
+    digests: Mapping[str, str]
+    host: Mapping[str, str] = {}
+
+
+class Called(Event):
+    """One call to an open memory, as it went over the wire.
+
+    step: which part of the drill. who: the handle, `a` unless there are two. about: the pieces that it is about, in
+    the order of its arguments. request: the arguments by name, items left out (they are the pieces). answer: what
+    came back, None if nothing did.
+    """
+
+    kind: Literal["called"] = "called"
+    step: str
+    who: str = "a"
+    op: Op
+    about: tuple[str, ...] = ()
+    request: Mapping[str, JsonValue] = {}
+    answer: Ref | JsonValue = Field(None, union_mode="left_to_right")  # a Ref is JSON, too
+    fault: Fault | None = None
+
+
+class Handled(Event):
+    """A process with the store open came or went. A kill may leave a write in the air: `about` names its pieces."""
+
+    kind: Literal["handled"] = "handled"
+    step: str
+    who: str = "a"
+    what: Literal["opened", "closed", "killed", "compacted"]
+    about: tuple[str, ...] = ()
+    fault: Fault | None = None
+
+
+class Looked(Event):
+    """A look at the bytes of one declared layer. `sightings` are packed: a name may be seen many times.
+
+    declared: False for all that lies in the drill's folder outside of what the adapter declares.
+    """
+
+    kind: Literal["looked"] = "looked"
+    step: str
+    layer: Layer
+    declared: bool = True
+    files: int
+    bytes: int
+    sightings: tuple[Sighting, ...] | Ref = ()
+    problem: str | None = None
+
+
+class Ended(Event):
+    """The last event. unsupported: the backend declares that it lacks what this drill is about."""
+
+    closes: ClassVar[bool] = True
+    kind: Literal["ended"] = "ended"
+    status: Literal["complete", "failed", "unsupported"]
+    fault: Fault | None = None
+
+
+DrillEvent: TypeAlias = Annotated[Drilled | Called | Handled | Looked | Ended, Field(discriminator="kind")]
+DRILL_EVENT: TypeAdapter[DrillEvent] = TypeAdapter(DrillEvent)
+ANSWER: TypeAdapter[Any] = TypeAdapter(JsonValue)
+SIGHTINGS: TypeAdapter[tuple[Sighting, ...]] = TypeAdapter(tuple[Sighting, ...])
+_HITS: TypeAdapter[tuple[Hit, ...]] = TypeAdapter(tuple[Hit, ...])
+E = TypeVar("E", bound=Event)
+
+
+@dataclass(frozen=True, eq=False)
+class Transcript:
+    """A transcript that was read. `ended` is None if the drill did not get to its end. Equal to itself only."""
+
+    path: Path
+    sha256: str
+    drilled: Drilled
+    events: tuple[Event, ...]
+    ended: Ended | None
+    plan: Plan
+    blobs: Blobs
+    sealed: bool = False
+    _hits: dict[int, tuple[Hit, ...]] = field(default_factory=dict, repr=False)
+
+    @property
+    def trial(self) -> DrillTrial:
+        return self.drilled.trial
+
+    @property
+    def final(self) -> bool:
+        """As of a log."""
+        return self.ended is not None and not (self.ended.fault and self.ended.fault.kind == "harness")
+
+    def of(self, kind: type[E]) -> list[tuple[int, E]]:
+        """The events of a kind, with their line in the file, counted from 1."""
+        return [(line, event) for line, event in enumerate(self.events, 1) if isinstance(event, kind)]
+
+    @cached_property
+    def _calls(self) -> list[tuple[int, Called]]:
+        return self.of(Called)
+
+    @cached_property
+    def _by_op(self) -> Mapping[str, list[tuple[int, Called]]]:
+        found: dict[str, list[tuple[int, Called]]] = {}
+        for line, event in self._calls:
+            found.setdefault(event.op, []).append((line, event))
+        return found
+
+    def calls(self, op: Op, step: str | None = None, who: str | None = None) -> Iterator[tuple[int, Called]]:
+        """The calls of an operation, of one step or handle if named, with their lines."""
+        for line, event in self._by_op.get(op, ()):
+            if step in (None, event.step) and who in (None, event.who):
+                yield line, event
+
+    @cached_property
+    def stored(self) -> Mapping[str, int]:
+        """Memory -> the line of the call that was to store it. An update or supersede stores the last it is about."""
+        first: dict[str, int] = {}
+        for line, call in self._calls:
+            if call.op in WRITES:
+                for name in call.about if call.op == "remember" else call.about[-1:]:
+                    first.setdefault(name, line)
+        return first
+
+    def receipt(self, line: int | None, name: str) -> str:
+        """For what a line shows of a memory; without a line, for the memory alone: nothing looked at it."""
+        stored = self.stored.get(name)
+        if stored is None:
+            return str(Receipt(line or 1))
+        return str(Receipt(line or stored, None, name, stored))
+
+    def looks(self, step: str | None = None) -> Iterator[tuple[int, Looked]]:
+        return ((line, event) for line, event in self.of(Looked) if step in (None, event.step))
+
+    def answer(self, call: Called) -> Any:
+        """What came back as plain JSON values; None for a fault."""
+        return unpack(self.blobs, ANSWER, call.answer)
+
+    def hits(self, call: Called) -> tuple[Hit, ...]:
+        """The hits of a recall, a listing or a get (none or one); none for a fault."""
+        if id(call) not in self._hits:  # many measures ask, and each call is an object of this transcript
+            value = call.answer
+            data = self.blobs.get(value) if isinstance(value, Ref) else json.dumps(value).encode()
+            listed = data if data.startswith(b"[") else b"[%s]" % (b"" if data == b"null" else data)
+            self._hits[id(call)] = _HITS.validate_json(listed)
+        return self._hits[id(call)]
+
+    def ids(self, call: Called) -> tuple[tuple[str, ...], ...]:
+        """The ids that a write acknowledged, a tuple for each piece that it is about; empty tuples for a fault."""
+        value = self.answer(call)
+        if value is None:
+            return tuple(() for _ in call.about)
+        acks = value if isinstance(value, list) else [value]
+        return tuple(tuple(ack["ids"]) for ack in acks)
+
+    def sightings(self, look: Looked) -> tuple[Sighting, ...]:
+        return unpack(self.blobs, SIGHTINGS, look.sightings)
+
+    def supports(self, capability: str) -> bool:
+        """As it was declared; a capability that did not exist then is none."""
+        declared = self.drilled.backend.support.get(capability)
+        return declared is not None and declared.level != "unsupported"
+
+    def check(self) -> None:
+        """Answers are plain JSON in the file: what no seal vouches for may have another form. Raises LogError."""
+        for line, call in self._calls:
+            try:
+                if call.op in ("recall", "entries", "get"):
+                    self.hits(call)
+                elif call.op in ("remember", "update", "supersede"):
+                    self.ids(call)
+            except (TypeError, KeyError, ValueError) as error:
+                why = str(error).splitlines()[0]
+                raise LogError(f"{self.path}:{line}: not the answer to {call.op}: {why}") from None
+
+    @property
+    def reason(self) -> str:
+        """Why the drill ended as it did; one line, empty if it is complete."""
+        if self.ended is None:
+            return "the transcript is incomplete"
+        fault = self.ended.fault
+        return f"{fault.op}: {' '.join((fault.message or fault.kind).split())}"[:300] if fault else ""
+
+
+def read(path: Path, blobs: Blobs) -> Transcript:
+    """The transcript at `path`, with every blob that it names in its place. Raises LogError."""
+    lines = load(path, "drill")
+    events = tuple(parsed(path, DRILL_EVENT, lines))
+    drilled, last = events[0], events[-1]
+    if not isinstance(drilled, Drilled):
+        raise LogError(f"{path}:1: not the opening event of a drill")
+    try:
+        plan = _plan(blobs.get(drilled.plan))
+    except (BlobError, ValidationError) as error:
+        raise LogError(f"{path}: its plan cannot be read: {str(error).splitlines()[0]}") from None
+    ended = last if isinstance(last, Ended) else None
+    told = Transcript(path, lines.sha256, drilled, events, ended, plan, blobs, lines.sealed)
+    check(path, events, blobs)
+    if not lines.sealed:
+        told.check()
+    return told
+
+
+@lru_cache(maxsize=16)
+def _plan(data: bytes) -> Plan:
+    """Every backend of a run is put to the same few drills."""
+    return Plan.model_validate_json(data)

@@ -1,0 +1,39 @@
+"""A backend as it describes itself, and what a call to one can come to."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Literal
+
+from harness.model.trial import Model
+
+SOUND = "reference"
+"""The control that does all that the protocol asks for, so that drills show what a sound backend looks like."""
+
+FaultKind = Literal["crashed", "timed-out", "breach", "refused", "limit", "harness"]
+"""limit: the answer was beyond a limit of ours (harness/backend/bounds.py). harness: we broke, not the backend."""
+
+
+class Fault(Model):
+    """A call that did not do what the protocol promises. `kind` says whose fault it is and what may have happened."""
+
+    kind: FaultKind
+    op: str
+    message: str
+
+
+class Declared(Model):
+    """A capability as the adapter declares it."""
+
+    level: Literal["native", "emulated", "unsupported"]
+    note: str = ""
+
+
+class Backend(Model):
+    """Who was played: the adapter's own words, and the settings with secrets redacted."""
+
+    name: str
+    version: str
+    support: Mapping[str, Declared]
+    settings: Mapping[str, str] = {}
+    control: bool = False

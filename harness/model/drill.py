@@ -1,0 +1,64 @@
+"""A drill: a scripted test of trust without a story. What is written and asked is data here; nothing is judged.
+
+A drill is played by `harness/play/drills/`, its transcript is read by `harness/log/transcript.py`, and what the
+transcript means is said by `harness/metrics/trust/`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from functools import cached_property
+from typing import Literal, get_args
+
+from pydantic import Field
+
+from harness.adapter import Item
+from harness.model.trial import Model, digest
+
+DrillName = Literal["keeping", "deletion", "isolation", "rollback", "poison", "durability", "sharing"]
+DRILLS: tuple[DrillName, ...] = get_args(DrillName)
+
+
+class DrillTrial(Model):
+    """One drill against one backend: what is played, logged and resumed. `size`: memories in the store."""
+
+    backend: str
+    drill: DrillName
+    size: int = Field(ge=1)
+    seed: int
+    k: int = Field(ge=1)
+
+    @cached_property
+    def id(self) -> str:
+        """Names the transcript, the test and the anchor; readable, and unique by its tail."""
+        backend = re.sub(r"[^a-z0-9]+", "-", self.backend.lower()).strip("-")
+        return f"{backend[:100]}-{self.drill}-{self.size}-s{self.seed}-{digest(self)[:8]}"
+
+
+class Piece(Model):
+    """One memory of a drill. `role` is the drill's own word for its part in the test.
+
+    canary: a string found in this memory's text only. query: a question in other words whose answer this memory is.
+    twin: the name of the piece that it replaces, contradicts or mirrors.
+    """
+
+    name: str
+    role: str
+    item: Item
+    canary: str | None = None
+    query: str | None = None
+    twin: str | None = None
+
+
+class Plan(Model):
+    """Everything that a drill writes, in order of writing."""
+
+    pieces: tuple[Piece, ...]
+
+    @cached_property
+    def by_name(self) -> Mapping[str, Piece]:
+        return {piece.name: piece for piece in self.pieces}
+
+    def of(self, *roles: str) -> tuple[Piece, ...]:
+        return tuple(piece for piece in self.pieces if piece.role in roles)

@@ -1,0 +1,356 @@
+"""What a run says: one model that writes `results.json` and its JSON Schema. Nothing in it is a clock or a path."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Literal
+
+from pydantic import Field
+
+from harness.adapter import Scope
+from harness.model.backend import Backend, FaultKind
+from harness.model.drill import DrillName
+from harness.model.scenario import Kind
+from harness.model.trial import Arm, Definition, Interval, Measure, Model, NotMeasured, ReadPolicy, Split, WritePolicy
+
+Status = Literal["complete", "failed", "unsupported", "incomplete", "not-run"]
+LookStage = Literal["before", "after", "closed", "reopened", "killed", "churned", "compacted"]
+
+
+class Cell(Model):
+    """One reported row: a trial, its arm, how its memory was read, and all measures. `pool`: memories at the end."""
+
+    id: str
+    trial: str
+    backend: str | None
+    scenario: str
+    kind: Kind
+    arm: Arm
+    write_policy: WritePolicy | None
+    read_policy: ReadPolicy | None
+    noise: int
+    seed: int
+    reader: str
+    k: int
+    pool: int
+    status: Status
+    reason: str = ""
+    log: str
+    log_sha256: str
+    measures: Mapping[str, Measure]
+
+
+class LayerLook(Model):
+    """One look at a route, a layer or a place in it. `seen`: how many of the deleted memories it showed.
+
+    reason: what could not be looked at. receipt: the line of the look; for a route, of a call that shows the worst.
+    """
+
+    stage: LookStage
+    verdict: Literal["gone", "present", "not-computable", "not-seen-before"]
+    seen: int
+    reason: str = ""
+    receipt: str | None = None
+
+
+class LayerRow(Model):
+    """Where deleted memories were: a route of the interface, or a place in a declared layer (`""`: just its files).
+
+    targets: memories that were asked to be deleted and that were sought there.
+    """
+
+    layer: str
+    place: str = ""
+    kind: Literal["route", "text", "vector"]
+    targets: int
+    looks: tuple[LayerLook, ...]
+
+
+class TrustCell(Model):
+    """One drill against one backend, with the measures of that drill. Receipts are lines of its transcript.
+
+    version: of the backend as it was played; None in results from before they said so, and where nothing was played.
+    layers: of the drill `deletion`, where what was deleted could be found, from the interface down to the bytes.
+    """
+
+    id: str
+    backend: str
+    drill: DrillName
+    size: int
+    seed: int
+    k: int
+    status: Status
+    reason: str = ""
+    transcript: str
+    transcript_sha256: str
+    version: str | None = None
+    measures: Mapping[str, Measure]
+    layers: tuple[LayerRow, ...] = ()
+
+
+class Faults(Model):
+    """Calls of one operation in one trial or drill that crashed, timed out, broke the contract, or were refused
+    although declared: `count` of `calls`.
+
+    message, receipt: of the first of them. provoked: a drill asked for them on purpose, as by an awkward scope name;
+    its measures say what that means, and no allowance is touched.
+    """
+
+    backend: str
+    trial: str
+    op: str
+    kind: FaultKind
+    count: int
+    calls: int
+    message: str
+    receipt: str
+    provoked: bool = False
+
+
+class Pooled(Model):
+    """A measure over the scenarios of one backend under the primary conditions.
+
+    value: the mean of the scenarios' values; of `tokens_per_job` all tokens over all jobs done. hits, of: counts summed
+    over them. The other counts say how many cells did not measure, by word. `interval` is over scenarios and absent
+    below ten of them.
+    """
+
+    value: float | None
+    hits: float | None = None
+    of: int | None = None
+    scenarios: int = 0
+    at_least: bool = False
+    interval: Interval | None = None
+    unsupported: int = 0
+    not_applicable: int = 0
+    failed: int = 0
+    not_run: int = 0
+    reasons: tuple[str, ...] = ()
+    cells: tuple[str, ...] = ()
+
+    @classmethod
+    def of_one(cls, measure: Measure) -> Pooled:
+        """A measure of one cell, such as a drill's."""
+        if isinstance(measure, NotMeasured):
+            return cls(value=None, reasons=(measure.reason,), **{measure.status.replace("-", "_"): 1})
+        at_least = measure.known == "at-least"
+        return cls(value=measure.value, hits=measure.hits, of=measure.of, scenarios=1, at_least=at_least)
+
+
+class Row(Model):
+    """One backend (or the cold arm) under the primary conditions."""
+
+    backend: Backend | None
+    control: bool
+    measures: Mapping[str, Pooled]
+
+
+class Contrast(Model):
+    """A backend under one write policy, read policy and noise level; `primary` marks the conditions of its row."""
+
+    backend: str
+    write_policy: WritePolicy
+    read_policy: ReadPolicy
+    noise: int
+    primary: bool
+    measures: Mapping[str, Pooled]
+
+
+class Comparison(Model):
+    """Two rows on the same scenarios. `left` and `right` are values; `interval`, from ten scenarios on, is of the
+    difference, right minus left. write_policy: of whichever has a memory; else as under the primary conditions. able:
+    so many scenarios can show a difference at all; without it `p` and verdict say nothing."""
+
+    measure: str
+    write_policy: WritePolicy = "append"
+    left: str
+    right: str
+    scenarios: int
+    left_value: float
+    right_value: float
+    left_better: int
+    right_better: int
+    p: float
+    adjusted_p: float
+    verdict: Literal["left-better", "right-better", "no-difference-shown"]
+    detectable: str
+    able: bool = True
+    interval: Interval | None = None
+
+
+class Conditions(Model):
+    """What was held fixed, and which cells make the headline."""
+
+    k: int
+    budget: int
+    reader: str
+    embedder: str
+    tokens: str
+    chat: str = ""
+    seeds: tuple[int, ...]
+    noise: tuple[int, ...]
+    headline_noise: int
+    headline_write: WritePolicy = "append"
+    headline_read: ReadPolicy = "trusting"
+
+
+class Unplayed(Model):
+    """A backend that was asked for and could not run. It fails the run unless it was allowed by name."""
+
+    backend: str
+    reason: str
+    allowed: bool
+
+
+class Story(Model):
+    """A scenario of the run, so that a report needs no look at the suite."""
+
+    id: str
+    kind: Kind
+    version: int
+    title: str
+    digest: str
+    fixture: str
+    scope: Scope
+    facts: int
+    sessions: int
+    probes: int
+    jobs: int
+    decisions: int
+
+
+class Suite(Model):
+    """Which scenarios were asked for. digest: over the digests of the scenarios played, their commits included.
+
+    version: of the suite that comes with coldwarm, else `private`. held: those played that are of the held split.
+    """
+
+    version: str
+    digest: str
+    split: Split
+    held: tuple[str, ...] = ()
+
+
+class Run(Model):
+    """Identity of a run. `logs` digests every log that was scored.
+
+    shard: the share that was played (`2/4`), None for a whole run. missing: shards that a merged run lacks.
+    allowed_faults: backend -> how many calls may fail without failing the run. unsealed: closed logs without a seal.
+    """
+
+    id: str
+    version: str
+    commit: str | None
+    dirty: bool | None
+    command: str
+    protocol: int = 1
+    conditions: Conditions
+    suite: Suite | None = None
+    shard: str | None = None
+    missing: tuple[str, ...] = ()
+    logs: str
+    unplayed: tuple[Unplayed, ...] = ()
+    allowed_faults: Mapping[str, int] = {}
+    backends_contained: str = ""
+    checks_contained: str = ""
+    problems: tuple[str, ...] = ()
+    unsealed: int = 0
+
+
+class Against(Model):
+    """What this run was compared with: a saved baseline, or another run.
+
+    digest: of the baseline's content. versions: backend -> its version then and now, None if it was not there, empty if
+    none was recorded. differs: conditions that are not
+    the same, for which nothing could be compared. retold: scenarios whose story changed, and that are in no pair.
+    """
+
+    run: str
+    version: str
+    commit: str | None
+    protocol: int
+    suite: Suite | None
+    digest: str
+    versions: Mapping[str, tuple[str | None, str | None]] = {}
+    differs: tuple[str, ...] = ()
+    retold: tuple[str, ...] = ()
+
+
+class Change(Model):
+    """One measure of one backend against the baseline: of stories under the primary conditions, or of a `drill`.
+
+    Stories are paired: `old`, `new` and `difference` (new minus old, in the measure's unit) are means over the
+    `scenarios` that both measured, `p` is of the sign-flip test. A drill is one cell: `scenarios` is 0, and as its
+    inputs are fixed a difference is a change and has no `p`; only of a measure that varies by run, it is of Fisher's
+    exact test. Counts are hits and cases. interval: of the difference; for stories from ten
+    scenarios on. vanished: what had a number and has none. broken, mended: cells that became worse or better.
+    """
+
+    backend: str
+    measure: str
+    drill: DrillName | None = None
+    scenarios: int = 0
+    old: float | None = None
+    new: float | None = None
+    old_count: tuple[float, int] | None = None
+    new_count: tuple[float, int] | None = None
+    difference: float | None = None
+    interval: Interval | None = None
+    p: float | None = None
+    adjusted_p: float | None = None
+    detectable: str = ""
+    verdict: Literal["better", "worse", "no-difference-shown", "vanished", "appeared", "not-comparable"]
+    reason: str = ""
+    broken: tuple[str, ...] = ()
+    mended: tuple[str, ...] = ()
+    vanished: tuple[str, ...] = ()
+
+
+class GateVerdict(Model):
+    """One gate of `gates.toml` judged for one backend. `line`: where it stands there; `says`: one line for people.
+
+    relative: it only compares with the baseline, and demands nothing of the number itself.
+    """
+
+    gate: str
+    backend: str
+    measure: str
+    line: int
+    verdict: Literal["held", "broken", "not-measured"]
+    says: str
+    cells: tuple[str, ...] = ()
+    relative: bool = False
+
+
+class Results(Model):
+    schema_: Literal[1] = Field(1, alias="schema")
+    run: Run
+    definitions: Mapping[str, Definition]
+    stories: tuple[Story, ...]
+    backends: Mapping[str, Row]
+    contrasts: tuple[Contrast, ...]
+    cells: tuple[Cell, ...]
+    comparisons: tuple[Comparison, ...]
+    trust_definitions: Mapping[str, Definition] = {}
+    trust: tuple[TrustCell, ...] = ()
+    faults: tuple[Faults, ...] = ()
+    baseline: Against | None = None
+    changes: tuple[Change, ...] = ()
+    gates: tuple[GateVerdict, ...] = ()
+
+    def faulted(self) -> dict[str, list[Faults]]:
+        """Backend -> its calls that failed and that no drill provoked; backends without such a call are left out."""
+        found: dict[str, list[Faults]] = {}
+        for each in self.faults:
+            if not each.provoked:
+                found.setdefault(each.backend, []).append(each)
+        return found
+
+    def beyond(self) -> dict[str, list[Faults]]:
+        """Of those, the backends with more than their allowance."""
+        allowed = self.run.allowed_faults
+        return {name: own for name, own in self.faulted().items() if sum(e.count for e in own) > allowed.get(name, 0)}
+
+    def compared(self, write: WritePolicy | None = None) -> list[Comparison]:
+        """The comparisons of one write policy; by default the primary one."""
+        return [each for each in self.comparisons if each.write_policy == (write or self.run.conditions.headline_write)]

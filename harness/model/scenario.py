@@ -1,0 +1,377 @@
+"""The story: facts, sessions, steps. What a scenario can prove about itself is checked here, the rest by the loader."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from datetime import datetime
+from functools import cached_property
+from itertools import groupby
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import AwareDatetime, BeforeValidator, Field, StringConstraints, model_validator
+
+from harness.adapter import Scope, Source, applies
+from harness.model.trial import Model
+
+Slug = Annotated[str, StringConstraints(pattern=r"^[a-z0-9]+(-[a-z0-9]+)*$", max_length=60)]
+Line = Annotated[str, StringConstraints(min_length=1, max_length=1000, pattern=r"^[^\r\n]+$")]
+Command = Annotated[tuple[Annotated[str, StringConstraints(pattern=r"^[^\x00]*$")], ...], Field(min_length=1)]
+Stratum = Literal["identifier", "plain", "paraphrase"]
+STRATA: tuple[Stratum, ...] = ("identifier", "plain", "paraphrase")
+Kind = Literal[
+    "refactor", "rename", "migration", "stale-deploy-rule", "incident-override", "unfinished-work",
+    "preference", "cross-repo", "branch-scope", "failed-session", "secret-erasure", "experiment",
+]  # fmt: skip
+MemoryType = Literal["project", "episodic", "procedural", "user"]
+Outcome = Literal["right", "stale", "lure", "other", "unresolved", "failed"]
+CANARY = "{canary}"
+
+
+class Text(Model):
+    """A text of the harness and what it says about facts. Of a fact's own texts, the fact itself is implied."""
+
+    text: Line
+    asserts: tuple[Slug, ...] = ()
+    denies: tuple[Slug, ...] = ()
+    mentions: tuple[Slug, ...] = ()
+
+
+def _text(value: Any) -> Any:
+    return {"text": value} if isinstance(value, str) else value
+
+
+Phrase = Annotated[Text, BeforeValidator(_text)]
+
+
+class Remark(Text):
+    """A text that is remembered as it is. cites: a fact that it asserts, whose source it repeats."""
+
+    cites: Slug | None = None
+
+
+class Fact(Model):
+    """A statement that the story knows to be true from `since` until it is superseded, forgotten or `until`.
+
+    forms: the parts of the fact, each a list of alternatives; a text carries the fact if it holds, at identifier
+    boundaries, one alternative of every part. `source` makes the fact in-repo; without it, it is told-only.
+    """
+
+    id: Slug
+    type: MemoryType
+    since: AwareDatetime
+    until: AwareDatetime | None = None
+    scope: Scope = Scope()
+    source: Source | None = None
+    confidence: float | None = Field(None, gt=0, le=1)
+    supersedes: Slug | None = None
+    forms: tuple[tuple[Line, ...], ...] = Field(min_length=1)
+    identifier: Phrase
+    plain: Phrase
+    paraphrase: Phrase
+    rewrites: tuple[Phrase, ...] = Field(min_length=3)
+
+    def phrase(self, stratum: Stratum) -> Text:
+        """The phrasing in a stratum, with the fact itself among what it asserts."""
+        text: Text = getattr(self, stratum)
+        return self._own(text)
+
+    def own_texts(self) -> Iterator[Text]:
+        """All phrasings, then all rewrites, each asserting the fact."""
+        yield from (self.phrase(stratum) for stratum in STRATA)
+        yield from (self._own(text) for text in self.rewrites)
+
+    def _own(self, text: Text) -> Text:
+        return text if self.id in text.asserts else text.model_copy(update={"asserts": (self.id, *text.asserts)})
+
+    @property
+    def erasable(self) -> bool:
+        """Whether its texts carry a canary, so that a forget step may name it."""
+        return CANARY in self.plain.text
+
+
+class Ask(Model):
+    """One question in up to three strata; each phrasing is asked on its own and reported apart."""
+
+    identifier: Line | None = None
+    plain: Line | None = None
+    paraphrase: Line | None = None
+
+    @model_validator(mode="after")
+    def _some(self) -> Self:
+        if not self.phrasings():
+            raise ValueError("needs at least one of identifier, plain, paraphrase")
+        return self
+
+    def phrasings(self) -> list[tuple[Stratum, str]]:
+        return [(stratum, text) for stratum in STRATA if (text := getattr(self, stratum)) is not None]
+
+
+class Learn(Model):
+    """Facts enter memory by the trial's write policy, in this phrasing."""
+
+    do: Literal["learn"]
+    facts: tuple[Slug, ...] = Field(min_length=1)
+    stratum: Stratum = "plain"
+
+
+class Remember(Model):
+    """Texts enter memory as they are, whatever the write policy: restated rules, what a failed session concluded.
+
+    type: if it is not that of the first fact that a text asserts.
+    """
+
+    do: Literal["remember"]
+    texts: tuple[Annotated[Remark, BeforeValidator(_text)], ...] = Field(min_length=1)
+    type: MemoryType | None = None
+    scope: Scope | None = None
+    confidence: float | None = Field(None, gt=0, le=1)
+
+
+class Forget(Model):
+    """Facts with a canary leave memory by the ids under which they were stored."""
+
+    do: Literal["forget"]
+    facts: tuple[Slug, ...] = Field(min_length=1)
+
+
+class Probe(Model):
+    """A question to the memory. No gold: the right answer is that nothing is known.
+
+    history: the question is about the past, and the superseded fact is right.
+    """
+
+    do: Literal["probe"]
+    id: Slug
+    ask: Ask
+    gold: tuple[Slug, ...] = ()
+    history: bool = False
+
+
+class Option(Model):
+    """A value that a decision can take, and the fact that leads there."""
+
+    value: Line
+    verdict: Literal["right", "stale", "lure"]
+    fact: Slug
+
+
+class Edit(Model):
+    """Replaces the one occurrence of `old` in a file; `{value}` stands for the chosen value. No `old`: a new file."""
+
+    path: str
+    old: str | None = None
+    new: str
+
+
+class Decision(Model):
+    """A choice in a job. `check` runs in the work tree and prints the value that it sees there, or nothing."""
+
+    id: Slug
+    question: Line
+    edits: tuple[Edit, ...] = Field(min_length=1)
+    check: Command
+    options: tuple[Option, ...] = Field(min_length=2)
+
+    def option(self, value: str | None) -> Option | None:
+        return next((option for option in self.options if option.value == value), None)
+
+    @property
+    def right(self) -> Option:
+        return next(option for option in self.options if option.verdict == "right")
+
+    def seen(self, exit_code: int, value: str | None) -> Outcome:
+        """What a check saw in the work tree, by its exit code and the value that it printed."""
+        if exit_code != 0:
+            return "failed"
+        if value is None:
+            return "unresolved"
+        option = self.option(value)
+        return option.verdict if option else "other"
+
+
+class Job(Model):
+    """A repo task: decide, edit, run the commands, check. `relevant` are the files that a good engineer opens."""
+
+    do: Literal["job"]
+    id: Slug
+    goal: Line
+    relevant: tuple[str, ...] = Field(min_length=1)
+    decisions: tuple[Decision, ...] = Field(min_length=1, max_length=4)
+    run: tuple[Command, ...] = ()
+
+
+Step = Annotated[Learn | Remember | Forget | Probe | Job, Field(discriminator="do")]
+
+
+class Session(Model):
+    """One sitting: when, by whom, at which commit (the number of a patch of the fixture), and what happened."""
+
+    id: Slug
+    at: AwareDatetime
+    by: Slug
+    commit: str
+    scope: Scope | None = None
+    steps: tuple[Step, ...] = Field(min_length=1)
+
+
+Standing = Literal["current", "superseded", "out-of-scope", "retracted"]
+
+
+class Scenario(Model):
+    """One scripted story. Commits are patch numbers until the loader has resolved them to hashes."""
+
+    id: str
+    schema_: Literal[1] = Field(alias="schema")
+    version: int = Field(ge=1)
+    kind: Kind
+    title: Line
+    story: str
+    fixture: Slug
+    scope: Scope
+    facts: tuple[Fact, ...] = Field(min_length=1)
+    sessions: tuple[Session, ...] = Field(min_length=1)
+
+    @cached_property
+    def by_id(self) -> Mapping[str, Fact]:
+        return {fact.id: fact for fact in self.facts}
+
+    @cached_property
+    def successor(self) -> Mapping[str, Fact]:
+        return {fact.supersedes: fact for fact in self.facts if fact.supersedes}
+
+    @cached_property
+    def forgotten(self) -> Mapping[str, datetime]:
+        """Fact id -> when the story asked for it to be forgotten."""
+        return {name: session.at for session, step in self.steps() if isinstance(step, Forget) for name in step.facts}
+
+    def steps(self) -> Iterator[tuple[Session, Step]]:
+        for session in self.sessions:
+            for step in session.steps:
+                yield session, step
+
+    def writes(self) -> Iterator[tuple[Session, tuple[Learn | Remember, ...]]]:
+        """The batches of the story: steps of one session that write, without another step between them."""
+        for session in self.sessions:
+            for writing, steps in groupby(session.steps, lambda step: isinstance(step, Learn | Remember)):
+                if writing:
+                    yield session, tuple(step for step in steps if isinstance(step, Learn | Remember))
+
+    def kind_of(self, step: Remember, text: Text) -> MemoryType:
+        """The type under which a remark is stored: that of what it restates, unless the step says another one."""
+        restated: list[MemoryType] = [self.by_id[name].type for name in text.asserts]
+        return step.type or (restated[0] if restated else "episodic")
+
+    def probes(self) -> list[tuple[Session, Probe]]:
+        return [(session, step) for session, step in self.steps() if isinstance(step, Probe)]
+
+    def jobs(self) -> list[tuple[Session, Job]]:
+        return [(session, step) for session, step in self.steps() if isinstance(step, Job)]
+
+    def place(self, session: Session) -> Scope:
+        """The scope from which a session asks."""
+        return session.scope or self.scope
+
+    def home(self, fact: Fact) -> Scope:
+        """The scope under which a fact is stored: its own, else the story's."""
+        return self.scope if fact.scope == Scope() else fact.scope
+
+    def predecessors(self, name: str) -> tuple[str, ...]:
+        """The chain of facts that this one replaced, newest first."""
+        chain: list[str] = []
+        while (before := self.by_id[name].supersedes) is not None and before not in chain:
+            chain.append(before)
+            name = before
+        return tuple(chain)
+
+    def standing(self, name: str, at: datetime, place: Scope) -> Standing:
+        """How a fact stands at a story time, seen from a place."""
+        fact, after = self.by_id[name], self.successor.get(name)
+        if not applies(self.home(fact), place):
+            return "out-of-scope"
+        if name in self.forgotten and self.forgotten[name] <= at:
+            return "retracted"
+        if after is not None and after.since <= at:
+            return "superseded"
+        if fact.until is not None and fact.until <= at:
+            return "superseded"
+        return "current"
+
+    @model_validator(mode="after")
+    def _consistent(self) -> Self:
+        for problem in self._problems():
+            raise ValueError(problem)
+        return self
+
+    def _problems(self) -> Iterator[str]:
+        """Each breach names its key; the first one is raised."""
+        yield from self._repeated("facts", [fact.id for fact in self.facts])
+        yield from self._repeated("sessions", [session.id for session in self.sessions])
+        yield from self._repeated("probes", [step.id for _, step in self.probes()])
+        yield from self._repeated("jobs", [step.id for _, step in self.jobs()])
+        moments = [session.at for session in self.sessions]
+        if moments != sorted(moments):
+            yield "sessions: not in story order"
+        for key, name in self._references():
+            if name not in self.by_id:
+                yield f"{key}: unknown fact '{name}'"
+        for fact in self.facts:
+            yield from self._fact_problems(fact)
+        for name in self.forgotten:
+            if not self.by_id[name].erasable:
+                yield f"forget: fact '{name}' carries no {CANARY}"
+        for session, step in self.steps():
+            if isinstance(step, Remember):
+                yield from self._remark_problems(f"sessions.{session.id}.remember", step)
+        for session, job in self.jobs():
+            yield from self._job_problems(session, job)
+
+    def _fact_problems(self, fact: Fact) -> Iterator[str]:
+        before = self.by_id[fact.supersedes] if fact.supersedes else None
+        if before is not None and before.since >= fact.since:
+            yield f"facts.{fact.id}.supersedes: '{before.id}' is not older"
+        if len({CANARY in text.text for text in fact.own_texts()}) > 1:
+            yield f"facts.{fact.id}: {CANARY} must stand in all of its texts or in none"
+
+    def _remark_problems(self, key: str, step: Remember) -> Iterator[str]:
+        for text in step.texts:
+            if CANARY in text.text:
+                yield f"{key}: {CANARY} belongs to a fact; learn the fact instead"
+            if text.cites and (text.cites not in text.asserts or self.by_id[text.cites].source is None):
+                yield f"{key}: cites '{text.cites}', which the text does not assert or which has no source"
+
+    def _references(self) -> Iterator[tuple[str, str]]:
+        for fact in self.facts:
+            if fact.supersedes:
+                yield f"facts.{fact.id}.supersedes", fact.supersedes
+            for text in fact.own_texts():
+                for name in (*text.asserts, *text.denies, *text.mentions):
+                    yield f"facts.{fact.id}", name
+        for session, step in self.steps():
+            key = f"sessions.{session.id}.{step.do}"
+            if isinstance(step, Learn | Forget):
+                yield from ((key, name) for name in step.facts)
+            elif isinstance(step, Remember):
+                yield from ((key, name) for t in step.texts for name in (*t.asserts, *t.denies, *t.mentions))
+                yield from ((key, text.cites) for text in step.texts if text.cites)
+            elif isinstance(step, Probe):
+                yield from ((f"{key}.{step.id}.gold", name) for name in step.gold)
+            else:
+                yield from ((f"{key}.{step.id}.{d.id}", o.fact) for d in step.decisions for o in d.options)
+
+    def _job_problems(self, session: Session, job: Job) -> Iterator[str]:
+        wanted = {"right": "current", "stale": "superseded", "lure": "out-of-scope"}
+        for decision in job.decisions:
+            key = f"jobs.{job.id}.{decision.id}"
+            yield from self._repeated(f"{key}.options", [option.value for option in decision.options])
+            if [option.verdict for option in decision.options].count("right") != 1:
+                yield f"{key}.options: exactly one must be right"
+            for option in decision.options:
+                standing = self.standing(option.fact, session.at, self.place(session))
+                if standing != wanted[option.verdict]:
+                    yield f"{key}.{option.value}: called {option.verdict}, but fact '{option.fact}' is {standing} then"
+
+    @staticmethod
+    def _repeated(key: str, names: list[str]) -> Iterator[str]:
+        for name in sorted(name for name, count in Counter(names).items() if count > 1):
+            yield f"{key}: '{name}' is there twice"

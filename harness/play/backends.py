@@ -1,0 +1,79 @@
+"""Who plays: every backend that was asked for, as it describes itself, and those that cannot be played."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from harness.backend import client, registry, servers
+from harness.backend.client import Deadlines, MemoryFault
+from harness.machine import leftovers
+from harness.model.backend import SOUND, Backend
+from harness.model.results import Unplayed
+from harness.model.trial import Selection, Spec, digest
+from harness.play import controls
+
+DEADLINES = Deadlines()
+UNANSWERED = "a model inside it rewrites what it is told, and nobody answers it: --chat stand-in, model, or a folder"
+
+
+@dataclass(frozen=True)
+class Player:
+    """A backend that can be played: its entry, its spec with secrets, what it says of itself, its code's digest.
+
+    withheld: its secrets, from the spec and from the environment.
+    """
+
+    entry: registry.Entry
+    spec: Spec
+    backend: Backend
+    source: str = "harness"
+    withheld: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Cast:
+    """Who can be played, by label, and who was asked for but cannot."""
+
+    players: Mapping[str, Player]
+    unplayed: tuple[Unplayed, ...] = ()
+
+
+def cast(selection: Selection, allowed: Iterable[str] = (), deadlines: Deadlines = DEADLINES) -> Cast:
+    """Asks every adapter what it is, each in a child of its own. The controls with gold always play.
+
+    Raises RegistryError for a backend that nobody knows or a setting that its adapter does not read.
+    """
+    players = {name: Player(*_gold(name)) for name in registry.ORACLES}
+    unplayed = []
+    asked = (*selection.backends, *((Spec(adapter=SOUND),) if selection.drills else ()))
+    entries = {spec.label: (spec, registry.find(spec)) for spec in asked}
+    if len(entries) < len({digest(spec) for spec in selection.backends}):
+        raise registry.RegistryError("two backends differ in a secret only, so that no row could tell them apart")
+    with leftovers.temporary() as home:
+        for spec, entry in entries.values():
+            if entry.reference is None:
+                continue
+            try:
+                said = client.describe(entry.reference, home / str(len(players)), deadlines, settings=spec.settings)
+            except MemoryFault as error:
+                unplayed.append(Unplayed(backend=spec.label, reason=str(error), allowed=spec.label in allowed))
+                continue
+            registry.check_settings(spec, said.settings, said.problem)
+            reason = servers.missing(said.server) if said.server else None
+            inside = said.support["extracts"].level != "unsupported" and not said.secrets  # a service has its own
+            if selection.chat is None and inside:
+                reason = UNANSWERED
+            if reason:
+                unplayed.append(Unplayed(backend=spec.label, reason=reason, allowed=spec.label in allowed))
+                continue
+            backend = Backend(
+                name=said.name, version=said.version, support=said.support, settings=spec.shown, control=entry.control
+            )
+            withheld = client.withheld(spec.settings, said.secrets)
+            players[spec.label] = Player(entry, spec, backend, said.source, withheld)
+    return Cast(players, tuple(unplayed))
+
+
+def _gold(name: str) -> tuple[registry.Entry, Spec, Backend]:
+    return registry.Entry(name, None, control=True), Spec(adapter=name), controls.described(name)

@@ -1,0 +1,313 @@
+"""Is deleted gone? By id, by update, by supersede, by scope, by date: asked by every route, and looked up in the bytes.
+
+Each target carries a canary. It is sought before the deletion (the control), after it, in a fresh process, after so
+many more writes that a backend's purge thresholds are passed, and after the compaction that its vendor documents. What
+nobody asked to delete stands on every side: in the same scope, in wider and narrower ones, next door, of another user.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from itertools import chain, count
+from string import ascii_lowercase, digits
+
+from harness.adapter import Item, Scope
+from harness.model.canary import asked, kept, made
+from harness.model.drill import Piece, Plan
+from harness.play.drills.fillers import PARTS, PEOPLE, TOOLS, TRAITS, UNRELATED
+from harness.play.drills.stage import Drill, Stage
+
+SMALLEST = 66
+LARGE = 120
+"""The least number of memories in the scope that is forgotten: some interfaces stop at a page of 100."""
+BATCH = 100
+DEPTH = 25
+"""Hits of a search for a target: an absence among 25 says more than one among the first few."""
+QUESTIONS = 3
+SAMPLE = 20
+"""Memories of the forgotten scope that carry a canary; the others are counted by the listing."""
+TARGETS = {"forget": "forget", "update": "update", "supersede": "supersede", "forget_scope": "scope"}
+"""The operation that deletes -> the role of what it deletes."""
+STORED = (
+    "forget", "update", "supersede", "scope", "expire", "lasting", "killed", "same", "sibling", "user", "wider",
+    "narrower",
+)  # fmt: skip
+"""What is written first. A `revision` changes its twin before the looks, so that it has a history; a `successor` comes
+in place of its twin; the `killed` are forgotten right before a kill; what comes `later` is written after everything was
+deleted."""
+
+HOME = Scope(repo="depot", org="acme", user="ana")
+GONE = Scope(repo="storefront", org="acme", user="ana")
+SIBLINGS = (Scope("storefront-admin", "acme", user="ana"), Scope("depot-archive", "acme", user="ana"))
+USERS = (Scope("storefront", "acme", user="jonas"), Scope("depot", "acme", user="jonas"))
+WIDER = (replace(GONE, user=None), replace(HOME, user=None))
+NARROWER = (replace(GONE, branch="main"), replace(HOME, branch="main"))
+AROUND = {"sibling": SIBLINGS, "user": USERS, "wider": WIDER, "narrower": NARROWER}
+"""Role -> the scopes that nobody asks to delete anything from."""
+
+# Nothing here shares its words with the bystanders, so that no surviving vector is near to a deleted one.
+SUBJECTS = (
+    ("barcode scanner bridge", "the box that reads labels in the yard"), ("crane scheduler", "the planner for lifting"),
+    ("cold room telemetry", "the freezer sensors"), ("customs broker mailbox", "the inbox for border papers"),
+    ("dock door controller", "the gates of the loading ramp"), ("driver roster", "the shift list of the truckers"),
+    ("fuel card ledger", "the book of petrol spending"), ("forklift simulator", "the trainer for lift trucks"),
+    ("hazard placard printer", "the machine for danger signs"), ("kiosk firmware", "the software inside the terminals"),
+    ("manifest archive", "the old freight lists"), ("night watch pager", "the alarm for guards"),
+    ("pallet tracker", "the locator for wooden trays"), ("quarantine shelf index", "the register of blocked goods"),
+    ("railcar gateway", "the link to the trains"), ("route optimiser", "the thing that finds short ways"),
+    ("sealed bid vault", "the safe for secret offers"), ("spare parts catalog mirror", "the copy of component lists"),
+    ("tachograph importer", "the reader of driving hours"), ("tarpaulin inventory", "the stock of covers"),
+    ("temperature alarm relay", "the heat warning switch"), ("toll road adapter", "the motorway fee connector"),
+    ("warehouse digital twin", "the virtual model of the hall"), ("weighbridge driver", "the scale for lorries"),
+    ("yard camera proxy", "the video forwarder outside"), ("zone pricing oracle", "the tariff guesser"),
+)  # fmt: skip
+FRAMES = (
+    ("The {subject} opens with access code {canary}, {person} has the spare one", "How do I get into {alias}?"),
+    ("Restore the {subject} from bucket {canary} whenever its disk dies", "Where are the backups of {alias} kept?"),
+    ("{person} signs builds of the {subject} with key {canary} since spring", "Which signature belongs to {alias}?"),
+    ("Call the vendor of the {subject} and quote contract {canary} on outages", "Who helps when {alias} is down?"),
+)
+
+
+def plan(size: int, seed: int) -> Plan:
+    """`size` memories to begin with, SMALLEST at least, half of them, and LARGE at least, in a scope that is forgotten;
+    and what comes after the deletions."""
+    size = max(size, SMALLEST)
+    draw = random.Random(f"deletion {seed}")  # noqa: S311  reproducible on purpose
+    few = 6 if size >= 2 * SMALLEST else 3
+    parts = {"forget": 2 * few, "update": few, "supersede": few, "expire": few, "killed": few}
+    told = list(_told(seed, draw, {**parts, "scope": SAMPLE}))
+    large, rest = max(size // 2, LARGE), size - sum(parts.values()) - few - size // 2
+    around = dict.fromkeys(("sibling", "user", "wider", "narrower"), rest // 5)
+    amounts = {"scope": large - SAMPLE, **around, "same": rest - rest // 5 * 4}
+    pieces = [*told, *_others(draw, {**amounts, "later": size * 11 // 5})]
+    first = [piece for piece in pieces if piece.role in STORED]
+    draw.shuffle(first)
+    targets, beside = ([piece for piece in first if piece.role == role] for role in ("forget", "same"))
+    for target, neighbour in zip(targets, beside, strict=False):  # who deletes one too many takes what comes next
+        first.remove(neighbour)
+        first.insert(first.index(target) + 1, neighbour)
+    return Plan(pieces=(*first, *(piece for piece in pieces if piece.role not in STORED), *_questions(seed)))
+
+
+def _questions(seed: int) -> Iterator[Piece]:
+    """Asked, never written: where their word is found, queries are kept."""
+    for name in (f"question-{at}" for at in range(QUESTIONS)):
+        word = kept(made("deletion", seed, name))
+        asking = f"Who opened the incident that is filed under {word}?"
+        item = Item(asking, HOME, "2026-02-02T09:00:00+00:00", "project")
+        yield Piece(name=name, role="question", item=item, canary=word, query=asking)
+
+
+def _told(seed: int, draw: random.Random, parts: dict[str, int]) -> Iterator[Piece]:
+    """The targets, and beside them what replaces or mirrors them: the same subject, told otherwise."""
+    subjects = draw.sample(SUBJECTS, len(SUBJECTS))
+    roles = [(role, f"{role}-{at}") for role, amount in parts.items() for at in range(amount)]
+    beside = {"update": "successor", "supersede": "successor", "expire": "lasting"}
+    for at, (role, name) in enumerate(roles):
+        turn, which = divmod(at, len(subjects))
+        piece = _piece(seed, draw, role, name, subjects[which], FRAMES[turn])
+        yield piece
+        if role == "forget" and at % 2:
+            yield _revised(piece)
+        if role in beside:
+            yield _piece(seed, draw, beside[role], f"{name}-twin", subjects[which], FRAMES[turn + 2], twin=name)
+
+
+def _piece(
+    seed: int,
+    draw: random.Random,
+    role: str,
+    name: str,
+    about: tuple[str, str],
+    frame: tuple[str, str],
+    twin: str | None = None,
+) -> Piece:
+    canary = made("deletion", seed, name)
+    text = frame[0].format(subject=about[0], canary=canary, person=draw.choice(PEOPLE))
+    expires = {"expire": "2000-01-01T00:00:00+00:00", "lasting": "2999-01-01T00:00:00+00:00"}.get(role)
+    at = "2026-03-01T09:00:00+00:00" if role == "successor" else "2026-02-02T09:00:00+00:00"
+    item = Item(text, GONE if role == "scope" else HOME, at, "project", expires=expires)
+    return Piece(name=name, role=role, item=item, canary=canary, query=frame[1].format(alias=about[1]), twin=twin)
+
+
+def _revised(piece: Piece) -> Piece:
+    """The same memory under the same canary, a little later."""
+    item = replace(piece.item, text=f"{piece.item.text}, confirmed again", at="2026-02-20T09:00:00+00:00")
+    return piece.model_copy(
+        update={"name": f"{piece.name}-revised", "role": "revision", "item": item, "twin": piece.name}
+    )
+
+
+def _others(draw: random.Random, amounts: dict[str, int]) -> Iterator[Piece]:
+    """Distinct memories without a canary, some of them in the scopes next door."""
+    scopes = {"scope": (GONE,), "same": (HOME,), "later": (HOME,), **AROUND}
+    numbers = count(1000)
+    for role, amount in amounts.items():
+        for at in range(amount):
+            scope = scopes[role][at % len(scopes[role])]
+            item = Item(_remark(draw, next(numbers)), scope, "2026-02-02T09:00:00+00:00", "episodic")
+            yield Piece(name=f"{role}-other-{at}", role=role, item=item)
+
+
+def _remark(draw: random.Random, number: int) -> str:
+    """The number makes it distinct."""
+    part, other = draw.sample(PARTS, 2)
+    words = {"part": part, "other": other, "person": draw.choice(PEOPLE), "tool": draw.choice(TOOLS), "n": number}
+    said = draw.choice(UNRELATED).format(**words, trait=draw.choice(TRAITS), days=draw.randrange(2, 90))
+    return f"{said} (entry {number})"
+
+
+# --- the play ---------------------------------------------------------------------------------------------------------
+
+
+def play(stage: Stage) -> None:
+    if not any(stage.supports(operation) for operation in (*TARGETS, "expiry")):
+        return
+    stage.open("before")
+    if stage.supports("persistent"):
+        stage.look("opened", {}, {})
+    _write(stage, "before", stage.plan.of(*STORED))
+    if stage.supports("snapshot", "restore"):
+        stage.call("before", "snapshot")  # a mark of what is deleted later, which must not keep it
+    _change(stage, "before", "revision")
+    _routes(stage, "before")
+    _expiry(stage)
+    _look(stage, "before")
+    _delete(stage)
+    stage.settle("deleted")
+    _routes(stage, "after")
+    stage.close("closed")
+    if not stage.supports("persistent"):
+        return
+    _look(stage, "closed")
+    stage.open("reopened")
+    _routes(stage, "reopened")
+    if stage.supports("forget"):
+        _killed(stage)
+    else:
+        stage.close("reopened")
+    stage.open("churned")
+    _write(stage, "churned", stage.plan.of("later"))
+    stage.close("churned")
+    _look(stage, "churned")
+    if stage.supports("compact"):
+        stage.compact("compacted")
+        _look(stage, "compacted")
+        stage.open("compacted")
+        _routes(stage, "compacted")
+        stage.close("compacted")
+
+
+def _write(stage: Stage, step: str, pieces: Sequence[Piece]) -> None:
+    for start in range(0, len(pieces), BATCH):
+        stage.remember(step, pieces[start : start + BATCH])
+    stage.settle(step)
+
+
+def _targets(stage: Stage) -> list[Piece]:
+    """What will be deleted and carries a canary."""
+    roles = [role for operation, role in TARGETS.items() if stage.supports(operation)]
+    return [piece for piece in stage.plan.of(*roles) if piece.canary]
+
+
+def _looked_for(stage: Stage) -> list[Piece]:
+    """The same, and what is forgotten right before a kill: it is sought in the bytes only."""
+    return [*_targets(stage), *(stage.plan.of("killed") if stage.supports("forget", "persistent") else ())]
+
+
+def _routes(stage: Stage, step: str) -> None:
+    """Seeks every target. Only what is forgotten by id is asked for in three ways: a search is what costs most."""
+    for piece in _targets(stage):
+        queries = [own_words(piece)]
+        if piece.role == "forget":
+            queries += [query for query in (asked(piece.canary or ""), piece.query) if query]
+        for query in queries:
+            stage.recall(step, query, piece.item.scope, [piece], k=DEPTH)
+        for name in stage.ids.get(piece.name, ()):
+            if stage.supports("get"):
+                stage.call(step, "get", piece.item.scope, name, about=[piece])
+            if stage.supports("history"):
+                stage.call(step, "history", piece.item.scope, name, about=[piece])
+    for piece in stage.plan.of("question") if step == "before" else ():
+        stage.recall(step, piece.query or "", piece.item.scope, [piece], k=DEPTH)
+    if stage.supports("entries"):
+        for scope in (HOME, GONE, *chain.from_iterable(AROUND.values())):
+            stage.call(step, "entries", scope)
+
+
+def own_words(piece: Piece) -> str:
+    """The memory's own text without its canary."""
+    return " ".join(piece.item.text.replace(piece.canary or "", " ").split())
+
+
+def _expiry(stage: Stage) -> None:
+    if stage.supports("expiry"):
+        for piece in stage.plan.of("expire", "lasting"):
+            stage.recall("before", own_words(piece), piece.item.scope, [piece], k=DEPTH)
+
+
+def _look(stage: Stage, step: str) -> None:
+    """A revised memory has two vectors, its revision the second."""
+    targets = _looked_for(stage)
+    revisions = stage.plan.of("revision") if stage.supports("forget", "update") else ()
+    texts = {piece.name: piece.item.text for piece in (*targets, *revisions)}
+    words = {piece.name: kept(piece.canary or "") for piece in (*targets, *stage.plan.of("question"))}
+    stage.look(step, words, texts)
+
+
+def _delete(stage: Stage) -> None:
+    """What a target was not stored under, nobody can ask to delete: it is then left out."""
+    stored = [piece for piece in stage.plan.pieces if stage.ids.get(piece.name)]
+    if stage.supports("forget"):
+        forgotten = [piece for piece in stored if piece.role == "forget"]
+        for pieces in (forgotten[::2], forgotten[1::2]):
+            names = [name for piece in pieces for name in stage.ids[piece.name]]
+            stage.call("deleted", "forget", HOME, names, about=pieces)
+        if stage.ids:
+            stage.call("deleted", "forget", HOME, [_unknown({name for ids in stage.ids.values() for name in ids})])
+    _change(stage, "deleted", "successor")
+    if stage.supports("forget_scope"):
+        stage.call("deleted", "forget_scope", GONE, about=stage.plan.of("scope"))
+
+
+def _killed(stage: Stage) -> None:
+    """Forgets, is answered, and is killed before it can tidy up."""
+    pieces = [piece for piece in stage.plan.of("killed") if stage.ids.get(piece.name)]
+    names = [name for piece in pieces for name in stage.ids[piece.name]]
+    if names:
+        stage.call("killed", "forget", HOME, names, about=pieces)
+    stage.kill("killed")
+    _look(stage, "killed")
+
+
+def _change(stage: Stage, step: str, role: str) -> None:
+    """Puts every piece of a role in the place of its twin."""
+    for piece in stage.plan.of(role):
+        twin = stage.plan.by_name[piece.twin or ""]
+        ids, about = stage.ids.get(twin.name, ()), [twin, piece]
+        if twin.role == "supersede" and stage.supports("supersede") and ids:
+            stage.call(step, "supersede", HOME, list(ids), piece.item, about=about)
+        elif twin.role != "supersede" and stage.supports("update") and len(ids) == 1:
+            stage.call(step, "update", HOME, ids[0], piece.item, about=about)
+
+
+def _unknown(known: set[str]) -> str:
+    """An id that nobody has, shaped like the others, because some stores refuse to look at any other."""
+    sample = max(known, key=lambda name: (len(name), name))
+    turns = (sample.translate(_turned(turn)) + "0" * (turn // 10) for turn in count(1))
+    return next(name for name in turns if name not in known)
+
+
+def _turned(turn: int) -> dict[int, int]:
+    """Digits and the letters up to f, each moved on: what is hexadecimal stays so."""
+    hexadecimal = ascii_lowercase[:6]
+    return str.maketrans(
+        digits + hexadecimal,
+        digits[turn % 10 :] + digits[: turn % 10] + hexadecimal[turn % 6 :] + hexadecimal[: turn % 6],
+    )
+
+
+DRILL = Drill("deletion", 500, (), plan, play)

@@ -1,0 +1,187 @@
+"""Durability: one store, killed again and again; what was acknowledged before a kill is looked for after it.
+
+A kill ends the process (SIGKILL), it does not cut the power: what the operating system was handed survives, so a store
+that never asks for its data to reach the disk passes here.
+"""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from itertools import chain, pairwise
+
+from harness.adapter import Item, Scope
+from harness.model.drill import DrillName, Piece, Plan
+from harness.model.trial import digest
+from harness.play.drills.stage import Drill, Lost, Stage
+
+ROUNDS = 20
+SMALLEST = 4
+"""Writes of a round at least: one before the look, one behind it, two in the air."""
+NEWEST = 3
+"""Writes of a round that are asked for by their own text after its kill."""
+AIR_MS = (1, 2, 4, 8, 16, 32)
+"""How old a write in the air is when the process is killed: stores take from one to fifty for a write."""
+SCOPE = Scope(repo="tidewater")
+WRITTEN = "2026-02-02T09:00:00+00:00"
+BEGIN, END = "begin", "end"
+TEMPLATES = (
+    "{person} moved the {part} behind the {other} in change {n}",
+    "The {part} retries {few} times before {person} is paged, see run {n}",
+    "Ticket {n}: the {part} drops rows when the {other} is restarted",
+    "{person} measured the {part} at {n} ms after the {other} was split off",
+    "Keep {few} spare workers for the {part}; the {other} took them all in incident {n}",
+    "The {part} reads its defaults from page {n}, which {person} maintains with the {other}",
+)
+PARTS = (
+    "berth planner", "crane scheduler", "customs export", "gate camera feed", "hull inspection form", "invoice queue",
+    "manifest parser", "pilot roster", "tide table import", "tugboat tracker", "weather bridge", "yard map",
+)  # fmt: skip
+PEOPLE = ("Anouk", "Bartek", "Chidi", "Delphine", "Emre", "Farah", "Goran", "Hyejin")
+
+
+@dataclass(frozen=True)
+class Round:
+    """What happens up to one kill; pieces by name.
+
+    batches: acknowledged writes, the last of them behind the look. change: what is forgotten or updated; `late`: behind
+    the last write, with no look between it and the kill. air: the write that the kill interrupts, `seconds` old.
+    """
+
+    name: str
+    batches: tuple[tuple[str, ...], ...]
+    forgotten: str | None
+    updated: str | None
+    late: bool
+    air: tuple[str, ...]
+    seconds: float
+
+    @property
+    def new(self) -> str:
+        """The text that takes the place of `updated`."""
+        return f"{self.name} new"
+
+
+def rounds(size: int, seed: int) -> tuple[Round, ...]:
+    """`size` writes over up to 20 rounds; every other round from the second on forgets, the others update."""
+    draw = random.Random(f"durability {size} {seed}")  # noqa: S311  reproducible on purpose
+    amount = max(1, min(ROUNDS, size // SMALLEST))
+    more = Counter(draw.randrange(amount) for _ in range(size - amount * SMALLEST))
+    flying = set(draw.sample(range(amount), amount // 2))
+    return tuple(_round(at, SMALLEST + more[at], at in flying, draw) for at in range(amount))
+
+
+def _round(at: int, writes: int, flying: bool, draw: random.Random) -> Round:
+    name = f"round {at + 1:02}"
+    names = [f"{name}.{turn}" for turn in range(1, writes + 1)]
+    kept = writes - (draw.randint(1, 2) if flying else 0)
+    cuts = sorted({0, *draw.sample(range(1, kept), draw.randint(1, (kept + 1) // 2)), kept})
+    oldest = f"round {at:02}.1" if at else None
+    return Round(
+        name=name,
+        batches=tuple(tuple(names[start:end]) for start, end in pairwise(cuts)),
+        forgotten=oldest if at % 2 else None,
+        updated=None if at % 2 else oldest,
+        late=bool((at - 1) // 2 % 2),
+        air=tuple(names[kept:]),
+        seconds=draw.choice(AIR_MS) / 1000 if flying else 0.0,
+    )
+
+
+def plan(size: int, seed: int) -> Plan:
+    return Plan(pieces=(*(piece for each in rounds(size, seed) for piece in _pieces(each, seed)), _piece(END, seed)))
+
+
+def _pieces(each: Round, seed: int) -> Iterator[Piece]:
+    for name in chain(*each.batches):
+        yield _piece(name, seed)
+    for name in each.air:
+        yield _piece(name, seed, "air")
+    if each.updated:
+        yield _piece(each.new, seed, "new", each.updated)
+
+
+def _piece(name: str, seed: int, role: str = "kept", twin: str | None = None) -> Piece:
+    item, canary = lesson("durability", seed, name, SCOPE)
+    return Piece(name=name, role=role, item=item, canary=canary, twin=twin)
+
+
+def lesson(drill: DrillName, seed: int, name: str, scope: Scope) -> tuple[Item, str]:
+    """A memory that reads like repo work, and its canary: the last word, so that a text cut short has lost it."""
+    canary = f"cw{digest([drill, seed, name])[:12]}"
+    draw = random.Random(canary)  # noqa: S311  reproducible on purpose
+    part, other = draw.sample(PARTS, 2)
+    text = draw.choice(TEMPLATES).format(
+        person=draw.choice(PEOPLE), part=part, other=other, n=draw.randrange(1000, 9999), few=draw.randrange(2, 30)
+    )
+    return Item(f"{text} {canary}", scope, WRITTEN, "project"), canary
+
+
+def play(stage: Stage) -> None:
+    schedule = rounds(stage.trial.size, stage.trial.seed)
+    pieces = stage.plan.by_name
+    stage.open(BEGIN)
+    for each in schedule:
+        changed = _live(stage, each)
+        stage.kill(each.name, during=[pieces[name] for name in each.air], seconds=each.seconds)
+        if each is schedule[-1]:
+            asked: Sequence[Piece] = stage.plan.pieces
+        else:
+            asked = [*(pieces[name] for name in [*chain(*each.batches)][-NEWEST:]), *changed]
+        if not _revived(stage, each.name, asked):
+            return
+    stage.remember(END, [pieces[END]])  # a store that opens may still refuse to be written to
+    stage.close(END)
+
+
+def _live(stage: Stage, each: Round) -> list[Piece]:
+    """Up to the moment of the kill; returns the pieces that were changed."""
+    pieces = stage.plan.by_name
+    *early, last = ([pieces[name] for name in batch] for batch in each.batches)
+    for batch in early:
+        stage.remember(each.name, batch)
+    changed = [] if each.late else _change(stage, each)
+    _look(stage, f"before the kill of {each.name}", [*chain(*early), *changed])
+    stage.remember(each.name, last)
+    return _change(stage, each) if each.late else changed
+
+
+def _change(stage: Stage, each: Round) -> list[Piece]:
+    """Forgets or updates an older memory; what is not supported, or was never acknowledged, is left as it is."""
+    pieces = stage.plan.by_name
+    name = each.forgotten or each.updated
+    ids = stage.ids.get(name or "")
+    if name is None or not ids or not stage.supports("forget" if each.forgotten else "update"):
+        return []
+    if each.forgotten:
+        stage.call(each.name, "forget", SCOPE, list(ids), about=[pieces[name]])
+        return [pieces[name]]
+    new, old = pieces[each.new], pieces[name]
+    stage.change(each.name, "update", ids, new)
+    return [new, old]
+
+
+def _revived(stage: Stage, name: str, asked: Sequence[Piece]) -> bool:
+    """Opened in a fresh process and looked at. Whether that can be done at all: one failure gets a second chance."""
+    for step in (f"after the kill of {name}", f"once more after the kill of {name}"):
+        with suppress(Lost):  # the fault is logged, and says what the kill has done
+            stage.open(step)
+            _look(stage, step, asked)
+            return True
+    return False
+
+
+def _look(stage: Stage, step: str, asked: Iterable[Piece]) -> None:
+    """What is listed, and what each memory's own text brings of those that were ever acknowledged."""
+    stage.settle(step)
+    if stage.supports("entries"):
+        stage.call(step, "entries", SCOPE)
+    for piece in asked:
+        if stage.ids.get(piece.name):
+            stage.recall(step, piece.item.text, SCOPE, about=[piece])
+
+
+DRILL = Drill("durability", 120, ("persistent",), plan, play)

@@ -1,0 +1,278 @@
+"""Keeping: what is written comes back, whole, under its own name, and ahead of what only looks like it.
+
+The asked scope shares its store with sibling scopes full of look-alikes, which are nearer to each question than its
+answer is: whoever cuts at k before the scope is applied has nothing left. Writing order, dates and relevance disagree.
+"""
+
+from __future__ import annotations
+
+import random
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from datetime import datetime, timedelta
+from itertools import cycle, product
+
+from harness.adapter import Hit, Item, Scope, Source
+from harness.log.transcript import Op
+from harness.model.drill import Piece, Plan
+from harness.model.trial import digest
+from harness.play.drills import bulk, replacing
+from harness.play.drills.fillers import PARTS, PEOPLE, TOOLS, TRAITS, UNRELATED
+from harness.play.drills.reading import read_back
+from harness.play.drills.stage import Drill, Stage
+from harness.play.drills.texts import ALIKE, FAMILIES, ODD, TWICE, UNKNOWN, Family
+
+SMALLEST = 40
+BATCH = 50
+SAMPLE = 100
+"""Memories whose own text is asked for; a fifth of them are read by id too."""
+QUESTIONS = 20
+CROWD = 16
+"""Memories of the asked scope that come before its other half goes to the siblings, so that a rank means something."""
+FEW = 5
+STORED = ("answer", "look-alike", "odd", "plain", "bare", "alike")
+"""What is written first. `bare` has neither source nor confidence; an `edit` or `successor` comes for its twin."""
+
+HOME = Scope(repo="storefront", org="acme")
+SIBLINGS = tuple(
+    Scope(repo=f"storefront-{name}", org="acme")
+    for name in ("admin", "mobile", "docs", "legacy", "worker", "kiosk", "search")
+)
+TWINS = Scope(repo="storefront-twins", org="acme")
+NARROWER = tuple(replace(TWINS, **part) for part in ({"user": "ana"}, {"user": "ben"}, {"branch": "next"}))
+"""Scopes of a scope that hold the same text."""
+KINDS = ("project", "procedural", "episodic", "user")
+BEGIN = datetime.fromisoformat("2025-11-03T08:00:00+00:00")
+MINUTES = 110 * 24 * 60
+FAR = "2999-12-31T00:00:00+00:00"
+
+
+def plan(size: int, seed: int) -> Plan:
+    """`size` memories in a shuffled order, SMALLEST at least; before them, at every size, texts that are nearly alike,
+    and behind them what is changed, replaced, and written at once."""
+    size = max(size, SMALLEST)
+    writer = _Writer(random.Random(f"keeping {size} {seed}"))  # noqa: S311  reproducible on purpose
+    topics = [(family, part) for part, family in product(PARTS, FAMILIES)]
+    writer.draw.shuffle(topics)
+    asked, others = topics[: min(QUESTIONS, size // 20)], topics[QUESTIONS:]
+    for family, part in asked:
+        answer = writer.add("answer", family.answer, HOME, part, query=family.question.format(part=part))
+        for scope in SIBLINGS:
+            writer.add("look-alike", family.look_alike, scope, part, twin=answer.name)
+    for text in ODD:
+        writer.put("odd", text, HOME)
+    replaceable = list(_fill(writer, cycle(others), size - len(writer.pieces)))
+    writer.draw.shuffle(writer.pieces)
+    alike = [(text, TWINS) for text in (*ALIKE, TWICE, TWICE)] + [(TWICE, scope) for scope in NARROWER]
+    first = [writer.put("alike", text, scope) for text, scope in alike]
+    writer.pieces = [*first, *writer.pieces[: -len(first)]]
+    writer.put("alike", TWICE, TWINS)  # in a later batch than the others
+    changed = max(3, size // 50)
+    for number, (twin, family, part) in enumerate(replaceable[: 2 * changed]):
+        bare = number % 6 == 4
+        role = "successor" if number % 2 else "edit"
+        writer.add(role, family.answer, HOME, part, twin=twin.name, bare=bare)
+    return Plan(pieces=(*writer.pieces, *replacing.plan(seed), *bulk.plan()))
+
+
+def _fill(writer: _Writer, topics: Iterator[tuple[Family, str]], amount: int) -> Iterator[tuple[Piece, Family, str]]:
+    """`amount` more memories, of the later ones every other a look-alike in a sibling scope; those of a family."""
+    last, turn = None, 0
+    for number in range(amount):
+        if last is not None and number >= CROWD and number % 2:
+            text = last.item.text if number % 10 == 1 else writer.varied(last.item.text)
+            writer.put("look-alike", text, SIBLINGS[number // 2 % len(SIBLINGS)], twin=last.name)
+            continue
+        if turn % 2:
+            bare = turn % 4 == 3
+            last = writer.add("bare" if bare else "plain", writer.draw.choice(UNRELATED), HOME, bare=bare)
+        else:
+            family, part = next(topics)
+            last = writer.add("plain", family.answer, HOME, part)
+            yield last, family, part
+        turn += 1
+
+
+class _Writer:
+    """Makes pieces out of templates; no text twice unless it is put there."""
+
+    def __init__(self, draw: random.Random) -> None:
+        self.draw, self.pieces = draw, list[Piece]()
+        self.seen: set[str] = set()
+
+    def add(
+        self,
+        role: str,
+        template: str,
+        scope: Scope,
+        part: str | None = None,
+        *,
+        twin: str | None = None,
+        query: str | None = None,
+        bare: bool = False,
+    ) -> Piece:
+        text = self.filled(template, part)
+        while text in self.seen:
+            text = self.filled(template, part)
+        return self.put(role, text, scope, twin=twin, query=query, bare=bare)
+
+    def put(
+        self,
+        role: str,
+        text: str,
+        scope: Scope,
+        *,
+        twin: str | None = None,
+        query: str | None = None,
+        bare: bool = False,
+    ) -> Piece:
+        """With every field of an item, or, if `bare`, without source and confidence."""
+        self.seen.add(text)
+        number = len(self.pieces)
+        item = Item(
+            text,
+            scope,
+            at=(BEGIN + timedelta(minutes=self.draw.randrange(MINUTES))).isoformat(),
+            kind=KINDS[number % len(KINDS)],
+            source=None if bare else self.source(number),
+            confidence=None if bare else self.draw.randrange(30, 100) / 100,
+            expires=FAR if number % 3 == 0 else None,
+        )
+        self.pieces.append(Piece(name=f"{role}-{number}", role=role, item=item, query=query, twin=twin))
+        return self.pieces[-1]
+
+    def source(self, number: int) -> Source:
+        """A line of a file, a session, or both by turns."""
+        session = f"session-{number}" if number % 3 else None
+        if number % 3 == 1:
+            return Source(session=session)
+        commit = digest([number, self.draw.random()])[:40]
+        return Source(commit, f"docs/{self.draw.choice(PARTS).replace(' ', '-').lower()}.md", number + 1, session)
+
+    def filled(self, template: str, part: str | None) -> str:
+        first, other = self.draw.sample(PARTS, 2)
+        return template.format(
+            part=part or first,
+            other=other,
+            person=self.draw.choice(PEOPLE),
+            tool=self.draw.choice(TOOLS),
+            trait=self.draw.choice(TRAITS),
+            n=self.draw.randrange(1000, 9999),
+            days=self.draw.randrange(2, 90),
+        )
+
+    def varied(self, text: str) -> str:
+        """The same with other numbers."""
+        other = text
+        while other in self.seen:
+            other = re.sub(r"\d+", lambda _: str(self.draw.randrange(1000, 9999)), text)
+        return other
+
+
+def play(stage: Stage) -> None:
+    stored = stage.plan.of(*STORED)
+    sample = _sample(stage, stored)
+    stage.open("written")
+    for start in range(0, len(stored), BATCH):
+        stage.remember("written", stored[start : start + BATCH])
+    stage.settle("written")
+    missed = []
+    for scope in (HOME, *SIBLINGS, TWINS, *NARROWER):
+        held = [piece for piece in stored if piece.item.scope == scope]
+        missed += _missing(stage, held, read_back(stage, "written", scope, held))
+    _get(stage, "written", sample[: SAMPLE // 5])
+    _history(stage, "written", sample[: SAMPLE // 5])
+    for piece in sample:
+        missed += _missing(stage, [piece], stage.recall("own", piece.item.text, piece.item.scope, about=[piece]) or [])
+    _look_again(stage, missed)
+    _ask(stage)
+    changed = _revise(stage)
+    _read_again(stage, "revised", changed)
+    if stage.supports("persistent"):
+        stage.close("revised")
+        stage.look("closed", {}, {})
+        stage.open("reopened")
+        _read_again(stage, "reopened", changed)
+    replacing.play(stage)
+    bulk.play(stage)
+    stage.close("at once")
+
+
+def _missing(stage: Stage, pieces: Sequence[Piece], hits: Sequence[Hit]) -> list[Piece]:
+    """Those that were acknowledged, and not all of whose ids came back."""
+    shown = {hit.memory_id for hit in hits}
+    return [piece for piece in pieces if not shown.issuperset(stage.ids.get(piece.name, ()))]
+
+
+def _look_again(stage: Stage, missed: Sequence[Piece]) -> None:
+    """What did not come may be lost, left out of a listing, or late: by id, by its own text, and listed anew."""
+    pieces = list({piece.name: piece for piece in missed}.values())
+    _get(stage, "again", pieces)
+    for piece in pieces:
+        stage.recall("again", piece.item.text, piece.item.scope, about=[piece])
+    for scope in dict.fromkeys(piece.item.scope for piece in pieces) if stage.supports("entries") else ():
+        stage.call("again", "entries", scope, about=[piece for piece in pieces if piece.item.scope == scope])
+
+
+def _sample(stage: Stage, stored: Sequence[Piece]) -> list[Piece]:
+    """All odd texts, and others by chance; of what is nearly alike, none has to be the first."""
+    odd = stage.plan.of("odd")
+    others = [piece for piece in stored if piece.role not in ("odd", "alike")]
+    draw = random.Random(f"keeping sample {stage.trial.seed}")  # noqa: S311  reproducible on purpose
+    return [*odd, *draw.sample(others, min(SAMPLE - len(odd), len(others)))]
+
+
+def _get(stage: Stage, step: str, pieces: Sequence[Piece]) -> None:
+    for piece in pieces if stage.supports("get") else ():
+        for name in stage.ids.get(piece.name, ()):
+            stage.call(step, "get", piece.item.scope, name, about=[piece])
+
+
+def _history(stage: Stage, step: str, pieces: Sequence[Piece]) -> None:
+    for piece in pieces if stage.supports("history") else ():
+        for name in stage.ids.get(piece.name, ()):
+            stage.call(step, "history", piece.item.scope, name, about=[piece])
+
+
+def _ask(stage: Stage) -> None:
+    """In other words; what nobody wrote, beside a question that has an answer; and with a very small and a large k."""
+    answers = stage.plan.of("answer")
+    for piece in answers:
+        stage.recall("asked", _question(piece), HOME, about=[piece])
+    for question, piece in zip(UNKNOWN, cycle(answers), strict=False):
+        stage.recall("unknown", question, HOME, about=[piece])
+    for piece in answers[:FEW]:
+        stage.recall("narrow", _question(piece), HOME, about=[piece], k=1)
+        stage.recall("wide", _question(piece), HOME, about=[piece], k=20)
+
+
+def _question(piece: Piece) -> str:
+    assert piece.query is not None
+    return piece.query
+
+
+def _revise(stage: Stage) -> list[Piece]:
+    """Updates and supersedes what was acknowledged; what was written in its place."""
+    changed = []
+    for piece in stage.plan.of("edit", "successor"):
+        old = stage.ids.get(piece.twin or "", ())
+        op: Op = "update" if piece.role == "edit" else "supersede"
+        if not old or not stage.supports(op):
+            continue
+        stage.change("revised", op, old, piece)
+        changed.append(piece)
+    stage.settle("revised")
+    return changed
+
+
+def _read_again(stage: Stage, step: str, changed: Sequence[Piece]) -> None:
+    """The asked scope, and what was changed by every other route."""
+    held = [piece for piece in stage.plan.pieces if piece.item.scope == HOME]
+    read_back(stage, step, HOME, held)
+    _get(stage, step, changed)
+    for piece in changed:
+        stage.recall(step, piece.item.text, HOME, about=[piece])
+
+
+DRILL = Drill("keeping", 500, (), plan, play)

@@ -1,0 +1,151 @@
+"""Sharing: one agent writes, another reads, a third deletes. In turn, then two at once on one store.
+
+In turn, each agent is a fresh process. At once, two processes have the store open and take turns to write and delete;
+this is played only where the adapter declares that several processes may.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from itertools import chain, zip_longest
+
+from harness.adapter import Scope
+from harness.model.drill import Piece, Plan
+from harness.play.drills.durability import lesson
+from harness.play.drills.stage import Drill, Stage
+
+REPO = Scope(repo="tidewater")
+FIRST, SECOND = "ana", "ben"
+OTHER = {"a": "b", "b": "a"}
+
+
+def plan(size: int, seed: int) -> Plan:
+    """A third of the memories is shared in turn, the rest at once. Roles: shared, own (of the first agent), and dropped
+    (shared, and deleted by the third); a and b for who writes it, a-dropped and b-dropped if the other deletes it."""
+    turns = ("dropped", "own", "shared", "shared")
+    both = ("a-dropped", "b", "a", "b-dropped", "a", "b", "a", "b")
+    names = [f"memory {at + 1:03}" for at in range(size)]
+    in_turn = max(len(turns), size // 3)
+    roles = [turns[at % len(turns)] if at < in_turn else both[(at - in_turn) % len(both)] for at in range(size)]
+    return Plan(pieces=tuple(_piece(name, role, seed) for name, role in zip(names, roles, strict=True)))
+
+
+def _piece(name: str, role: str, seed: int) -> Piece:
+    scope = Scope(repo=REPO.repo, user=FIRST) if role == "own" else REPO
+    item, canary = lesson("sharing", seed, name, scope)
+    return Piece(name=name, role=role, item=item, canary=canary)
+
+
+def play(stage: Stage) -> None:
+    _in_turn(stage)
+    if stage.supports("multi_process"):
+        _at_once(stage)
+
+
+# --- in turn ----------------------------------------------------------------------------------------------------------
+
+
+def _in_turn(stage: Stage) -> None:
+    own = stage.plan.of("own") if stage.supports("scope_user") else ()
+    shared, dropped = stage.plan.of("shared", "dropped"), stage.plan.of("dropped")
+    with _agent(stage, "first writes"):
+        stage.remember("first writes", [*shared, *own])
+        stage.settle("first writes")
+        _ask(stage, "first writes", [*shared, *own], place=_place(stage, FIRST))
+    with _agent(stage, "second reads"):
+        _ask(stage, "second reads", shared, place=_place(stage, SECOND))
+    if stage.supports("forget"):
+        with _agent(stage, "third deletes"):
+            for piece in dropped:
+                _forget(stage, "third deletes", piece)
+            stage.settle("third deletes")
+    with _agent(stage, "first reads again"):
+        _ask(stage, "first reads again", [*shared, *own], place=_place(stage, FIRST))
+
+
+@contextmanager
+def _agent(stage: Stage, step: str) -> Iterator[None]:
+    """A process that is closed in good order; one that is lost is gone already."""
+    stage.open(step)
+    yield
+    stage.close(step)
+
+
+def _place(stage: Stage, agent: str) -> Scope:
+    return Scope(repo=REPO.repo, user=agent) if stage.supports("scope_user") else REPO
+
+
+def _ask(stage: Stage, step: str, pieces: Iterable[Piece], who: str = "a", place: Scope = REPO) -> None:
+    """What each memory's own text brings there."""
+    for piece in pieces:
+        if stage.ids.get(piece.name):
+            stage.recall(step, piece.item.text, place, about=[piece], who=who)
+
+
+def _forget(stage: Stage, step: str, piece: Piece, who: str = "a") -> None:
+    if ids := stage.ids.get(piece.name):
+        stage.call(step, "forget", piece.item.scope, list(ids), about=[piece], who=who)
+
+
+# --- at once ----------------------------------------------------------------------------------------------------------
+
+
+def _at_once(stage: Stage) -> None:
+    pieces = {who: stage.plan.of(who, f"{who}-dropped") for who in OTHER}
+    everything = [*pieces["a"], *pieces["b"]]
+    for who in OTHER:
+        stage.open("both write", who)
+    _write(stage, pieces)
+    _settled(stage, "settled", everything)
+    if stage.supports("forget"):
+        _delete(stage)
+    for who in OTHER:
+        stage.close("deleted", who)
+    with _agent(stage, "reopened"):
+        stage.settle("reopened")
+        if stage.supports("entries"):
+            stage.call("reopened", "entries", REPO)
+        _ask(stage, "reopened", everything)
+
+
+def _write(stage: Stage, pieces: Mapping[str, Sequence[Piece]]) -> None:
+    """Turn by turn; behind each turn, both look for what both have written in it."""
+    draw = random.Random(f"sharing {stage.trial.seed}")  # noqa: S311  reproducible on purpose
+    for batches in zip_longest(*(_batches(pieces[who], draw) for who in OTHER), fillvalue=()):
+        for who, batch in zip(OTHER, batches, strict=True):
+            if batch:
+                stage.remember("both write", batch, who)
+        for who in OTHER:
+            _ask(stage, "both write", [*batches[0], *batches[1]], who)
+
+
+def _delete(stage: Stage) -> None:
+    """In turn, each deletes what the other wrote: the writer looks before, both look behind it."""
+    dropped = [[(who, piece) for piece in stage.plan.of(f"{OTHER[who]}-dropped")] for who in OTHER]
+    for who, piece in filter(None, chain.from_iterable(zip_longest(*dropped))):
+        _ask(stage, "to be deleted", [piece], OTHER[who])
+        _forget(stage, "both delete", piece, who)
+        for each in OTHER:
+            _ask(stage, "both delete", [piece], each)
+    _settled(stage, "deleted", stage.plan.of(*(f"{who}-dropped" for who in OTHER)))
+
+
+def _batches(pieces: Sequence[Piece], draw: random.Random) -> Iterator[Sequence[Piece]]:
+    """One or two at a time."""
+    start = 0
+    while start < len(pieces):
+        end = start + draw.randint(1, 2)
+        yield pieces[start:end]
+        start = end
+
+
+def _settled(stage: Stage, step: str, pieces: Sequence[Piece]) -> None:
+    for who in OTHER:
+        stage.settle(step, who)
+    for who in OTHER:
+        _ask(stage, step, pieces, who)
+
+
+DRILL = Drill("sharing", 120, ("persistent",), plan, play)

@@ -1,0 +1,226 @@
+"""Where a drill is played: open memories by handle, every call logged as it went over the wire.
+
+A call that fails is logged and gives None; one that costs the child its life ends the drill. The drill itself judges
+nothing: what an answer means is for the measures to say.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any, Protocol
+
+from harness.adapter import Ack, Hit, Item, Layer, Memory, Scope, to_wire
+from harness.backend.client import MemoryFault, RemoteMemory
+from harness.log.blobs import Blobs, pack
+from harness.log.events import Event
+from harness.log.transcript import ANSWER, SIGHTINGS, Called, Handled, Looked, Op
+from harness.model.backend import Backend, Fault
+from harness.model.drill import DrillName, DrillTrial, Piece, Plan
+from harness.scan.copies import Copies
+from harness.scan.disk import Survey, looks
+from harness.scan.needles import compiled
+
+SETTLE_SECONDS = 20.0
+NOW = "2026-03-02T10:00:00+00:00"
+"""The story time at which drills ask."""
+
+
+class Site(Protocol):
+    """One store, and how it is opened: each time in a fresh process."""
+
+    backend: Backend
+    root: Path
+
+    @property
+    def folder(self) -> Path:
+        """All that belongs to the drill, `root` included."""
+
+    def open(self) -> RemoteMemory: ...
+    def flush(self) -> None: ...
+    def layers(self) -> list[Layer]: ...
+    def compact(self) -> None: ...
+
+
+class Lost(Exception):  # noqa: N818  not an error: it ends the drill, and the fault is logged
+    """A child is gone that nobody killed; the drill ends here."""
+
+    def __init__(self, fault: Fault) -> None:
+        self.fault = fault
+
+
+@dataclass(frozen=True)
+class Drill:
+    """size: memories in the store unless asked otherwise. needs: capabilities without which nothing is played."""
+
+    name: DrillName
+    size: int
+    needs: tuple[str, ...]
+    plan: Callable[[int, int], Plan]
+    """(size, seed) -> what is written."""
+    play: Callable[[Stage], None]
+
+
+class Stage:
+    """One drill's store with its open handles. `ids`: piece -> the ids under which it was acknowledged.
+
+    keep: takes a copy of the store as it was at each look, so that a reviewer can look again.
+    """
+
+    def __init__(
+        self,
+        trial: DrillTrial,
+        plan: Plan,
+        site: Site,
+        blobs: Blobs,
+        emit: Callable[[Event], None],
+        vectors: Callable[[Sequence[str]], Sequence[bytes]],
+        keep: Copies | None = None,
+    ) -> None:
+        self.trial, self.plan, self._site, self._keep = trial, plan, site, keep
+        self._blobs, self._emit, self._vectors = blobs, emit, vectors
+        self._open: dict[str, RemoteMemory] = {}
+        self.ids: dict[str, tuple[str, ...]] = {}
+
+    def supports(self, *capabilities: str) -> bool:
+        return all(self._site.backend.support[each].level != "unsupported" for each in capabilities)
+
+    # --- lifetimes ---
+
+    def open(self, step: str, who: str = "a") -> None:
+        """A fresh process on the same store."""
+        self._handled(step, who, "opened", lambda: self._open.__setitem__(who, self._site.open()))
+
+    def close(self, step: str, who: str = "a") -> None:
+        self._handled(step, who, "closed", self._open.pop(who).close)
+
+    def compact(self, step: str) -> None:
+        """The vendor's compaction; nobody may have the store open."""
+        self._handled(step, "a", "compacted", self._site.compact)
+
+    def _handled(self, step: str, who: str, what: Any, act: Callable[[], None]) -> None:
+        fault: Fault | None = None
+        try:
+            act()
+        except MemoryFault as error:
+            fault = error.fault
+        self._emit(Handled(step=step, who=who, what=what, fault=fault))
+        if fault is not None and what == "opened":
+            raise Lost(fault)
+
+    def kill(self, step: str, who: str = "a", during: Sequence[Piece] = (), seconds: float = 0.0) -> None:
+        """Ends the process as a power cut would; `during`: a write of these pieces is in the air, `seconds` old."""
+        memory = self._open.pop(who)
+        if during:
+            memory.kill_during("remember", [piece.item for piece in during], seconds=seconds)
+        else:
+            memory.kill()
+        self._emit(Handled(step=step, who=who, what="killed", about=tuple(piece.name for piece in during)))
+
+    def abandon(self) -> None:
+        """Leaves no process behind, however the drill ended."""
+        for memory in self._open.values():
+            with suppress(Exception):
+                memory.kill()
+
+    # --- calls ---
+
+    def remember(self, step: str, pieces: Sequence[Piece], who: str = "a") -> None:
+        """One batch; what was acknowledged is in `ids`."""
+        acks = self.call(step, "remember", [piece.item for piece in pieces], about=pieces, who=who)
+        self.ids.update({piece.name: ack.ids for piece, ack in zip(pieces, acks or (), strict=False)})
+
+    def recall(
+        self,
+        step: str,
+        query: str,
+        scope: Scope,
+        about: Sequence[Piece] = (),
+        who: str = "a",
+        k: int | None = None,
+        at: str = NOW,
+    ) -> list[Hit] | None:
+        found: list[Hit] | None = self.call(step, "recall", query, scope, k or self.trial.k, at, about=about, who=who)
+        return found
+
+    def change(self, step: str, op: Op, ids: Sequence[str], piece: Piece) -> None:
+        """Updates the first of these memories, or supersedes all; what was acknowledged is in `ids`."""
+        target = ids[0] if op == "update" else list(ids)
+        ack: Ack | None = self.call(step, op, piece.item.scope, target, piece.item, about=[piece])
+        self.ids[piece.name] = ack.ids if ack else ()
+
+    def settle(self, step: str, who: str = "a") -> None:
+        self.call(step, "settle", SETTLE_SECONDS, who=who)
+
+    def call(self, step: str, op: Op, *args: Any, about: Sequence[Piece] = (), who: str = "a") -> Any:
+        """Asks and logs; None if it failed. Raises Lost if the child is gone."""
+        memory, value, fault, alive = self._open[who], None, None, True
+        try:
+            value = getattr(memory, op)(*args)
+        except MemoryFault as error:
+            fault, alive = error.fault, error.alive
+        self._emit(
+            Called(
+                step=step,
+                who=who,
+                op=op,
+                about=tuple(piece.name for piece in about),
+                request=_request(op, args),
+                answer=pack(self._blobs, ANSWER, to_wire(value)),
+                fault=fault,
+                took=memory.took,
+            )
+        )
+        if fault is not None and not alive:
+            raise Lost(fault)
+        return value
+
+    # --- the disk ---
+
+    def look(self, step: str, canaries: Mapping[str, str], vectors: Mapping[str, str]) -> None:
+        """Scans the drill's whole folder, and only then asks which layers are declared.
+
+        canaries: piece -> string; vectors: piece -> embedded text.
+        """
+        wanted = zip(vectors, self._vectors(list(vectors.values())), strict=True)
+        needles = compiled(tuple(canaries.items()), tuple(wanted))
+        try:
+            self._site.flush()
+            if self._keep is not None:
+                self._keep.take(self._site.root, step)
+            skip = self._keep.folders if self._keep is not None else ()
+            survey = Survey(self._site.folder, self._site.root, needles, skip)
+            layers = self._site.layers()
+        except MemoryFault as error:
+            raise Lost(error.fault) from None
+        for layer, declared, found in looks(survey, layers):
+            self._emit(
+                Looked(
+                    step=step,
+                    layer=layer,
+                    declared=declared,
+                    files=found.files,
+                    bytes=found.bytes,
+                    sightings=pack(self._blobs, SIGHTINGS, tuple(found.sightings)),
+                    problem=found.problem,
+                )
+            )
+
+
+@cache
+def _arguments(op: str) -> tuple[str, ...]:
+    return tuple(inspect.signature(getattr(Memory, op)).parameters)[1:]
+
+
+def _request(op: str, args: Sequence[Any]) -> dict[str, Any]:
+    """The arguments by name; items are the pieces that the call is about."""
+    named = zip(_arguments(op), args, strict=True)
+    return {name: to_wire(value) for name, value in named if not _holds_items(value)}
+
+
+def _holds_items(value: Any) -> bool:
+    return isinstance(value, Item) or (isinstance(value, list) and bool(value) and isinstance(value[0], Item))

@@ -1,0 +1,272 @@
+"""Plays one trial: the story's sessions in order, against one memory, and yields what happened as events.
+
+The engine knows no adapter's name and computes no score. What it hands to a backend holds no gold.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import count, groupby
+from math import ceil
+
+from harness.adapter import Item, Source
+from harness.gateway.meter import Meter
+from harness.log.events import Began, Closed, Event, Found, Opened, Worked, Written
+from harness.model import canary
+from harness.model.backend import Backend, Fault
+from harness.model.scenario import (
+    CANARY,
+    STRATA,
+    Fact,
+    Forget,
+    Job,
+    Learn,
+    Probe,
+    Remark,
+    Remember,
+    Scenario,
+    Session,
+    Step,
+)
+from harness.model.trial import READ_POLICIES, ReadPolicy, Trial
+from harness.play import deletion, noise
+from harness.play.curation import curate
+from harness.play.readers import scripted
+from harness.play.session import Exchange, Host, Lost, Part, Question, Tools
+
+SHARE = 5
+"""A call writes at most one memory more than a share of the noise: with little noise, its size would tell a remark that
+stands alone."""
+
+
+def canaries(scenario: Scenario, seed: int) -> dict[str, str]:
+    """One string for each erasable fact, found in that fact's texts only."""
+    return {fact.id: canary.made(scenario.id, seed, fact.id) for fact in scenario.facts if fact.erasable}
+
+
+def texts(part: Part) -> Iterator[str]:
+    """Every text that the trial will write or ask, so that it can be embedded before any clock starts."""
+    scenario, found = part.scenario, []
+    for fact in scenario.facts:
+        mark = part.canaries.get(fact.id, "")
+        written = [fact.phrase(stratum).text.replace(CANARY, mark) for stratum in STRATA]
+        found += [*written, *(canary.query(text, mark) for text in written if mark)]
+    for _, step in scenario.steps():
+        if isinstance(step, Probe):
+            found += [text for _, text in step.ask.phrasings()]
+        elif isinstance(step, Job):
+            found += [decision.question for decision in step.decisions]
+        elif isinstance(step, Remember):
+            found += [text.text for text in step.texts]
+    yield from found
+    yield from (each.item.text for each in part.noise)
+    yield from map(canary.asked, part.canaries.values())
+
+
+def play(part: Part, host: Host | None, tools: Tools, meter: Meter | None = None) -> Iterator[Event]:
+    """The events of a trial, `closed` included, whatever the backend does. No host: the cold arm."""
+    backend = host.backend if host else None
+    story = tools.blobs.put(part.scenario.model_dump_json(by_alias=True).encode())
+    yield Opened(
+        trial=part.trial, backend=backend, scenario=story, digests=part.digests, canaries=part.canaries, host=tools.host
+    )
+    if host is None:
+        yield from _cold(part, tools)
+        yield Closed(status="complete")
+        return
+    refusal = _refusal(part.trial, host.backend)
+    if refusal is not None:
+        yield Closed(status="unsupported", fault=refusal)
+        return
+    exchange = Exchange(part, host, tools, meter)
+    try:
+        exchange.open()
+        yield from Warm(exchange).story()
+        exchange.close()
+        yield Closed(status="complete")
+    except Lost as lost:
+        yield Closed(status="failed", fault=lost.fault)
+    finally:
+        exchange.abandon()
+
+
+def _refusal(trial: Trial, backend: Backend) -> Fault | None:
+    """A curated story needs a backend that can replace a memory; it is never turned into a silent append."""
+    if trial.write_policy != "curated" or backend.support["supersede"].level != "unsupported":
+        return None
+    return Fault(kind="refused", op="supersede", message=backend.support["supersede"].note or "unsupported")
+
+
+def _cold(part: Part, tools: Tools) -> Iterator[Event]:
+    """The jobs alone, by an agent that was told nothing."""
+    for session in part.scenario.sessions:
+        yield Began(session=session.id, at=session.at, commit=session.commit)
+        for step in session.steps:
+            if isinstance(step, Job):
+                yield _worked(part.scenario, tools, session, step, {}, None)
+
+
+class Warm:
+    """The story as it is told to one memory."""
+
+    def __init__(self, exchange: Exchange) -> None:
+        self._exchange = exchange
+        self._scenario, self._trial = exchange.scenario, exchange.trial
+        self._noise = list(exchange.part.noise)
+
+    def story(self) -> Iterator[Event]:
+        exchange = self._exchange
+        batches = count()
+        for session in self._scenario.sessions:
+            yield Began(session=session.id, at=session.at, commit=session.commit)
+            for writing, steps in groupby(session.steps, lambda step: isinstance(step, Learn | Remember)):
+                if writing:
+                    exchange.phase("ingest")
+                    yield from self._write(session, next(batches), list(steps))
+                else:
+                    for step in steps:
+                        yield from self._step(session, step)
+        if exchange.supports("extracts") and exchange.supports("entries"):
+            yield from self._left(self._scenario.sessions[-1])
+        if self._scenario.forgotten:
+            exchange.phase("erase")
+            yield from deletion.aftermath(exchange, self._scenario.sessions[-1])
+        yield from self._metered()
+
+    def _left(self, session: Session) -> Iterator[Event]:
+        """What a backend has made of what it was told, scope by scope: its texts are its own, so only they can tell."""
+        yield from self._exchange.settle(session)
+        for scope in dict.fromkeys(self._scenario.home(fact) for fact in self._scenario.facts):
+            yield from self._exchange.entries(scope, "end")
+
+    def _step(self, session: Session, step: Step) -> Iterator[Event]:
+        exchange = self._exchange
+        if isinstance(step, Probe):
+            exchange.phase("probe")
+            return self._probe(session, step)
+        if isinstance(step, Forget):
+            exchange.phase("erase")
+            return deletion.forget(exchange, session, step)
+        assert isinstance(step, Job)
+        exchange.phase("job")
+        return self._job(session, step)
+
+    # --- writing ---
+
+    def _write(self, session: Session, number: int, steps: Sequence[Step]) -> Iterator[Event]:
+        """What these steps tell and the noise of their batch, mixed. A curator writes its facts one by one, last."""
+        learnt = [
+            (fact, self._item(session, fact, fact.phrase(step.stratum).text))
+            for step in steps
+            if isinstance(step, Learn)
+            for fact in map(self._scenario.by_id.__getitem__, step.facts)
+        ]
+        written = [*self._remarks(session, steps), *(each for each in self._noise if noise.batch(each) == number)]
+        if self._trial.write_policy == "append":
+            written += [item for _, item in learnt]
+        random.Random(f"{self._scenario.id} {self._trial.seed} {number}").shuffle(written)  # noqa: S311  reproducible
+        appends = self._trial.write_policy == "append"
+        most = 1 + self._trial.noise // SHARE
+        calls = ceil(len(written) / most)
+        for at in range(calls):
+            part = written[len(written) * at // calls : len(written) * (at + 1) // calls]
+            yield from self._exchange.write(session, "learn" if learnt and appends else "remark", part)
+        if not appends:
+            for fact, item in learnt:
+                yield from curate(self._exchange, session, fact, item)
+
+    def _item(self, session: Session, fact: Fact, text: str) -> Written:
+        source = fact.source or Source()
+        item = Item(
+            text=text.replace(CANARY, self._exchange.part.canaries.get(fact.id, "")),
+            scope=self._scenario.home(fact),
+            at=session.at.isoformat(),
+            kind=fact.type,
+            source=Source(source.commit, source.path, source.line, session.id),
+            confidence=fact.confidence,
+            expires=fact.until.isoformat() if fact.until else None,
+        )
+        return Written(name=f"fact:{fact.id}", item=item)
+
+    def _remarks(self, session: Session, steps: Sequence[Step]) -> list[Written]:
+        """Named by session and place in it, as a batch holds all that a session says at once."""
+        said = [(step, text) for step in session.steps if isinstance(step, Remember) for text in step.texts]
+        return [
+            Written(name=f"remark:{session.id}:{at}", item=self._remark(session, step, text))
+            for at, (step, text) in enumerate(said)
+            if any(step is each for each in steps)
+        ]
+
+    def _remark(self, session: Session, step: Remember, text: Remark) -> Item:
+        cited = (self._scenario.by_id[text.cites].source if text.cites else None) or Source()
+        return Item(
+            text=text.text,
+            scope=step.scope or self._scenario.place(session),
+            at=session.at.isoformat(),
+            kind=self._scenario.kind_of(step, text),
+            source=Source(cited.commit, cited.path, cited.line, session.id),
+            confidence=step.confidence,
+        )
+
+    def _probe(self, session: Session, probe: Probe) -> Iterator[Event]:
+        for stratum, text in probe.ask.phrasings():
+            asked = Question("probe", probe.id, text, self._scenario.place(session), stratum)
+            yield from self._exchange.recall(asked, session)
+
+    def _job(self, session: Session, job: Job) -> Iterator[Event]:
+        """One recall for each decision; every read policy then reads the same entries."""
+        place, recalls = self._scenario.place(session), {}
+        for decision in job.decisions:
+            asked = Question("decision", f"{job.id}/{decision.id}", decision.question, place)
+            found = yield from self._exchange.recall(asked, session)
+            recalls[decision.id] = _entries(found)
+        for policy in READ_POLICIES:
+            yield _worked(self._scenario, self._exchange.tools, session, job, recalls, policy)
+
+    def _metered(self) -> Iterator[Event]:
+        yield self._exchange.metered()
+        self._exchange.go_on()
+
+
+def _worked(
+    scenario: Scenario,
+    tools: Tools,
+    session: Session,
+    job: Job,
+    recalls: Mapping[str, Sequence[scripted.Entry]],
+    policy: ReadPolicy | None,
+) -> Worked:
+    """Decides a job and does it in a work tree of the session's commit."""
+    desk = scripted.Desk(
+        repo=tools.repo,
+        explorer=tools.explorer,
+        classifier=tools.classifier,
+        count=tools.count,
+        commit=session.commit,
+        place=scenario.place(session),
+        at=session.at,
+    )
+    outcome = scripted.work(desk, job, recalls, policy)
+    values = {choice.decision: choice.value for choice in outcome.choices}
+    done = tools.workshop.do(tools.repo, session.commit, job, values)
+    return Worked(
+        job=job.id,
+        session=session.id,
+        at=session.at,
+        read_policy=policy,
+        choices=tuple(outcome.choices),
+        reads=tuple(outcome.reads),
+        prompt=outcome.prompt,
+        completion=outcome.completion,
+        diff=tools.blobs.put(done.diff.encode("utf-8", "replace")),
+        ran=done.ran,
+        checks=done.checks,
+    )
+
+
+def _entries(found: Found) -> list[scripted.Entry]:
+    return [
+        scripted.Entry(position, found.hits[span.hit].text[span.start : span.end], found.hits[span.hit])
+        for position, span in enumerate(found.entries)
+    ]

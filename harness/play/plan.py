@@ -1,0 +1,141 @@
+"""What a selection means: which trials are played, in which order, and what each of them is made of."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from typing import NamedTuple
+
+from harness.backend import registry
+from harness.log.events import PROTOCOL
+from harness.model.backend import Backend
+from harness.model.drill import DrillTrial, Plan
+from harness.model.scenario import Scenario
+from harness.model.trial import Selection, Trial, WritePolicy, digest
+from harness.play import drills, noise
+from harness.play.engine import canaries
+from harness.play.readers import scripted
+from harness.play.session import Part
+from harness.repo.checkout import Repo
+from harness.text.classify import Classifier
+
+
+class Shard(NamedTuple):
+    """A share of a run: scenarios with all their trials, then backends with all their drills, are dealt in turns.
+
+    A scenario is never split, as its measures need its cold arm and its controls.
+    """
+
+    number: int
+    of: int
+
+    def __str__(self) -> str:
+        return f"{self.number}/{self.of}"
+
+    @classmethod
+    def parse(cls, text: str) -> Shard:
+        """`2/4`. Raises ValueError, one line, for anything else."""
+        found = re.fullmatch(r"([1-9]\d{0,3})/([1-9]\d{0,3})", text)
+        if found is None or int(found[1]) > int(found[2]):
+            raise ValueError(f"shard '{text}' is not of the form 2/4: the number of a share, and of how many")
+        return cls(int(found[1]), int(found[2]))
+
+    def takes(self, at: int) -> bool:
+        """Whether the share holds what stands at this place, counted from 0."""
+        return at % self.of == self.number - 1
+
+
+def trials(selection: Selection, scenarios: Sequence[Scenario]) -> list[Trial]:
+    """In the order of play: a scenario's cold arm and bounds first, then backend by backend, so that lines compare."""
+    found = (
+        Trial(
+            backend=backend,
+            scenario=scenario.id,
+            write_policy=write,
+            noise=amount,
+            seed=seed,
+            reader=scripted.NAME,
+            k=selection.k,
+            budget=selection.budget,
+        )
+        for scenario in scenarios
+        for seed in selection.seeds
+        for backend, write, amount in _variants(selection)
+    )
+    return list(dict.fromkeys(found))
+
+
+def _variants(selection: Selection) -> list[tuple[str | None, WritePolicy | None, int]]:
+    """Every noise level with append; other write policies are contrasts, at the headline's noise only."""
+    found: list[tuple[str | None, WritePolicy | None, int]] = [(None, None, 0)]
+    found += [(name, "append", 0) for name in registry.ORACLES]
+    for spec in selection.backends:
+        if spec.adapter in registry.ORACLES:
+            continue
+        for write in selection.writes:
+            levels = selection.noise if write == "append" else (selection.headline_noise,)
+            found += [(spec.label, write, amount) for amount in sorted(levels, reverse=True)]
+    return found
+
+
+def part(
+    trial: Trial,
+    scenario: Scenario,
+    repo: Repo,
+    classifier: Classifier,
+    backend: Backend | None,
+    source: str,
+    embedder: str,
+    chat: str = "",
+) -> Part:
+    """A trial with its noise, its canaries, and the digests of everything that its outcome depends on.
+
+    source, embedder: digests. chat: who answers models inside the backend; empty: nobody.
+    """
+    memories = noise.generate(scenario, repo, classifier, trial.noise, trial.seed)
+    digests: dict[str, str] = {
+        "protocol": str(PROTOCOL),
+        "scenario": digest(scenario),
+        "fixture": repo.digest,
+        "noise": digest([asdict(each.item) for each in memories]),
+    }
+    if backend is not None:
+        digests |= _digests(backend, source, embedder, chat)
+    return Part(trial, scenario, memories, canaries(scenario, trial.seed), digests)
+
+
+def _digests(backend: Backend, source: str, embedder: str, chat: str) -> dict[str, str]:
+    return {
+        "adapter": source,
+        "backend": backend.version,
+        "settings": digest(dict(backend.settings)),
+        "embedder": embedder,
+        **({"chat": chat} if chat else {}),
+    }
+
+
+def drilled(selection: Selection, backends: Sequence[str]) -> list[DrillTrial]:
+    """Backend by backend, the drills that were asked for, in the order of `ALL`."""
+    return [
+        DrillTrial(
+            backend=backend,
+            drill=name,
+            size=selection.drill_size or drill.size,
+            seed=selection.seeds[0],
+            k=selection.k,
+        )
+        for backend in backends
+        for name, drill in drills.ALL.items()
+        if name in selection.drills
+    ]
+
+
+def drill_digests(plan: Plan, backend: Backend, source: str, embedder: str, chat: str = "") -> dict[str, str]:
+    """The digests of everything that a drill's outcome depends on."""
+    return {"protocol": str(PROTOCOL), "plan": digest(plan), **_digests(backend, source, embedder, chat)}
+
+
+def identity(trial: Trial | DrillTrial, digests: Mapping[str, str]) -> str:
+    """Equal for two trials that must have the same outcome: what resume compares."""
+    return digest([trial.model_dump(mode="json"), dict(digests)])

@@ -1,0 +1,336 @@
+"""The conversation of one trial with its memory: every call, timed, with its event and its fault."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal, NamedTuple, Protocol, TypeVar
+
+from harness.adapter import Hit, Layer, Memory, Scope, Source, Usage
+from harness.backend.client import MemoryFault
+from harness.gateway.meter import Meter
+from harness.log.blobs import Blobs, pack
+from harness.log.events import (
+    FOUND,
+    HITS,
+    WRITTEN,
+    ChatRefused,
+    Checked,
+    Event,
+    Found,
+    Listed,
+    Metered,
+    Phase,
+    Recalled,
+    Resolved,
+    Settled,
+    Span,
+    Stage,
+    Written,
+    Wrote,
+)
+from harness.model.backend import Backend, Fault
+from harness.model.scenario import Scenario, Session, Stratum
+from harness.model.trial import Trial
+from harness.play.readers.explore import Explorer
+from harness.repo.checkout import Repo
+from harness.repo.checks import Workshop
+from harness.scan.disk import Needles, Scan, Survey, looks
+from harness.text.classify import Classifier, Known, cut
+
+T = TypeVar("T")
+Purpose = Literal["learn", "remark"]
+SETTLE_SECONDS = 20.0
+
+
+class Handle(Memory, Protocol):
+    """An open memory that tells how long its last call took inside the adapter, in seconds."""
+
+    @property
+    def took(self) -> float: ...
+    def kill(self) -> None: ...
+
+
+class Host(Protocol):
+    """Where one trial's store lives, and how it is opened: each time in a fresh process."""
+
+    backend: Backend
+    root: Path
+
+    @property
+    def folder(self) -> Path | None:
+        """All that belongs to the trial, `root` included; None if it keeps nothing on disk."""
+
+    def open(self) -> Handle: ...
+    def flush(self) -> None: ...
+    def layers(self) -> list[Layer]: ...
+
+
+@dataclass(frozen=True)
+class Part:
+    """Everything that a trial is made of and that its digest covers."""
+
+    trial: Trial
+    scenario: Scenario
+    noise: Sequence[Written]
+    canaries: Mapping[str, str]
+    digests: Mapping[str, str]
+
+
+@dataclass(frozen=True)
+class Tools:
+    """What all trials of a run share."""
+
+    repo: Repo
+    explorer: Explorer
+    classifier: Classifier
+    workshop: Workshop
+    blobs: Blobs
+    count: Callable[[str], int]
+    host: Mapping[str, str] = field(default_factory=dict)
+
+
+class Question(NamedTuple):
+    """A recall that is still to be asked: why, for which probe, fact or decision, and in which words."""
+
+    purpose: Literal["probe", "lookup", "decision"]
+    ref: str
+    query: str
+    scope: Scope
+    stratum: Stratum | None = None
+
+
+class Lost(Exception):  # noqa: N818  not an error: it ends the story, and the fault is logged
+    """The child is gone; the trial ends here."""
+
+    def __init__(self, fault: Fault) -> None:
+        self.fault = fault
+
+
+class Exchange:
+    """A trial's open memory, what it has acknowledged, and what is known of its texts."""
+
+    def __init__(self, part: Part, host: Host, tools: Tools, meter: Meter | None) -> None:
+        self.part, self.host, self.tools, self._meter = part, host, tools, meter
+        self.scenario, self.trial = part.scenario, part.trial
+        self.ids: dict[str, tuple[str, ...]] = {}
+        self.alive: set[str] = set()
+        self.memory: Handle | None = None
+        self._known = Known()
+        self._dirty = False
+        self._usage: Usage | None = None
+        self._untold: Fault | None = None
+        self._lost: Fault | None = None
+        self._resolved: set[tuple[Source, str]] = set()
+
+    def open(self) -> None:
+        try:
+            self.memory = self.host.open()
+        except MemoryFault as error:
+            raise Lost(error.fault) from None
+
+    def close(self) -> None:
+        memory, self.memory = self.memory, None
+        assert memory is not None
+        try:
+            memory.close()
+        except MemoryFault as error:
+            raise Lost(error.fault) from None
+
+    def looks(self, needles: Needles) -> Iterator[tuple[Layer, bool, Scan]]:
+        """The whole folder of the trial, read first; then the adapter is asked where data may lie now."""
+        try:
+            self.host.flush()
+            if self.host.folder is None:
+                return iter(())
+            survey = Survey(self.host.folder, self.host.root, needles)
+            return looks(survey, self.host.layers())
+        except MemoryFault as error:
+            raise Lost(error.fault) from None
+
+    def abandon(self) -> None:
+        """Leaves no process behind, however the story ended."""
+        if self.memory is not None:
+            with suppress(Exception):
+                self.memory.kill()
+
+    def ask(self, call: Callable[[Handle], T]) -> tuple[T | None, Fault | None, float]:
+        """The value, or the fault that stands for it, and the seconds in the adapter. Log it, then call `go_on`."""
+        assert self.memory is not None
+        try:
+            value = call(self.memory)
+        except MemoryFault as error:
+            if not error.alive:
+                self._lost = error.fault
+            return None, error.fault, self.memory.took
+        return value, None, self.memory.took
+
+    def go_on(self) -> None:
+        """Ends the story if the last call cost the child its life. Called after its event was yielded."""
+        if self._lost is not None:
+            raise Lost(self._lost)
+
+    def phase(self, name: Phase) -> None:
+        if self._meter is not None:
+            self._meter.phase = name
+
+    def supports(self, capability: str) -> bool:
+        return self.host.backend.support[capability].level != "unsupported"
+
+    def wrote(self) -> None:
+        """A write or a delete was acknowledged: the next question settles first."""
+        self._dirty = True
+
+    def entries(self, scope: Scope, stage: Stage) -> Generator[Event, None, list[Hit]]:
+        """All live memories of a scope, as the backend lists them."""
+        hits, fault, took = self.ask(lambda memory: memory.entries(scope))
+        listed = pack(self.tools.blobs, HITS, tuple(hits or ()))
+        yield Listed(stage=stage, scope=scope, hits=listed, fault=fault, took=took)
+        self.go_on()
+        return hits or []
+
+    def settle(self, session: Session) -> Iterator[Event]:
+        """Waits for acknowledged writes before the next question; asked once after each run of writes."""
+        if self._dirty:
+            ok, fault, took = self.ask(lambda memory: memory.settle(SETTLE_SECONDS))
+            self._dirty = False
+            yield Settled(session=session.id, ok=bool(ok), fault=fault, took=took)
+            self.go_on()
+
+    def recall(self, question: Question, session: Session) -> Generator[Event, None, Found]:
+        """Asks, yields the question with what came back, then what git says of new sources."""
+        yield from self.settle(session)
+        query, scope, k, at = question.query, question.scope, self.trial.k, session.at.isoformat()
+        hits, fault, took = self.ask(lambda memory: memory.recall(query, scope, k, at))
+        found, tokens = self._cut(hits or [], question.ref)
+        yield Recalled(
+            purpose=question.purpose,
+            ref=question.ref,
+            stratum=question.stratum,
+            session=session.id,
+            at=session.at,
+            query=query,
+            scope=scope,
+            k=k,
+            pool=len(self.alive),
+            found=pack(self.tools.blobs, FOUND, found) if hits else found,
+            fault=fault,
+            asking=self.tools.count(query),
+            tokens=tokens,
+            took=took,
+        )
+        self.go_on()
+        if hits:
+            yield from self._resolve(found.hits, session.commit)
+        return found
+
+    def _cut(self, hits: Sequence[Hit], ref: str) -> tuple[Found, int]:
+        """Hits as entries in reading order: by rank, or in an order drawn by seed where the backend has no rank."""
+        entries: list[Span] = []
+        total = 0
+        for number, hit in enumerate(hits):
+            spans = cut(hit.text, self._known)
+            whole = self.tools.count(render(hit.text, hit))
+            total += whole
+            if len(spans) == 1:
+                entries.append(Span(hit=number, start=spans[0][0], end=spans[0][1], tokens=whole))
+            else:
+                entries += [
+                    Span(hit=number, start=a, end=b, tokens=self.tools.count(render(hit.text[a:b], hit)))
+                    for a, b in spans
+                ]
+        if hits and not self.supports("ranked"):
+            random.Random(f"{self.trial.seed} {ref}").shuffle(entries)  # noqa: S311  reproducible on purpose
+        return Found(hits=tuple(hits), entries=tuple(entries)), total
+
+    def _resolve(self, hits: Sequence[Hit], head: str) -> Iterator[Event]:
+        """Each source that came back is looked up in git, once for each checkout from which it was seen."""
+        new = [source for hit in hits if (source := hit.source) and (source, head) not in self._resolved]
+        checked = []
+        for source in dict.fromkeys(new):
+            self._resolved.add((source, head))
+            if source.commit and source.path and source.line is not None:
+                says = self.tools.repo.line(source.commit, source.path, source.line)
+                trace = self.tools.repo.trace(source.commit, source.path, source.line, head)
+                checked.append(
+                    Checked(source=source, says=says, state=trace.state, path=trace.path, line=trace.line, by=trace.by)
+                )
+        if checked:
+            yield Resolved(head=head, sources=tuple(checked))
+
+    def write(
+        self, session: Session, purpose: Purpose, written: Sequence[Written], replaces: Sequence[str] = ()
+    ) -> Iterator[Event]:
+        """Remembers a batch; with `replaces`, one item as the successor of those memories."""
+        if not written:
+            return
+        items = [each.item for each in written]
+        ids: tuple[tuple[str, ...], ...] | None
+        if replaces:
+            ack, fault, took = self.ask(lambda memory: memory.supersede(items[0].scope, replaces, items[0]))
+            ids = None if ack is None else (ack.ids,)
+            self.alive.difference_update(replaces if ack is not None else ())
+        else:
+            acks, fault, took = self.ask(lambda memory: memory.remember(items))
+            ids = None if acks is None else tuple(each.ids for each in acks)
+        self._stored(written, ids or ())
+        yield Wrote(
+            op="supersede" if replaces else "remember",
+            purpose=purpose,
+            session=session.id,
+            items=pack(self.tools.blobs, WRITTEN, tuple(written)),
+            replaces=tuple(replaces),
+            ids=ids,
+            fault=fault,
+            tokens=sum(self.tools.count(each.item.text) for each in written if not each.noise),
+            noise=sum(self.tools.count(each.item.text) for each in written if each.noise),
+            took=took,
+        )
+        self.go_on()
+
+    def _stored(self, written: Sequence[Written], ids: Sequence[tuple[str, ...]]) -> None:
+        """What a write means for the pool, for a later forget, and for cutting hits into entries."""
+        self.wrote()
+        self._known.add([each.item.text for each in written])
+        for each, names in zip(written, ids, strict=False):
+            self.ids[each.name] = self.ids.get(each.name, ()) + names
+            self.alive.update(names)
+
+    def note_usage(self) -> None:
+        """An adapter counts from its opening on, so it is asked before it closes."""
+        if self.supports("usage"):
+            usage, fault, _ = self.ask(lambda memory: memory.usage())
+            self._untold = self._untold or fault
+            if usage is not None:
+                before = self._usage or Usage()
+                self._usage = Usage(
+                    before.prompt + usage.prompt, before.completion + usage.completion, before.calls + usage.calls
+                )
+
+    def metered(self) -> Metered:
+        """What the endpoint counted, and what the backend says of its models over all opens, where it can tell."""
+        self.note_usage()
+        told, meter = self._usage, self._meter or Meter()
+        if self._untold:  # what one open did not tell is missing in the sum of all
+            told = None
+        return Metered(
+            embeddings={phase: dict(vars(count)) for phase, count in meter.counts().items()},
+            chat={phase: dict(vars(count)) for phase, count in meter.chat().items()},
+            models=meter.models(),
+            refused=tuple(ChatRefused(**each._asdict(), times=times) for each, times in meter.faults().items()),
+            prompt=told.prompt if told else None,
+            completion=told.completion if told else None,
+            calls=told.calls if told else None,
+            fault=self._untold,
+        )
+
+
+def render(text: str, hit: Hit) -> str:
+    """What a reader is shown of a memory: its text, then source and date where the backend gives them."""
+    source = hit.source
+    place = f"{source.path}:{source.line} @ {(source.commit or '')[:7]}" if source and source.path else None
+    notes = ", ".join(note for note in (place, hit.created and hit.created[:10]) if note)
+    return f"- {text} ({notes})" if notes else f"- {text}"

@@ -1,0 +1,39 @@
+"""What goes wrong inside a trial is that trial's outcome: it ends as failed, by no fault of the backend."""
+
+from __future__ import annotations
+
+import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from harness.gateway.embedder import EmbedderError
+from harness.gateway.gateway import GatewayError
+from harness.log.blobs import Blobs, Unwritable
+from harness.log.events import Closed
+from harness.log.lines import Writer
+from harness.log.transcript import Ended
+from harness.model.backend import Fault
+
+ENDS_RUN = (Unwritable, EmbedderError, GatewayError)
+"""What no other trial could do without either."""
+
+
+@contextmanager
+def fenced(log: Writer, last: type[Closed | Ended], blobs: Blobs) -> Iterator[None]:
+    """Closes the log of a trial in which we broke, so that the others can go on."""
+    try:
+        yield
+    except ENDS_RUN:
+        raise
+    except Exception as error:
+        if log.closed:
+            raise
+        log.append(last(status="failed", fault=Fault(kind="harness", op="play", message=told(error, blobs))))
+
+
+def told(error: BaseException, blobs: Blobs) -> str:
+    """One line; the traceback is a blob of the run."""
+    text = "".join(traceback.format_exception(error))
+    name = blobs.put(text.encode("utf-8", "backslashreplace")).blob
+    said = " ".join(f"{type(error).__name__}: {error}".split())[:300].encode("utf-8", "backslashreplace").decode()
+    return f"{said}; a fault of coldwarm, not of the backend; its traceback is blobs/{name[:2]}/{name}"

@@ -1,0 +1,263 @@
+"""One session of pytest with backends to play: its trials, the run that plays them, and each trial as a test."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import warnings
+from collections.abc import Iterator
+from contextlib import nullcontext
+from pathlib import Path
+from typing import Any
+
+import pytest
+from rich.console import Console
+
+from harness import paths
+from harness.backend import registry
+from harness.compare import statements
+from harness.gateway.embedder import EmbedderError
+from harness.gateway.gateway import GatewayError
+from harness.log.blobs import BlobError
+from harness.log.folder import Folder, FolderError
+from harness.log.reader import Log
+from harness.log.transcript import Transcript
+from harness.metrics import faults
+from harness.model.backend import SOUND
+from harness.model.drill import DRILLS, DrillTrial
+from harness.model.results import Faults, Results
+from harness.model.scenario import Scenario
+from harness.model.trial import Selection, Trial
+from harness.play import backends as casting
+from harness.play import plan, runner
+from harness.repo.checkout import FixtureError, Repo
+from harness.report.progress import Lines
+from harness.report.words import plain
+from tasks import loader, suite
+
+PLACES = "COLDWARM_ADAPTER_PATH"
+SCENARIO = "stale-deploy-rule/forgotten-runbook"
+"""What is played unless a story is named: recall, a rule that goes stale, jobs, sources and a deletion in seconds."""
+SMALLEST = 20
+"""Memories in a drill."""
+FIXTURES = {"coldwarm_results", "coldwarm_cells", "coldwarm_measure"}
+
+
+class Unplayed(Exception):  # noqa: N818  an error of the test, not of ours
+    """What was asked for could not begin; why, in one line."""
+
+
+class Session:
+    """Plays before the first test, in one run, so that no test's place, time or output matters to another."""
+
+    def __init__(self, config: pytest.Config) -> None:
+        self._config = config
+        try:
+            self._selection = _selected(config.option)
+            self._entries = {spec.label: registry.find(spec) for spec in self._selection.backends}
+            self._stories = self._load()
+            self._allowed = dict(map(registry.allowance, config.option.coldwarm_allow_faults))
+        except (registry.RegistryError, loader.ScenarioError, FixtureError, ValueError) as error:
+            raise pytest.UsageError(_line(error)) from None
+        self._asked = {registry.parse(text).label: text for text in config.option.coldwarm_backend}
+        self._out = Path(config.option.coldwarm_out or paths.REPORTS / "out")
+        self._folder: Folder | None = None
+        self._played: dict[str, Log | Transcript] = {}
+        self._reasons: dict[str, str] = {}
+        self._trouble, self._whole = "", False
+        self._results: Results | None = None
+        self._environment = pytest.MonkeyPatch()
+        places = [os.environ.get(PLACES), config.invocation_params.dir, config.rootpath, *config.getini("pythonpath")]
+        self._places = os.pathsep.join(dict.fromkeys(str(place) for place in places if place))
+        self._environment.setenv(PLACES, self._places)
+
+    @property
+    def labels(self) -> list[str]:
+        """The backends that were asked for."""
+        return list(dict.fromkeys(spec.label for spec in self._selection.backends))
+
+    def results(self) -> Results:
+        """What all trials say. They are played first, unless they were."""
+        if self._results is None:
+            if not self._whole:
+                self._play(())
+            if self._folder is None or self._trouble:
+                raise Unplayed(self._trouble)
+            try:
+                self._results = statements.results(self._folder)
+            except (FolderError, BlobError) as error:
+                raise Unplayed(_line(error)) from None
+        return self._results
+
+    def judge(self, trial: Trial | DrillTrial) -> Log | Transcript:
+        """What was played of a trial. Raises Unplayed with the reason if nothing was."""
+        if trial.id not in self._played and (reason := self._trouble or self._reasons.get(trial.backend or "")):
+            raise Unplayed(reason)
+        if trial.id not in self._played:
+            raise Unplayed(f"it has no readable log; {self.again(trial)}")
+        return self._played[trial.id]
+
+    def failing(self, said: Log | Transcript) -> list[Faults]:
+        """The calls of a trial that failed; none if all that its backend has failed in are allowed."""
+        name = said.trial.backend or ""
+        total = sum(each.count for one in self._played.values() if one.trial.backend == name for each in _failed(one))
+        return _failed(said) if total > self._allowed.get(name, 0) else []
+
+    def again(self, trial: Trial | DrillTrial) -> str:
+        """The command that plays this trial again and keeps its store."""
+        text = self._asked.get(trial.backend or "", trial.backend or "none")
+        words = ["coldwarm", "run", "-b", registry.redacted(text)]
+        if isinstance(trial, Trial):
+            files = (name for name in self._selection.scenarios if name.endswith(f"{trial.scenario}.toml"))
+            story = next(files, trial.scenario)
+            words += ["-s", story, "-n", str(trial.noise), "--write", trial.write_policy or "append", "-d", "none"]
+        else:
+            words += ["-s", "none", "-d", trial.drill, "--drill-size", str(trial.size)]
+        return f"{PLACES}={shlex.quote(self._places)} {shlex.join([*words, '--trial', trial.id, '--keep'])}"
+
+    # --- hooks ------------------------------------------------------------------------------------------------------
+
+    @pytest.hookimpl(tryfirst=True)  # before -k, -m and --lf choose among the items
+    def pytest_collection_modifyitems(self, session: pytest.Session, items: list[pytest.Item]) -> None:
+        parent = Trials.from_parent(session, name="coldwarm", nodeid="coldwarm", owner=self)
+        report = parent.ihook.pytest_make_collect_report(collector=parent)
+        parent.ihook.pytest_collectreport(report=report)
+        items[:0] = report.result
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtestloop(self, session: pytest.Session) -> None:
+        asked = any(FIXTURES & {*getattr(item, "fixturenames", ())} for item in session.items)
+        chosen = tuple(item.name for item in session.items if isinstance(item, TrialItem))
+        broken = session.testsfailed and not self._config.option.continue_on_collection_errors
+        if (asked or chosen) and not broken and not self._config.option.collectonly:
+            self._play(() if asked else chosen)
+
+    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
+        if self._folder is not None:
+            root = shlex.quote(str(self._folder.root))
+            terminalreporter.write_line(f"tables, page and receipts: coldwarm report {root}")
+
+    def pytest_unconfigure(self) -> None:
+        self._environment.undo()
+
+    # --- playing ----------------------------------------------------------------------------------------------------
+
+    def _load(self) -> list[tuple[Scenario, Repo]]:
+        if self._selection.scenarios == ("none",):
+            return []
+        return loader.load(loader.find(paths.TASKS, self._selection.scenarios), paths.FIXTURES, paths.cache_root())
+
+    def trials(self) -> Iterator[Trial | DrillTrial]:
+        """What is to be played, in the order of play."""
+        if self._stories:
+            yield from plan.trials(self._selection, [scenario for scenario, _ in self._stories])
+        tested = [label for label, entry in self._entries.items() if entry.reference and not entry.control]
+        yield from plan.drilled(self._selection, list(dict.fromkeys([*tested, SOUND])))
+
+    def _play(self, only: tuple[str, ...]) -> None:
+        """Plays the trials of these ids, or all; what was played before is not played again."""
+        command = " ".join(["pytest", *map(registry.redacted, self._config.invocation_params.args)])
+        capture = self._config.pluginmanager.get_plugin("capturemanager")
+        with capture.global_and_fixture_disabled() if capture else nullcontext(), warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # those of our own libraries are not the tests'
+            listener = Lines(Console(highlight=False, soft_wrap=True, quiet=self._config.get_verbosity() < 0))
+            try:
+                players = casting.cast(self._selection)
+                self._reasons = {each.backend: each.reason for each in players.unplayed}
+                self._folder = self._folder or Folder.create(self._out)
+                runner.Run(
+                    self._folder, self._selection, players, command, self._stories, paths.cache_root(), listener,
+                    only=only, allowed_faults=self._allowed,
+                    suite=suite.identity([story for story, _ in self._stories], paths.TASKS, self._selection.split),
+                ).play()  # fmt: skip
+            except (FolderError, registry.RegistryError) as error:
+                raise pytest.UsageError(_line(error)) from None
+            except (EmbedderError, GatewayError, OSError) as error:
+                self._trouble = _line(error)
+            finally:
+                listener.ended()
+        self._whole = not only
+        if self._folder is not None:
+            self._played = {**self._folder.logs()[0], **self._folder.transcripts()[0]}
+
+
+def _failed(said: Log | Transcript) -> list[Faults]:
+    """Without what a drill provoked."""
+    found = faults.of_drill(said) if isinstance(said, Transcript) else faults.of_trial(said)
+    return [each for each in found if not each.provoked]
+
+
+def _selected(option: Any) -> Selection:
+    """Raises RegistryError or ValueError, one line, for what cannot be asked for."""
+    if wrong := sorted({*option.coldwarm_drill} - {*DRILLS, "all"}):
+        raise ValueError(f"--coldwarm-drill: {wrong[0]} is not one of {', '.join(DRILLS)}, all")
+    if min(option.coldwarm_noise or [0]) < 0:
+        raise ValueError("--coldwarm-noise: there is no less than 0")
+    if option.coldwarm_drill_size is not None and option.coldwarm_drill_size < SMALLEST:
+        raise ValueError(f"--coldwarm-drill-size: a drill needs at least {SMALLEST} memories")
+    return Selection(
+        backends=tuple(map(registry.parse, option.coldwarm_backend)),
+        scenarios=tuple(option.coldwarm_scenario or [SCENARIO]),
+        writes=tuple(option.coldwarm_write or ["append", "curated"]),
+        noise=tuple(option.coldwarm_noise or [0]),
+        drills=tuple(name for name in DRILLS if {name, "all"} & {*option.coldwarm_drill}),
+        drill_size=option.coldwarm_drill_size,
+    )
+
+
+# --- the tests --------------------------------------------------------------------------------------------------------
+
+
+class Trials(pytest.Collector):
+    """Where the trials stand among the tests: `coldwarm::<trial id>`."""
+
+    def __init__(self, *, owner: Session, **node: Any) -> None:
+        super().__init__(**node)
+        self._owner = owner
+
+    def collect(self) -> list[pytest.Item]:
+        planned = self._owner.trials()
+        return [TrialItem.from_parent(self, name=trial.id, trial=trial, owner=self._owner) for trial in planned]
+
+
+class TrialItem(pytest.Item):
+    """A trial or drill as a test: it passes if it came to its end and its backend failed in no more calls than may."""
+
+    def __init__(self, *, trial: Trial | DrillTrial, owner: Session, **node: Any) -> None:
+        super().__init__(**node)
+        self._trial, self._owner = trial, owner
+        self.add_marker(pytest.mark.coldwarm)
+
+    def setup(self) -> None:
+        try:
+            self._said = self._owner.judge(self._trial)
+        except Unplayed as error:
+            reason = str(error)
+        else:
+            return
+        pytest.fail(plain(f"{self.name} could not be played: {reason}"), pytrace=False)  # in a setup: an error
+
+    def runtest(self) -> None:
+        said = self._said
+        end = said.ended if isinstance(said, Transcript) else said.closed
+        fault = end.fault if end else None
+        why = f"{fault.kind} in {fault.op}: {' '.join(fault.message.split())}" if fault else ""
+        if end is not None and end.status == "unsupported":
+            pytest.skip(f"unsupported: {plain(why, 300)}")
+        failing = self._owner.failing(said)
+        if end is None or end.status == "failed":
+            told = [f"{self.name} did not come to its end", plain(why, 2000) or "its log has no last event"]
+            receipt = [f"log: {said.path}", f"repeat: {self._owner.again(self._trial)}"]
+            pytest.fail("\n".join([*told, *receipt]), pytrace=False)
+        if failing:
+            told = [f"{self.name} came to its end, but calls failed, so that its figures are of the others"]
+            told += [f"{each.op} {each.count} of {each.calls}, {each.kind}: {plain(each.message)}" for each in failing]
+            receipt = [f"log: {said.path}, first at {failing[0].receipt}", f"repeat: {self._owner.again(self._trial)}"]
+            pytest.fail("\n".join([*told, *receipt]), pytrace=False)
+
+    def reportinfo(self) -> tuple[Path, None, str]:
+        return self.path, None, self.name
+
+
+def _line(error: Exception) -> str:
+    return plain(" ".join(str(error).split()))

@@ -1,0 +1,90 @@
+"""What was measured, by name: for assertions. Whatever is not there is a LookupError of one line, never a number."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from difflib import get_close_matches
+
+from harness.compare.statements import headline, pooled
+from harness.metrics import trust
+from harness.model.results import Cell, Results, TrustCell
+from harness.model.trial import Measure, Measured, NotMeasured
+from harness.report.words import plain
+
+
+def cells(results: Results, where: Mapping[str, object]) -> list[Cell | TrustCell]:
+    """The cells of stories and drills whose fields are as in `where`."""
+    every: list[Cell | TrustCell] = [*results.cells, *results.trust]
+    fields = {*Cell.model_fields, *TrustCell.model_fields}
+    if unknown := sorted(where.keys() - fields):
+        raise LookupError(f"a cell has no field {', '.join(unknown)}; it has {', '.join(sorted(fields))}")
+    found = [cell for cell in every if all(getattr(cell, key, ...) == value for key, value in where.items())]
+    if not found:
+        missing = [f"{each.backend} could not run: {each.reason}" for each in results.run.unplayed]
+        there = f"backends: {', '.join(dict.fromkeys(repr(cell.backend) for cell in every))}"
+        raise LookupError(plain("; ".join([f"nothing was played with {_shown(where)}", *missing, there])))
+    return found
+
+
+def measure(results: Results, name: str, where: Mapping[str, object]) -> Measured:
+    """One measure of the backend that `where` names; None is the cold arm.
+
+    Of a story, unless `where` says otherwise: under the conditions of the report's first table. Over several scenarios:
+    the mean of their values, the sum of their hits and cases. Every one of them must have come to its end.
+    """
+    if name in trust.DEFINITIONS and not results.trust:
+        raise LookupError(f"{name} is measured by a drill, and none was played")
+    if name not in results.definitions and name not in results.trust_definitions:
+        known = sorted({*results.definitions, *results.trust_definitions})
+        near = get_close_matches(name, known, n=3)
+        hint = f"did you mean {' or '.join(near)}?" if near else f"there are {', '.join(known)}"
+        raise LookupError(plain(f"what was played has no measure {name}; {hint}"))
+    if "backend" not in where:
+        raise LookupError(f"{name} of which backend? Say backend=..., or backend=None for the cold arm")
+    if name in results.trust_definitions:
+        return _drilled(results, name, where)
+    held = results.run.conditions
+    usual = {"write_policy": held.headline_write, "read_policy": held.headline_read, "noise": held.headline_noise}
+    if usual.keys() & where.keys():
+        found = cells(results, {**usual, **where})
+    else:
+        found = [cell for cell in cells(results, where) if isinstance(cell, Cell) and headline(cell, held)]
+    stories = [cell for cell in found if isinstance(cell, Cell)]
+    first = _number(name, stories, where)
+    pool = pooled(name, stories)
+    if len(stories) == 1 or pool.value is None:
+        return first
+    return Measured(
+        value=pool.value,
+        hits=pool.hits,
+        of=pool.of,
+        interval=pool.interval,
+        known="at-least" if pool.at_least else "exact",
+    )
+
+
+def _drilled(results: Results, name: str, where: Mapping[str, object]) -> Measured:
+    found = [cell for cell in cells(results, where) if name in cell.measures]
+    if len(found) > 1:
+        raise LookupError(f"{name}: {_shown(where)} means several: {', '.join(cell.id for cell in found)}")
+    return _number(name, found, where)
+
+
+def _number(name: str, chosen: Sequence[Cell | TrustCell], where: Mapping[str, object]) -> Measured:
+    """The first number there is, if every cell came to its end: what broke off early looks clean."""
+    unended = [cell for cell in chosen if cell.status not in ("complete", "unsupported")]
+    if unended:
+        told = f"{unended[0].status}: {unended[0].reason} ({unended[0].id})"
+        raise LookupError(plain(f"{name} was not measured with {_shown(where)}: {told}"))
+    said: list[Measure] = [cell.measures[name] for cell in chosen]
+    missed = [each for each in said if isinstance(each, NotMeasured)]
+    broken = [each for each in missed if each.status in ("failed", "not-run")]
+    numbers = [each for each in said if isinstance(each, Measured)]
+    if broken or not numbers:
+        whys = "; ".join(dict.fromkeys(f"{each.status}: {each.reason}" for each in broken or missed))
+        raise LookupError(plain(f"{name} was not measured with {_shown(where)}: {whys or 'it was not played'}"))
+    return numbers[0]
+
+
+def _shown(where: Mapping[str, object]) -> str:
+    return ", ".join(f"{key}={value!r}" for key, value in where.items()) or "no condition"
