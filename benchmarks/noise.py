@@ -25,10 +25,10 @@ from harness.log.lines import Writer
 from harness.model.scenario import Session
 from harness.model.trial import Trial
 from harness.play import controls, engine, noise
-from harness.play.controls import GoldHost, GoldMemory
+from harness.play.controls import GoldMemory, GoldStore
 from harness.play.readers.explore import Explorer
-from harness.play.session import Exchange, Part, Question, Tools
-from harness.repo.checks import Workshop
+from harness.play.session import MemorySession, Part, Query, Tools
+from harness.repo.checks import WorkTrees
 from harness.text.classify import Classifier
 from tasks import loader
 
@@ -61,9 +61,9 @@ class Own:
         self.seconds, self.calls, self.questions = 0.0, Clock(), 0
 
     def watched(self, recall: Any) -> Any:
-        def timed(exchange: Exchange, question: Question, session: Session) -> Generator[Event, None, Found]:
+        def timed(memory_session: MemorySession, question: Query, session: Session) -> Generator[Event, None, Found]:
             start, called = time.perf_counter(), self.calls.seconds
-            found: Found = yield from recall(exchange, question, session)
+            found: Found = yield from recall(memory_session, question, session)
             self.seconds += time.perf_counter() - start - (self.calls.seconds - called)
             self.questions += 1
             return found
@@ -76,7 +76,7 @@ class Bench:
 
     def __init__(self) -> None:
         ((self.story, self.repo),) = loader.load(loader.find(paths.TASKS, [STORY]), paths.FIXTURES, paths.cache_root())
-        self.explorer, self.workshop = Explorer(self.repo), Workshop()
+        self.explorer, self.work_trees = Explorer(self.repo), WorkTrees()
 
     def measure(self, amount: int, seed: int) -> float:
         """Microseconds of own time for each question of one trial, mean."""
@@ -87,16 +87,18 @@ class Bench:
         )  # fmt: skip
         memories = noise.generate(self.story, self.repo, classifier, amount, trial.seed)
         part = Part(trial, self.story, memories, engine.canaries(self.story, trial.seed), {})
-        host, own = GoldHost(controls.described("drawing"), lambda: Drawing(classifier)), Own()
+        host, own = GoldStore(controls.described("drawing"), lambda: Drawing(classifier)), Own()
         with tempfile.TemporaryDirectory() as name, Writer(Path(name, "trial.jsonl")) as log:
-            tools = Tools(self.repo, self.explorer, classifier, self.workshop, Blobs(Path(name, "blobs")), tokens.count)
-            recall, ask = Exchange.recall, Exchange.ask
-            Exchange.recall, Exchange.ask = own.watched(recall), own.calls.around(ask)  # type: ignore[method-assign]
+            tools = Tools(
+                self.repo, self.explorer, classifier, self.work_trees, Blobs(Path(name, "blobs")), tokens.count
+            )
+            recall, ask = MemorySession.recall, MemorySession.ask
+            MemorySession.recall, MemorySession.ask = own.watched(recall), own.calls.around(ask)  # type: ignore[method-assign]
             try:
                 for event in engine.play(part, host, tools):
                     log.append(event)
             finally:
-                Exchange.recall, Exchange.ask = recall, ask  # type: ignore[method-assign]
+                MemorySession.recall, MemorySession.ask = recall, ask  # type: ignore[method-assign]
         return own.seconds / own.questions * 1e6
 
 

@@ -27,7 +27,7 @@ from harness.play.noise import generate
 from harness.play.readers.explore import Explorer
 from harness.play.session import Part, Tools
 from harness.repo.checkout import build
-from harness.repo.checks import Workshop
+from harness.repo.checks import WorkTrees
 from harness.text.classify import Classifier
 
 PROBES = 5000
@@ -76,8 +76,8 @@ def measure(history: int, folder: Path) -> dict[str, float]:
     said = client.describe("adapters.none:Nothing", folder / "describe")
     backend = Backend(name=said.name, version=said.version, support=said.support)
     space = Space(str(folder / "store"), "http://127.0.0.1:9/v1", trial.id, 384, 1)
-    host = store.ChildHost("adapters.none:Nothing", backend, folder / "store", space, client.Deadlines())
-    tools = Tools(repo, Explorer(repo), classifier, Workshop(), Blobs(folder / "blobs"), tokens.count)
+    host = store.ChildStore("adapters.none:Nothing", backend, folder / "store", space, client.Deadlines())
+    tools = Tools(repo, Explorer(repo), classifier, WorkTrees(), Blobs(folder / "blobs"), tokens.count)
     part = Part(trial, story, generate(story, repo, classifier, history, 1), {}, {"scenario": ""})
     tokens.count("warm")
     start = time.perf_counter()

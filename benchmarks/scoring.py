@@ -18,7 +18,7 @@ from harness.log.folder import Folder
 from harness.log.reader import read
 from harness.model.trial import Selection
 from harness.play import runner
-from harness.play.backends import cast
+from harness.play.backends import describe_all
 from tasks import loader
 
 EVENTS = 100_000
@@ -30,7 +30,9 @@ def main() -> None:
     chosen = Selection(backends=(registry.parse("bm25"),), writes=("append",), noise=(100,))
     with tempfile.TemporaryDirectory() as name:
         folder = Folder.create(Path(name))
-        run = runner.Run(folder, chosen, cast(chosen), "scoring", stories, paths.cache_root(), Quiet(Clock()))
+        run = runner.Runner(
+            folder, chosen, describe_all(chosen), "scoring", stories, paths.cache_root(), Quiet(Clock())
+        )
         run.play()
         real = next((folder.root / "logs").glob("bm25*"))
         bounds = [path for path in (folder.root / "logs").iterdir() if path != real]

@@ -13,7 +13,7 @@ from harness.log.folder import Folder
 from harness.log.reader import Log
 from harness.model.trial import Selection, Trial
 from harness.play import runner
-from harness.play.backends import cast
+from harness.play.backends import describe_all
 from harness.repo import checks
 from tasks import loader
 
@@ -70,7 +70,7 @@ def main() -> None:
     quiet = Quiet(others)
     with tempfile.TemporaryDirectory() as name:
         folder = Folder.create(Path(name))
-        run = runner.Run(folder, chosen, cast(chosen), "share", stories, paths.cache_root(), quiet)
+        run = runner.Runner(folder, chosen, describe_all(chosen), "share", stories, paths.cache_root(), quiet)
         run.play()
     trial = next(name for name in quiet.took if name.startswith("chroma"))
     adapter = sum(event.took or 0 for event in quiet.logs[trial].events)

@@ -8,7 +8,7 @@ from unittest.mock import patch
 from harness.adapter import Space
 from harness.backend import client
 from harness.backend.client import Deadlines
-from harness.backend.store import ChildHost
+from harness.backend.store import ChildStore
 from harness.gateway.cache import EmbeddingCache
 from harness.gateway.gateway import Gateway
 from harness.log.blobs import Blobs
@@ -37,7 +37,7 @@ def drilled(folder: Path, drill: Drill, adapter: str, size: int, seed: int = 1, 
     ):
         gateway.register(trial.id)
         space = Space(str(folder / "trial/store"), gateway.url, trial.id, embedder.dims, seed)
-        host = ChildHost(adapter, backend, folder / "trial/store", space, Deadlines())
+        host = ChildStore(adapter, backend, folder / "trial/store", space, Deadlines())
         drills.play(trial, drill.plan(size, seed), host, blobs, log.append, gateway.vectors, {}, {})
     return read(path, blobs)
 

@@ -14,11 +14,11 @@ from harness.log.reader import Log, read
 from harness.model.scenario import Scenario
 from harness.model.trial import Trial
 from harness.play import engine, noise
-from harness.play.controls import GoldHost, GoldMemory, described, wanted
+from harness.play.controls import GoldMemory, GoldStore, described, wanted
 from harness.play.readers.explore import Explorer
 from harness.play.session import Host, Part, Tools
 from harness.repo.checkout import Repo
-from harness.repo.checks import Workshop
+from harness.repo.checks import WorkTrees
 from harness.text.classify import Classifier
 
 from harness.log.blobs import Blobs  # isort: skip
@@ -31,11 +31,11 @@ class Stage:
     scenario: Scenario
     repo: Repo
     explorer: Explorer
-    workshop: Workshop
+    work_trees: WorkTrees
 
     @classmethod
     def of(cls, scenario: Scenario, repo: Repo) -> Stage:
-        return cls(scenario, repo, Explorer(repo), Workshop())
+        return cls(scenario, repo, Explorer(repo), WorkTrees())
 
     def part(self, backend: str | None, amount: int = 0, **changes: Any) -> Part:
         write = "append" if backend else None
@@ -50,7 +50,7 @@ class Stage:
 
     def tools(self, part: Part, blobs: Blobs) -> Tools:
         read = Classifier(self.scenario, part.canaries)
-        return Tools(self.repo, self.explorer, read, self.workshop, blobs, tokens.count)
+        return Tools(self.repo, self.explorer, read, self.work_trees, blobs, tokens.count)
 
     def play(self, folder: Path, host: Host | None, backend: str | None = "fake", **changes: Any) -> Log:
         """Plays into a log below `folder` and reads it back."""
@@ -65,7 +65,7 @@ class Stage:
         """A control with gold."""
         part = self.part(name)
         classifier, facts = Classifier(self.scenario, part.canaries), wanted(name, self.scenario)
-        return self.play(folder, GoldHost(described(name), lambda: GoldMemory(facts, classifier)), name)
+        return self.play(folder, GoldStore(described(name), lambda: GoldMemory(facts, classifier)), name)
 
 
 def kinds(events: Sequence[Event]) -> list[str]:

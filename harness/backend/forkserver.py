@@ -2,7 +2,7 @@
 
 Both ways give a fresh process in a session and process group of its own, with its own HOME and TMPDIR, speaking on
 the descriptor that it is given. What an adapter names in `imports` is imported once for many opens; where that left a
-thread behind, or the platform cannot, the nursery steps aside and every open is spawned.
+thread behind, or the platform cannot, the fork server steps aside and every open is spawned.
 """
 
 from __future__ import annotations
@@ -100,7 +100,7 @@ def environment(home: Path) -> dict[str, str]:
     }
 
 
-class Nursery:
+class ForkServers:
     """Launches by fork, with one importing process for each adapter. Safe for several threads; close it at the end.
 
     All children live below the folder that holds `home`. ports: those that any of them may connect to.
@@ -108,7 +108,7 @@ class Nursery:
 
     def __init__(self, home: Path, ports: Ports = ()) -> None:
         self._home, self._ports = home.absolute(), ports
-        self._parents: dict[tuple[str, Ports], Parent | None] = {}
+        self._parents: dict[tuple[str, Ports], ForkServer | None] = {}
         self._lock = threading.Lock()
         self._running: WeakSet[Running] = WeakSet()
         self._killed = False
@@ -130,13 +130,13 @@ class Nursery:
             for running in self._running:
                 _kill(running)
 
-    def _parent(self, adapter: str, ports: Ports) -> Parent | None:
+    def _parent(self, adapter: str, ports: Ports) -> ForkServer | None:
         """One that may connect to these ports, as nobody gives a child more than it has itself."""
         wide = None if ports is None or self._ports is None else tuple(sorted({*self._ports, *ports}))
         with self._lock:
             if (adapter, wide) not in self._parents:
                 home = self._home / str(len(self._parents))
-                self._parents[adapter, wide] = Parent.ready(adapter, home, wide) if FORKS else None
+                self._parents[adapter, wide] = ForkServer.ready(adapter, home, wide) if FORKS else None
             return self._parents[adapter, wide]
 
     def __enter__(self) -> Self:
@@ -157,7 +157,7 @@ def _kill(running: Running) -> None:
 FORKS = sys.platform == "linux" and hasattr(os, "pidfd_open")
 
 
-class Parent:
+class ForkServer:
     """The process that imported one adapter's SDK and forks on request. One request at a time."""
 
     def __init__(self, process: subprocess.Popen[bytes], link: socket.socket, reads: tuple[str, ...]) -> None:
@@ -165,7 +165,7 @@ class Parent:
         self._lock = threading.Lock()
 
     @classmethod
-    def ready(cls, adapter: str, home: Path, ports: Ports) -> Parent | None:
+    def ready(cls, adapter: str, home: Path, ports: Ports) -> ForkServer | None:
         """None if it cannot be used: an import failed, took too long, or left a thread."""
         (home / "tmp").mkdir(parents=True, exist_ok=True)
         below = home.parent.parent  # where its children are to live
@@ -220,7 +220,7 @@ class Parent:
 class Forked:
     """A forked child: its end is seen on a pidfd, its exit code is asked of the parent that reaps it."""
 
-    def __init__(self, parent: Parent, pid: int) -> None:
+    def __init__(self, parent: ForkServer, pid: int) -> None:
         self._parent, self._pid = parent, pid
         self.returncode: int | None = None
         self._fd = os.pidfd_open(pid)

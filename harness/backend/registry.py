@@ -19,7 +19,7 @@ class RegistryError(Exception):
 
 
 @dataclass(frozen=True)
-class Entry:
+class AdapterEntry:
     """Where an adapter is found, and whether it is a control. `reference` is None for a control with gold."""
 
     name: str
@@ -27,19 +27,19 @@ class Entry:
     control: bool
 
 
-def known() -> Mapping[str, Entry]:
+def known() -> Mapping[str, AdapterEntry]:
     """All registered names, the controls with gold included."""
-    found = {name: Entry(name, None, control=True) for name in ORACLES}
+    found = {name: AdapterEntry(name, None, control=True) for name in ORACLES}
     for group in (ADAPTERS, CONTROLS):
         for point in entry_points(group=group):
-            found[point.name] = Entry(point.name, point.value, control=group == CONTROLS)
+            found[point.name] = AdapterEntry(point.name, point.value, control=group == CONTROLS)
     return dict(sorted(found.items()))
 
 
-def find(spec: Spec) -> Entry:
+def find(spec: Spec) -> AdapterEntry:
     """The entry that a spec names; `module:Class` needs no registration."""
     if ":" in spec.adapter:
-        return Entry(spec.adapter, spec.adapter, control=False)
+        return AdapterEntry(spec.adapter, spec.adapter, control=False)
     entries = known()
     if spec.adapter not in entries:
         near = difflib.get_close_matches(spec.adapter, entries, n=3)

@@ -1,6 +1,6 @@
 """A backend's server with its lifetime: folder, ports, start, health, logs, a fresh store for each trial, teardown.
 
-The programs belong to a keeper process (harness/backend/supervisor.py), so that they end by their ids when the block
+The programs belong to a supervisor process (harness/backend/supervisor.py): they end by their ids when the block
 ends, and also when this process is killed. A running server that the environment names is used as it is, and left
 running.
 """
@@ -120,7 +120,7 @@ class Service:
         self.server, self._top, self._progress, self._seconds = server, root, progress, seconds
         self._deaths = 0
         self._ports: Mapping[str, int] = {}
-        self._keeper: subprocess.Popen[bytes] | None = None
+        self._supervisor: subprocess.Popen[bytes] | None = None
         self._failed: ServiceError | None = None
 
     @property
@@ -152,7 +152,7 @@ class Service:
 
     def flush(self) -> None:
         """Brings all memories to the files of the store, so that they can be looked at. Raises ServiceError."""
-        if self._keeper is not None:
+        if self._supervisor is not None:
             self.check()
             for program in self.server.programs:
                 if program.flush:
@@ -162,7 +162,7 @@ class Service:
         """Raises ServiceError if a program has ended that nobody stopped, or a named server no longer answers."""
         if named(self.server) is not None and (reason := missing(self.server)):
             raise ServiceError(reason)
-        if self._keeper is not None:
+        if self._supervisor is not None:
             for name, code in self._ask("codes").items():
                 if code is not None:
                     raise self._ended(name, code)
@@ -183,7 +183,7 @@ class Service:
             return
         if self._failed is not None:
             raise self._failed
-        if self._keeper is not None:
+        if self._supervisor is not None:
             try:
                 self._healthy()
             except ServiceError as error:
@@ -191,7 +191,7 @@ class Service:
                 if self._failed is not None:
                     raise self._failed from None
                 self._progress(f"{error}; starting it again")
-        if self._keeper is None:
+        if self._supervisor is None:
             self._begin()
 
     def _died(self, error: ServiceError) -> None:
@@ -264,8 +264,8 @@ class Service:
 
     def _keep(self) -> None:
         ours, theirs = socket.socketpair()
-        with theirs, (self._root / "keeper.log").open("ab") as log:
-            self._keeper = subprocess.Popen(
+        with theirs, (self._root / "supervisor.log").open("ab") as log:
+            self._supervisor = subprocess.Popen(
                 [sys.executable, "-m", "harness.backend.supervisor", str(theirs.fileno())],
                 stdin=subprocess.DEVNULL,
                 stdout=log,
@@ -280,16 +280,16 @@ class Service:
         self._lines = ours.makefile("rb")
 
     def _end(self) -> None:
-        """Cuts the line; the keeper ends the programs and itself. What they printed stays."""
-        keeper, self._keeper = self._keeper, None
-        if keeper is not None:
+        """Cuts the line; the supervisor ends the programs and itself. What they printed stays."""
+        supervisor, self._supervisor = self._supervisor, None
+        if supervisor is not None:
             self._lines.close()
             self._link.close()
             try:
-                keeper.wait(_ASK_SECONDS)
+                supervisor.wait(_ASK_SECONDS)
             except subprocess.TimeoutExpired:
-                keeper.kill()  # its programs go with it
-                keeper.wait()
+                supervisor.kill()  # its programs go with it
+                supervisor.wait()
             for folder in (self._first, self._root / "home"):
                 shutil.rmtree(folder, ignore_errors=True)
 
@@ -354,7 +354,7 @@ class Service:
         except OSError:
             line = b""
         if not line:
-            raise ServiceError("the keeper of the server has ended, and the server with it")
+            raise ServiceError("the supervisor of the server has ended, and the server with it")
         reply = json.loads(line)
         if "error" in reply:
             raise ServiceError(f"{args[0]} cannot be started: {reply['error']}")

@@ -22,7 +22,7 @@ def opaque() -> str:
 
 
 @dataclass
-class ChildHost:
+class ChildStore:
     """A backend's space for one trial. Every open is a fresh process; the store in `root` is what they share."""
 
     adapter: str

@@ -27,7 +27,7 @@ GRACE = 10.0
 _LIBRARY = ctypes.CDLL(None)
 
 
-class Kept:
+class Program:
     """One program, the leader of a process group of its own."""
 
     def __init__(self, argv: Sequence[str], env: Mapping[str, str], log: str, stop: str, unprivileged: bool) -> None:
@@ -43,7 +43,7 @@ class Kept:
                 stdout=output,
                 stderr=output,
                 start_new_session=True,
-                preexec_fn=_die_with_keeper,  # there is no other thread
+                preexec_fn=_die_with_supervisor,  # there is no other thread
             )
 
     def code(self, seconds: float = 0.0) -> int | None:
@@ -70,14 +70,14 @@ class Kept:
             os.killpg(self._process.pid, signal.SIGKILL)
 
 
-class Keeper:
+class Supervisor:
     """The programs by name, in the order of starting."""
 
     def __init__(self) -> None:
-        self._kept: dict[str, Kept] = {}
+        self._kept: dict[str, Program] = {}
 
     def start(self, name: str, *how: Any) -> None:
-        self._kept[name] = Kept(*how)
+        self._kept[name] = Program(*how)
 
     def codes(self) -> dict[str, int | None]:
         """How each program has ended that was not told to; None: it runs."""
@@ -110,7 +110,7 @@ def _plain() -> list[str]:
     return ["setpriv", *user, *rights, "--"]
 
 
-def _die_with_keeper() -> None:
+def _die_with_supervisor() -> None:
     if sys.platform == "linux":
         _LIBRARY.prctl(PDEATHSIG, signal.SIGKILL)
 
@@ -118,19 +118,19 @@ def _die_with_keeper() -> None:
 def main(descriptor: int) -> None:
     for each in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(each, lambda *_: None)  # the line says when it is over; what is started gets the defaults again
-    keeper = Keeper()
+    supervisor = Supervisor()
     try:
         with suppress(OSError), socket.socket(fileno=descriptor).makefile("rwb") as link:
             for line in link:
                 request = json.loads(line)
                 try:
-                    reply = {"ok": keeper.answer(request["op"], request["args"])}
+                    reply = {"ok": supervisor.answer(request["op"], request["args"])}
                 except OSError as error:
                     reply = {"error": str(error)}
                 link.write(json.dumps(reply).encode() + b"\n")
                 link.flush()
     finally:
-        keeper.end_all()
+        supervisor.end_all()
 
 
 if __name__ == "__main__":

@@ -155,7 +155,7 @@ def main(descriptor: int, name: str) -> None:
         link.flush()
 
 
-def nurse(descriptor: int, name: str) -> None:
+def fork_on_request(descriptor: int, name: str) -> None:
     """Imports what the adapter names, then forks a worker for each request; refuses once there is a second thread."""
     _die_with_parent()
     link = socket.socket(fileno=descriptor)
@@ -174,7 +174,7 @@ def nurse(descriptor: int, name: str) -> None:
             answer = {"code": _code(request["ended"])}
         elif _alone():
             if os.fork() == 0:
-                _born(request["env"], request["cwd"], descriptors[1])
+                _become_worker(request["env"], request["cwd"], descriptors[1])
                 Sandbox(**request["sandbox"]).enter()
                 link.sendall(json.dumps({"pid": os.getpid()}).encode())  # by the child: its group exists from here on
                 link.close()
@@ -218,7 +218,7 @@ def _alone() -> bool:
     return len(list(Path("/proc/self/task").iterdir())) == 1
 
 
-def _born(env: Mapping[str, str], cwd: str, output: int) -> None:
+def _become_worker(env: Mapping[str, str], cwd: str, output: int) -> None:
     """A forked child becomes what a spawned one would be: its own session, home, output."""
     os.setsid()
     os.dup2(output, 1)
@@ -246,6 +246,6 @@ def forget_checkout() -> None:
 if __name__ == "__main__":
     forget_checkout()
     Sandbox(**json.loads(os.environ.pop("COLDWARM_SANDBOX"))).enter()
-    run = nurse if sys.argv[1] == "--fork" else main
+    run = fork_on_request if sys.argv[1] == "--fork" else main
     run(int(sys.argv[-2]), sys.argv[-1])
     leave()

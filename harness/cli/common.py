@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from harness.model.results import Results
     from harness.model.scenario import Scenario
     from harness.repo.checkout import Repo
-    from harness.report import Written
+    from harness.report import ReportFiles
 
 GOOD, FAILED, BAD, COULD_NOT_RUN = 0, 1, 2, 3
 FOLDER = click.Path(path_type=Path)
@@ -126,7 +126,7 @@ def scored(folder: Folder) -> Results:
         stop(error)
 
 
-def wrote(folder: Folder, results: Results, out: Path | None = None) -> Written:
+def wrote(folder: Folder, results: Results, out: Path | None = None) -> ReportFiles:
     from harness import report
     from harness.log.folder import FolderError
 

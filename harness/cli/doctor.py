@@ -26,7 +26,7 @@ PACKAGES = (
 
 
 @dataclass(frozen=True)
-class Finding:
+class Examined:
     """One line of the doctor: what was looked at, whether it is good, and what was seen."""
 
     name: str
@@ -34,35 +34,35 @@ class Finding:
     seen: str
 
 
-def examine(out: Path) -> Iterator[Finding]:
+def examine(out: Path) -> Iterator[Examined]:
     """Everything that a run needs, in the order in which it needs it."""
     version = ".".join(str(part) for part in sys.version_info[:3])
-    yield Finding("python", sys.version_info >= (3, 11), version)
+    yield Examined("python", sys.version_info >= (3, 11), version)
     yield _git()
-    yield Finding("coldwarm", _ours(), metadata.version("coldwarm"))
+    yield Examined("coldwarm", _ours(), metadata.version("coldwarm"))
     for package in PACKAGES:
         yield _package(package)
-    yield Finding("backends", True, f"children are contained by: {sandbox.degree()} (docs/containment.md)")
-    yield Finding("checks", True, bubblewrap.degree())
+    yield Examined("backends", True, f"children are contained by: {sandbox.degree()} (docs/containment.md)")
+    yield Examined("checks", True, bubblewrap.degree())
     yield _writable("cache", paths.cache_root())
     yield _writable("reports", out)
     embedder = Embedder()
     try:
         embedder.encode(["a line of text"])
-        good = Finding("embedder", True, f"{embedder.name}, checksums match ({embedder.digest[:12]})")
+        good = Examined("embedder", True, f"{embedder.name}, checksums match ({embedder.digest[:12]})")
     except EmbedderError as error:
-        yield Finding("embedder", False, str(error))
+        yield Examined("embedder", False, str(error))
         return
     yield good
     yield from _adapters(embedder)
 
 
-def _git() -> Finding:
+def _git() -> Examined:
     try:
         done = subprocess.run(["git", "--version"], capture_output=True, text=True, check=True, timeout=20)
     except (OSError, subprocess.SubprocessError) as error:
-        return Finding("git", False, f"cannot be run: {error}")
-    return Finding("git", True, done.stdout.strip())
+        return Examined("git", False, f"cannot be run: {error}")
+    return Examined("git", True, done.stdout.strip())
 
 
 def _ours() -> bool:
@@ -71,24 +71,24 @@ def _ours() -> bool:
     return all(Path(path).parent == paths.ROOT for path in found)
 
 
-def _package(name: str) -> Finding:
+def _package(name: str) -> Examined:
     try:
-        return Finding(name, True, metadata.version(name))
+        return Examined(name, True, metadata.version(name))
     except metadata.PackageNotFoundError:
-        return Finding(name, False, "not installed; `make bench` installs it, or: pip install 'coldwarm[all]'")
+        return Examined(name, False, "not installed; `make bench` installs it, or: pip install 'coldwarm[all]'")
 
 
-def _writable(name: str, folder: Path) -> Finding:
+def _writable(name: str, folder: Path) -> Examined:
     try:
         folder.mkdir(parents=True, exist_ok=True)
         with tempfile.NamedTemporaryFile(dir=folder):
             pass
     except OSError as error:
-        return Finding(name, False, f"{folder} cannot be written: {error.strerror}")
-    return Finding(name, True, f"{folder} can be written, {shutil.disk_usage(folder).free // 2**30} GiB free")
+        return Examined(name, False, f"{folder} cannot be written: {error.strerror}")
+    return Examined(name, True, f"{folder} can be written, {shutil.disk_usage(folder).free // 2**30} GiB free")
 
 
-def _adapters(embedder: Embedder) -> Iterator[Finding]:
+def _adapters(embedder: Embedder) -> Iterator[Examined]:
     with leftovers.temporary() as home, Gateway(EmbeddingCache(None, embedder)) as gateway:
         for entry in registry.known().values():
             if entry.reference is not None:
@@ -96,7 +96,7 @@ def _adapters(embedder: Embedder) -> Iterator[Finding]:
                 yield _opened(entry.name, entry.reference, folder, gateway)
 
 
-def _opened(name: str, reference: str, folder: Path, gateway: Gateway) -> Finding:
+def _opened(name: str, reference: str, folder: Path, gateway: Gateway) -> Examined:
     """Opens the adapter on an empty folder and closes it again."""
     root = folder / "store"
     root.mkdir(parents=True)
@@ -104,13 +104,13 @@ def _opened(name: str, reference: str, folder: Path, gateway: Gateway) -> Findin
     try:
         server = client.describe(reference, folder / "describe").server
         if server is not None:  # asked for by name only, so that its absence breaks nothing
-            return Finding(f"adapter {name}", True, servers.missing(server) or "its server is installed")
+            return Examined(f"adapter {name}", True, servers.missing(server) or "its server is installed")
         memory = client.open_memory(
             reference, Space(str(root), gateway.url, name, Embedder.dims, 1), folder / "home", Deadlines()
         )
         memory.close()
     except MemoryFault as error:  # refused: it lacks a key, and is asked for by name only as well
-        return Finding(f"adapter {name}", error.fault.kind == "refused", str(error))
+        return Examined(f"adapter {name}", error.fault.kind == "refused", str(error))
     finally:
         gateway.unregister(name)
-    return Finding(f"adapter {name}", True, f"{memory.description.version} opens and closes")
+    return Examined(f"adapter {name}", True, f"{memory.description.version} opens and closes")

@@ -116,8 +116,8 @@ def run(
     from harness.gateway.meter import Budget
     from harness.log.folder import Folder, FolderError
     from harness.play import plan, runner
-    from harness.play.backends import cast
-    from harness.report.progress import Lines, during
+    from harness.play.backends import describe_all
+    from harness.report.progress import PlainProgress, during
     from tasks import suite
 
     try:
@@ -132,21 +132,21 @@ def run(
         chat = upstream(selection.chat, os.environ) if selection.chat else None
         screen = terminal(quiet=quiet, as_json=as_json)
         with during(screen, "asking the backends what they are"):
-            players = cast(selection, allow)
+            playables = describe_all(selection, allow)
         stories = load_stories(tasks, fixtures, selection.scenarios, selection.split)
         dealt = plan.Shard.parse(shard) if shard else None
         ids = [trial.id for trial in plan.trials(selection, [story for story, _ in stories])]
-        ids += [trial.id for trial in plan.drilled(selection, [*players.players])]
+        ids += [trial.id for trial in plan.drilled(selection, [*playables.playables])]
         if only and not any(name.startswith(only) for name in ids):
             raise ValueError(f"--trial {' '.join(only)}: no trial of this run has an id that begins so")
         folder = folder or Folder.create(out)
         regress.keep(folder, gates, baseline)
     except (FolderError, registry.RegistryError, regress.RegressError, ChatError, ValueError) as error:
         stop(error)
-    listener = Lines(screen)
+    listener = PlainProgress(screen)
     command = " ".join(["coldwarm", *map(registry.redacted, sys.argv[1:])])
-    played = runner.Run(
-        folder, selection, players, command, stories, paths.cache_root(), listener,
+    played = runner.Runner(
+        folder, selection, playables, command, stories, paths.cache_root(), listener,
         jobs=jobs, only=only, keep=keep, shard=dealt, chat=chat, budget=allowance, allowed_faults=tolerated,
         suite=suite.identity([story for story, _ in stories], tasks, selection.split),
     )  # fmt: skip

@@ -11,9 +11,9 @@ from typing import Literal
 from harness.adapter import Space
 from harness.backend import client, registry
 from harness.backend.client import Deadlines
-from harness.backend.forkserver import Nursery
+from harness.backend.forkserver import ForkServers
 from harness.backend.servers import Services
-from harness.backend.store import ChildHost, opaque
+from harness.backend.store import ChildStore, opaque
 from harness.conformance import changing, writing  # noqa: F401  they register their checks, in this order
 from harness.conformance.bench import CHECKS, Bench, Check, run
 from harness.gateway.cache import EmbeddingCache
@@ -46,7 +46,7 @@ class Setting:
     adapter: str
     backend: Backend
     gateway: Gateway
-    nursery: Nursery
+    fork_servers: ForkServers
     folder: Path
     deadlines: Deadlines
     settings: Mapping[str, str]
@@ -66,7 +66,9 @@ class Setting:
         space = Space(str(root), self.gateway.url, key, self.dims, 1, dict(self.settings))
         with self.services.lent(self.adapter) as service:
             keys = (key, service.key) if service else (key,)
-            site = ChildHost(self.adapter, self.backend, root, space, self.deadlines, self.nursery.launch, service)
+            site = ChildStore(
+                self.adapter, self.backend, root, space, self.deadlines, self.fork_servers.launch, service
+            )
             self.gateway.register(*keys)
             try:
                 why = run(check, Bench(site))
@@ -88,14 +90,14 @@ def setting(spec: Spec, embedder: Encoder | None = None, deadlines: Deadlines = 
         chat = StandIn() if said.support["extracts"].level != "unsupported" else None
         with (
             Gateway(EmbeddingCache(None, model), chat) as gateway,
-            Nursery(folder / "work" / "nursery", (gateway.port,)) as nursery,
+            ForkServers(folder / "work" / "forkservers", (gateway.port,)) as fork_servers,
             Services(folder / "services", gateway.url) as services,
         ):
             yield Setting(
                 entry.reference,
                 Backend(name=said.name, version=said.version, support=said.support),
                 gateway,
-                nursery,
+                fork_servers,
                 folder,
                 deadlines,
                 spec.settings,

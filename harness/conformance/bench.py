@@ -10,7 +10,7 @@ from typing import Any
 
 from harness.adapter import Hit, Item, Scope, Source
 from harness.backend.client import MemoryFault, RemoteMemory
-from harness.backend.store import ChildHost
+from harness.backend.store import ChildStore
 from harness.model.backend import Backend
 
 SHOP = Scope(repo="storefront", org="acme")
@@ -51,7 +51,7 @@ def check(*needs: str, verbatim: bool = False) -> Callable[[Callable[[Bench], No
 class Bench:
     """One empty store of one adapter. Opens are fresh processes; those still open at the end are killed."""
 
-    site: ChildHost
+    site: ChildStore
 
     @property
     def root(self) -> Path:

@@ -18,7 +18,7 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from harness.gateway.cache import EmbeddingCache
-from harness.gateway.chat.route import Chat, problem
+from harness.gateway.chat.route import ChatRoute, problem
 from harness.gateway.chat.wire import Refused, document
 from harness.gateway.embedder import EmbedderError
 from harness.gateway.meter import Meter, PhaseCount
@@ -36,7 +36,7 @@ class Wanted(NamedTuple):
     base64: bool
 
 
-def application(cache: EmbeddingCache, meters: Mapping[str, Meter], chat: Chat | None = None) -> ASGIApp:
+def application(cache: EmbeddingCache, meters: Mapping[str, Meter], chat: ChatRoute | None = None) -> ASGIApp:
     """The ASGI application. `meters` (key -> meter) is read at every request, so that keys may come and go."""
 
     def meter_of(request: Request) -> Meter:

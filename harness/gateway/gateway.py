@@ -44,14 +44,14 @@ class Gateway:
         try:
             import uvicorn
 
-            from harness.gateway.chat.route import Chat
+            from harness.gateway.chat.route import ChatRoute
             from harness.gateway.endpoint import application
         except ImportError as error:
             raise GatewayError(
                 f"the gateway needs starlette and uvicorn ({error}): pip install '.[embedder]'"
             ) from None
         config = uvicorn.Config(
-            application(self._cache, self._meters, Chat(self._chat, self._ledger) if self._chat else None),
+            application(self._cache, self._meters, ChatRoute(self._chat, self._ledger) if self._chat else None),
             # Named, not "auto": the same server wherever it runs, whatever else is installed.
             loop="asyncio",
             http="httptools",

@@ -40,7 +40,7 @@ class Unbegun(LogError):  # noqa: N818  what a kill leaves before the first even
 
 
 @dataclass(frozen=True)
-class Lines:
+class SealedLines:
     """The events of a file as JSON, without number and seal. sealed: the last one carries the seal.
 
     broken: that does not hold. Told after the events are read, as a line that is no event any more says more.
@@ -121,7 +121,7 @@ class Writer:
         os.close(self._file)
 
 
-def load(path: Path, what: str) -> Lines:
+def load(path: Path, what: str) -> SealedLines:
     """The lines of a file whose numbers have no gap and whose seal, if it is closed, holds; else LogError.
 
     A last line that was cut off is left out: the file is then incomplete, not wrong. what: a trial or a drill.
@@ -134,7 +134,7 @@ def load(path: Path, what: str) -> Lines:
     if not lines:
         raise Unbegun(f"{path}: was cut off before the {what} began")
     if _schema(path, lines[0]) < SEALED:
-        return Lines(tuple(lines), hashlib.sha256(data).hexdigest(), numbered=False, sealed=False)
+        return SealedLines(tuple(lines), hashlib.sha256(data).hexdigest(), numbered=False, sealed=False)
     seal = _SEAL.search(lines[-1])
     before = len(data.rpartition(b"\n")[0]) - len(seal[0]) if seal else len(data)
     digest = hashlib.sha256(data[:before])
@@ -142,11 +142,11 @@ def load(path: Path, what: str) -> Lines:
         raise LogError(f"{path}:{len(lines) + 1}: something follows the line that closes the log")
     events = [_unnumbered(path, number, line) for number, line in enumerate(lines, 1)]
     if not seal:
-        return Lines(tuple(events), digest.hexdigest(), numbered=True, sealed=False)
+        return SealedLines(tuple(events), digest.hexdigest(), numbered=True, sealed=False)
     broken = digest.hexdigest().encode() != seal[1]
     events[-1] = events[-1][: -len(seal[0])] + b"}"
     digest.update(data[before:])
-    return Lines(tuple(events), digest.hexdigest(), numbered=True, sealed=True, broken=broken)
+    return SealedLines(tuple(events), digest.hexdigest(), numbered=True, sealed=True, broken=broken)
 
 
 def _schema(path: Path, line: bytes) -> int:

@@ -32,7 +32,7 @@ from harness.log.events import (
     Written,
     Wrote,
 )
-from harness.log.lines import Lines, LogError, load
+from harness.log.lines import LogError, SealedLines, load
 from harness.model.scenario import Scenario
 from harness.model.trial import Trial
 
@@ -105,7 +105,7 @@ def _scenario(data: bytes) -> Scenario:
     return Scenario.model_validate_json(data)
 
 
-def parsed(path: Path, form: TypeAdapter[E], lines: Lines) -> Iterator[E]:
+def parsed(path: Path, form: TypeAdapter[E], lines: SealedLines) -> Iterator[E]:
     """The events. Of a sealed log the last one closes it, and no other does."""
     for number, line in enumerate(lines.events, 1):
         try:

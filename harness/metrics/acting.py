@@ -100,7 +100,7 @@ def missing(view: View) -> Measure:
 # --- against the cold run ---------------------------------------------------------------------------------------------
 
 
-class Pair(NamedTuple):
+class ArmPair(NamedTuple):
     """A decision in both arms; a warm one that was not reached has no verdict."""
 
     key: Key
@@ -109,18 +109,18 @@ class Pair(NamedTuple):
     receipt: str
 
 
-def pairs(view: View) -> list[Pair]:
+def pairs(view: View) -> list[ArmPair]:
     """Every decision that the cold run took, beside how it was taken here."""
     cold = view.cold.decided(None) if view.cold else {}
     end = f"L{len(view.log.events)}"
     return [
-        Pair(key, cold[key].verdict, taken.verdict if taken else None, _receipt(view, taken) if taken else end)
+        ArmPair(key, cold[key].verdict, taken.verdict if taken else None, _receipt(view, taken) if taken else end)
         for key, _, taken in view.decisions
         if key in cold
     ]
 
 
-def _against_cold(view: View, of: Callable[[Pair], bool], hit: Callable[[Pair], bool], none: str) -> Measure:
+def _against_cold(view: View, of: Callable[[ArmPair], bool], hit: Callable[[ArmPair], bool], none: str) -> Measure:
     if view.cold is None:
         return not_applicable(NO_COLD)
     eligible = [pair for pair in pairs(view) if of(pair)]

@@ -13,7 +13,7 @@ from typing import NamedTuple
 from harness.adapter import Item, Source
 from harness.log.events import Checked, Resolved, Wrote
 from harness.metrics.metric import Metric, metric, proportion, unsupported
-from harness.metrics.view import Entry, Record, View, once, same_moment
+from harness.metrics.view import RecalledEntry, Record, View, once, same_moment
 from harness.model.trial import Better, Measure, NotMeasured
 from harness.text.classify import holds
 
@@ -28,10 +28,10 @@ STATES: tuple[tuple[str, Better], ...] = (
 )
 
 
-def _returned(record: Record) -> list[Entry]:
+def _returned(record: Record) -> list[RecalledEntry]:
     """One entry for each distinct memory (id, text, source, date) that probes brought and that says something of a
     fact: noise has sources too, but is nothing that a story asks a source of."""
-    first: dict[object, Entry] = {}
+    first: dict[object, RecalledEntry] = {}
     for line, event in record.recalls("probe"):
         for entry in record.entries(line, event):
             hit = entry.hit
@@ -58,7 +58,7 @@ def source_coverage(view: View) -> Measure:
     return proportion(len(returned) - len(bare), len(returned), bare, none=_none(view, NOTHING))
 
 
-def _equals(record: Record) -> Iterator[tuple[Entry, list[Item]]]:
+def _equals(record: Record) -> Iterator[tuple[RecalledEntry, list[Item]]]:
     """Memories that came back with the very text of written items, and those items."""
     written: dict[str, list[Item]] = {}
     for _, event in record.of(Wrote):
@@ -102,7 +102,7 @@ def dates_kept(view: View) -> Measure:
 class Citation(NamedTuple):
     """A source cited by an entry that asserts a fact, at the checkout from which it was seen."""
 
-    entry: Entry
+    entry: RecalledEntry
     source: Source
     head: str
     checked: Checked | None

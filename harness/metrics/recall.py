@@ -15,7 +15,7 @@ from math import comb
 
 from harness.log.events import Forgot, Recalled, Wrote
 from harness.metrics.metric import mean, metric, not_applicable, proportion, unsupported
-from harness.metrics.view import Entry, Question, Record, View
+from harness.metrics.view import PhrasingSeen, RecalledEntry, Record, View
 from harness.model.scenario import STRATA, Learn, Stratum
 from harness.model.trial import Measure
 
@@ -24,12 +24,12 @@ LEAST_POOL = 5
 """Rank measures need a pool of at least this many times k: with fewer memories, any order looks good."""
 
 
-def _brings(question: Question, entries: Sequence[Entry]) -> bool:
+def _brings(question: PhrasingSeen, entries: Sequence[RecalledEntry]) -> bool:
     """Whether one of these entries asserts a gold fact."""
     return not question.fault and any(entry.asserted.intersection(question.probe.gold) for entry in entries)
 
 
-def answered(question: Question) -> bool:
+def answered(question: PhrasingSeen) -> bool:
     """Whether one of the best entries answers it: asserts a gold fact, or, asked of the past, mentions it."""
     if not question.probe.history:
         return _brings(question, question.best)
@@ -37,7 +37,7 @@ def answered(question: Question) -> bool:
     return not question.fault and any(gold & (entry.asserted | entry.reading.mentioned) for entry in question.best)
 
 
-def _share(questions: Sequence[Question], right: Callable[[Question], bool]) -> Measure:
+def _share(questions: Sequence[PhrasingSeen], right: Callable[[PhrasingSeen], bool]) -> Measure:
     """How many questions came out right; the receipts are those that did not."""
     verdicts = [(question, right(question)) for question in questions]
     missed = [line for question, good in verdicts if not good for line in question.receipt]
@@ -52,7 +52,7 @@ def recall(view: View, stratum: Stratum | None = None) -> Measure:
 def recall_upper(view: View) -> Measure:
     """The other bound of recall: unclear entries count as asserting all that they assert."""
 
-    def right(question: Question) -> bool:
+    def right(question: PhrasingSeen) -> bool:
         gold = set(question.probe.gold)
         return not question.fault and any(gold & entry.reading.asserted for entry in question.best)
 
@@ -81,7 +81,7 @@ def facts_stored(view: View) -> Measure:
 # --- within the first k -----------------------------------------------------------------------------------------------
 
 
-def _first(view: View, question: Question) -> tuple[Entry, ...]:
+def _first(view: View, question: PhrasingSeen) -> tuple[RecalledEntry, ...]:
     return question.entries[: view.log.trial.k]
 
 
@@ -89,7 +89,7 @@ def recall_any_at_k(view: View) -> Measure:
     return _share(view.record.known_questions, lambda question: _brings(question, _first(view, question)))
 
 
-def _parts(view: View, question: Question) -> float:
+def _parts(view: View, question: PhrasingSeen) -> float:
     """The share of the gold facts that the first k entries assert."""
     gold = set(question.probe.gold)
     found = {fact for entry in _first(view, question) for fact in entry.asserted & gold}
@@ -109,7 +109,7 @@ def precision_at_k(view: View) -> Measure:
     return mean([_precision(q, _first(view, q)) for q in view.record.known_questions], none=NO_PROBE)
 
 
-def _precision(question: Question, entries: Sequence[Entry]) -> float:
+def _precision(question: PhrasingSeen, entries: Sequence[RecalledEntry]) -> float:
     return sum(_brings(question, [entry]) for entry in entries) / len(entries) if entries else 0.0
 
 
@@ -126,7 +126,7 @@ def mrr(view: View) -> Measure:
     return mean([_reciprocal(view, question) for question in eligible], none=none)
 
 
-def _reciprocal(view: View, question: Question) -> float:
+def _reciprocal(view: View, question: PhrasingSeen) -> float:
     entries = enumerate(_first(view, question), 1)
     return next((1 / rank for rank, entry in entries if _brings(question, [entry])), 0.0)
 

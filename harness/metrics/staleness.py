@@ -14,13 +14,13 @@ from typing import Literal, get_args
 
 from harness.log.events import Wrote
 from harness.metrics.metric import Metric, metric, not_applicable, proportion, unsupported
-from harness.metrics.view import Entry, Question, Record, View, once
+from harness.metrics.view import PhrasingSeen, RecalledEntry, Record, View, once
 from harness.model.trial import Better, Measure, NotMeasured
 
-Outcome = Literal[
+UpdateOutcome = Literal[
     "current_only", "both_flagged", "both_current_first", "both_stale_first", "stale_only", "neither", "failed"
 ]
-OUTCOMES: tuple[Outcome, ...] = get_args(Outcome)
+OUTCOMES: tuple[UpdateOutcome, ...] = get_args(UpdateOutcome)
 CONTROLS = ("remember", "supersede", "recall")
 NONE_ELIGIBLE = "no update is eligible: the old fact was never recalled before, or the new one never stored"
 
@@ -29,12 +29,12 @@ NONE_ELIGIBLE = "no update is eligible: the old fact was never recalled before, 
 class Update:
     """An eligible update. `stale`: entries within the budget that assert an old fact, marked as superseded or not."""
 
-    question: Question
-    outcome: Outcome
-    stale: tuple[Entry, ...]
+    question: PhrasingSeen
+    outcome: UpdateOutcome
+    stale: tuple[RecalledEntry, ...]
 
     @property
-    def unmarked(self) -> tuple[Entry, ...]:
+    def unmarked(self) -> tuple[RecalledEntry, ...]:
         return tuple(entry for entry in self.stale if not entry.marked)
 
 
@@ -59,12 +59,12 @@ def _before(record: Record) -> dict[str, tuple[str, ...]]:
 
 
 @once
-def _candidates(record: Record) -> list[Question]:
+def _candidates(record: Record) -> list[PhrasingSeen]:
     before = _before(record)
     return [q for q in record.known_questions if any(before[fact] for fact in q.probe.gold)]
 
 
-def _eligible(record: Record, question: Question, fact: str) -> bool:
+def _eligible(record: Record, question: PhrasingSeen, fact: str) -> bool:
     """A probe that was not reached is one only if all that it needs had happened before the end."""
     end = len(record.log.events) + 1 if question.line is None else question.line
     if record.stored.get(fact, end) >= end:
@@ -79,14 +79,14 @@ def _eligible(record: Record, question: Question, fact: str) -> bool:
     )
 
 
-def _update(question: Question, current: Collection[str], old: Collection[str]) -> Update:
+def _update(question: PhrasingSeen, current: Collection[str], old: Collection[str]) -> Update:
     entries = () if question.fault else question.window
     stale = tuple(entry for entry in entries if not entry.raw.unclear and entry.raw.asserted.intersection(old))
     new = [entry for entry in entries if entry.asserted.intersection(current)]
     return Update(question, _outcome(question, new, stale), stale)
 
 
-def _outcome(question: Question, new: Collection[Entry], stale: Collection[Entry]) -> Outcome:
+def _outcome(question: PhrasingSeen, new: Collection[RecalledEntry], stale: Collection[RecalledEntry]) -> UpdateOutcome:
     if question.fault:
         return "failed"
     if not new:
@@ -100,7 +100,7 @@ def _outcome(question: Question, new: Collection[Entry], stale: Collection[Entry
     return "both_current_first" if first < min(unmarked) else "both_stale_first"
 
 
-def update_outcome(view: View, outcome: Outcome) -> Measure:
+def update_outcome(view: View, outcome: UpdateOutcome) -> Measure:
     """What was not answered is no share of what should not be: it counts where a current fact is wanted."""
     found = updates(view.record)
     chosen = [update for update in found if update.outcome == outcome]
@@ -127,7 +127,7 @@ def updates_eligible(view: View) -> Measure:
 # --- exposure ---------------------------------------------------------------------------------------------------------
 
 
-def _exposed(view: View, stale: Callable[[Update], Collection[Entry]]) -> Measure:
+def _exposed(view: View, stale: Callable[[Update], Collection[RecalledEntry]]) -> Measure:
     found = updates(view.record)
     shown = [update for update in found if update.outcome == "failed" or stale(update)]
     receipts = [
@@ -146,7 +146,7 @@ def stale_exposure(view: View) -> Measure:
 def stale_exposure_upper(view: View) -> Measure:
     """The other bound of exposure: unclear entries count as asserting the old facts that they assert."""
 
-    def stale(update: Update) -> Collection[Entry]:
+    def stale(update: Update) -> Collection[RecalledEntry]:
         old = {name for fact in update.question.probe.gold for name in view.scenario.predecessors(fact)}
         old -= set(update.question.probe.gold)
         return [entry for entry in update.question.window if entry.raw.asserted & old]
@@ -187,7 +187,7 @@ def update_omission(view: View) -> Measure:
 
 
 _OF = " / eligible updates (old fact recalled by an earlier probe for it, new one acknowledged)"
-_MEANING: dict[Outcome, tuple[Better, str]] = {
+_MEANING: dict[UpdateOutcome, tuple[Better, str]] = {
     "current_only": ("higher", "updates that bring the current fact and no old one"),
     "both_flagged": ("neither", "updates that bring both, every old one under the backend's own superseded mark"),
     "both_current_first": ("neither", "updates that bring both, the current one first (in reading order)"),

@@ -15,7 +15,7 @@ from harness.log.reader import Log
 from harness.model.backend import Declared, Fault
 from harness.model.scenario import Decision, Job, Probe, Scenario, Session, Stratum
 from harness.model.trial import Arm, NotMeasured, ReadPolicy
-from harness.text.classify import Classifier, Reading, Verdict
+from harness.text.classify import Classifier, FactVerdict, Reading
 
 E = TypeVar("E", bound=Event)
 T = TypeVar("T")
@@ -24,7 +24,7 @@ Key = tuple[str, str]
 """Job and decision; a decision's id is unique in its job only."""
 
 
-class Entry(NamedTuple):
+class RecalledEntry(NamedTuple):
     """One entry of a recall in reading order. `position` indexes the recall's entries, as `Choice.entry` does.
 
     in_budget: it and all entries before it fit the trial's budget. reading: what the text asserts, denies, mentions;
@@ -61,7 +61,7 @@ class Entry(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Question:
+class PhrasingSeen:
     """One phrasing of a probe and what became of it. `line` is None if the trial did not get there."""
 
     session: Session
@@ -69,7 +69,7 @@ class Question:
     stratum: Stratum
     line: int | None
     event: Recalled | None
-    entries: tuple[Entry, ...]
+    entries: tuple[RecalledEntry, ...]
 
     @property
     def fault(self) -> bool:
@@ -77,12 +77,12 @@ class Question:
         return self.event is None or self.event.fault is not None
 
     @property
-    def window(self) -> tuple[Entry, ...]:
+    def window(self) -> tuple[RecalledEntry, ...]:
         """The entries within the token budget: all that a reader is shown, and may be misled by."""
         return tuple(entry for entry in self.entries if entry.in_budget)
 
     @property
-    def best(self) -> tuple[Entry, ...]:
+    def best(self) -> tuple[RecalledEntry, ...]:
         """The first k of them: as many memories as were asked for, however many a backend puts into one hit."""
         return self.window[: self.event.k] if self.event else ()
 
@@ -129,7 +129,7 @@ class Record:
         for line, event in enumerate(log.events, 1):
             self._lines[type(event)].append((line, event))
         self.memo: dict[object, object] = {}
-        self._entries: dict[int, tuple[Entry, ...]] = {}
+        self._entries: dict[int, tuple[RecalledEntry, ...]] = {}
         self._decided: dict[ReadPolicy | None, Mapping[Key, Decided]] = {}
         self._places = {session.id: log.scenario.place(session) for session in log.scenario.sessions}
 
@@ -194,14 +194,14 @@ class Record:
 
     # --- what came back ---
 
-    def entries(self, line: int, event: Recalled) -> tuple[Entry, ...]:
+    def entries(self, line: int, event: Recalled) -> tuple[RecalledEntry, ...]:
         """All entries of a recall in reading order."""
         known = self._entries.get(line)
         if known is None:
             known = self._entries[line] = tuple(self._read(line, event))
         return known
 
-    def _read(self, line: int, event: Recalled) -> Iterator[Entry]:
+    def _read(self, line: int, event: Recalled) -> Iterator[RecalledEntry]:
         found, spent = self.log.found(event), 0
         for position, span in enumerate(found.entries):
             hit = found.hits[span.hit]
@@ -209,7 +209,7 @@ class Record:
             raw = self.classifier.read(text)
             reading = raw.demoted() if hit.superseded else raw
             spent += span.tokens
-            yield Entry(
+            yield RecalledEntry(
                 line=line,
                 position=position,
                 text=text,
@@ -220,14 +220,14 @@ class Record:
                 reading=reading,
             )
 
-    def verdict(self, entry: Entry) -> Verdict:
+    def verdict(self, entry: RecalledEntry) -> FactVerdict:
         """One word for display: how the entry stands where and when it was read."""
         event = self.log.events[entry.line - 1]
         assert isinstance(event, Recalled)
         return self.classifier.verdict(entry.reading, event.at, self._places[event.session])
 
     @cached_property
-    def questions(self) -> tuple[Question, ...]:
+    def questions(self) -> tuple[PhrasingSeen, ...]:
         """Every phrasing of every probe of the story, reached or not, in story order."""
         asked = {(event.ref, event.stratum): (line, event) for line, event in self.recalls("probe")}
         return tuple(
@@ -238,17 +238,17 @@ class Record:
 
     def _question(
         self, session: Session, probe: Probe, stratum: Stratum, asked: tuple[int, Recalled] | None
-    ) -> Question:
+    ) -> PhrasingSeen:
         line, event = asked or (None, None)
         entries = self.entries(line, event) if line is not None and event is not None else ()
-        return Question(session, probe, stratum, line, event, entries)
+        return PhrasingSeen(session, probe, stratum, line, event, entries)
 
     @cached_property
-    def known_questions(self) -> tuple[Question, ...]:
+    def known_questions(self) -> tuple[PhrasingSeen, ...]:
         """Those with a right answer that is no longer history: the primary ones."""
         return tuple(q for q in self.questions if q.probe.gold and not q.probe.history)
 
-    def questions_in(self, stratum: Stratum) -> list[Question]:
+    def questions_in(self, stratum: Stratum) -> list[PhrasingSeen]:
         return [question for question in self.known_questions if question.stratum == stratum]
 
     @cached_property

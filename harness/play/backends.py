@@ -18,13 +18,13 @@ UNANSWERED = "a model inside it rewrites what it is told, and nobody answers it:
 
 
 @dataclass(frozen=True)
-class Player:
+class Playable:
     """A backend that can be played: its entry, its spec with secrets, what it says of itself, its code's digest.
 
     withheld: its secrets, from the spec and from the environment.
     """
 
-    entry: registry.Entry
+    entry: registry.AdapterEntry
     spec: Spec
     backend: Backend
     source: str = "harness"
@@ -32,19 +32,19 @@ class Player:
 
 
 @dataclass(frozen=True)
-class Cast:
+class Backends:
     """Who can be played, by label, and who was asked for but cannot."""
 
-    players: Mapping[str, Player]
+    playables: Mapping[str, Playable]
     unplayed: tuple[Unplayed, ...] = ()
 
 
-def cast(selection: Selection, allowed: Iterable[str] = (), deadlines: Deadlines = DEADLINES) -> Cast:
+def describe_all(selection: Selection, allowed: Iterable[str] = (), deadlines: Deadlines = DEADLINES) -> Backends:
     """Asks every adapter what it is, each in a child of its own. The controls with gold always play.
 
     Raises RegistryError for a backend that nobody knows or a setting that its adapter does not read.
     """
-    players = {name: Player(*_gold(name)) for name in registry.ORACLES}
+    playables = {name: Playable(*_gold(name)) for name in registry.ORACLES}
     unplayed = []
     asked = (*selection.backends, *((Spec(adapter=SOUND),) if selection.drills else ()))
     entries = {spec.label: (spec, registry.find(spec)) for spec in asked}
@@ -55,7 +55,7 @@ def cast(selection: Selection, allowed: Iterable[str] = (), deadlines: Deadlines
             if entry.reference is None:
                 continue
             try:
-                said = client.describe(entry.reference, home / str(len(players)), deadlines, settings=spec.settings)
+                said = client.describe(entry.reference, home / str(len(playables)), deadlines, settings=spec.settings)
             except MemoryFault as error:
                 unplayed.append(Unplayed(backend=spec.label, reason=str(error), allowed=spec.label in allowed))
                 continue
@@ -71,9 +71,9 @@ def cast(selection: Selection, allowed: Iterable[str] = (), deadlines: Deadlines
                 name=said.name, version=said.version, support=said.support, settings=spec.shown, control=entry.control
             )
             withheld = client.withheld(spec.settings, said.secrets)
-            players[spec.label] = Player(entry, spec, backend, said.source, withheld)
-    return Cast(players, tuple(unplayed))
+            playables[spec.label] = Playable(entry, spec, backend, said.source, withheld)
+    return Backends(playables, tuple(unplayed))
 
 
-def _gold(name: str) -> tuple[registry.Entry, Spec, Backend]:
-    return registry.Entry(name, None, control=True), Spec(adapter=name), controls.described(name)
+def _gold(name: str) -> tuple[registry.AdapterEntry, Spec, Backend]:
+    return registry.AdapterEntry(name, None, control=True), Spec(adapter=name), controls.described(name)

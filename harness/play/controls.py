@@ -56,7 +56,7 @@ class GoldMemory(BaseMemory):
 
 
 @dataclass
-class GoldHost:
+class GoldStore:
     """A control with gold: lives in this process, keeps nothing."""
 
     backend: Backend

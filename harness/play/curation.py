@@ -8,25 +8,27 @@ from harness.adapter import Scope
 from harness.log.events import Event, Found, Written
 from harness.model import canary
 from harness.model.scenario import Fact, Session
-from harness.play.session import Exchange, Question
+from harness.play.session import MemorySession, Query
 
 
-def curate(exchange: Exchange, session: Session, fact: Fact, written: Written) -> Iterator[Event]:
+def curate(memory_session: MemorySession, session: Session, fact: Fact, written: Written) -> Iterator[Event]:
     """Writes one fact. What the look-up does not bring is not superseded: an update omission, then it adds."""
-    text = canary.query(written.item.text, exchange.part.canaries.get(fact.id, ""))
+    text = canary.query(written.item.text, memory_session.part.canaries.get(fact.id, ""))
     scope = written.item.scope
-    found = yield from exchange.recall(Question("lookup", fact.id, text, scope), session)
-    stale = yield from _contradicted(exchange, fact, found, scope)
-    yield from exchange.write(session, "learn", [written], replaces=stale)
+    found = yield from memory_session.recall(Query("lookup", fact.id, text, scope), session)
+    stale = yield from _contradicted(memory_session, fact, found, scope)
+    yield from memory_session.write(session, "learn", [written], replaces=stale)
 
 
-def _contradicted(exchange: Exchange, fact: Fact, found: Found, scope: Scope) -> Generator[Event, None, list[str]]:
+def _contradicted(
+    memory_session: MemorySession, fact: Fact, found: Found, scope: Scope
+) -> Generator[Event, None, list[str]]:
     """Ids of the memories found that assert a predecessor of the fact.
 
     A hit that holds more than the entry (a whole file) is not replaced: the memory inside it is looked up in the
     listing.
     """
-    before = set(exchange.scenario.predecessors(fact.id))
+    before = set(memory_session.scenario.predecessors(fact.id))
     if not before:
         return []
     ids: list[str] = []
@@ -34,14 +36,14 @@ def _contradicted(exchange: Exchange, fact: Fact, found: Found, scope: Scope) ->
     for span in found.entries:
         hit = found.hits[span.hit]
         text = hit.text[span.start : span.end]
-        reading = exchange.tools.classifier.read(text)
+        reading = memory_session.tools.classifier.read(text)
         if hit.superseded or fact.id in reading.asserted or not reading.asserted & before:
             continue
         if hit.text == text:
             ids.append(hit.memory_id)
         else:
             inside.append(text)
-    if inside and exchange.supports("entries"):
-        listed = yield from exchange.entries(scope, "lookup")
+    if inside and memory_session.supports("entries"):
+        listed = yield from memory_session.entries(scope, "lookup")
         ids += [hit.memory_id for hit in listed if any(text in hit.text for text in inside)]
     return list(dict.fromkeys(ids))

@@ -33,7 +33,7 @@ from harness.model.trial import READ_POLICIES, ReadPolicy, Trial
 from harness.play import deletion, noise
 from harness.play.curation import curate
 from harness.play.readers import scripted
-from harness.play.session import Exchange, Host, Lost, Part, Question, Tools
+from harness.play.session import Host, Lost, MemorySession, Part, Query, Tools
 
 SHARE = 5
 """A call writes at most one memory more than a share of the noise: with little noise, its size would tell a remark that
@@ -79,16 +79,16 @@ def play(part: Part, host: Host | None, tools: Tools, meter: Meter | None = None
     if refusal is not None:
         yield Closed(status="unsupported", fault=refusal)
         return
-    exchange = Exchange(part, host, tools, meter)
+    memory_session = MemorySession(part, host, tools, meter)
     try:
-        exchange.open()
-        yield from Warm(exchange).story()
-        exchange.close()
+        memory_session.open()
+        yield from Warm(memory_session).story()
+        memory_session.close()
         yield Closed(status="complete")
     except Lost as lost:
         yield Closed(status="failed", fault=lost.fault)
     finally:
-        exchange.abandon()
+        memory_session.abandon()
 
 
 def _refusal(trial: Trial, backend: Backend) -> Fault | None:
@@ -110,46 +110,46 @@ def _cold(part: Part, tools: Tools) -> Iterator[Event]:
 class Warm:
     """The story as it is told to one memory."""
 
-    def __init__(self, exchange: Exchange) -> None:
-        self._exchange = exchange
-        self._scenario, self._trial = exchange.scenario, exchange.trial
-        self._noise = list(exchange.part.noise)
+    def __init__(self, memory_session: MemorySession) -> None:
+        self._memory_session = memory_session
+        self._scenario, self._trial = memory_session.scenario, memory_session.trial
+        self._noise = list(memory_session.part.noise)
 
     def story(self) -> Iterator[Event]:
-        exchange = self._exchange
+        memory_session = self._memory_session
         batches = count()
         for session in self._scenario.sessions:
             yield Began(session=session.id, at=session.at, commit=session.commit)
             for writing, steps in groupby(session.steps, lambda step: isinstance(step, Learn | Remember)):
                 if writing:
-                    exchange.phase("ingest")
+                    memory_session.phase("ingest")
                     yield from self._write(session, next(batches), list(steps))
                 else:
                     for step in steps:
                         yield from self._step(session, step)
-        if exchange.supports("extracts") and exchange.supports("entries"):
+        if memory_session.supports("extracts") and memory_session.supports("entries"):
             yield from self._left(self._scenario.sessions[-1])
         if self._scenario.forgotten:
-            exchange.phase("erase")
-            yield from deletion.aftermath(exchange, self._scenario.sessions[-1])
+            memory_session.phase("erase")
+            yield from deletion.aftermath(memory_session, self._scenario.sessions[-1])
         yield from self._metered()
 
     def _left(self, session: Session) -> Iterator[Event]:
         """What a backend has made of what it was told, scope by scope: its texts are its own, so only they can tell."""
-        yield from self._exchange.settle(session)
+        yield from self._memory_session.settle(session)
         for scope in dict.fromkeys(self._scenario.home(fact) for fact in self._scenario.facts):
-            yield from self._exchange.entries(scope, "end")
+            yield from self._memory_session.entries(scope, "end")
 
     def _step(self, session: Session, step: Step) -> Iterator[Event]:
-        exchange = self._exchange
+        memory_session = self._memory_session
         if isinstance(step, Probe):
-            exchange.phase("probe")
+            memory_session.phase("probe")
             return self._probe(session, step)
         if isinstance(step, Forget):
-            exchange.phase("erase")
-            return deletion.forget(exchange, session, step)
+            memory_session.phase("erase")
+            return deletion.forget(memory_session, session, step)
         assert isinstance(step, Job)
-        exchange.phase("job")
+        memory_session.phase("job")
         return self._job(session, step)
 
     # --- writing ---
@@ -171,15 +171,15 @@ class Warm:
         calls = ceil(len(written) / most)
         for at in range(calls):
             part = written[len(written) * at // calls : len(written) * (at + 1) // calls]
-            yield from self._exchange.write(session, "learn" if learnt and appends else "remark", part)
+            yield from self._memory_session.write(session, "learn" if learnt and appends else "remark", part)
         if not appends:
             for fact, item in learnt:
-                yield from curate(self._exchange, session, fact, item)
+                yield from curate(self._memory_session, session, fact, item)
 
     def _item(self, session: Session, fact: Fact, text: str) -> Written:
         source = fact.source or Source()
         item = Item(
-            text=text.replace(CANARY, self._exchange.part.canaries.get(fact.id, "")),
+            text=text.replace(CANARY, self._memory_session.part.canaries.get(fact.id, "")),
             scope=self._scenario.home(fact),
             at=session.at.isoformat(),
             kind=fact.type,
@@ -211,22 +211,22 @@ class Warm:
 
     def _probe(self, session: Session, probe: Probe) -> Iterator[Event]:
         for stratum, text in probe.ask.phrasings():
-            asked = Question("probe", probe.id, text, self._scenario.place(session), stratum)
-            yield from self._exchange.recall(asked, session)
+            asked = Query("probe", probe.id, text, self._scenario.place(session), stratum)
+            yield from self._memory_session.recall(asked, session)
 
     def _job(self, session: Session, job: Job) -> Iterator[Event]:
         """One recall for each decision; every read policy then reads the same entries."""
         place, recalls = self._scenario.place(session), {}
         for decision in job.decisions:
-            asked = Question("decision", f"{job.id}/{decision.id}", decision.question, place)
-            found = yield from self._exchange.recall(asked, session)
+            asked = Query("decision", f"{job.id}/{decision.id}", decision.question, place)
+            found = yield from self._memory_session.recall(asked, session)
             recalls[decision.id] = _entries(found)
         for policy in READ_POLICIES:
-            yield _worked(self._scenario, self._exchange.tools, session, job, recalls, policy)
+            yield _worked(self._scenario, self._memory_session.tools, session, job, recalls, policy)
 
     def _metered(self) -> Iterator[Event]:
-        yield self._exchange.metered()
-        self._exchange.go_on()
+        yield self._memory_session.metered()
+        self._memory_session.go_on()
 
 
 def _worked(
@@ -234,11 +234,11 @@ def _worked(
     tools: Tools,
     session: Session,
     job: Job,
-    recalls: Mapping[str, Sequence[scripted.Entry]],
+    recalls: Mapping[str, Sequence[scripted.ReadEntry]],
     policy: ReadPolicy | None,
 ) -> Worked:
     """Decides a job and does it in a work tree of the session's commit."""
-    desk = scripted.Desk(
+    context = scripted.Context(
         repo=tools.repo,
         explorer=tools.explorer,
         classifier=tools.classifier,
@@ -247,9 +247,9 @@ def _worked(
         place=scenario.place(session),
         at=session.at,
     )
-    outcome = scripted.work(desk, job, recalls, policy)
+    outcome = scripted.work(context, job, recalls, policy)
     values = {choice.decision: choice.value for choice in outcome.choices}
-    done = tools.workshop.do(tools.repo, session.commit, job, values)
+    done = tools.work_trees.do(tools.repo, session.commit, job, values)
     return Worked(
         job=job.id,
         session=session.id,
@@ -265,8 +265,8 @@ def _worked(
     )
 
 
-def _entries(found: Found) -> list[scripted.Entry]:
+def _entries(found: Found) -> list[scripted.ReadEntry]:
     return [
-        scripted.Entry(position, found.hits[span.hit].text[span.start : span.end], found.hits[span.hit])
+        scripted.ReadEntry(position, found.hits[span.hit].text[span.start : span.end], found.hits[span.hit])
         for position, span in enumerate(found.entries)
     ]

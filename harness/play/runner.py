@@ -17,9 +17,9 @@ from typing import NamedTuple, Protocol
 
 from harness.adapter import Space
 from harness.backend.client import Deadlines
-from harness.backend.forkserver import Nursery
+from harness.backend.forkserver import ForkServers
 from harness.backend.servers import Service, Services
-from harness.backend.store import ChildHost, opaque
+from harness.backend.store import ChildStore, opaque
 from harness.gateway import tokens
 from harness.gateway.cache import EmbeddingCache
 from harness.gateway.chat.recording import REPLAY
@@ -43,12 +43,12 @@ from harness.model.results import Suite
 from harness.model.scenario import Scenario
 from harness.model.trial import Selection, Trial
 from harness.play import controls, drills, engine, plan, trouble
-from harness.play.backends import DEADLINES, Cast, Player
-from harness.play.controls import GoldHost
+from harness.play.backends import DEADLINES, Backends, Playable
+from harness.play.controls import GoldStore
 from harness.play.readers.explore import Explorer
 from harness.play.session import Host, Part, Tools
 from harness.repo.checkout import Repo
-from harness.repo.checks import Workshop
+from harness.repo.checks import WorkTrees
 from harness.scan.copies import Copies
 from harness.text.classify import Classifier
 
@@ -66,7 +66,7 @@ class Listener(Protocol):
 
 
 @dataclass
-class Stage:
+class StoryParts:
     """One scenario with all that its trials share."""
 
     scenario: Scenario
@@ -83,13 +83,13 @@ class Exhausted(Exception):  # noqa: N818  not an error: the run was told what i
     """Chat calls have used up the budget; finished trials are kept, those under way are not finished. One line."""
 
 
-class Ways(NamedTuple):
+class RunServices(NamedTuple):
     """What all trials of a run go through."""
 
     gateway: Gateway
-    nursery: Nursery
+    fork_servers: ForkServers
     services: Services
-    workshop: Workshop
+    work_trees: WorkTrees
     stop: threading.Event
 
     @property
@@ -103,12 +103,12 @@ class Task:
     """A trial or drill that is to be played, and how its file is read afterwards."""
 
     trial: Trial | DrillTrial
-    play: Callable[[Ways], Path]
+    play: Callable[[RunServices], Path]
     read: Callable[[Path, Blobs], Log | Transcript]
 
 
 @dataclass
-class Run:
+class Runner:
     """Plays a selection into a folder. `only`: trial ids begin so; `keep`: stores stay below the folder.
 
     suite: which stories these are, for the run file. shard: the share of them that is played. chat: who answers what
@@ -118,7 +118,7 @@ class Run:
 
     folder: Folder
     selection: Selection
-    cast: Cast
+    backends: Backends
     command: str
     stories: Sequence[tuple[Scenario, Repo]]
     cache: Path
@@ -147,9 +147,11 @@ class Run:
                     leftovers.remove(self.folder.work)
 
     def _play(self) -> RunFile:
-        self.folder.blobs.redactor = Redactor(secret for each in self.cast.players.values() for secret in each.withheld)
+        self.folder.blobs.redactor = Redactor(
+            secret for each in self.backends.playables.values() for secret in each.withheld
+        )
         embedder = Embedder()
-        parts = self._parts(self.cast.players, embedder.digest)
+        parts = self._parts(self.backends.playables, embedder.digest)
         drilled = plan.drilled(self.selection, self._drilled())
         file = self._described([part.trial for part in parts], drilled, self.folder.earlier(), embedder)
         ids = [*(trial.id for trial in file.trials), *(trial.id for trial in file.drills)]
@@ -165,10 +167,10 @@ class Run:
         try:
             with (
                 Gateway(cache, self.chat, self.budget) as gateway,
-                Nursery(self.folder.work / "nursery", (gateway.port,)) as nursery,
+                ForkServers(self.folder.work / "forkservers", (gateway.port,)) as fork_servers,
                 Services(self.folder.root / "services", gateway.url, self.listener.noted) as servers,
             ):
-                self._all(tasks, Ways(gateway, nursery, servers, Workshop(), threading.Event()))
+                self._all(tasks, RunServices(gateway, fork_servers, servers, WorkTrees(), threading.Event()))
         finally:
             cache.close()
         return file
@@ -202,23 +204,23 @@ class Run:
             keep=self.keep,
             trials=tuple(dict.fromkeys([*asked, *(earlier.trials if earlier else ())])),
             drills=tuple(dict.fromkeys([*tested, *(earlier.drills if earlier else ())])),
-            unplayed=self.cast.unplayed,
+            unplayed=self.backends.unplayed,
             allowed_faults=self.allowed_faults,
             backends_contained=sandbox.degree(),
             checks_contained=bubblewrap.degree(),
         )
 
-    def _parts(self, players: Mapping[str, Player], embedder: str) -> list[Part]:
+    def _parts(self, playables: Mapping[str, Playable], embedder: str) -> list[Part]:
         stories = [each for at, each in enumerate(self.stories) if self.shard is None or self.shard.takes(at)]
         self._stages = {
-            scenario.id: Stage(scenario, repo, Classifier(scenario), Explorer(repo)) for scenario, repo in stories
+            scenario.id: StoryParts(scenario, repo, Classifier(scenario), Explorer(repo)) for scenario, repo in stories
         }
         parts = []
         for trial in plan.trials(self.selection, [scenario for scenario, _ in stories]):
-            player = players.get(trial.backend) if trial.backend else None
-            if trial.backend is None or player is not None:
+            playable = playables.get(trial.backend) if trial.backend else None
+            if trial.backend is None or playable is not None:
                 stage = self._stages[trial.scenario]
-                backend, source = (player.backend, player.source) if player else (None, "")
+                backend, source = (playable.backend, playable.source) if playable else (None, "")
                 parts.append(
                     plan.part(
                         trial, stage.scenario, stage.repo, stage.classifier, backend, source, embedder, self._answerer
@@ -235,8 +237,8 @@ class Run:
         """The labels of those that drills are played against: what is under test, and the sound reference."""
         labels = [
             label
-            for label, player in self.cast.players.items()
-            if player.entry.reference is not None and (not player.entry.control or label == SOUND)
+            for label, playable in self.backends.playables.items()
+            if playable.entry.reference is not None and (not playable.entry.control or label == SOUND)
         ]
         dealt = enumerate(labels, len(self.stories))
         return [label for at, label in dealt if self.shard is None or self.shard.takes(at)]
@@ -259,15 +261,15 @@ class Run:
         }
         tasks = []
         for trial, written in drilled:
-            player = self.cast.players[trial.backend]
-            digests = plan.drill_digests(written, player.backend, player.source, embedder, self._answerer)
+            playable = self.backends.playables[trial.backend]
+            digests = plan.drill_digests(written, playable.backend, playable.source, embedder, self._answerer)
             if done.get(trial.id) != plan.identity(trial, digests):
                 tasks.append(Task(trial, partial(self._drill, trial, written, digests), transcript.read))
         return tasks
 
     # --- playing -----------------------------------------------------------------------------------------------
 
-    def _all(self, tasks: Sequence[Task], ways: Ways) -> None:
+    def _all(self, tasks: Sequence[Task], shared: RunServices) -> None:
         """Side by side in `jobs` slots, in the order of the plan; the listener hears of each end as it comes."""
         with ThreadPoolExecutor(self.jobs, thread_name_prefix="trial") as pool:
             open_: dict[Future[Path], Task] = {}
@@ -277,15 +279,15 @@ class Run:
                     while waiting and len(open_) < self.jobs:
                         task = waiting.pop(0)
                         self.listener.started(task.trial)
-                        open_[pool.submit(task.play, ways)] = task
+                        open_[pool.submit(task.play, shared)] = task
                     done, _ = wait(open_, return_when=FIRST_COMPLETED)
-                    if ways.gateway.exhausted:
-                        raise Exhausted(f"chat calls have used up their budget: {ways.gateway.spent.tokens} tokens")
+                    if shared.gateway.exhausted:
+                        raise Exhausted(f"chat calls have used up their budget: {shared.gateway.spent.tokens} tokens")
                     for future in done:
                         self._hear(open_.pop(future), future)
             except BaseException:
-                ways.stop.set()
-                ways.nursery.kill()  # nobody waits for the deadline of a call whose answer is not wanted
+                shared.stop.set()
+                shared.fork_servers.kill()  # nobody waits for the deadline of a call whose answer is not wanted
                 raise
 
     def _hear(self, task: Task, future: Future[Path]) -> None:
@@ -299,42 +301,45 @@ class Run:
         except Exception as error:
             self.listener.broke(task.trial, trouble.told(error, self.folder.blobs))
 
-    def _story(self, part: Part, ways: Ways) -> Path:
+    def _story(self, part: Part, shared: RunServices) -> Path:
         """Plays one trial into a log of its own; its store is removed afterwards."""
         stage = self._stages[part.trial.scenario]
-        player = self.cast.players[part.trial.backend] if part.trial.backend else None
+        playable = self.backends.playables[part.trial.backend] if part.trial.backend else None
         tools = Tools(
             repo=stage.repo,
             explorer=stage.explorer,
             classifier=Classifier(stage.scenario, part.canaries),
-            workshop=ways.workshop,
+            work_trees=shared.work_trees,
             blobs=self.folder.blobs,
             count=tokens.count,
             host=_host(),
         )
-        if player is not None and player.entry.reference is not None:
-            ways.gateway.warm(list(engine.texts(part)))  # before any clock of the trial starts
-        with self._place(part.trial.id) as (path, space), self._served(player, space.name, ways) as (service, meter):
-            host = self._home(part, player, ways, space, service)
+        if playable is not None and playable.entry.reference is not None:
+            shared.gateway.warm(list(engine.texts(part)))  # before any clock of the trial starts
+        with (
+            self._place(part.trial.id) as (path, space),
+            self._served(playable, space.name, shared) as (service, meter),
+        ):
+            host = self._home(part, playable, shared, space, service)
             with Writer(path, self.folder.blobs.redactor) as log, trouble.fenced(log, Closed, self.folder.blobs):
                 for event in engine.play(part, host, tools, meter):
-                    if ways.stopping:  # what comes now may be our own doing: the trial is played again
+                    if shared.stopping:  # what comes now may be our own doing: the trial is played again
                         break
                     log.append(event)
         return path
 
-    def _drill(self, trial: DrillTrial, written: Plan, digests: Mapping[str, str], ways: Ways) -> Path:
+    def _drill(self, trial: DrillTrial, written: Plan, digests: Mapping[str, str], shared: RunServices) -> Path:
         """Plays one drill into a transcript of its own; its store is removed afterwards."""
-        player = self.cast.players[trial.backend]
+        playable = self.backends.playables[trial.backend]
         texts = ((each.item.text, each.query, asked(each.canary or "")) for each in written.pieces)
         said = [text for each in texts for text in each if text]
-        ways.gateway.warm(said)  # before any clock of the drill starts
-        with self._place(trial.id, DRILLS) as (path, space), self._served(player, space.name, ways) as (service, _):
-            site = self._site(player, trial.seed, ways, space, service)
+        shared.gateway.warm(said)  # before any clock of the drill starts
+        with self._place(trial.id, DRILLS) as (path, space), self._served(playable, space.name, shared) as (service, _):
+            child_store = self._child_store(playable, trial.seed, shared, space, service)
             with Writer(path, self.folder.blobs.redactor) as log:
 
                 def emit(event: Event) -> None:
-                    if ways.stopping:
+                    if shared.stopping:
                         raise Stopped
                     log.append(event)
 
@@ -342,10 +347,10 @@ class Run:
                     drills.play(
                         trial,
                         written,
-                        site,
+                        child_store,
                         self.folder.blobs,
                         emit,
-                        ways.gateway.vectors,
+                        shared.gateway.vectors,
                         digests,
                         _host(),
                         Copies(space, self.listener.noted) if self.keep else None,
@@ -366,33 +371,37 @@ class Run:
                 leftovers.remove(space)
 
     @contextmanager
-    def _served(self, player: Player | None, key: str, ways: Ways) -> Iterator[tuple[Service | None, Meter]]:
+    def _served(
+        self, playable: Playable | None, key: str, shared: RunServices
+    ) -> Iterator[tuple[Service | None, Meter]]:
         """The backend's server, if it has one, lent to this trial alone, and a meter for what both embed."""
-        reference = player.entry.reference if player else None
-        with ways.services.lent(reference) if reference else nullcontext() as service:
+        reference = playable.entry.reference if playable else None
+        with shared.services.lent(reference) if reference else nullcontext() as service:
             keys = (key, service.key) if service else (key,)
             try:
-                yield service, ways.gateway.register(*keys)
+                yield service, shared.gateway.register(*keys)
             finally:
-                ways.gateway.unregister(*keys)
+                shared.gateway.unregister(*keys)
 
     def _home(
-        self, part: Part, player: Player | None, ways: Ways, folder: Path, service: Service | None
+        self, part: Part, playable: Playable | None, shared: RunServices, folder: Path, service: Service | None
     ) -> Host | None:
-        if player is None:
+        if playable is None:
             return None
-        if player.entry.reference is None:
+        if playable.entry.reference is None:
             classifier = Classifier(part.scenario, part.canaries)
-            gold = controls.wanted(player.entry.name, part.scenario)
-            return GoldHost(player.backend, lambda: controls.GoldMemory(gold, classifier))
-        return self._site(player, part.trial.seed, ways, folder, service)
+            gold = controls.wanted(playable.entry.name, part.scenario)
+            return GoldStore(playable.backend, lambda: controls.GoldMemory(gold, classifier))
+        return self._child_store(playable, part.trial.seed, shared, folder, service)
 
-    def _site(self, player: Player, seed: int, ways: Ways, folder: Path, service: Service | None) -> ChildHost:
-        assert player.entry.reference is not None
+    def _child_store(
+        self, playable: Playable, seed: int, shared: RunServices, folder: Path, service: Service | None
+    ) -> ChildStore:
+        assert playable.entry.reference is not None
         root = folder / "store"
-        space = Space(str(root), ways.gateway.url, folder.name, Embedder.dims, seed, dict(player.spec.settings))
-        return ChildHost(
-            player.entry.reference, player.backend, root, space, self.deadlines, ways.nursery.launch, service
+        space = Space(str(root), shared.gateway.url, folder.name, Embedder.dims, seed, dict(playable.spec.settings))
+        return ChildStore(
+            playable.entry.reference, playable.backend, root, space, self.deadlines, shared.fork_servers.launch, service
         )
 
 

@@ -37,9 +37,9 @@ from harness.model.scenario import Scenario, Session, Stratum
 from harness.model.trial import Trial
 from harness.play.readers.explore import Explorer
 from harness.repo.checkout import Repo
-from harness.repo.checks import Workshop
+from harness.repo.checks import WorkTrees
 from harness.scan.disk import Needles, Scan, Survey, looks
-from harness.text.classify import Classifier, Known, cut
+from harness.text.classify import Classifier, KnownTexts, cut
 
 T = TypeVar("T")
 Purpose = Literal["learn", "remark"]
@@ -87,13 +87,13 @@ class Tools:
     repo: Repo
     explorer: Explorer
     classifier: Classifier
-    workshop: Workshop
+    work_trees: WorkTrees
     blobs: Blobs
     count: Callable[[str], int]
     host: Mapping[str, str] = field(default_factory=dict)
 
 
-class Question(NamedTuple):
+class Query(NamedTuple):
     """A recall that is still to be asked: why, for which probe, fact or decision, and in which words."""
 
     purpose: Literal["probe", "lookup", "decision"]
@@ -110,7 +110,7 @@ class Lost(Exception):  # noqa: N818  not an error: it ends the story, and the f
         self.fault = fault
 
 
-class Exchange:
+class MemorySession:
     """A trial's open memory, what it has acknowledged, and what is known of its texts."""
 
     def __init__(self, part: Part, host: Host, tools: Tools, meter: Meter | None) -> None:
@@ -119,7 +119,7 @@ class Exchange:
         self.ids: dict[str, tuple[str, ...]] = {}
         self.alive: set[str] = set()
         self.memory: Handle | None = None
-        self._known = Known()
+        self._known = KnownTexts()
         self._dirty = False
         self._usage: Usage | None = None
         self._untold: Fault | None = None
@@ -200,7 +200,7 @@ class Exchange:
             yield Settled(session=session.id, ok=bool(ok), fault=fault, took=took)
             self.go_on()
 
-    def recall(self, question: Question, session: Session) -> Generator[Event, None, Found]:
+    def recall(self, question: Query, session: Session) -> Generator[Event, None, Found]:
         """Asks, yields the question with what came back, then what git says of new sources."""
         yield from self.settle(session)
         query, scope, k, at = question.query, question.scope, self.trial.k, session.at.isoformat()

@@ -13,7 +13,7 @@ import pytest
 if TYPE_CHECKING:
     from harness.model.results import Cell, Results, TrustCell
     from harness.model.trial import Measured
-    from harness.pytest_plugin.session import Session
+    from harness.pytest_plugin.session import Plays
 
 T = TypeVar("T")
 SESSION = "coldwarm-session"
@@ -50,27 +50,27 @@ def pytest_configure(config: pytest.Config) -> None:
     if config.getoption("coldwarm_backend"):
         if hasattr(config, "workerinput") or config.getoption("tx", None):
             raise pytest.UsageError("--coldwarm-backend plays once a session, which pytest-xdist splits: add -n 0")
-        from harness.pytest_plugin.session import Session
+        from harness.pytest_plugin.session import Plays
 
-        config.pluginmanager.register(Session(config), SESSION)
+        config.pluginmanager.register(Plays(config), SESSION)
 
 
 @pytest.fixture(scope="session")
-def _coldwarm_session(request: pytest.FixtureRequest) -> Session:
-    session: Session | None = request.config.pluginmanager.get_plugin(SESSION)
+def _coldwarm_session(request: pytest.FixtureRequest) -> Plays:
+    session: Plays | None = request.config.pluginmanager.get_plugin(SESSION)
     if session is None:
         pytest.fail("no backend was played: give pytest --coldwarm-backend", pytrace=False)
     return session
 
 
 @pytest.fixture(scope="session")
-def coldwarm_results(_coldwarm_session: Session) -> Results:
+def coldwarm_results(_coldwarm_session: Plays) -> Results:
     """Everything that was played, as in `results.json`: scored from the logs."""
-    from harness.pytest_plugin.session import Unplayed
+    from harness.pytest_plugin.session import NotBegun
 
     try:
         return _coldwarm_session.results()
-    except Unplayed as error:
+    except NotBegun as error:
         pytest.fail(str(error), pytrace=False)
 
 
@@ -88,7 +88,7 @@ def coldwarm_cells(coldwarm_results: Results) -> Callable[..., list[Cell | Trust
 
 
 @pytest.fixture(scope="session")
-def coldwarm_measure(coldwarm_results: Results, _coldwarm_session: Session) -> Callable[..., Measured]:
+def coldwarm_measure(coldwarm_results: Results, _coldwarm_session: Plays) -> Callable[..., Measured]:
     """`coldwarm_measure("recall", backend="chroma", noise=100)`: the number. Fails if it was not measured.
 
     backend: may be left out if there is only one. Other fields of a cell: those of the report's first table unless they

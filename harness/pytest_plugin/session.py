@@ -31,7 +31,7 @@ from harness.model.trial import Selection, Trial
 from harness.play import backends as casting
 from harness.play import plan, runner
 from harness.repo.checkout import FixtureError, Repo
-from harness.report.progress import Lines
+from harness.report.progress import PlainProgress
 from harness.report.words import plain
 from tasks import loader, suite
 
@@ -43,11 +43,11 @@ SMALLEST = 20
 FIXTURES = {"coldwarm_results", "coldwarm_cells", "coldwarm_measure"}
 
 
-class Unplayed(Exception):  # noqa: N818  an error of the test, not of ours
+class NotBegun(Exception):  # noqa: N818  an error of the test, not of ours
     """What was asked for could not begin; why, in one line."""
 
 
-class Session:
+class Plays:
     """Plays before the first test, in one run, so that no test's place, time or output matters to another."""
 
     def __init__(self, config: pytest.Config) -> None:
@@ -82,19 +82,19 @@ class Session:
             if not self._whole:
                 self._play(())
             if self._folder is None or self._trouble:
-                raise Unplayed(self._trouble)
+                raise NotBegun(self._trouble)
             try:
                 self._results = statements.results(self._folder)
             except (FolderError, BlobError) as error:
-                raise Unplayed(_line(error)) from None
+                raise NotBegun(_line(error)) from None
         return self._results
 
     def judge(self, trial: Trial | DrillTrial) -> Log | Transcript:
         """What was played of a trial. Raises Unplayed with the reason if nothing was."""
         if trial.id not in self._played and (reason := self._trouble or self._reasons.get(trial.backend or "")):
-            raise Unplayed(reason)
+            raise NotBegun(reason)
         if trial.id not in self._played:
-            raise Unplayed(f"it has no readable log; {self.again(trial)}")
+            raise NotBegun(f"it has no readable log; {self.again(trial)}")
         return self._played[trial.id]
 
     def failing(self, said: Log | Transcript) -> list[Faults]:
@@ -160,13 +160,13 @@ class Session:
         capture = self._config.pluginmanager.get_plugin("capturemanager")
         with capture.global_and_fixture_disabled() if capture else nullcontext(), warnings.catch_warnings():
             warnings.simplefilter("ignore")  # those of our own libraries are not the tests'
-            listener = Lines(Console(highlight=False, soft_wrap=True, quiet=self._config.get_verbosity() < 0))
+            listener = PlainProgress(Console(highlight=False, soft_wrap=True, quiet=self._config.get_verbosity() < 0))
             try:
-                players = casting.cast(self._selection)
-                self._reasons = {each.backend: each.reason for each in players.unplayed}
+                playables = casting.describe_all(self._selection)
+                self._reasons = {each.backend: each.reason for each in playables.unplayed}
                 self._folder = self._folder or Folder.create(self._out)
-                runner.Run(
-                    self._folder, self._selection, players, command, self._stories, paths.cache_root(), listener,
+                runner.Runner(
+                    self._folder, self._selection, playables, command, self._stories, paths.cache_root(), listener,
                     only=only, allowed_faults=self._allowed,
                     suite=suite.identity([story for story, _ in self._stories], paths.TASKS, self._selection.split),
                 ).play()  # fmt: skip
@@ -211,7 +211,7 @@ def _selected(option: Any) -> Selection:
 class Trials(pytest.Collector):
     """Where the trials stand among the tests: `coldwarm::<trial id>`."""
 
-    def __init__(self, *, owner: Session, **node: Any) -> None:
+    def __init__(self, *, owner: Plays, **node: Any) -> None:
         super().__init__(**node)
         self._owner = owner
 
@@ -223,7 +223,7 @@ class Trials(pytest.Collector):
 class TrialItem(pytest.Item):
     """A trial or drill as a test: it passes if it came to its end and its backend failed in no more calls than may."""
 
-    def __init__(self, *, trial: Trial | DrillTrial, owner: Session, **node: Any) -> None:
+    def __init__(self, *, trial: Trial | DrillTrial, owner: Plays, **node: Any) -> None:
         super().__init__(**node)
         self._trial, self._owner = trial, owner
         self.add_marker(pytest.mark.coldwarm)
@@ -231,7 +231,7 @@ class TrialItem(pytest.Item):
     def setup(self) -> None:
         try:
             self._said = self._owner.judge(self._trial)
-        except Unplayed as error:
+        except NotBegun as error:
             reason = str(error)
         else:
             return

@@ -40,10 +40,10 @@ def judged(results: Results, folder: Folder) -> Results:
     return results.model_copy(update={"gates": judging.judge(asked, results)}) if asked else results
 
 
-Named = tuple[bytes, str]
+InputFile = tuple[bytes, str]
 
 
-def _demands(gates_file: Named | None, baseline_file: Named | None) -> tuple[Gates | None, Baseline | None]:
+def _demands(gates_file: InputFile | None, baseline_file: InputFile | None) -> tuple[Gates | None, Baseline | None]:
     asked = gates.read(*gates_file) if gates_file else None
     before = baseline.read(*baseline_file) if baseline_file else None
     if asked and before is None and (first := asked.needs_baseline):

@@ -28,8 +28,8 @@ WORDS: tuple[Word, ...] = ("failed", "not-run", "unsupported", "not-applicable")
 """The worst first: it is the one that stands for a scenario whose cells say different ones."""
 DEFINITIONS: Mapping[str, Definition] = {**metrics.DEFINITIONS, **trust.DEFINITIONS}
 ABSENT = "not played in the new run"
-Count = tuple[float, Annotated[int, Field(ge=1)]]
-Point = Count | float | Word | None
+StoredCount = tuple[float, Annotated[int, Field(ge=1)]]
+StoredValue = StoredCount | float | Word | None
 """Of one scenario: hits and cases; another number; why there is none; or None where nothing was planned."""
 
 
@@ -37,7 +37,7 @@ class RegressError(Exception):
     """Results, a baseline or gates that cannot be used: which file, where, why, what to do. One line."""
 
 
-class Story(Model):
+class StoredStory(Model):
     id: str
     digest: str
 
@@ -58,7 +58,7 @@ class StoryRow(Model):
 
     backend: str
     measure: str
-    points: tuple[Point, ...]
+    points: tuple[StoredValue, ...]
     reasons: Mapping[str, str] = {}
     at_least: bool = False
 
@@ -70,7 +70,7 @@ class TrustRow(Model):
     drill: DrillName
     measure: str
     cell: str
-    point: Point
+    point: StoredValue
     reasons: Mapping[str, str] = {}
     at_least: bool = False
 
@@ -90,7 +90,7 @@ class Baseline(Model):
     conditions: Conditions
     definitions: Mapping[str, int]
     entrants: tuple[Entrant, ...]
-    stories: tuple[Story, ...]
+    stories: tuple[StoredStory, ...]
     rows: tuple[StoryRow, ...]
     trust: tuple[TrustRow, ...]
     digest: str = ""
@@ -124,7 +124,7 @@ def of(results: Results) -> Baseline:
             if each.better != "neither"
         },
         entrants=tuple(_entrant(results, name, [own[name, story] for story in stories]) for name in tested),
-        stories=tuple(Story(id=name, digest=digests[name]) for name in stories),
+        stories=tuple(StoredStory(id=name, digest=digests[name]) for name in stories),
         rows=tuple(
             _row(backend, name, [own[backend, story] for story in stories])
             for backend in sorted({backend for backend, _ in own if own[backend, _]})
@@ -188,7 +188,7 @@ def _trust(backend: str, drill: DrillName, name: str, cell: str, measure: Measur
     )
 
 
-def _point(measures: Sequence[Measure]) -> Point:
+def _point(measures: Sequence[Measure]) -> StoredValue:
     """The mean of the cells (seeds) that measured; as a count where that says the same."""
     found = [each for each in measures if isinstance(each, Measured)]
     if not found:
@@ -211,7 +211,7 @@ def _reasons(measures: Iterable[Measure]) -> dict[str, str]:
     return dict(sorted(found.items()))
 
 
-def value(point: Point) -> float | None:
+def value(point: StoredValue) -> float | None:
     """The number of a point, if it has one."""
     if isinstance(point, tuple):
         return point[0] / point[1]

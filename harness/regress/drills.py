@@ -20,7 +20,7 @@ from harness.regress.baseline import ABSENT, DEFINITIONS, Baseline, TrustRow, fo
 SLACK = 1e-9
 """So that a mean that is off by a rounding is none that moved."""
 Sides = tuple[TrustRow | None, TrustRow | None]
-Verdict = Literal["better", "worse", "no-difference-shown", "vanished"]
+DrillVerdict = Literal["better", "worse", "no-difference-shown", "vanished"]
 
 
 class Counts(NamedTuple):
@@ -144,7 +144,7 @@ def _failures(row: TrustRow) -> float | None:
     return hits if sign(row.measure) < 0 else of - hits
 
 
-def _fixed(then: TrustRow, now: TrustRow) -> tuple[Verdict, str]:
+def _fixed(then: TrustRow, now: TrustRow) -> tuple[DrillVerdict, str]:
     """Of what cannot vary: every difference is a change, and so is a case that does not count any more."""
     before, after, gain = _failures(then), _failures(now), _gain(then, now)
     if before is not None and after is not None and after > before + SLACK:
@@ -156,7 +156,7 @@ def _fixed(then: TrustRow, now: TrustRow) -> tuple[Verdict, str]:
     return ("better", "") if gain else ("no-difference-shown", "the same")
 
 
-def _drawn(then: TrustRow, now: TrustRow, tested: Tested | None) -> tuple[Verdict, str]:
+def _drawn(then: TrustRow, now: TrustRow, tested: Tested | None) -> tuple[DrillVerdict, str]:
     """Of what varies between equal runs."""
     gain, again = _gain(then, now), f"varies by run ({DEFINITIONS[now.measure].varies}): play both again to tell"
     if not gain:

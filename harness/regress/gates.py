@@ -30,7 +30,7 @@ EXPECTED = {
     "at_most": 'a number, or a count as "19 of 20"',
     "backends": 'a name, a list of names, or "*" alone',
 }
-Text = Annotated[str, StringConstraints(strict=True, min_length=1)]
+GateText = Annotated[str, StringConstraints(strict=True, min_length=1)]
 Bound = Annotated[float, Field(strict=True)] | Annotated[str, StringConstraints(strict=True, pattern=COUNT.pattern)]
 
 
@@ -50,9 +50,9 @@ class Gate(Model):
     write, read, noise: the policies and the noise level, if not the headline's; then only for absolute demands.
     """
 
-    name: Text
-    measure: Text
-    backends: Text | tuple[Text, ...]
+    name: GateText
+    measure: GateText
+    backends: GateText | tuple[GateText, ...]
     at_least: Bound | None = None
     at_most: Bound | None = None
     margin: Annotated[float, Field(strict=True, ge=0)] | None = None

@@ -14,21 +14,21 @@ from harness.regress.drills import SLACK
 from harness.regress.gates import COUNT, Bound, Gate, Gates, Placed
 from harness.report import words
 
-Verdict = Literal["held", "broken", "not-measured"]
-RANK: Mapping[Verdict, int] = {"broken": 0, "not-measured": 1, "held": 2}
+DemandVerdict = Literal["held", "broken", "not-measured"]
+RANK: Mapping[DemandVerdict, int] = {"broken": 0, "not-measured": 1, "held": 2}
 
 
 @dataclass(frozen=True)
-class Finding:
+class GateFinding:
     """What one demand of a gate came to."""
 
-    verdict: Verdict
+    verdict: DemandVerdict
     why: str
     cells: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
-class Figure:
+class JudgedFigure:
     """A measured number of one backend, or why there is none. measures: its cells."""
 
     pooled: Pooled | None
@@ -76,7 +76,7 @@ def _judged(
 
 def _findings(
     gate: Gate, backend: str, results: Results, changes: Mapping[tuple[str, str], Change]
-) -> Iterator[Finding]:
+) -> Iterator[GateFinding]:
     if gate.at_least is not None or gate.at_most is not None:
         figure = _figure(gate, backend, results)
         for bound, sign in ((gate.at_least, 1), (gate.at_most, -1)):
@@ -89,7 +89,7 @@ def _findings(
 # --- against a number ---------------------------------------------------------------------------------------------
 
 
-def _figure(gate: Gate, backend: str, results: Results) -> Figure:
+def _figure(gate: Gate, backend: str, results: Results) -> JudgedFigure:
     """The pooled number of the row, of a contrast, or of the one cell of a drill."""
     reasons = {each.backend: each.reason for each in results.run.unplayed}
     absent = f"could not run: {reasons[backend]}" if backend in reasons else "was not played"
@@ -97,8 +97,8 @@ def _figure(gate: Gate, backend: str, results: Results) -> Figure:
         for cell in results.trust:
             if cell.backend == backend and gate.measure in cell.measures:
                 own = {cell.id: cell.measures[gate.measure]}
-                return Figure(Pooled.of_one(own[cell.id]), "", own)
-        return Figure(None, f"{absent} in the drill", {})
+                return JudgedFigure(Pooled.of_one(own[cell.id]), "", own)
+        return JudgedFigure(None, f"{absent} in the drill", {})
     if gate.conditioned:
         held = results.run.conditions
         wanted = (
@@ -119,33 +119,33 @@ def _figure(gate: Gate, backend: str, results: Results) -> Figure:
         shown = results.backends[backend].measures.get(gate.measure) if backend in results.backends else None
     ids = set(shown.cells) if shown else set()
     own = {cell.id: cell.measures[gate.measure] for cell in results.cells if cell.id in ids}
-    return Figure(shown, absent, own)
+    return JudgedFigure(shown, absent, own)
 
 
-def _absolute(gate: Gate, figure: Figure, bound: Bound, sign: int) -> Finding:
+def _absolute(gate: Gate, figure: JudgedFigure, bound: Bound, sign: int) -> GateFinding:
     """sign: 1 if the value must be at least the bound, -1 if at most."""
     shown = bound if isinstance(bound, str) else f"{bound:g}"
     demand = f"{'at least' if sign > 0 else 'at most'} {shown} demanded"
     found = figure.pooled
     if found is None:
-        return Finding("not-measured", f"{gate.measure} {figure.missing}, {demand}")
+        return GateFinding("not-measured", f"{gate.measure} {figure.missing}, {demand}")
     if found.value is None or found.failed or found.not_run or found.unsupported:
         said = ", ".join(f"{words.plural(n, 'cell')} {word}" for word, n in words.missed(found))
         why = f" ({found.reasons[0]})" if found.reasons else ""
-        return Finding("not-measured", f"{gate.measure} has {said}{why}, {demand}", _without(figure))
+        return GateFinding("not-measured", f"{gate.measure} has {said}{why}, {demand}", _without(figure))
     limit, value = _limit(bound), found.value
     told = f"{gate.measure} {_shown(found)}"
     if isinstance(bound, str):
         if found.hits is None or not found.of:
-            return Finding("not-measured", f"{told} is no count, {demand}")
+            return GateFinding("not-measured", f"{told} is no count, {demand}")
         value, cases = found.hits / found.of, int(bound.split()[-1])
         if found.of < cases:
-            return Finding("not-measured", f"{told}: only {found.of} of {cases} cases counted, {demand}")
+            return GateFinding("not-measured", f"{told}: only {found.of} of {cases} cases counted, {demand}")
     broken = sign * value < sign * limit
     if found.at_least and broken is (sign > 0):  # what is missing could only make it more
-        return Finding("not-measured", f"{told}: a part of it is unknown, {demand}")
+        return GateFinding("not-measured", f"{told}: a part of it is unknown, {demand}")
     cells = _worst(figure, limit, sign) if broken else ()
-    return Finding("broken" if broken else "held", f"{told}, {demand}", cells)
+    return GateFinding("broken" if broken else "held", f"{told}, {demand}", cells)
 
 
 def _limit(bound: Bound) -> float:
@@ -164,7 +164,7 @@ def _shown(pooled: Pooled) -> str:
     return told if told == mean else f"{told}{over}"
 
 
-def _worst(figure: Figure, limit: float, sign: int) -> tuple[str, ...]:
+def _worst(figure: JudgedFigure, limit: float, sign: int) -> tuple[str, ...]:
     """The cells that fall short by themselves, the worst first."""
     short = {
         name: sign * measure.value
@@ -174,7 +174,7 @@ def _worst(figure: Figure, limit: float, sign: int) -> tuple[str, ...]:
     return tuple(sorted(short, key=lambda name: (short[name], name)))
 
 
-def _without(figure: Figure) -> tuple[str, ...]:
+def _without(figure: JudgedFigure) -> tuple[str, ...]:
     return tuple(
         name
         for name, measure in figure.measures.items()
@@ -185,24 +185,24 @@ def _without(figure: Figure) -> tuple[str, ...]:
 # --- against the baseline -----------------------------------------------------------------------------------------
 
 
-def _relative(gate: Gate, margin: float, backend: str, results: Results, change: Change | None) -> Finding:
+def _relative(gate: Gate, margin: float, backend: str, results: Results, change: Change | None) -> GateFinding:
     before = results.baseline
     assert before is not None
     allowed = f"a margin of {margin:g} allowed"
     if before.differs:
-        return Finding(
+        return GateFinding(
             "not-measured", f"{gate.measure} is not comparable with baseline {before.run}: {before.differs[0]}"
         )
     if change is None:
-        return Finding("not-measured", f"{gate.measure} has no number in this run, nor in baseline {before.run}")
+        return GateFinding("not-measured", f"{gate.measure} has no number in this run, nor in baseline {before.run}")
     if change.difference is not None and _beyond(gate, margin, change):
-        return Finding("broken", f"{_told(change, before.run)}, {allowed}", change.broken)
+        return GateFinding("broken", f"{_told(change, before.run)}, {allowed}", change.broken)
     if change.vanished:
         said = f"{gate.measure}: {change.reason}; baseline {before.run}"
-        return Finding("broken" if _gone(change, results) else "not-measured", said, change.vanished)
+        return GateFinding("broken" if _gone(change, results) else "not-measured", said, change.vanished)
     if change.difference is None:
-        return Finding("not-measured", f"{gate.measure}: {change.reason or change.verdict}; baseline {before.run}")
-    return Finding("held", f"{_told(change, before.run)}, {allowed}")
+        return GateFinding("not-measured", f"{gate.measure}: {change.reason or change.verdict}; baseline {before.run}")
+    return GateFinding("held", f"{_told(change, before.run)}, {allowed}")
 
 
 def _beyond(gate: Gate, margin: float, change: Change) -> bool:

@@ -16,7 +16,7 @@ from harness.compare.statements import ALPHA, ENOUGH
 from harness.model.results import Against, Change
 from harness.model.trial import Interval
 from harness.regress import drills
-from harness.regress.baseline import ABSENT, Baseline, Point, StoryRow, formula, sign, value
+from harness.regress.baseline import ABSENT, Baseline, StoredValue, StoryRow, formula, sign, value
 
 
 def against(old: Baseline, new: Baseline) -> Against:
@@ -76,7 +76,7 @@ class Paired:
 
     backend: str
     measure: str
-    pairs: dict[str, tuple[Point, Point]] = field(default_factory=dict)
+    pairs: dict[str, tuple[StoredValue, StoredValue]] = field(default_factory=dict)
     lost: dict[str, str] = field(default_factory=dict)
     gained: list[str] = field(default_factory=list)
     retold: bool = False
@@ -93,7 +93,7 @@ class Paired:
         return bool(self.pairs or self.lost or self.gained or self.retold)
 
 
-def _number(point: Point) -> float:
+def _number(point: StoredValue) -> float:
     found = value(point)
     assert found is not None
     return found
@@ -201,7 +201,7 @@ def _change(
     )
 
 
-def _count(points: Sequence[Point]) -> tuple[float, int] | None:
+def _count(points: Sequence[StoredValue]) -> tuple[float, int] | None:
     counted = [point for point in points if isinstance(point, tuple)]
     if not counted or len(counted) < len(points):
         return None
@@ -225,10 +225,10 @@ def _detectable(pairs: int, family: int) -> str:
     return f"a change in one direction in {needed} of {pairs} scenarios, and none in the other"
 
 
-Verdict = Literal["better", "worse", "no-difference-shown", "vanished", "appeared", "not-comparable"]
+PairVerdict = Literal["better", "worse", "no-difference-shown", "vanished", "appeared", "not-comparable"]
 
 
-def _verdict(paired: Paired, gain: float | None, told: tuple[float, float] | None) -> Verdict:
+def _verdict(paired: Paired, gain: float | None, told: tuple[float, float] | None) -> PairVerdict:
     """A regression stands before everything else.
 
     Where a measure found nothing to measure in some scenarios, as `not-applicable` says, these leave the pairs; where

@@ -39,7 +39,7 @@ class Work:
     checks: tuple[Check, ...]
 
 
-class Workshop:
+class WorkTrees:
     """Does jobs; the same edits and commands on the same commit are done once for all trials of a run."""
 
     def __init__(self) -> None:

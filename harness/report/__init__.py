@@ -14,7 +14,7 @@ from harness.report import evidence, html, junit, markdown
 
 
 @dataclass(frozen=True)
-class Written:
+class ReportFiles:
     """Where each file is, and what they say: the results, with a problem for each log that could not be shown."""
 
     said: Results
@@ -25,7 +25,7 @@ class Written:
     page: Path
 
 
-def write(folder: Folder, results: Results, out: Path | None = None) -> Written:
+def write(folder: Folder, results: Results, out: Path | None = None) -> ReportFiles:
     """Writes all files to `out`, if not beside the logs, each one whole or not at all. Equal logs give equal bytes.
 
     Raises FolderError, one line, if they cannot be written.
@@ -38,7 +38,7 @@ def write(folder: Folder, results: Results, out: Path | None = None) -> Written:
         run = results.run.model_copy(update={"problems": (*results.run.problems, *seen.problems)})
         results = results.model_copy(update={"run": run})
     names = ("results.json", "results.schema.json", "summary.md", "junit.xml", "report.html")
-    written = Written(results, *(root / name for name in names))
+    written = ReportFiles(results, *(root / name for name in names))
     texts = {
         written.results: _json(_dumped(results)),
         written.schema: _json(Results.model_json_schema(by_alias=True, mode="serialization")),

@@ -15,7 +15,7 @@ from harness.model.results import Comparison, Results
 from harness.model.trial import Better, WritePolicy
 from harness.report import findings, tables, words
 
-Shown = Callable[[float], str]
+Formatter = Callable[[float], str]
 MARGIN = 0.05
 """Differences of a proportion that are smaller than this matter to nobody: fixed here, before any run."""
 MORE: Mapping[Better, str] = {"higher": "more", "lower": "fewer", "neither": "more"}
@@ -314,7 +314,7 @@ def _oriented(comparison: Comparison) -> tuple[float, float, float]:
     return (mean, low, high) if _sides(comparison)[0] == comparison.right else (-mean, -high, -low)
 
 
-def _difference(group: Sequence[Comparison], show: Shown) -> str:
+def _difference(group: Sequence[Comparison], show: Formatter) -> str:
     known = [_oriented(each) for each in group if each.interval]
     if len(known) < len(group):
         return ""
@@ -326,7 +326,7 @@ def _difference(group: Sequence[Comparison], show: Shown) -> str:
     return f"differences {span} (intervals within {words.signed(low, show)} to {words.signed(high, show)}), "
 
 
-def _compatible(group: Sequence[Comparison], show: Shown) -> str:
+def _compatible(group: Sequence[Comparison], show: Formatter) -> str:
     known = [each.interval for each in group if each.interval]
     if len(known) < len(group):
         return ""

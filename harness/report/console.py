@@ -162,7 +162,7 @@ def _fitting(wide: Sequence[int], room: int) -> Iterator[list[int]]:
         yield part
 
 
-def _trusted(figure: headline.Figure, notes: dict[str, str]) -> Text:
+def _trusted(figure: headline.HeadlineFigure, notes: dict[str, str]) -> Text:
     """The name of what is shown stands below, behind its mark."""
     shown = SHORT.get(figure.text, figure.text)
     note = ", ".join(filter(None, [figure.name, *figure.lacking]))

@@ -9,11 +9,11 @@ from typing import NamedTuple
 
 from harness.adapter import Source
 from harness.log.events import Checked, Recalled, Resolved
-from harness.metrics.view import Entry, Record, once
+from harness.metrics.view import RecalledEntry, Record, once
 from harness.model.scenario import CANARY
 from harness.report import words
 from harness.report.packed import Node, node
-from harness.text.classify import Verdict
+from harness.text.classify import FactVerdict
 
 TEXT, BLOCK = 400, 4000
 """Characters shown of a text, and of a diff or an output."""
@@ -67,7 +67,7 @@ def listed(record: Record, line: int, event: Recalled, cited: Collection[int] = 
     if not entries:
         return node("p", "quiet", "nothing came back" if event.fault is None else "no answer")
 
-    def row(entry: Entry, rank: str = "") -> Node:
+    def row(entry: RecalledEntry, rank: str = "") -> Node:
         source = entry.hit.source
         over = "beyond the token budget" if not entry.in_budget else f"beyond the first {event.k}"
         beyond = over if not entry.in_budget or entry.position >= event.k else ""
@@ -94,7 +94,7 @@ def listed(record: Record, line: int, event: Recalled, cited: Collection[int] = 
 
 
 @lru_cache(maxsize=16384)
-def _row(cls: str, rank: str, word: Verdict, text: str, notes: tuple[str, ...]) -> Node:
+def _row(cls: str, rank: str, word: FactVerdict, text: str, notes: tuple[str, ...]) -> Node:
     said = small(*notes)
     number = node("span", "rank", rank) if rank else None
     return node("li", cls, number, verdict(word), node("bdi", "", f" \u201c{text}\u201d"), said)

@@ -12,7 +12,7 @@ from harness.log.transcript import Transcript
 from harness.metrics import broken, deletion, footprint
 from harness.metrics.footprint import Sample
 from harness.model.results import Results
-from harness.report.receipts import Receipt, told
+from harness.report.receipts import BadCase, told
 from harness.report.timeline import Teller, Timelines
 
 
@@ -25,7 +25,7 @@ class Evidence(NamedTuple):
     timelines: Timelines
     layers: dict[str, list[deletion.LayerVerdict]]
     samples: list[Sample]
-    receipts: dict[str, list[Receipt]]
+    receipts: dict[str, list[BadCase]]
     problems: list[str]
 
 
@@ -34,7 +34,7 @@ def gather(results: Results, stories: Iterable[Sequence[Log]], transcripts: Iter
     drilled = {cell.id: cell for cell in results.trust}
     primary = {cell.trial for cell in results.cells if headline(cell, results.run.conditions)}
     teller, samples = Teller(results), list[Sample]()
-    layers, receipts = dict[str, list[deletion.LayerVerdict]](), dict[str, list[Receipt]]()
+    layers, receipts = dict[str, list[deletion.LayerVerdict]](), dict[str, list[BadCase]]()
     problems: list[str] = []
 
     def shown(log: Log | Transcript, show: Callable[[], None]) -> None:

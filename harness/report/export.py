@@ -20,7 +20,7 @@ from harness.model.results import Cell, Results, Suite
 from harness.model.scenario import STRATA, Learn, Scenario, Session
 from harness.model.trial import Measure, Measured
 
-Row = dict[str, Any]
+ExportRow = dict[str, Any]
 STRING, WHOLE, REAL, TRUTH = "dtype: string", "dtype: int32", "dtype: float64", "dtype: bool"
 MOMENT, STRINGS, LISTS = "dtype: timestamp[us, tz=UTC]", "list: string", "list:\n      list: string"
 SHOWN = {
@@ -194,12 +194,12 @@ def _pandas() -> Any:
 # --- the suite ----------------------------------------------------------------------------------------------------
 
 
-def _story(story: Scenario, identity: Suite) -> Row:
+def _story(story: Scenario, identity: Suite) -> ExportRow:
     split = "held" if story.id in identity.held else "dev"
     return {"scenario": story.id, "kind": story.kind, "split": split, "fixture": story.fixture}
 
 
-def _facts(story: Scenario) -> Iterator[Row]:
+def _facts(story: Scenario) -> Iterator[ExportRow]:
     learnt = [(name, session.id) for session, step in story.steps() if isinstance(step, Learn) for name in step.facts]
     for fact in story.facts:
         source = fact.source
@@ -223,7 +223,7 @@ def _facts(story: Scenario) -> Iterator[Row]:
         }
 
 
-def _probes(story: Scenario) -> Iterator[Row]:
+def _probes(story: Scenario) -> Iterator[ExportRow]:
     for session, probe in story.probes():
         for stratum, query in probe.ask.phrasings():
             yield {
@@ -236,7 +236,7 @@ def _probes(story: Scenario) -> Iterator[Row]:
             }
 
 
-def _jobs(story: Scenario) -> Iterator[Row]:
+def _jobs(story: Scenario) -> Iterator[ExportRow]:
     for session, job in story.jobs():
         for decision in job.decisions:
             for option in decision.options:
@@ -256,7 +256,7 @@ def _jobs(story: Scenario) -> Iterator[Row]:
                 }
 
 
-def _sitting(story: Scenario, session: Session) -> Row:
+def _sitting(story: Scenario, session: Session) -> ExportRow:
     return {
         "session": session.id,
         "at": _moment(session.at),
@@ -266,7 +266,7 @@ def _sitting(story: Scenario, session: Session) -> Row:
     }
 
 
-def _scope(scope: Scope) -> Row:
+def _scope(scope: Scope) -> ExportRow:
     return asdict(scope)
 
 
@@ -275,11 +275,11 @@ def _moment(at: datetime | None) -> str | None:
     return at.astimezone(UTC).isoformat() if at else None
 
 
-def _line(row: Row) -> str:
+def _line(row: ExportRow) -> str:
     return json.dumps(row, ensure_ascii=False) + "\n"
 
 
-def _card(stories: Sequence[Scenario], identity: Suite, rows: Mapping[str, Sequence[Row]]) -> str:
+def _card(stories: Sequence[Scenario], identity: Suite, rows: Mapping[str, Sequence[ExportRow]]) -> str:
     """The dataset card. Types are written down, so that a column of nulls loads as what it is."""
     own = identity.version != "private"
     head = ["---", "pretty_name: coldwarm suite", f"license: {'mit' if own else 'other'}", "language: [en]", "configs:"]
@@ -332,11 +332,11 @@ order of all steps stand in the scenario files.
 # --- the results --------------------------------------------------------------------------------------------------
 
 
-def _cell(cell: Cell) -> Row:
+def _cell(cell: Cell) -> ExportRow:
     return {name: getattr(cell, name) for name in CELLS}
 
 
-def _measure(cell: Cell, name: str) -> Row:
+def _measure(cell: Cell, name: str) -> ExportRow:
     measure: Measure = cell.measures[name]
     row = {**dict.fromkeys(MEASURES), "cell": cell.id, "measure": name, "status": measure.status}
     if not isinstance(measure, Measured):

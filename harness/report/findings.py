@@ -8,14 +8,14 @@ from harness.compare.statements import COLD
 from harness.model.results import Results
 from harness.model.trial import WritePolicy
 from harness.report import tables, words
-from harness.report.tables import Figure, Line
+from harness.report.tables import Figure, TableLine
 
 WRITES: tuple[WritePolicy, ...] = ("append", "curated")
 PER_JOB = "tokens_per_job"
 
 
 @dataclass(frozen=True)
-class Question:
+class FindingQuestion:
     """topic: the part of the page that goes on with it. both: it depends on how memory was written."""
 
     topic: str
@@ -25,20 +25,20 @@ class Question:
 
 
 QUESTIONS = (
-    Question("work", "Decided right", "decisions_right", both=True),
-    Question("stale", "Acted on stale", "stale_use", both=True),
-    Question("recalled", "Recalled", "recall", both=True),
-    Question("cost", "Tokens per job done", PER_JOB, both=True),
-    Question("proven", "Source proven", "source_verified"),
-    Question("deleted", "Gone after delete", "deleted_from_bytes"),
+    FindingQuestion("work", "Decided right", "decisions_right", both=True),
+    FindingQuestion("stale", "Acted on stale", "stale_use", both=True),
+    FindingQuestion("recalled", "Recalled", "recall", both=True),
+    FindingQuestion("cost", "Tokens per job done", PER_JOB, both=True),
+    FindingQuestion("proven", "Source proven", "source_verified"),
+    FindingQuestion("deleted", "Gone after delete", "deleted_from_bytes"),
 )
 
 
 @dataclass(frozen=True)
-class Column:
+class FindingColumn:
     """One column: a question, and how memory was written, where that matters. at: its place in a row, from 1."""
 
-    question: Question
+    question: FindingQuestion
     write: WritePolicy | None
     head: str
     at: int
@@ -48,7 +48,7 @@ class Column:
 class Head:
     """A question over its columns. beside: what cold reached, or which direction is better."""
 
-    question: Question
+    question: FindingQuestion
     writes: tuple[WritePolicy, ...]
     beside: str
 
@@ -56,8 +56,8 @@ class Head:
 @dataclass(frozen=True)
 class Findings:
     heads: tuple[Head, ...]
-    columns: tuple[Column, ...]
-    lines: tuple[Line, ...]
+    columns: tuple[FindingColumn, ...]
+    lines: tuple[TableLine, ...]
 
 
 def collect(results: Results) -> Findings:
@@ -65,7 +65,9 @@ def collect(results: Results) -> Findings:
     writes = _writes(results)
     heads = tuple(Head(each, writes if each.both else (), _beside(results, each)) for each in QUESTIONS)
     chosen = [(head, write) for head in heads for write in (head.writes or (None,))]
-    columns = tuple(Column(head.question, write, _head(head, write), at) for at, (head, write) in enumerate(chosen, 1))
+    columns = tuple(
+        FindingColumn(head.question, write, _head(head, write), at) for at, (head, write) in enumerate(chosen, 1)
+    )
     lines = tables.rows(results, lambda name: tuple(_figure(results, name, each) for each in columns), len(columns))
     return Findings(heads, columns, tuple(lines))
 
@@ -81,7 +83,7 @@ def _head(head: Head, write: WritePolicy | None) -> str:
     return f"{head.question.head}, {write}" if write else head.question.head
 
 
-def _beside(results: Results, question: Question) -> str:
+def _beside(results: Results, question: FindingQuestion) -> str:
     """What the cold arm reached, where there is such a thing; else which direction is better."""
     row = results.backends.get(COLD)
     cold = row.measures[question.measure] if row and question.measure in ("decisions_right", PER_JOB) else None
@@ -90,7 +92,7 @@ def _beside(results: Results, question: Question) -> str:
     return f"{results.definitions[question.measure].better} is better"
 
 
-def _figure(results: Results, name: str, column: Column) -> Figure:
+def _figure(results: Results, name: str, column: FindingColumn) -> Figure:
     measure = column.question.measure
     elsewhere = column.write not in (None, results.run.conditions.headline_write)
     if elsewhere and name == COLD:

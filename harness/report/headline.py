@@ -13,7 +13,7 @@ from harness.report.worst import Worst, worst
 
 
 @dataclass(frozen=True)
-class Column:
+class HeadlineColumn:
     """head: in two lines, for where there is no room. lead: what is shown if all of the family are equally good."""
 
     family: Family
@@ -22,22 +22,22 @@ class Column:
 
 
 COLUMNS = (
-    Column("kept", ("kept as", "written"), "writes_kept"),
-    Column("found", ("found", "again"), "self_reachability"),
-    Column("deleted", ("deleted", "as told"), "forgotten_by_every_route"),
-    Column("text", ("text", "gone"), "text_gone_after_closing"),
-    Column("vectors", ("vectors", "gone"), "vector_gone_after_closing"),
-    Column("scopes", ("crossed", "scopes"), "leaks_by_listing"),
-    Column("restored", ("restored", ""), "restored_exactly"),
-    Column("poison", ("harmed", "by poison"), "attacks_acted_on"),
-    Column("kills", ("harmed", "by a kill"), "lost_by_kill"),
-    Column("shared", ("shared", ""), "handed_over"),
+    HeadlineColumn("kept", ("kept as", "written"), "writes_kept"),
+    HeadlineColumn("found", ("found", "again"), "self_reachability"),
+    HeadlineColumn("deleted", ("deleted", "as told"), "forgotten_by_every_route"),
+    HeadlineColumn("text", ("text", "gone"), "text_gone_after_closing"),
+    HeadlineColumn("vectors", ("vectors", "gone"), "vector_gone_after_closing"),
+    HeadlineColumn("scopes", ("crossed", "scopes"), "leaks_by_listing"),
+    HeadlineColumn("restored", ("restored", ""), "restored_exactly"),
+    HeadlineColumn("poison", ("harmed", "by poison"), "attacks_acted_on"),
+    HeadlineColumn("kills", ("harmed", "by a kill"), "lost_by_kill"),
+    HeadlineColumn("shared", ("shared", ""), "handed_over"),
 )
 """The questions of trust that drills answer."""
 
 
 @dataclass(frozen=True)
-class Figure:
+class HeadlineFigure:
     """One family of one backend. measure, cell: what is shown and where it was taken. why: why there is no number.
 
     lacking: how many other measures of the family have none although they were tried or planned.
@@ -53,7 +53,7 @@ class Figure:
     cell: str = ""
 
 
-def table(results: Results) -> tuple[tuple[Column, ...], list[tuple[str, tuple[Figure, ...]]]]:
+def table(results: Results) -> tuple[tuple[HeadlineColumn, ...], list[tuple[str, tuple[HeadlineFigure, ...]]]]:
     """The columns that were played, and backend by backend, the sound reference last, their figures."""
     cells: dict[str, list[TrustCell]] = {}
     for cell in results.trust:
@@ -68,7 +68,7 @@ def table(results: Results) -> tuple[tuple[Column, ...], list[tuple[str, tuple[F
     ]
 
 
-def drilled(results: Results, cells: Sequence[TrustCell], column: Column) -> tuple[Worst, str] | None:
+def drilled(results: Results, cells: Sequence[TrustCell], column: HeadlineColumn) -> tuple[Worst, str] | None:
     """The worst of one backend's drills for a column, and the cell that it is of."""
     taken = {name: cell.id for cell in cells for name in cell.measures}
     measures = {name: Pooled.of_one(measure) for cell in cells for name, measure in cell.measures.items()}
@@ -76,13 +76,13 @@ def drilled(results: Results, cells: Sequence[TrustCell], column: Column) -> tup
     return (found, taken[found.measure]) if found else None
 
 
-def _figure(results: Results, cells: Sequence[TrustCell], column: Column) -> Figure:
+def _figure(results: Results, cells: Sequence[TrustCell], column: HeadlineColumn) -> HeadlineFigure:
     told = drilled(results, cells, column)
     if told is None:
-        return Figure(words.NOT_MEASURED["not-run"], measured=False, fault=False)
+        return HeadlineFigure(words.NOT_MEASURED["not-run"], measured=False, fault=False)
     found, cell = told
     why = "; ".join(words.visible(reason, 120) for reason in found.pooled.reasons)
-    return Figure(
+    return HeadlineFigure(
         text=found.text,
         measured=found.pooled.value is not None,
         fault=found.bad,

@@ -16,18 +16,18 @@ from xml.etree import ElementTree
 from harness.model.results import Cell, Faults, Results, TrustCell
 from harness.report.words import visible
 
-Outcome = Literal["failure", "error", "skipped"]
+TestOutcome = Literal["failure", "error", "skipped"]
 TEXT = 2000
 """Characters of one message."""
 
 
 @dataclass(frozen=True)
-class Case:
+class TestCase:
     """A test case: names are the same in every run. `says`: why it did not pass."""
 
     place: str
     name: str
-    outcome: Outcome | None = None
+    outcome: TestOutcome | None = None
     says: str = ""
     file: str | None = None
 
@@ -44,21 +44,21 @@ def text(results: Results) -> str:
     return written
 
 
-def _gates(results: Results) -> Iterator[Case]:
-    outcomes: dict[str, Outcome] = {"broken": "failure", "not-measured": "error"}
+def _gates(results: Results) -> Iterator[TestCase]:
+    outcomes: dict[str, TestOutcome] = {"broken": "failure", "not-measured": "error"}
     for gate in results.gates:
         name = f"{gate.gate}: {gate.measure} of {gate.backend}"
         receipts = f"; cells: {', '.join(gate.cells)}" if gate.cells and gate.verdict != "held" else ""
-        yield Case("gates", name, outcomes.get(gate.verdict), gate.says + receipts, "gates.toml")
+        yield TestCase("gates", name, outcomes.get(gate.verdict), gate.says + receipts, "gates.toml")
 
 
-def _unplayed(results: Results) -> Iterator[Case]:
+def _unplayed(results: Results) -> Iterator[TestCase]:
     for each in results.run.unplayed:
         says = f"{'not run' if each.allowed else 'could not run'}: {each.reason}"
-        yield Case("backends", each.backend, "skipped" if each.allowed else "error", says)
+        yield TestCase("backends", each.backend, "skipped" if each.allowed else "error", says)
 
 
-def _cells(results: Results, cells: Iterable[Cell | TrustCell]) -> Iterator[Case]:
+def _cells(results: Results, cells: Iterable[Cell | TrustCell]) -> Iterator[TestCase]:
     failing: dict[str, list[Faults]] = {}
     for fault in chain.from_iterable(results.beyond().values()):
         failing.setdefault(fault.trial, []).append(fault)
@@ -69,16 +69,16 @@ def _cells(results: Results, cells: Iterable[Cell | TrustCell]) -> Iterator[Case
             f"{fault.count} of {fault.calls} calls of {fault.op} failed: {_told(fault)}"
             for fault in failing.get(trial, [])
         ]
-        outcome: Outcome = "skipped" if cell.status == "unsupported" else "error"
+        outcome: TestOutcome = "skipped" if cell.status == "unsupported" else "error"
         seen = f"; see {file}" if file and says else ""
-        yield Case(cell.backend or "cold", cell.id, outcome if says else None, "; ".join(says) + seen, file or None)
+        yield TestCase(cell.backend or "cold", cell.id, outcome if says else None, "; ".join(says) + seen, file or None)
 
 
 def _told(fault: Faults) -> str:
     return f"{fault.kind} at {fault.receipt}: {fault.message}"
 
 
-def _suite(root: ElementTree.Element, name: str, cases: list[Case]) -> None:
+def _suite(root: ElementTree.Element, name: str, cases: list[TestCase]) -> None:
     if not cases:
         return
     counts = {word: str(sum(case.outcome == word for case in cases)) for word in ("failure", "error", "skipped")}

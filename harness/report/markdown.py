@@ -9,8 +9,8 @@ from itertools import zip_longest
 
 from harness.model.results import Results
 from harness.report import answers, demanded, faulted, findings, headline, tables, words
-from harness.report.receipts import Receipt
-from harness.report.tables import Figure, Line
+from harness.report.receipts import BadCase
+from harness.report.tables import Figure, TableLine
 from harness.report.worst import LEGEND, MARK
 
 CASES = 12
@@ -27,7 +27,7 @@ def code(text: str, limit: int = 200) -> str:
     return f"<code>{_safe(words.visible(text.replace(chr(10), ' '), limit))}</code>"
 
 
-def summary(results: Results, receipts: Mapping[str, Sequence[Receipt]] = {}) -> str:
+def summary(results: Results, receipts: Mapping[str, Sequence[BadCase]] = {}) -> str:
     """The whole file. receipts: of the drills, by cell."""
     drills = [*_trust(results), *_cases(receipts)]
     return "\n".join([*_head(results), *_gates(results), *_table(results), *drills, *_rest(results)]) + "\n"
@@ -104,7 +104,7 @@ def _trust(results: Results) -> list[str]:
     return [*_grid(named, rows), "", f"{MARK}: not as good as it can be; {LEGEND}. The report has the receipts.", ""]
 
 
-def _cases(receipts: Mapping[str, Sequence[Receipt]]) -> list[str]:
+def _cases(receipts: Mapping[str, Sequence[BadCase]]) -> list[str]:
     """Which memory it was: of every backend in turn one case of a measure, the first few."""
     first = [{each.measure: each for each in reversed(found) if each.case} for found in receipts.values()]
     turns = zip_longest(*(reversed(found.values()) for found in first))
@@ -113,7 +113,7 @@ def _cases(receipts: Mapping[str, Sequence[Receipt]]) -> list[str]:
     return ["**For example**", "", *lines, ""] if lines else []
 
 
-def _trusted(figure: headline.Figure) -> str:
+def _trusted(figure: headline.HeadlineFigure) -> str:
     text = figure.text if figure.measured else f"*{figure.text}*"
     return " ".join(filter(None, [MARK if figure.fault else "", text, figure.name, *_noted(figure.lacking)]))
 
@@ -127,7 +127,7 @@ def _grid(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
     return [f"| {' | '.join(row)} |" for row in (heads, ruled, *rows)]
 
 
-def _name(line: Line) -> str:
+def _name(line: TableLine) -> str:
     return f"{code(line.name)} {_safe(line.version)}".strip()
 
 

@@ -70,7 +70,7 @@ ARROW = {"higher": "\u2191", "lower": "\u2193", "neither": ""}
 
 
 @dataclass(frozen=True)
-class Row:
+class MeasureRow:
     """One measure over all rows of the run."""
 
     measure: str
@@ -82,12 +82,12 @@ class Row:
 class Section:
     topic: Topic
     says: tuple[str, ...]
-    rows: tuple[Row, ...]
+    rows: tuple[MeasureRow, ...]
     links: tuple[str, ...]
 
 
 @dataclass(frozen=True)
-class LayerRow:
+class LayerLine:
     """A layer of a backend's storage, over the scenarios: targets seen in it before and after the deletion."""
 
     backend: str
@@ -99,7 +99,7 @@ class LayerRow:
 
 
 @dataclass(frozen=True)
-class Pool:
+class CellPool:
     """Cells that one figure pools: the target of its link."""
 
     anchor: str
@@ -135,13 +135,13 @@ def sections(results: Results, links: Sequence[str]) -> Iterator[Section]:
             yield Section(topic, tuple(says), rows, tuple(links))
 
 
-def _row(results: Results, name: str) -> Row:
+def _row(results: Results, name: str) -> MeasureRow:
     rows = [results.backends[each].measures for each in tables.names(results)]
     figures = tuple(tables.figure(name, row.get(name), row.get("recall")) for row in rows)
-    return Row(name, ARROW[results.definitions[name].better], figures)
+    return MeasureRow(name, ARROW[results.definitions[name].better], figures)
 
 
-def layers(found: Mapping[str, Iterable[deletion.LayerVerdict]]) -> Iterator[LayerRow]:
+def layers(found: Mapping[str, Iterable[deletion.LayerVerdict]]) -> Iterator[LayerLine]:
     """Counts of what was found in the layers of each backend."""
     grouped: dict[tuple[str, str], list[deletion.LayerVerdict]] = {}
     for backend, verdicts in found.items():
@@ -149,7 +149,7 @@ def layers(found: Mapping[str, Iterable[deletion.LayerVerdict]]) -> Iterator[Lay
             kind = f"{words.visible(verdict.layer, 80)} ({verdict.format})"
             grouped.setdefault((words.visible(backend, 60), kind), []).append(verdict)
     for (backend, layer), own in sorted(grouped.items()):
-        yield LayerRow(
+        yield LayerLine(
             backend,
             layer,
             sum(len(each.before) for each in own),
@@ -159,7 +159,7 @@ def layers(found: Mapping[str, Iterable[deletion.LayerVerdict]]) -> Iterator[Lay
         )
 
 
-def pools(results: Results) -> Iterator[Pool]:
+def pools(results: Results) -> Iterator[CellPool]:
     """What each row pools, then what is left, by backend, policies and noise; each cell stands in one of them."""
     taken: set[str] = set()
     for name in tables.names(results):
@@ -167,7 +167,7 @@ def pools(results: Results) -> Iterator[Pool]:
         taken.update(cell.id for cell in cells)
         if cells:
             what = "without memory" if name == COLD else "under the primary conditions"
-            yield Pool(
+            yield CellPool(
                 _anchor(name, "primary"), f"{tables.shown(results, name)} {what}", tuple(sorted(cells, key=_worst))
             )
     grouped: dict[tuple[str, str, str, int], list[Cell]] = {}
@@ -177,7 +177,7 @@ def pools(results: Results) -> Iterator[Pool]:
             grouped.setdefault(key, []).append(cell)
     for (name, write, read, noise), cells in sorted(grouped.items()):
         title = f"{tables.shown(results, name)}, {write} and {read}, noise {noise}"
-        yield Pool(_anchor(name, f"{write}-{read}-n{noise}"), title, tuple(sorted(cells, key=_worst)))
+        yield CellPool(_anchor(name, f"{write}-{read}-n{noise}"), title, tuple(sorted(cells, key=_worst)))
 
 
 def _worst(cell: Cell) -> tuple[bool, float, str]:

@@ -75,7 +75,7 @@ def during(console: Console, what: str) -> Iterator[None]:
         watch.stop()
 
 
-class Lines(Watch):
+class PlainProgress(Watch):
     """One line when a trial ends, or takes long. On a terminal a bar names what is being played."""
 
     def __init__(self, console: Console, clock: Callable[[], float] = time.monotonic) -> None:

@@ -31,7 +31,7 @@ READS = ("recall", "entries", "get")
 
 
 @dataclass(frozen=True)
-class Receipt:
+class BadCase:
     """One bad case of one measure: where it stands, what happened there, how to see it again.
 
     case: which memory it is about, in a sentence; empty if it is about none.
@@ -54,7 +54,7 @@ def sound(definition: Definition, measure: Measure) -> bool | None:
     return measure.value == best
 
 
-def told(cell: TrustCell, transcript: Transcript, definitions: Mapping[str, Definition]) -> Iterator[Receipt]:
+def told(cell: TrustCell, transcript: Transcript, definitions: Mapping[str, Definition]) -> Iterator[BadCase]:
     """A few of each measure that is not as it should be."""
     for name, measure in cell.measures.items():
         if sound(definitions[name], measure) is not False:
@@ -62,7 +62,7 @@ def told(cell: TrustCell, transcript: Transcript, definitions: Mapping[str, Defi
         places = filter(None, map(read, dict.fromkeys(measure.receipts)))
         for at, place in enumerate(islice(places, OF_EACH)):
             event = transcript.events[place.line - 1]
-            yield Receipt(
+            yield BadCase(
                 id=f"{cell.id}--{name}-{place.line}{f'-{at}' if place.memory else ''}",
                 backend=visible(cell.backend, 60),
                 measure=name,

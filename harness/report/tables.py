@@ -59,7 +59,7 @@ class Figure:
 
 
 @dataclass(frozen=True)
-class Line:
+class TableLine:
     """One row: a backend, a control, or the cold arm. `name` is `key` made harmless."""
 
     key: str
@@ -109,19 +109,19 @@ def names(results: Results) -> list[str]:
     return sorted(results.backends, key=lambda name: (GROUPS.index(group(results, name)), name))
 
 
-def lines(results: Results) -> list[Line]:
+def lines(results: Results) -> list[TableLine]:
     """The findings in one table."""
     return rows(results, lambda name: tuple(_figure(results, name, column) for column in COLUMNS), len(COLUMNS))
 
 
-def rows(results: Results, figures: Callable[[str], tuple[Figure, ...]], columns: int) -> list[Line]:
+def rows(results: Results, figures: Callable[[str], tuple[Figure, ...]], columns: int) -> list[TableLine]:
     """In the order of every table. A backend that was asked for and could not run keeps its row."""
     found = [
-        Line(name, shown(results, name), _version(results.backends[name]), group(results, name), figures(name))
+        TableLine(name, shown(results, name), _version(results.backends[name]), group(results, name), figures(name))
         for name in names(results)
     ]
     absent = [
-        Line(each.backend, words.visible(each.backend, 60), "", "ranked", (_absent(each.reason),) * columns)
+        TableLine(each.backend, words.visible(each.backend, 60), "", "ranked", (_absent(each.reason),) * columns)
         for each in results.run.unplayed
         if each.backend not in results.backends
     ]

@@ -12,22 +12,22 @@ from itertools import groupby
 
 from harness.log.events import Check, Choice, Forgot, Recalled, Settled, Worked, Wrote
 from harness.metrics import recall, staleness
-from harness.metrics.view import Question, Record, View
+from harness.metrics.view import PhrasingSeen, Record, View
 from harness.model.scenario import Decision, Job, Session
 from harness.model.trial import ReadPolicy
 from harness.report import erased, words
 from harness.report.entries import BLOCK, fact, listed, place, proof, quoted, shown, small, verdict
 from harness.report.packed import Node, node
 
-_UPDATE: Mapping[staleness.Outcome, str] = {
+_UPDATE: Mapping[staleness.UpdateOutcome, str] = {
     "current_only": "", "both_flagged": "the old one marked beside it", "both_current_first": "the old one after it",
     "both_stale_first": "the old one first", "stale_only": "only the old one", "neither": "", "failed": "",
 }  # fmt: skip
-_WORST: tuple[staleness.Outcome, ...] = ("both_stale_first", "stale_only")
+_WORST: tuple[staleness.UpdateOutcome, ...] = ("both_stale_first", "stale_only")
 
 
 @dataclass(frozen=True)
-class Taken:
+class DecisionTaken:
     """How one or several readers took a decision. bad: acted on what held no longer, or never held here."""
 
     who: tuple[str, ...]
@@ -84,7 +84,7 @@ class Telling:
         lookups = [each for each in self.record.recalls("lookup") if each[1].session == session.id]
         if lookups:
             yield from ((lookups[0][0], each) for each in self._lookups(lookups))
-        probes: dict[str, list[Question]] = {}
+        probes: dict[str, list[PhrasingSeen]] = {}
         for question in self.record.questions:
             if question.session.id == session.id:
                 probes.setdefault(question.probe.id, []).append(question)
@@ -159,10 +159,10 @@ class Telling:
     # --- what was asked ---
 
     @cached_property
-    def _updates(self) -> Mapping[int | None, staleness.Outcome]:
+    def _updates(self) -> Mapping[int | None, staleness.UpdateOutcome]:
         return {update.question.line: update.outcome for update in staleness.updates(self.record)}
 
-    def _probe(self, asked: Sequence[Question]) -> Node:
+    def _probe(self, asked: Sequence[PhrasingSeen]) -> Node:
         probe = asked[0].probe
         known = [self._outcome(question) for question in asked]
         bad = [worst for _, worst in known]
@@ -183,7 +183,7 @@ class Telling:
         gold = [node("p", "q", f"right: {name}, ", quoted(fact(self.record, name))) for name in probe.gold]
         return node("details", f"asked {cls}".strip(), node("summary", "", head), *gold, *parts)
 
-    def _outcome(self, question: Question) -> tuple[str, bool]:
+    def _outcome(self, question: PhrasingSeen) -> tuple[str, bool]:
         """What became of one phrasing, and whether it went wrong; a fact not recalled is no fault of trust."""
         if question.event is None:
             return "not reached", True
@@ -196,7 +196,7 @@ class Telling:
         worst = update in _WORST
         return (_UPDATE[update] if worst else f"{found}, {_UPDATE[update]}".rstrip(", ")) if update else found, worst
 
-    def _phrasing(self, question: Question, word: str) -> Node:
+    def _phrasing(self, question: PhrasingSeen, word: str) -> Node:
         event, line = question.event, question.line
         if event is None or line is None:
             return node("p", "q", f"{question.stratum}: {word}")
@@ -239,15 +239,15 @@ class Telling:
 
     def _taken(
         self, job: Job, decision: Decision, record: Record, works: Sequence[Worked]
-    ) -> Iterator[tuple[str, Taken]]:
+    ) -> Iterator[tuple[str, DecisionTaken]]:
         for work in works:
             choice = next((each for each in work.choices if each.decision == decision.id), None)
             found = record.decided(work.read_policy).get((job.id, decision.id))
             value = "nothing" if choice is None or choice.value is None else shown(choice.value, 160)
             outcome = found.verdict if found else "failed"
-            yield work.read_policy or "cold", Taken((), outcome, value, _origin(choice))
+            yield work.read_policy or "cold", DecisionTaken((), outcome, value, _origin(choice))
 
-    def _contrast(self, job: Job, decision: Decision) -> Iterator[tuple[str, Taken]]:
+    def _contrast(self, job: Job, decision: Decision) -> Iterator[tuple[str, DecisionTaken]]:
         """The same decision without memory, with only gold, with only superseded facts, where these were played."""
         others: list[tuple[str, Record | None, ReadPolicy | None]] = [("cold", self.view.cold, None)]
         others += [("oracle", self.view.oracle, "trusting"), ("stale oracle", self.view.stale_oracle, "trusting")]
@@ -303,15 +303,15 @@ class Telling:
             yield node("pre", "", "\n".join(ran))
 
 
-def _merged(taken: Iterator[tuple[str, Taken]]) -> Iterator[Taken]:
+def _merged(taken: Iterator[tuple[str, DecisionTaken]]) -> Iterator[DecisionTaken]:
     """Readers that took it alike stand in one row."""
-    groups: dict[Taken, list[str]] = {}
+    groups: dict[DecisionTaken, list[str]] = {}
     for who, each in taken:
         groups.setdefault(each, []).append(who)
-    return (Taken(tuple(who), each.verdict, each.value, each.origin) for each, who in groups.items())
+    return (DecisionTaken(tuple(who), each.verdict, each.value, each.origin) for each, who in groups.items())
 
 
-def _reader(taken: Taken, cls: str) -> Node:
+def _reader(taken: DecisionTaken, cls: str) -> Node:
     value = node("div", "", node("bdi", "", taken.value), small(taken.origin))
     return node("li", cls, node("span", "who", ", ".join(taken.who)), " ", verdict(taken.verdict), " ", value)
 

@@ -11,8 +11,8 @@ from harness.model.drill import DRILLS, DrillName
 from harness.model.results import LayerRow, LookStage, Results, TrustCell
 from harness.model.trial import Definition, Measured
 from harness.report import headline, tables, words
-from harness.report.headline import Column
-from harness.report.receipts import Receipt, sound
+from harness.report.headline import HeadlineColumn
+from harness.report.receipts import BadCase, sound
 from harness.report.words import visible
 
 ASKS: Mapping[DrillName, tuple[str, str]] = {
@@ -29,7 +29,7 @@ BOUND = 40
 
 
 @dataclass(frozen=True)
-class Figure:
+class TrustFigure:
     """A measure of one backend. `fault`: it is not as good as it can be. `link`: its first receipt on the page."""
 
     text: str
@@ -40,14 +40,14 @@ class Figure:
 
 
 @dataclass(frozen=True)
-class Row:
+class DrillRow:
     measure: str
     better: str
-    figures: tuple[Figure, ...]
+    figures: tuple[TrustFigure, ...]
 
 
 @dataclass(frozen=True)
-class Table:
+class DrillTable:
     """One drill: backends side by side. `sizes`: memories in the store."""
 
     drill: DrillName
@@ -55,7 +55,7 @@ class Table:
     asks: str
     size: int
     backends: tuple[str, ...]
-    rows: tuple[Row, ...]
+    rows: tuple[DrillRow, ...]
 
 
 @dataclass(frozen=True)
@@ -79,19 +79,19 @@ class LayerLine:
 
 
 @dataclass(frozen=True)
-class Shown:
+class DrillTables:
     """Everything that the page says of drills. headline: of each backend and column, where it leads and what it shows.
     `total`: receipts that there are."""
 
-    columns: tuple[Column, ...]
-    headline: tuple[tuple[str, tuple[tuple[str, headline.Figure], ...]], ...]
-    tables: tuple[Table, ...]
+    columns: tuple[HeadlineColumn, ...]
+    headline: tuple[tuple[str, tuple[tuple[str, headline.HeadlineFigure], ...]], ...]
+    tables: tuple[DrillTable, ...]
     layers: tuple[Layers, ...]
-    receipts: tuple[Receipt, ...]
+    receipts: tuple[BadCase, ...]
     total: int
 
 
-def collect(results: Results, receipts: Mapping[str, Sequence[Receipt]]) -> Shown:
+def collect(results: Results, receipts: Mapping[str, Sequence[BadCase]]) -> DrillTables:
     """The tables in the order of the drills; `receipts` of every backend and measure in turn, up to BOUND."""
     found = [receipts.get(cell.id, ()) for cell in results.trust]
     turns = [receipt for turn in zip_longest(*found) for receipt in turn if receipt is not None]
@@ -101,15 +101,17 @@ def collect(results: Results, receipts: Mapping[str, Sequence[Receipt]]) -> Show
         links.setdefault((receipt.id.rpartition("--")[0], receipt.measure), receipt.id)
     columns, rows = headline.table(results)
     lines = [(name, tuple((_link(each, links), each) for each in figures)) for name, figures in rows]
-    return Shown(columns, tuple(lines), tuple(_tables(results, links)), tuple(_layers(results)), shown, len(turns))
+    return DrillTables(
+        columns, tuple(lines), tuple(_tables(results, links)), tuple(_layers(results)), shown, len(turns)
+    )
 
 
-def _link(figure: headline.Figure, links: Mapping[tuple[str, str], str]) -> str:
+def _link(figure: headline.HeadlineFigure, links: Mapping[tuple[str, str], str]) -> str:
     """To the receipt of what is shown, else to what its measure is."""
     return links.get((figure.cell, figure.measure), f"d-{figure.measure}" if figure.measure else "trust")
 
 
-def _tables(results: Results, links: Mapping[tuple[str, str], str]) -> Iterator[Table]:
+def _tables(results: Results, links: Mapping[tuple[str, str], str]) -> Iterator[DrillTable]:
     for drill in DRILLS:
         cells = sorted(
             (cell for cell in results.trust if cell.drill == drill),
@@ -118,7 +120,7 @@ def _tables(results: Results, links: Mapping[tuple[str, str], str]) -> Iterator[
         if cells:
             names = list(dict.fromkeys(name for cell in cells for name in cell.measures))
             rows = tuple(
-                Row(
+                DrillRow(
                     name,
                     results.trust_definitions[name].better,
                     tuple(_figure(cell, name, results.trust_definitions[name], links) for cell in cells),
@@ -127,18 +129,18 @@ def _tables(results: Results, links: Mapping[tuple[str, str], str]) -> Iterator[
             )
             title, asks = ASKS[drill]
             backends = tuple(tables.shown(results, cell.backend) for cell in cells)
-            yield Table(drill, title, asks, cells[0].size, backends, rows)
+            yield DrillTable(drill, title, asks, cells[0].size, backends, rows)
 
 
-def _figure(cell: TrustCell, name: str, definition: Definition, links: Mapping[tuple[str, str], str]) -> Figure:
+def _figure(cell: TrustCell, name: str, definition: Definition, links: Mapping[tuple[str, str], str]) -> TrustFigure:
     measure = cell.measures[name]
     link = links.get((cell.id, name), f"d-{name}")
     if not isinstance(measure, Measured):
-        return Figure(words.NOT_MEASURED[measure.status], visible(measure.reason, 120), False, False, link)
+        return TrustFigure(words.NOT_MEASURED[measure.status], visible(measure.reason, 120), False, False, link)
     counted = measure.hits is not None and measure.of
     text = words.count(measure.hits or 0, measure.of or 0) if counted else _amount(measure.value, definition.unit)
     note = words.interval(measure.interval) if measure.interval else ""
-    return Figure(text, note, True, sound(definition, measure) is False, link)
+    return TrustFigure(text, note, True, sound(definition, measure) is False, link)
 
 
 STAGES: tuple[LookStage, ...] = ("before", "after", "closed", "reopened", "killed", "churned", "compacted")

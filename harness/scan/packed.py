@@ -28,7 +28,7 @@ MOST = 1 << 28
 SECONDS = 20.0
 """For the streams of one file."""
 
-Source = Callable[[int, int], bytes]
+ReadBytes = Callable[[int, int], bytes]
 """(offset, most) -> bytes."""
 
 
@@ -63,7 +63,7 @@ class Unpacking:
         self._left, self._until = MOST, time.monotonic() + SECONDS
         self.capped = False
 
-    def file(self, source: Source, pieces: Iterable[int], piece: int) -> Iterator[Match]:
+    def file(self, source: ReadBytes, pieces: Iterable[int], piece: int) -> Iterator[Match]:
         """In a file whose pieces begin there, by the offset of the stream; a stream inside of a stream is its own."""
         done = 0
         for at in pieces:
@@ -89,7 +89,7 @@ class Unpacking:
         self.capped = self.capped or self._left <= 0 or time.monotonic() > self._until
         return self.capped
 
-    def _stream(self, start: Start, source: Source) -> Generator[Match, None, int]:
+    def _stream(self, start: Start, source: ReadBytes) -> Generator[Match, None, int]:
         """Its matches; returns where it ends, or where it begins if it is none."""
         unpacker, at, step, found = start.made(), start.at, FIRST, bytearray()
         overlap = max(1, self._needles.longest)

@@ -20,11 +20,11 @@ PIECE = 4 << 20
 """Bytes of a file that are searched at once."""
 THREADS = 2
 """Pieces searched side by side; the search holds no lock."""
-Report = Callable[[Path, str], None]
+ReportSighting = Callable[[Path, str], None]
 """Told of what cannot be looked at, and why."""
 
 
-def files(top: Path, report: Report, skip: Collection[Path] = ()) -> Iterator[Path]:
+def files(top: Path, report: ReportSighting, skip: Collection[Path] = ()) -> Iterator[Path]:
     """Every regular file at or below `top`, in order. Links are not followed; what they point to inside is met anyway.
 
     What is not there any more when it is its turn was not there. skip: folders of ours, which are not entered.

@@ -11,12 +11,12 @@ from pathlib import Path
 from harness.compare import statements
 from harness.model.results import Cell
 from harness.model.trial import READ_POLICIES
-from harness.repo.checks import Workshop
+from harness.repo.checks import WorkTrees
 from harness.selftest import bounds, cheats, playing, pooling, telling, wording, working
 from harness.selftest.proof import Breach, Count, Told
 from tasks import loader
 
-__all__ = ["ENOUGH", "MISLED", "SOLVED", "Breach", "Count", "Report", "Row", "judge", "prove", "row"]
+__all__ = ["ENOUGH", "MISLED", "SOLVED", "Breach", "Count", "ScenarioRow", "SelfTest", "judge", "prove", "row"]
 
 SOLVED = 0.75
 """The largest share of decisions that one read policy may solve from the full pool."""
@@ -27,7 +27,7 @@ ENOUGH = 10
 
 
 @dataclass(frozen=True)
-class Row:
+class ScenarioRow:
     """What was proven of one scenario."""
 
     scenario: str
@@ -40,9 +40,9 @@ class Row:
     names: Count
     noise: Count
     cold: Count
-    open_: pooling.Pool
+    open_: pooling.Pooling
     """The full pool of a store that heeds no scopes."""
-    scoped: pooling.Pool
+    scoped: pooling.Pooling
     """The full pool of a store that keeps apart what holds elsewhere."""
     noisy: tuple[Cell, ...]
     """What a run would report of `full_context` and some real backends."""
@@ -53,10 +53,10 @@ class Row:
 
 
 @dataclass(frozen=True)
-class Report:
+class SelfTest:
     """All rows, what must be mended, and what is worth knowing."""
 
-    rows: tuple[Row, ...]
+    rows: tuple[ScenarioRow, ...]
     breaches: tuple[Breach, ...]
     notes: tuple[Breach, ...]
     chance: pooling.Chance | None
@@ -64,11 +64,11 @@ class Report:
     gains: tuple[cheats.Gain, ...] = ()
 
 
-def prove(files: Sequence[Path], fixtures: Path, cache: Path, workers: int | None = None) -> Report:
+def prove(files: Sequence[Path], fixtures: Path, cache: Path, workers: int | None = None) -> SelfTest:
     """Proves the scenarios of these files, side by side."""
     if len(files) >= ENOUGH:
         telling.ready()
-    workshop, breaches, told = Workshop(), [], []
+    work_trees, breaches, told = WorkTrees(), [], []
     for file in files:
         if problems := loader.validate(file, fixtures, cache):
             breaches += [_broken(file, line) for line in problems]
@@ -76,7 +76,7 @@ def prove(files: Sequence[Path], fixtures: Path, cache: Path, workers: int | Non
             ((scenario, repo),) = loader.load([file], fixtures, cache)
             told.append(Told(file, scenario, repo))
     with ThreadPoolExecutor(workers or os.cpu_count() or 1, thread_name_prefix="proof") as pool:
-        rows = list(pool.map(lambda each: row(each, workshop), told))
+        rows = list(pool.map(lambda each: row(each, work_trees), told))
     many = len(rows) >= ENOUGH
     apart = telling.apart([each for row in rows for each in row.told]) if many else []
     gains = cheats.gains([row.cheated for row in rows]) if many else []
@@ -85,7 +85,7 @@ def prove(files: Sequence[Path], fixtures: Path, cache: Path, workers: int | Non
         breaches += each.breaches
     breaches += [*judge(rows, drawn), *_alike(apart, gains)]
     notes = tuple(note for each in told for note in each.notes)
-    return Report(tuple(rows), tuple(breaches), notes, drawn, tuple(apart), tuple(gains))
+    return SelfTest(tuple(rows), tuple(breaches), notes, drawn, tuple(apart), tuple(gains))
 
 
 def _broken(file: Path, line: str) -> Breach:
@@ -93,18 +93,18 @@ def _broken(file: Path, line: str) -> Breach:
     return Breach(file, key, reason)
 
 
-def row(told: Told, workshop: Workshop) -> Row:
+def row(told: Told, work_trees: WorkTrees) -> ScenarioRow:
     """All proofs of one scenario; what does not hold is added to its breaches."""
-    paper = playing.Paper()
-    cold = playing.play(told, None, workshop)
+    paper = playing.PaperWorkTrees()
+    cold = playing.play(told, None, work_trees)
     right = [end.outcome == "right" for end in cold.ends[None].values()]
-    return Row(
+    return ScenarioRow(
         told.scenario.id,
-        checks=working.checks(told, workshop),
-        oracle=playing.oracle(told, workshop),
-        stale=playing.stale_oracle(told, workshop),
-        none=playing.nothing(told, workshop, cold),
-        refusal=playing.nothing(told, workshop, cold, "refusal"),
+        checks=working.checks(told, work_trees),
+        oracle=playing.oracle(told, work_trees),
+        stale=playing.stale_oracle(told, work_trees),
+        none=playing.nothing(told, work_trees, cold),
+        refusal=playing.nothing(told, work_trees, cold, "refusal"),
         texts=wording.texts(told),
         names=wording.names(told),
         noise=wording.quiet(told),
@@ -117,7 +117,7 @@ def row(told: Told, workshop: Workshop) -> Row:
     )
 
 
-def judge(rows: Sequence[Row], drawn: pooling.Chance | None) -> Iterator[Breach]:
+def judge(rows: Sequence[ScenarioRow], drawn: pooling.Chance | None) -> Iterator[Breach]:
     """What must hold of the suite as a whole."""
     if drawn is not None and not drawn.fair:
         yield Breach(

@@ -58,7 +58,7 @@ Played = Mapping[str, Sequence[Cell]]
 
 def cells(told: Told) -> dict[str, list[Cell]]:
     """One story, played to the honest store and to each cheat."""
-    paper = playing.Paper()
+    paper = playing.PaperWorkTrees()
     asked: dict[str, Keeps | None] = {STORE: None, **CHEATS}
     return {name: playing.scored(told, STORE, paper, NOISE, keeps) for name, keeps in asked.items()}
 

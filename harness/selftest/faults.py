@@ -27,7 +27,7 @@ FLAGS: tuple[Move, ...] = ("worse", "failed", "other")
 
 
 @dataclass(frozen=True)
-class Fault:
+class PlantedFault:
     """A backend with one bug. must: measures that flag it; may: measures or whole families that may move too.
 
     never: measures that it was made to deceive, and that must not be better than the reference's.
@@ -42,10 +42,10 @@ class Fault:
 
 
 @dataclass(frozen=True)
-class Row:
+class FaultRow:
     """What one fault moved, by measure, and what is wrong with that."""
 
-    fault: Fault
+    fault: PlantedFault
     moves: Mapping[str, Move]
     breaches: tuple[Breach, ...]
 
@@ -59,35 +59,35 @@ class Matrix:
     """Faults x measures. reference: what the sound backend reaches."""
 
     reference: Mapping[str, Measure]
-    rows: tuple[Row, ...]
+    rows: tuple[FaultRow, ...]
 
     @property
     def breaches(self) -> tuple[Breach, ...]:
         return tuple(breach for row in self.rows for breach in row.breaches)
 
 
-def planted(package: str = PLANTED) -> tuple[Fault, ...]:
+def planted(package: str = PLANTED) -> tuple[PlantedFault, ...]:
     """The faults that a package declares as its `FAULTS`, found where a child finds it; ImportError if not."""
     sys.path += [place for place in paths.adapter_places() if place not in sys.path]
     return tuple(map(_fault, importlib.import_module(package).FAULTS))
 
 
-def _fault(made: Any) -> Fault:
+def _fault(made: Any) -> PlantedFault:
     bug = " ".join((made.__doc__ or "").split())
-    return Fault(made.__name__, f"{made.__module__}:{made.__name__}", bug, made.must, made.may, made.never)
+    return PlantedFault(made.__name__, f"{made.__module__}:{made.__name__}", bug, made.must, made.may, made.never)
 
 
 def judged(
-    fault: Fault,
+    fault: PlantedFault,
     sound: Mapping[str, Measure],
     found: Mapping[str, Measure],
     definitions: Mapping[str, Definition],
     families: Mapping[str, str],
-) -> Row:
+) -> FaultRow:
     """families: measure -> the drill or story that it reads, a word that `may` knows too."""
     moves = {name: move for name, measure in sound.items() if (move := moved(definitions[name], measure, found[name]))}
     gained = [name for name in fault.never if name in sound and gains(definitions[name], sound[name], found[name])]
-    return Row(fault, moves, tuple(_breaches(fault, moves, gained, families)))
+    return FaultRow(fault, moves, tuple(_breaches(fault, moves, gained, families)))
 
 
 def gains(definition: Definition, sound: Measure, found: Measure) -> bool:
@@ -128,7 +128,7 @@ def _below(better: Better, sound: float, found: float) -> bool:
 
 
 def _breaches(
-    fault: Fault, moves: Mapping[str, Move], gained: Sequence[str], families: Mapping[str, str]
+    fault: PlantedFault, moves: Mapping[str, Move], gained: Sequence[str], families: Mapping[str, str]
 ) -> Iterator[Breach]:
     for name in (*fault.must, *fault.may, *fault.never):
         if name not in families and name not in families.values():
@@ -154,6 +154,6 @@ WORDS: Mapping[Move, str] = {
 }
 
 
-def proven(rows: Sequence[Row]) -> set[str]:
+def proven(rows: Sequence[FaultRow]) -> set[str]:
     """The measures whose value some fault changed. To fail because a backend hangs proves no formula."""
     return {name for row in rows for name, move in row.moves.items() if move in ("worse", "other")}

@@ -30,7 +30,7 @@ def adapter(name: str) -> Adapter:
 
 
 @cache
-def _entry(name: str) -> registry.Entry:
+def _entry(name: str) -> registry.AdapterEntry:
     """Once a name: a proof plays hundreds of trials, and each look reads what every installed package registers."""
     return registry.find(Spec(adapter=name))
 

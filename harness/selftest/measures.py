@@ -21,9 +21,9 @@ from harness import metrics, paths
 from harness.adapter import Space
 from harness.backend import client, registry
 from harness.backend.client import Deadlines
-from harness.backend.forkserver import Launcher, Nursery
+from harness.backend.forkserver import ForkServers, Launcher
 from harness.backend.registry import ORACLES
-from harness.backend.store import ChildHost, opaque
+from harness.backend.store import ChildStore, opaque
 from harness.gateway import tokens
 from harness.gateway.cache import EmbeddingCache
 from harness.gateway.chat.standin import StandIn
@@ -41,12 +41,12 @@ from harness.model.backend import SOUND, Backend
 from harness.model.drill import DrillName, DrillTrial, Plan
 from harness.model.trial import DEFAULT_BUDGET, DEFAULT_K, Definition, Measure, Spec, Trial, WritePolicy
 from harness.play import controls, drills, engine, plan
-from harness.play.controls import GoldHost
+from harness.play.controls import GoldStore
 from harness.play.readers import scripted
 from harness.play.session import Host, Tools
 from harness.selftest import faults
-from harness.selftest.faults import Fault, Matrix
-from harness.selftest.playing import Paper
+from harness.selftest.faults import Matrix, PlantedFault
+from harness.selftest.playing import PaperWorkTrees
 from harness.selftest.proof import SEED, Told
 from harness.text.classify import Classifier
 from tasks import loader
@@ -71,7 +71,7 @@ FAMILIES: Mapping[str, str] = {
 
 
 def prove(
-    planted: Sequence[Fault], cache: Path, jobs: int | None = None, heard: Callable[[str], None] = lambda _: None
+    planted: Sequence[PlantedFault], cache: Path, jobs: int | None = None, heard: Callable[[str], None] = lambda _: None
 ) -> Matrix:
     """Plays the reference, then every fault, in `jobs` processes side by side; `heard` is told whose plays are done.
 
@@ -100,7 +100,7 @@ def _measures(name: str, adapter: str, cache: Path) -> Mapping[str, Measure]:
 
 
 @lru_cache
-def _bench(cache: Path) -> Bench:
+def _bench(cache: Path) -> FaultPlayer:
     """One for all plays of a process, which ends with it."""
     if MEMORY.is_dir() and shutil.disk_usage(MEMORY).free > ROOM:
         tempfile.tempdir = str(MEMORY)
@@ -108,7 +108,7 @@ def _bench(cache: Path) -> Bench:
     atexit.register(stack.close)
     root = stack.enter_context(leftovers.temporary())
     embeddings = stack.enter_context(closing(EmbeddingCache(cache / "embeddings.sqlite", Embedder())))
-    bench = Bench(_told(cache), root, stack.enter_context(Gateway(embeddings, StandIn())))
+    bench = FaultPlayer(_told(cache), root, stack.enter_context(Gateway(embeddings, StandIn())))
     gc.collect()
     gc.freeze()  # what all plays share is not looked through after each of them
     return bench
@@ -120,7 +120,7 @@ def _told(cache: Path) -> Told:
     return Told(file, scenario, repo)
 
 
-class Bench:
+class FaultPlayer:
     """What the plays of a process share, one after the other."""
 
     def __init__(self, told: Told, root: Path, gateway: Gateway) -> None:
@@ -131,17 +131,17 @@ class Bench:
     def measures(self, name: str, adapter: str) -> Mapping[str, Measure]:
         """Every measure of every drill and of the story."""
         found: dict[str, Measure] = {}
-        with Nursery(self._root / "work" / opaque(), (self._gateway.port,)) as nursery:
-            said = client.describe(adapter, self._root / "work" / opaque() / "home", DEADLINES, nursery.launch)
+        with ForkServers(self._root / "work" / opaque(), (self._gateway.port,)) as fork_servers:
+            said = client.describe(adapter, self._root / "work" / opaque() / "home", DEADLINES, fork_servers.launch)
             backend = Backend(name=name, version=said.version, support=said.support)
             for drill in drills.ALL:
-                with self._host(adapter, backend, nursery.launch) as (host, _):
+                with self._host(adapter, backend, fork_servers.launch) as (host, _):
                     found |= self._drill(name, host, drill)
-            with self._host(adapter, backend, nursery.launch) as (host, meter):
+            with self._host(adapter, backend, fork_servers.launch) as (host, meter):
                 found |= self._story(name, host, meter)
         return found
 
-    def _drill(self, name: str, host: ChildHost, drill: DrillName) -> Mapping[str, Measure]:
+    def _drill(self, name: str, host: ChildStore, drill: DrillName) -> Mapping[str, Measure]:
         trial = DrillTrial(backend=name, drill=drill, size=SIZES[drill], seed=SEED, k=DEFAULT_K)
         written = _plan(drill)
         self._gateway.warm([piece.item.text for piece in written.pieces if piece.item.text])
@@ -152,7 +152,7 @@ class Bench:
         path.unlink()
         return cell.measures
 
-    def _story(self, name: str, host: ChildHost, meter: Meter) -> Mapping[str, Measure]:
+    def _story(self, name: str, host: ChildStore, meter: Meter) -> Mapping[str, Measure]:
         cells = metrics.score([self._logged(name, host, meter), *self._controls])
         return next(cell for cell in cells if cell.backend == name and cell.read_policy == "trusting").measures
 
@@ -167,7 +167,12 @@ class Bench:
         part = plan.part(trial, told.scenario, told.repo, told.classifier, host.backend if host else None, "", "")
         self._gateway.warm(list(engine.texts(part)))
         tools = Tools(
-            told.repo, told.explorer, Classifier(told.scenario, part.canaries), Paper(), self._blobs, tokens.count
+            told.repo,
+            told.explorer,
+            Classifier(told.scenario, part.canaries),
+            PaperWorkTrees(),
+            self._blobs,
+            tokens.count,
         )
         events = tuple(engine.play(part, host, tools, meter))
         opened, closed = events[0], events[-1]
@@ -175,14 +180,14 @@ class Bench:
         return Log(self._root / trial.id, "", opened, events, closed, told.scenario, self._blobs)
 
     @contextmanager
-    def _host(self, adapter: str, backend: Backend, launch: Launcher) -> Iterator[tuple[ChildHost, Meter]]:
+    def _host(self, adapter: str, backend: Backend, launch: Launcher) -> Iterator[tuple[ChildStore, Meter]]:
         """A new store of a backend, removed afterwards, and what counts its embeddings."""
         key = opaque()
         folder = self._root / "work" / key
         space = Space(str(folder / "store"), self._gateway.url, key, Embedder.dims, SEED)
         meter = self._gateway.register(key)
         try:
-            yield ChildHost(adapter, backend, folder / "store", space, DEADLINES, launch), meter
+            yield ChildStore(adapter, backend, folder / "store", space, DEADLINES, launch), meter
         finally:
             self._gateway.unregister(key)
             shutil.rmtree(folder, ignore_errors=True)
@@ -193,6 +198,6 @@ def _plan(drill: DrillName) -> Plan:
     return drills.ALL[drill].plan(SIZES[drill], SEED)
 
 
-def _gold(told: Told, name: str) -> GoldHost:
+def _gold(told: Told, name: str) -> GoldStore:
     wanted = controls.wanted(name, told.scenario)
-    return GoldHost(controls.described(name), lambda: controls.GoldMemory(wanted, told.classifier))
+    return GoldStore(controls.described(name), lambda: controls.GoldMemory(wanted, told.classifier))

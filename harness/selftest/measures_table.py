@@ -10,7 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from harness.report.words import plain
-from harness.selftest.faults import FLAGS, Matrix, Row, proven
+from harness.selftest.faults import FLAGS, FaultRow, Matrix, proven
 
 
 def show(matrix: Matrix, out: Console) -> None:
@@ -30,7 +30,7 @@ def show(matrix: Matrix, out: Console) -> None:
             out.print(Text(part), soft_wrap=True)
 
 
-def _cells(row: Row) -> Iterator[Text]:
+def _cells(row: FaultRow) -> Iterator[Text]:
     """What must flag it stands by itself; of the rest, what may move is counted, and what must not is named."""
     yield Text(plain(row.fault.name), style="" if not row.breaches else "bold red")
     words = [(name, "" if row.moves.get(name) in FLAGS else "bold red") for name in row.fault.must]

@@ -11,7 +11,7 @@ from harness.adapter import Item, Space
 from harness.machine import leftovers
 from harness.model.scenario import Decision, Session
 from harness.model.trial import DEFAULT_K, READ_POLICIES, ReadPolicy
-from harness.repo.checks import Workshop
+from harness.repo.checks import WorkTrees
 from harness.selftest.local import adapter
 from harness.selftest.playing import decisions, play
 from harness.selftest.proof import Count, Told
@@ -24,7 +24,7 @@ DRAWS = 200
 
 
 @dataclass(frozen=True)
-class Pool:
+class Pooling:
     """What everything that the story wrote so far is worth to each reader, and where it or the repository misleads."""
 
     solved: Mapping[ReadPolicy, Count]
@@ -41,10 +41,10 @@ class Pool:
     """The probes for which there are not."""
 
 
-def pool(told: Told, workshop: Workshop, scoped: bool) -> Pool:
+def pool(told: Told, work_trees: WorkTrees, scoped: bool) -> Pooling:
     """Reads the whole pool with each policy; `scoped`: what holds elsewhere is kept apart, as a good store would."""
     backend = "random" if scoped else "full_context"
-    plays = [play(told, backend, workshop, ALL, seed) for seed in ORDERS]
+    plays = [play(told, backend, work_trees, ALL, seed) for seed in ORDERS]
     cases = list(decisions(told))
     ends = {policy: [each.ends[policy] for each in plays] for policy in READ_POLICIES}
     solved = {
@@ -53,7 +53,7 @@ def pool(told: Told, workshop: Workshop, scoped: bool) -> Pool:
     }
     newest = plays[0].ends["newest"].values()
     probes = [event for event in plays[0].recalled if event.purpose == "probe"]
-    return Pool(
+    return Pooling(
         solved,
         Count(sum(end.origin == "memory" and end.outcome in ("stale", "lure") for end in newest), len(cases)),
         Count(sum(_misleads(told, session, decision) for session, _, decision in cases), len(cases)),

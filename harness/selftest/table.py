@@ -19,22 +19,22 @@ from harness.selftest import (
     MISLED,
     SOLVED,
     Count,
-    Report,
-    Row,
+    ScenarioRow,
+    SelfTest,
     bounds,
     cheats,
     share,
     telling,
     total,
 )
-from harness.selftest.pooling import Pool
+from harness.selftest.pooling import Pooling
 
 HEADS = (
     "checks", "oracle", "stale", "none", "texts", "silent", "pool>k", "cold", "trust", "new", "verify", "misled",
 )  # fmt: skip
 
 
-def show(report: Report, out: Console) -> None:
+def show(report: SelfTest, out: Console) -> None:
     """Prints what was proven. Everything is `Text`, so no text of a scenario is taken for markup."""
     out.print(_table(report), soft_wrap=False)
     for line in ["", *_suite(report), *(["", "worth knowing"] if report.notes else []), *map(str, report.notes)]:
@@ -42,7 +42,7 @@ def show(report: Report, out: Console) -> None:
             out.print(Text(part), soft_wrap=True)
 
 
-def _table(report: Report) -> Table:
+def _table(report: SelfTest) -> Table:
     table = Table(box=None, padding=(0, 1, 0, 0), pad_edge=False)
     table.add_column("scenario", no_wrap=True)
     for head in HEADS:
@@ -57,7 +57,7 @@ def _table(report: Report) -> Table:
     return table
 
 
-def _cells(row: Row) -> Iterator[Text]:
+def _cells(row: ScenarioRow) -> Iterator[Text]:
     silent = total([row.names, row.noise])
     for count in (row.checks, row.oracle, row.stale, total([row.none, row.refusal]), row.texts, silent):
         yield _proven(count)
@@ -83,7 +83,7 @@ trust, new, verify: decisions that these readers solve from the full pool;
 misled: decisions in which the newest entry is wrong, the source at HEAD misleads, only memory knows"""
 
 
-def _suite(report: Report) -> list[str]:
+def _suite(report: SelfTest) -> list[str]:
     rows = report.rows
     judged = "" if len(rows) >= ENOUGH else f" (not judged below {ENOUGH} scenarios)"
     pools = {
@@ -136,7 +136,7 @@ def _weighed(compared: Sequence[Comparison]) -> str:
     return "; ".join(f"against {name}: {', '.join(values)}" for name, values in told.items())
 
 
-def _solved(pools: list[Pool]) -> str:
+def _solved(pools: list[Pooling]) -> str:
     shares = (f"{policy} solves {share(total(p.solved[policy] for p in pools)):.0%}" for policy in READ_POLICIES)
     return ", ".join(shares)
 

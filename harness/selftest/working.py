@@ -5,23 +5,23 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from harness.model.scenario import Decision, Job, Session
-from harness.repo.checks import Work, Workshop
+from harness.repo.checks import Work, WorkTrees
 from harness.selftest.proof import Count, Told
 
 Values = Mapping[str, str | None]
 
 
-def checks(told: Told, workshop: Workshop) -> Count:
+def checks(told: Told, work_trees: WorkTrees) -> Count:
     """How many checks hold in every way in which their job can be done with at most one wrong decision."""
-    good = [_job(told, workshop, session, job) for session, job in told.scenario.jobs()]
+    good = [_job(told, work_trees, session, job) for session, job in told.scenario.jobs()]
     return Count(sum(good), sum(len(job.decisions) for _, job in told.scenario.jobs()))
 
 
-def _job(told: Told, workshop: Workshop, session: Session, job: Job) -> int:
+def _job(told: Told, work_trees: WorkTrees, session: Session, job: Job) -> int:
     """The decisions of a job whose checks hold."""
 
     def do(values: Values) -> Work:
-        return workshop.do(told.repo, session.commit, job, values)
+        return work_trees.do(told.repo, session.commit, job, values)
 
     def wrong(decision: Decision, when: str, work: Work, wanted: str | None) -> bool:
         check = next(check for check in work.checks if check.decision == decision.id)

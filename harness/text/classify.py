@@ -14,9 +14,9 @@ from harness.adapter import Scope
 from harness.model.scenario import CANARY, Fact, Remember, Scenario, Standing, Text
 from harness.text.clauses import ROLES, Clauses, Role, carries, find, holds, normalise, tells, united
 
-__all__ = ["Classifier", "Known", "Reading", "Verdict", "cut", "find", "holds", "normalise"]
+__all__ = ["Classifier", "FactVerdict", "KnownTexts", "Reading", "cut", "find", "holds", "normalise"]
 
-Verdict = Literal["current", "superseded", "out-of-scope", "retracted", "unclear", "mentioned", "partial", "other"]
+FactVerdict = Literal["current", "superseded", "out-of-scope", "retracted", "unclear", "mentioned", "partial", "other"]
 WORST_FIRST: tuple[Standing, ...] = ("retracted", "superseded", "out-of-scope", "current")
 CACHED = 65536  # readings kept; a run's distinct texts, and a bound for hostile ones
 
@@ -109,7 +109,7 @@ class Classifier:
         """How each asserted fact stands at a story time, seen from a place."""
         return {name: self._scenario.standing(name, at, place) for name in sorted(reading.asserted)}
 
-    def verdict(self, reading: Reading, at: datetime, place: Scope) -> Verdict:
+    def verdict(self, reading: Reading, at: datetime, place: Scope) -> FactVerdict:
         """One word for display. `unclear` first; then the worst standing of what is asserted, so that a current
         fact hides no stale one beside it: retracted, superseded, out-of-scope, current. Nothing asserted:
         `mentioned` (denied facts too), `partial`, and `other` if no fact occurs."""
@@ -220,7 +220,7 @@ _LINE = re.compile(r"[^\r\n]+")
 _WIDTHS = (96, 48, 24, 12, 6, 3, 1)
 
 
-class Known:
+class KnownTexts:
     """The remembered texts, indexed by how they begin, so that they are found anywhere in a dump."""
 
     def __init__(self, texts: Iterable[str] = ()) -> None:
@@ -257,7 +257,7 @@ def _joins(text: str, end: int) -> bool:
     return end < len(text) and bool(_LETTER.match(text[end])) and bool(_LETTER.match(text[end - 1]))
 
 
-def cut(text: str, known: Known) -> list[tuple[int, int]]:
+def cut(text: str, known: KnownTexts) -> list[tuple[int, int]]:
     """The entries of a hit's text as (start, end), in order and disjoint.
 
     Each remembered text that stands there verbatim is one, leftmost and longest first. The rest goes by line, without

@@ -81,17 +81,17 @@ def _pass(text: str) -> str:
 WORD = r"\w\u0300-\u036f"  # letters of any script, digits, underscore, combining marks
 
 
-class Span(NamedTuple):
+class ClauseSpan(NamedTuple):
     start: int
     end: int
 
 
-def united(spans: Iterable[Span]) -> list[Span]:
+def united(spans: Iterable[ClauseSpan]) -> list[ClauseSpan]:
     """The same places as ordered, disjoint spans."""
-    union: list[Span] = []
+    union: list[ClauseSpan] = []
     for span in sorted(spans):
         if union and span.start < union[-1].end:
-            union[-1] = Span(union[-1].start, max(union[-1].end, span.end))
+            union[-1] = ClauseSpan(union[-1].start, max(union[-1].end, span.end))
         else:
             union.append(span)
     return union
@@ -103,9 +103,9 @@ def _pattern(form: str) -> re.Pattern[str]:
     return re.compile(rf"(?<![{WORD}-])(?<![{WORD}][./:@]){re.escape(form)}(?![{WORD}-])(?![./:@][{WORD}])")
 
 
-def find(text: str, form: str) -> list[Span]:
+def find(text: str, form: str) -> list[ClauseSpan]:
     """Where a form stands as a whole identifier. Both are in normal form; an empty form stands nowhere."""
-    return [Span(*found.span()) for found in _pattern(form).finditer(text)] if form and form in text else []
+    return [ClauseSpan(*found.span()) for found in _pattern(form).finditer(text)] if form and form in text else []
 
 
 def holds(text: str, forms: Sequence[Sequence[str]]) -> bool:
@@ -222,7 +222,7 @@ GONE = (
 # --- clauses --------------------------------------------------------------------------------------------------------
 
 
-def _masked(text: str, names: Sequence[Span]) -> str:
+def _masked(text: str, names: Sequence[ClauseSpan]) -> str:
     """A text of the same length in which each name is one word that tells nothing. Digits and hyphens stay, as a name
     may be a date."""
     pieces, done = [], 0
@@ -248,13 +248,13 @@ def carries(form: str) -> bool:
 class Clauses:
     """The clauses of a text in normal form, and the role of the names in it: ordered and disjoint spans (`united`)."""
 
-    def __init__(self, text: str, names: Sequence[Span]) -> None:
+    def __init__(self, text: str, names: Sequence[ClauseSpan]) -> None:
         outer, asides = _lift(_masked(text, names))
         self._asides = [(start, clause) for at, words in asides for start, clause in _split(words, at)]
         self._outer = list(_split(outer, 0))
         self._read: dict[int, _Clause] = {}
 
-    def role(self, span: Span) -> Role:
+    def role(self, span: ClauseSpan) -> Role:
         """How the name at `span` is meant.
 
         An aside of nothing else is a name for the words before it, and meant as they are: "the old way (A) is dead".
@@ -319,7 +319,7 @@ class _Clause:
             if CHANGE.search(before) or not TRANSPORT.search(" ".join(before.split()[-3:])):
                 self.gone.append(self._span(found, 1))
 
-    def role(self, span: Span) -> Role:
+    def role(self, span: ClauseSpan) -> Role:
         if any(self._denies(mark, span) for mark in self.negations):
             return "denied"
         rest = self.words[span.end - self.at :]
@@ -327,7 +327,7 @@ class _Clause:
             return "denied"
         return "mentioned" if self._of_the_past(span) or PAST_AFTER.match(rest) else "asserted"
 
-    def _of_the_past(self, span: Span) -> bool:
+    def _of_the_past(self, span: ClauseSpan) -> bool:
         return (
             any(mark.start >= span.end for mark in self.succeeded)
             or any(area.start <= span.start < area.end for area in self.gone)
@@ -338,20 +338,20 @@ class _Clause:
             or any(self._qualifies(mark, span) for mark in self.old)
         )
 
-    def _denies(self, mark: Span, span: Span) -> bool:
+    def _denies(self, mark: ClauseSpan, span: ClauseSpan) -> bool:
         return mark.end <= span.start and len(self._between(mark, span)) <= 3
 
-    def _qualifies(self, mark: Span, span: Span) -> bool:
+    def _qualifies(self, mark: ClauseSpan, span: ClauseSpan) -> bool:
         """ "the old A", "old deploy tool: A", but not "remove old branches with A"."""
         between = self._between(mark, span)
         return mark.end <= span.start and len(between) <= 2 and not any(BY_MEANS.fullmatch(word) for word in between)
 
-    def _between(self, mark: Span, span: Span) -> list[str]:
+    def _between(self, mark: ClauseSpan, span: ClauseSpan) -> list[str]:
         words = self.words[mark.end - self.at : max(0, span.start - self.at)].split()
         return [word for word in words if any(map(str.isalnum, word))]
 
-    def _marks(self, pattern: re.Pattern[str]) -> list[Span]:
+    def _marks(self, pattern: re.Pattern[str]) -> list[ClauseSpan]:
         return [self._span(found, 0) for found in pattern.finditer(self.words)]
 
-    def _span(self, found: re.Match[str], group: int) -> Span:
-        return Span(self.at + found.start(group), self.at + found.end(group))
+    def _span(self, found: re.Match[str], group: int) -> ClauseSpan:
+        return ClauseSpan(self.at + found.start(group), self.at + found.end(group))

@@ -86,7 +86,7 @@ class ReadsTheNeighbours(Planted):
         def found(self) -> Iterator[str]:
             own = Path(self.space.root).parent
             for other in entries(own.parent):
-                if other not in (own, own.parent / "nursery"):
+                if other not in (own, own.parent / "forkservers"):
                     for file in other.rglob("*"):
                         if file.is_file():
                             yield from sentences(text(file))

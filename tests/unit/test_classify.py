@@ -14,7 +14,7 @@ from pydantic_core import to_json
 
 from harness.adapter import Scope
 from harness.model.scenario import Scenario
-from harness.text.classify import Classifier, Known, Reading, cut, find, holds, normalise
+from harness.text.classify import Classifier, KnownTexts, Reading, cut, find, holds, normalise
 
 TABLE: dict[str, Any] = tomllib.loads(Path(__file__).with_name("classify_cases.toml").read_text(encoding="utf-8"))
 SCENARIO = Scenario.model_validate_json(to_json(TABLE["scenario"]))
@@ -234,14 +234,14 @@ def test_another_sentence_does_not_change_what_is_asserted(text: str, more: str)
 def test_long_hostile_texts_are_read_and_cut(unit: str) -> None:
     text = unit * (60_000 // len(unit))
     assert CLASSIFIER.read(text).asserted <= {"atlas"}
-    assert all(start < end <= len(text) for start, end in cut(text, Known([unit * 3])))
+    assert all(start < end <= len(text) for start, end in cut(text, KnownTexts([unit * 3])))
 
 
 # --- entries ---
 
 
 def entries(text: str, *remembered: str) -> list[str]:
-    return [text[start:end] for start, end in cut(text, Known(remembered))]
+    return [text[start:end] for start, end in cut(text, KnownTexts(remembered))]
 
 
 @pytest.mark.parametrize(
@@ -271,7 +271,7 @@ def test_cut(text: str, expected: list[str]) -> None:
 
 
 def test_known_grows() -> None:
-    known = Known()
+    known = KnownTexts()
     assert len(cut("one two", known)) == 1
     known.add(["one"])
     assert cut("one two", known) == [(0, 3), (4, 7)]
@@ -297,7 +297,7 @@ def test_a_remembered_text_is_one_entry_whatever_else_is_remembered(texts: list[
 @given(anything, remembered)
 def test_entries_are_ordered_disjoint_and_not_blank(text: str, texts: list[str]) -> None:
     done = 0
-    for start, end in cut(text + texts[0] + text, Known(texts)):
+    for start, end in cut(text + texts[0] + text, KnownTexts(texts)):
         assert done <= start < end
         done = end
 
@@ -305,6 +305,6 @@ def test_entries_are_ordered_disjoint_and_not_blank(text: str, texts: list[str])
 @given(remembered, anything)
 def test_every_remembered_line_is_covered_once(texts: list[str], other: str) -> None:
     dump = "\n".join([texts[0], other.replace(texts[0], ""), texts[0]])
-    spans = cut(dump, Known([texts[0]]))
+    spans = cut(dump, KnownTexts([texts[0]]))
     for start, end in ((0, len(texts[0])), (len(dump) - len(texts[0]), len(dump))):
         assert [span for span in spans if span[0] < end and start < span[1]] == [(start, end)]

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from harness.adapter import Space
 from harness.backend import client
 from harness.backend.client import Deadlines
-from harness.backend.forkserver import Nursery
-from harness.backend.store import ChildHost
+from harness.backend.forkserver import ForkServers
+from harness.backend.store import ChildStore
 from harness.gateway.cache import EmbeddingCache
 from harness.gateway.embedder import Embedder
 from harness.gateway.gateway import Gateway
@@ -25,27 +25,27 @@ from harness.model.canary import kept
 from harness.model.drill import DrillTrial
 from harness.model.trial import Measured, NotMeasured
 from harness.play.drills.deletion import AROUND, BATCH, DRILL, GONE, LARGE, SMALLEST, plan
-from harness.play.drills.stage import Stage
+from harness.play.drills.stage import DrillSession
 from tests.fakes import FakeEmbedder
 
 
 def played(folder: Path, adapter: str) -> Transcript:
     """The smallest drill, for real: every open is a process, every look reads files."""
-    with Gateway(EmbeddingCache(None, FakeEmbedder())) as gateway, Nursery(folder / "nursery") as nursery:
-        return _played(folder, adapter, gateway, nursery)
+    with Gateway(EmbeddingCache(None, FakeEmbedder())) as gateway, ForkServers(folder / "forkservers") as fork_servers:
+        return _played(folder, adapter, gateway, fork_servers)
 
 
-def _played(folder: Path, adapter: str, gateway: Gateway, nursery: Nursery) -> Transcript:
+def _played(folder: Path, adapter: str, gateway: Gateway, fork_servers: ForkServers) -> Transcript:
     said = client.describe(adapter, folder / "home")
     backend = Backend(name=said.name, version=said.version, support=said.support)
     trial = DrillTrial(backend=said.name, drill="deletion", size=SMALLEST, seed=1, k=5)
     gateway.register(trial.id)
     space = Space(str(folder / "trial/store"), gateway.url, trial.id, FakeEmbedder().dims, 1)
-    host = ChildHost(adapter, backend, folder / "trial/store", space, Deadlines(), nursery.launch)
+    host = ChildStore(adapter, backend, folder / "trial/store", space, Deadlines(), fork_servers.launch)
     blobs, made = Blobs(folder / "blobs"), plan(SMALLEST, 1)
     with Writer(folder / "log.jsonl") as log:
         log.append(Drilled(trial=trial, backend=backend, plan=blobs.put(made.model_dump_json().encode()), digests={}))
-        DRILL.play(Stage(trial, made, host, blobs, log.append, gateway.vectors))
+        DRILL.play(DrillSession(trial, made, host, blobs, log.append, gateway.vectors))
         log.append(Ended(status="complete"))
     return read(folder / "log.jsonl", blobs)
 

@@ -23,7 +23,7 @@ from harness.model.scenario import Fact, Forget, Job, Learn, Probe, Remember, Se
 from harness.model.trial import READ_POLICIES
 from harness.play import deletion, engine
 from harness.play.controls import KEPT
-from harness.play.session import Exchange
+from harness.play.session import MemorySession
 from tasks import loader
 from tests.fakes import FakeHost, FakeMemory
 from tests.played import Stage, kinds
@@ -396,14 +396,14 @@ class FakeTurning(FakeMemory):
 def without_controls(monkeypatch: pytest.MonkeyPatch) -> None:
     look, listed, scanned = deletion._look, deletion._listed, deletion._scanned
 
-    def _look(exchange: Exchange, session: Session, facts: Sequence[Fact], stage: Looks) -> Iterator[Event]:
-        return iter(()) if stage == "before" else look(exchange, session, facts, stage)
+    def _look(memory_session: MemorySession, session: Session, facts: Sequence[Fact], stage: Looks) -> Iterator[Event]:
+        return iter(()) if stage == "before" else look(memory_session, session, facts, stage)
 
-    def _listed(exchange: Exchange, facts: Sequence[Fact], stage: Looks) -> Iterator[Event]:
-        return iter(()) if stage == "before" else listed(exchange, facts, stage)
+    def _listed(memory_session: MemorySession, facts: Sequence[Fact], stage: Looks) -> Iterator[Event]:
+        return iter(()) if stage == "before" else listed(memory_session, facts, stage)
 
-    def _scanned(exchange: Exchange, stage: Looks) -> Iterator[Event]:
-        return iter(()) if stage == "before" else scanned(exchange, stage)
+    def _scanned(memory_session: MemorySession, stage: Looks) -> Iterator[Event]:
+        return iter(()) if stage == "before" else scanned(memory_session, stage)
 
     for name, function in (("_look", _look), ("_listed", _listed), ("_scanned", _scanned)):
         monkeypatch.setattr(deletion, name, function)

@@ -9,7 +9,7 @@ import pytest
 
 from harness.model.dates import moment
 from harness.report.words import plain
-from harness.text.classify import Classifier, Known, cut
+from harness.text.classify import Classifier, KnownTexts, cut
 from tests.logs import STORY
 
 SIZE = 1 << 14
@@ -28,7 +28,7 @@ ATOMS = (
 READERS: Mapping[str, Callable[[str], object]] = {
     "what it says": lambda text: Classifier(STORY).read(text),
     "what it says of a form behind": lambda text: Classifier(STORY).read(text + FORM),
-    "its entries": lambda text: cut(f"{KNOWN} {text} {KNOWN}", Known([KNOWN])),
+    "its entries": lambda text: cut(f"{KNOWN} {text} {KNOWN}", KnownTexts([KNOWN])),
     "its date": moment,
     "its words on a terminal": plain,
 }

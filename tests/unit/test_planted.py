@@ -12,7 +12,7 @@ from adapters.reference import ReferenceMemory
 from harness.metrics.trust import BY_CHANCE
 from harness.model.trial import Better, Definition, Measure, Measured, NotMeasured
 from harness.selftest import faults, measures, measures_table
-from harness.selftest.faults import Fault, Matrix, judged, moved
+from harness.selftest.faults import Matrix, PlantedFault, judged, moved
 from tests.planted import FAULTS
 
 FAMILIES = {"kept": "keeping", "leaks": "isolation", "speed": "keeping"}
@@ -39,7 +39,7 @@ SOUND: Mapping[str, Measure] = {"kept": number(1), "leaks": number(0), "speed": 
 
 
 def lines(found: Mapping[str, Measure], must: tuple[str, ...] = ("kept",), may: tuple[str, ...] = ()) -> list[str]:
-    row = judged(Fault("Loses", "m:C", "Loses.", must, may), SOUND, {**SOUND, **found}, DEFINITIONS, FAMILIES)
+    row = judged(PlantedFault("Loses", "m:C", "Loses.", must, may), SOUND, {**SOUND, **found}, DEFINITIONS, FAMILIES)
     return [str(breach) for breach in row.breaches]
 
 
@@ -75,7 +75,7 @@ def test_what_must_not_move_and_moves_is_a_breach() -> None:
 
 def test_what_a_cheat_is_after_must_not_be_better() -> None:
     sound = {**SOUND, "kept": number(0.5), "leaks": number(0.5)}
-    cheat = Fault("Cheats", "m:C", "Cheats.", ("leaks",), (), ("kept",))
+    cheat = PlantedFault("Cheats", "m:C", "Cheats.", ("leaks",), (), ("kept",))
 
     def breaches(kept: Measure) -> list[str]:
         row = judged(cheat, sound, {**sound, "leaks": number(1), "kept": kept}, DEFINITIONS, FAMILIES)
@@ -141,13 +141,13 @@ def test_every_planted_fault_says_what_is_wrong_and_which_measure_has_to_flag_it
 
 
 def test_a_measure_that_only_failed_was_not_put_to_the_proof() -> None:
-    fault = Fault("Hangs", "m:C", "Hangs.", ("kept",), ())
+    fault = PlantedFault("Hangs", "m:C", "Hangs.", ("kept",), ())
     row = judged(fault, SOUND, {**SOUND, "kept": word("failed"), "leaks": number(1)}, DEFINITIONS, FAMILIES)
     assert row.caught == ["kept", "leaks"] and faults.proven([row]) == {"leaks"}
 
 
 def test_the_table_names_what_is_missing_and_what_is_too_much_in_100_columns() -> None:
-    fault = Fault("[bold]Loses", "m:C", "Loses.", ("kept",), ("speed",))
+    fault = PlantedFault("[bold]Loses", "m:C", "Loses.", ("kept",), ("speed",))
     row = judged(fault, SOUND, {"kept": number(1), "leaks": number(1), "speed": number(9)}, DEFINITIONS, FAMILIES)
     good = judged(fault, SOUND, {**SOUND, "kept": number(0), "speed": number(9)}, DEFINITIONS, FAMILIES)
     out = io.StringIO()

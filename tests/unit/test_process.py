@@ -21,7 +21,7 @@ from harness import paths
 from harness.adapter import Hit, Item, Layer, Scope, Source, Space
 from harness.backend import client, replies
 from harness.backend.client import Child, Deadlines, MemoryFault, RemoteMemory
-from harness.backend.forkserver import Launcher, Nursery, spawn
+from harness.backend.forkserver import ForkServers, Launcher, spawn
 from tests.faulty import ANSWERS
 
 HOME = Scope(repo="shop", org="lantern")
@@ -42,8 +42,8 @@ LAUNCH: list[Launcher] = [spawn]
 @pytest.fixture(autouse=True, params=["spawned", "forked"])
 def launched(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[None]:
     """Every promise holds for both ways in which a child comes to be."""
-    with Nursery(tmp_path / "nursery") as nursery:
-        LAUNCH.append(nursery.launch if request.param == "forked" else spawn)
+    with ForkServers(tmp_path / "forkservers") as fork_servers:
+        LAUNCH.append(fork_servers.launch if request.param == "forked" else spawn)
         yield
         LAUNCH.pop()
 
@@ -293,8 +293,8 @@ def test_the_child_dies_when_its_parent_is_killed(space: Space) -> None:
         from harness.adapter import Scope, Space
         from harness.backend.client import Deadlines, open_memory
         space = Space({space.root!r}, "", "", 0, 0)
-        from harness.backend.forkserver import Nursery, spawn
-        launch = {"spawn" if LAUNCH[-1] is spawn else "Nursery(Path(space.root).parent).launch"}
+        from harness.backend.forkserver import ForkServers, spawn
+        launch = {"spawn" if LAUNCH[-1] is spawn else "ForkServers(Path(space.root).parent).launch"}
         memory = open_memory(
             "tests.faulty:HangsInC", space, Path({space.root!r}).parent / "home", Deadlines(), launch
         )

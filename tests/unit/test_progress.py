@@ -32,8 +32,8 @@ def out() -> io.StringIO:
     return io.StringIO()
 
 
-def lines(out: io.StringIO, clock: Clock, **how: bool) -> progress.Lines:
-    return progress.Lines(Console(file=out, width=80, soft_wrap=True, **how), clock)
+def lines(out: io.StringIO, clock: Clock, **how: bool) -> progress.PlainProgress:
+    return progress.PlainProgress(Console(file=out, width=80, soft_wrap=True, **how), clock)
 
 
 def trial(backend: str | None = "store") -> Trial:

@@ -58,7 +58,7 @@ def results(told: Transcript, measures: Mapping[str, Measure], tmp_path: Path, *
     return made.model_copy(update={"trust": (cell,), "trust_definitions": known})
 
 
-def collected(results: Results, told: Transcript) -> trust.Shown:
+def collected(results: Results, told: Transcript) -> trust.DrillTables:
     """As the page does it."""
     return trust.collect(results, evidence.gather(results, (), [told]).receipts)
 

@@ -14,7 +14,7 @@ from harness import paths
 from harness.adapter import Scope, Space
 from harness.backend import client
 from harness.backend.client import Deadlines, RemoteMemory
-from harness.backend.forkserver import Launcher, Nursery, spawn
+from harness.backend.forkserver import ForkServers, Launcher, spawn
 from harness.machine import sandbox
 from tests.faulty import lend
 from tests.planted import cheating, prying
@@ -43,8 +43,8 @@ def run(tmp_path: Path) -> Path:
 
 @pytest.fixture(params=["spawned", "forked"])
 def launch(request: pytest.FixtureRequest, run: Path) -> Iterator[Launcher]:
-    with Nursery(run / "work" / "nursery") as nursery:
-        yield nursery.launch if request.param == "forked" else spawn
+    with ForkServers(run / "work" / "forkservers") as fork_servers:
+        yield fork_servers.launch if request.param == "forked" else spawn
 
 
 @contextmanager

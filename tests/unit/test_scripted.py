@@ -13,7 +13,7 @@ from harness.model.scenario import Job, Scenario
 from harness.model.trial import READ_POLICIES, ReadPolicy
 from harness.play.readers import explore, scripted
 from harness.play.readers.explore import Explorer
-from harness.play.readers.scripted import Desk, Entry, Outcome
+from harness.play.readers.scripted import Context, Outcome, ReadEntry
 from harness.repo.checkout import Repo
 from harness.text.classify import Classifier
 from tasks import loader
@@ -29,9 +29,9 @@ def story(lasting: House) -> tuple[Scenario, Repo]:
     return scenario, repo
 
 
-def desk(story: tuple[Scenario, Repo], number: str = "0003") -> Desk:
+def context(story: tuple[Scenario, Repo], number: str = "0003") -> Context:
     scenario, repo = story
-    return Desk(
+    return Context(
         repo, Explorer(repo), Classifier(scenario), lambda text: len(text.split()), repo.resolve(number),
         Scope(repo="shop"), datetime(2024, 1, 5, tzinfo=UTC),
     )  # fmt: skip
@@ -46,8 +46,8 @@ def work(
     story: tuple[Scenario, Repo], *hits: str | Hit, policy: ReadPolicy | None = "trusting", number: str = "0003"
 ) -> Outcome:
     made = [hit if isinstance(hit, Hit) else Hit(f"m{i}", hit) for i, hit in enumerate(hits)]
-    entries = [Entry(i, hit.text, hit) for i, hit in enumerate(made)]
-    return scripted.work(desk(story, number), job(story), {"target": entries}, policy)
+    entries = [ReadEntry(i, hit.text, hit) for i, hit in enumerate(made)]
+    return scripted.work(context(story, number), job(story), {"target": entries}, policy)
 
 
 def choice(*args: Any, **more: Any) -> Choice:
@@ -166,7 +166,7 @@ def test_exploring_stops_at_the_cap_and_opens_no_file_twice(
     story: tuple[Scenario, Repo], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     twice = job(story).model_copy(update={"decisions": job(story).decisions * 2})
-    outcome = scripted.work(desk(story), twice, {}, None)
+    outcome = scripted.work(context(story), twice, {}, None)
     paths = [read.path for read in outcome.reads]
     assert paths and len(paths) == len(set(paths)) and {read.decision for read in outcome.reads} == {"target"}
     monkeypatch.setattr(scripted, "CAP", 1)

@@ -14,8 +14,8 @@ from harness.adapter import Item, Scope
 from harness.compare.statements import DOMINANCE
 from harness.log.events import Written
 from harness.model.trial import Measured
-from harness.repo.checks import Workshop
-from harness.selftest import Count, Row, bounds, judge, playing, pooling, table, wording, working
+from harness.repo.checks import WorkTrees
+from harness.selftest import Count, ScenarioRow, bounds, judge, playing, pooling, table, wording, working
 from harness.selftest.proof import Told
 from tasks import loader
 
@@ -35,12 +35,12 @@ def said(story: Told) -> str:
 
 
 @pytest.fixture(scope="module")
-def sound(lasting: House) -> tuple[Told, Row]:
+def sound(lasting: House) -> tuple[Told, ScenarioRow]:
     story = told(lasting)
-    return story, selftest.row(story, Workshop())
+    return story, selftest.row(story, WorkTrees())
 
 
-def test_a_sound_story_breaches_nothing(sound: tuple[Told, Row]) -> None:
+def test_a_sound_story_breaches_nothing(sound: tuple[Told, ScenarioRow]) -> None:
     story, row = sound
     assert said(story) == ""
     for count in (row.checks, row.oracle, row.stale, row.none, row.refusal):
@@ -67,13 +67,13 @@ def test_a_sound_story_breaches_nothing(sound: tuple[Told, Row]) -> None:
 )  # fmt: skip
 def test_a_check_that_can_be_fooled_is_named(house: House, check: str, breaches: list[str]) -> None:
     story = told(house, '["cat", "ops/new.txt"]', check)
-    assert working.checks(story, Workshop()) == (0, 1)
+    assert working.checks(story, WorkTrees()) == (0, 1)
     assert said(story).splitlines() == [f"jobs.ship.target.check: {each}" for each in breaches]
 
 
 def test_a_command_of_the_job_must_succeed_after_the_right_options(house: House) -> None:
     story = told(house, 'relevant = ["ops/order.toml"]', 'relevant = ["ops/order.toml"]\nrun = [["false"]]')
-    working.checks(story, Workshop())
+    working.checks(story, WorkTrees())
     assert said(story) == "jobs.ship.run: 'false' exits 1 after all right options"
 
 
@@ -82,18 +82,18 @@ def test_a_command_of_the_job_must_succeed_after_the_right_options(house: House)
 
 def test_an_oracle_that_was_never_told_the_gold_is_not_right(house: House) -> None:
     story = told(house, 'facts = ["new-platform", "approver"]', 'facts = ["approver"]')
-    assert playing.oracle(story, Workshop()) == (0, 1)
+    assert playing.oracle(story, WorkTrees()) == (0, 1)
     assert said(story) == "jobs.ship.target: oracle, trusting and newest: failed from nowhere, not right"
 
 
 def test_a_stale_option_that_nobody_ever_told_is_named(house: House) -> None:
     story = told(house, '{do = "learn", facts = ["old-platform"]}', '{do = "remember", texts = ["Hello."]}')
-    assert playing.stale_oracle(story, Workshop()) == (0, 1)
+    assert playing.stale_oracle(story, WorkTrees()) == (0, 1)
     assert said(story) == "jobs.ship.target: stale_oracle, trusting and newest: failed from nowhere, not stale"
 
 
 def test_only_a_memory_that_knows_changes_a_decision(house: House) -> None:
-    story, paper = told(house), playing.Paper()
+    story, paper = told(house), playing.PaperWorkTrees()
     cold = playing.play(story, None, paper)
     assert playing.nothing(story, paper, cold, "none") == playing.nothing(story, paper, cold, "refusal") == (1, 1)
     assert said(story) == ""
@@ -222,20 +222,20 @@ def test_the_pool_is_read_by_scope_or_not(house: House) -> None:
         'steps = [{do = "remember", texts = [{text = "We stay on harborline", asserts = ["old-platform"]}]}]\n\n'
         '[[sessions]]\nid = "friday"',
     )
-    paper = playing.Paper()
+    paper = playing.PaperWorkTrees()
     unheeded, heeded = (pooling.pool(story, paper, scoped) for scoped in (False, True))
     assert unheeded.newest_wrong == (1, 1) and unheeded.solved["newest"] == (0, 3)
     assert heeded.newest_wrong == (0, 1) and heeded.solved["newest"] == (3, 3)
 
 
-def test_a_probe_with_fewer_memories_than_k_is_said(sound: tuple[Told, Row]) -> None:
+def test_a_probe_with_fewer_memories_than_k_is_said(sound: tuple[Told, ScenarioRow]) -> None:
     _, row = sound
     assert row.open_.large == (0, 1) and row.open_.small == ("where",)
 
 
 def test_head_misleads_where_the_old_line_still_stands(house: House) -> None:
     story = told(house, 'commit = "0003"', 'commit = "0001"')
-    found = pooling.pool(story, playing.Paper(), scoped=False)
+    found = pooling.pool(story, playing.PaperWorkTrees(), scoped=False)
     assert found.head_misleads == (1, 1) and found.only_memory == (1, 1)
 
 
@@ -245,11 +245,11 @@ FAIR: dict[str, Any] = {
 }  # fmt: skip
 
 
-def rows(row: Row, n: int, **pool: Any) -> list[Row]:
+def rows(row: ScenarioRow, n: int, **pool: Any) -> list[ScenarioRow]:
     return [replace(row, open_=replace(row.open_, **pool), scoped=replace(row.scoped, **pool), noisy=())] * n
 
 
-def test_a_suite_that_one_policy_solves_or_nothing_misleads_is_no_suite(sound: tuple[Told, Row]) -> None:
+def test_a_suite_that_one_policy_solves_or_nothing_misleads_is_no_suite(sound: tuple[Told, ScenarioRow]) -> None:
     _, row = sound
     assert list(judge(rows(row, 10, **FAIR), None)) == []
 
@@ -266,7 +266,7 @@ def test_a_suite_that_one_policy_solves_or_nothing_misleads_is_no_suite(sound: t
 # --- knowing everything ----------------------------------------------------------------------------------------------
 
 
-def test_a_story_is_played_to_full_context_and_to_real_backends_at_noise(sound: tuple[Told, Row]) -> None:
+def test_a_story_is_played_to_full_context_and_to_real_backends_at_noise(sound: tuple[Told, ScenarioRow]) -> None:
     _, row = sound
     assert [(cell.backend, cell.status, cell.noise) for cell in row.noisy] == [
         (name, "complete", bounds.NOISE) for name in ("full_context", *bounds.REAL)
@@ -276,7 +276,7 @@ def test_a_story_is_played_to_full_context_and_to_real_backends_at_noise(sound: 
 
 
 def test_where_all_memories_fit_the_budget_full_context_dominates_a_file_that_is_loaded_whole(
-    house: House, sound: tuple[Told, Row], monkeypatch: pytest.MonkeyPatch
+    house: House, sound: tuple[Told, ScenarioRow], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(bounds, "NOISE", 0)
     fair = rows(sound[1], 9, **FAIR)
@@ -291,7 +291,7 @@ def test_where_all_memories_fit_the_budget_full_context_dominates_a_file_that_is
     assert list(judge([*fair[1:], played], None)) == []
 
 
-def scored(row: Row, number: int, **values: tuple[float, float, float]) -> Row:
+def scored(row: ScenarioRow, number: int, **values: tuple[float, float, float]) -> ScenarioRow:
     """A row with figures of one story: recall, stale exposure and tokens by backend."""
     (cell, *_) = row.noisy
     return replace(
@@ -319,7 +319,7 @@ def scored(row: Row, number: int, **values: tuple[float, float, float]) -> Row:
     ],
 )
 def test_full_context_must_lose_somewhere_over_the_suite(
-    sound: tuple[Told, Row],
+    sound: tuple[Told, ScenarioRow],
     bm25: tuple[float, float, float],
     notes: tuple[float, float, float],
     dominated: list[str],
@@ -337,12 +337,12 @@ def test_full_context_must_lose_somewhere_over_the_suite(
     assert [
         name for name in bounds.REAL if any(f"as good as {name} or" in each.reason for each in breaches)
     ] == dominated
-    shown = printed(selftest.Report(tuple(stories), tuple(breaches), (), None), tmp_path)
+    shown = printed(selftest.SelfTest(tuple(stories), tuple(breaches), (), None), tmp_path)
     assert f"against bm25: recall in budget .60 to {bm25[0]:.2f}".replace(" 0.", " .") in shown
     assert f"than {' and '.join(dominated) or 'no backend'}; than none may it be" in shown
 
 
-def printed(report: selftest.Report, folder: Path) -> str:
+def printed(report: selftest.SelfTest, folder: Path) -> str:
     with (folder / "out").open("w+") as file:
         table.show(report, Console(file=file, width=100, highlight=False))
         file.seek(0)
@@ -371,12 +371,12 @@ def test_what_is_not_drawn_by_chance_is_named(house: House) -> None:
 
 
 def test_the_table_has_a_row_a_scenario_in_100_columns_and_shows_what_is_missing(
-    sound: tuple[Told, Row], tmp_path: Path
+    sound: tuple[Told, ScenarioRow], tmp_path: Path
 ) -> None:
     _, row = sound
     broken = replace(row, scenario="stale-deploy-rule/broken", checks=Count(0, 1))
     with (tmp_path / "out").open("w+") as file:
-        table.show(selftest.Report((row, broken), (), (), None), Console(file=file, width=100, highlight=False))
+        table.show(selftest.SelfTest((row, broken), (), (), None), Console(file=file, width=100, highlight=False))
         file.seek(0)
         lines = [line.rstrip("\n") for line in file]
     assert max(map(len, lines)) <= 100

@@ -25,7 +25,7 @@ from harness.adapter import Item, Program, Scope, Server, Space
 from harness.backend import client
 from harness.backend.client import Deadlines, MemoryFault
 from harness.backend.servers import DEATHS, Service, ServiceError, Services
-from harness.backend.store import ChildHost
+from harness.backend.store import ChildStore
 from harness.machine import ports
 from harness.model.backend import Backend
 
@@ -241,7 +241,7 @@ def test_what_a_server_printed_outlives_it_and_nothing_else_of_it(pids: Path, tm
     with Service(server(pids), tmp_path / "server"):
         pass
     left = {each.name for each in (tmp_path / "server" / "start-1").iterdir()}
-    assert left == {"daemon.log", "daemon-setup-1.log", "keeper.log"}
+    assert left == {"daemon.log", "daemon-setup-1.log", "supervisor.log"}
 
 
 def test_a_port_that_somebody_takes_meanwhile_is_not_mistaken_for_the_server(
@@ -397,9 +397,9 @@ def test_a_server_that_dies_ends_its_trial_with_the_reason(
     said = client.describe("asking:Asking", tmp_path / "describe")
     backend = Backend(name=said.name, version=said.version, support=said.support)
 
-    def host(name: str) -> ChildHost:
+    def host(name: str) -> ChildStore:
         space = Space(str(tmp_path / name), "http://127.0.0.1:9/v1", "key", 64, 1)
-        return ChildHost("asking:Asking", backend, tmp_path / name, space, Deadlines(), service=service)
+        return ChildStore("asking:Asking", backend, tmp_path / name, space, Deadlines(), service=service)
 
     def tell(path: str) -> list[Item]:
         return [Item(path, Scope(), "2026-02-03T10:00:00+00:00", "project")]
@@ -431,40 +431,40 @@ OWNER = """
     words = json.loads(sys.argv[1])
     programs = tuple(Program(**each) for each in words["programs"])
     with Service(Server(programs, words["url"], "STORE_URL", "key", "make store"), Path(sys.argv[2])) as service:
-        print(service._keeper.pid, flush=True)
+        print(service._supervisor.pid, flush=True)
         time.sleep(600)
 """
 
 
 @pytest.fixture
 def owner(pids: Path, tmp_path: Path) -> Iterator[tuple[subprocess.Popen[str], int]]:
-    """A process that has a server, and the id of its keeper."""
+    """A process that has a server, and the id of its supervisor."""
     wanted: dict[str, Any] = {"programs": [vars(each) for each in server(pids).programs], "url": server(pids).url}
     words = [sys.executable, "-c", textwrap.dedent(OWNER), json.dumps(wanted), str(tmp_path / "server")]
     env = {**os.environ, "PYTHONPATH": str(paths.ROOT)}
     with subprocess.Popen(words, stdout=subprocess.PIPE, text=True, env=env, cwd=tmp_path) as running_:
         assert running_.stdout is not None
-        keeper = int(running_.stdout.readline())
-        yield running_, keeper
+        supervisor_process = int(running_.stdout.readline())
+        yield running_, supervisor_process
         running_.kill()
 
 
 def test_nothing_outlives_a_parent_that_is_killed(owner: tuple[subprocess.Popen[str], int], pids: Path) -> None:
-    parent, keeper = owner
+    parent, supervisor_process = owner
     assert len(running(pids)) == 2
     parent.kill()
     assert gone(pids)
     deadline = time.monotonic() + LONG
-    while _state(keeper) not in ("", "Z") and time.monotonic() < deadline:
+    while _state(supervisor_process) not in ("", "Z") and time.monotonic() < deadline:
         time.sleep(0.05)
-    assert _state(keeper) in ("", "Z")
+    assert _state(supervisor_process) in ("", "Z")
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux ends a process with its parent")
-def test_programs_end_with_a_keeper_that_is_killed(owner: tuple[subprocess.Popen[str], int], pids: Path) -> None:
-    _, keeper = owner
+def test_programs_end_with_a_supervisor_that_is_killed(owner: tuple[subprocess.Popen[str], int], pids: Path) -> None:
+    _, supervisor_process = owner
     program = started(pids)[0]
-    os.kill(keeper, signal.SIGKILL)
+    os.kill(supervisor_process, signal.SIGKILL)
     assert gone(pids, program)
 
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from harness import paths, selftest
 from harness.model.scenario import Kind
-from harness.repo.checks import Workshop
+from harness.repo.checks import WorkTrees
 from tasks import loader, skeleton, suite
 
 House = Any  # of conftest.py, which no test can import
@@ -80,7 +80,7 @@ def test_a_new_scenario_holds_and_is_proven(tmp_path: Path) -> None:
     assert (scenario.kind, scenario.title, scenario.fixture) == ("rename", "First try", "storefront")
     assert scenario.sessions[-1].commit == repo.commits[-1]
     story = selftest.Told(file, scenario, repo)
-    assert selftest.row(story, Workshop()).checks == (1, 1) and story.breaches == []
+    assert selftest.row(story, WorkTrees()).checks == (1, 1) and story.breaches == []
 
 
 @pytest.mark.parametrize("name", get_args(Kind))

@@ -17,7 +17,7 @@ from harness.machine import bubblewrap
 from harness.model.scenario import Edit, Job
 from harness.repo import checks
 from harness.repo.checkout import Repo, build
-from harness.repo.checks import Workshop
+from harness.repo.checks import WorkTrees
 from tests.unit.conftest import House
 
 
@@ -51,7 +51,7 @@ def job(check: Sequence[str] = ("cat", "ops/new.txt"), **more: Any) -> Job:
 
 
 def done(repo: Repo, work: Job, value: str | None = "kestrelway") -> checks.Work:
-    return Workshop().do(repo, repo.resolve("0003"), work, {"target": value})
+    return WorkTrees().do(repo, repo.resolve("0003"), work, {"target": value})
 
 
 def verdict(repo: Repo, work: Job, value: str | None = "kestrelway") -> str:
@@ -118,7 +118,7 @@ def test_very_long_output_is_cut(repo: Repo) -> None:
 
 
 def test_equal_work_is_done_once_also_at_the_same_time(repo: Repo, monkeypatch: pytest.MonkeyPatch) -> None:
-    work, shop, start = job(["sleep", "0.1"]), Workshop(), threading.Barrier(6)
+    work, shop, start = job(["sleep", "0.1"]), WorkTrees(), threading.Barrier(6)
     count: list[str] = []
     real = checks._work
     monkeypatch.setattr(checks, "_work", lambda *args: count.append("x") or real(*args))
@@ -134,7 +134,7 @@ def test_equal_work_is_done_once_also_at_the_same_time(repo: Repo, monkeypatch: 
 
 
 def test_a_failure_of_the_workshop_reaches_everyone_who_waits(repo: Repo) -> None:
-    shop = Workshop()
+    shop = WorkTrees()
     for _ in range(2):
         with pytest.raises(Exception, match="0" * 40):
             shop.do(repo, "0" * 40, job(), {"target": "kestrelway"})

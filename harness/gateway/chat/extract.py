@@ -57,7 +57,7 @@ _COMMON = _ARTICLES | {"is", "are", "was", "were", "be", "been", "to", "of", "in
 _COMMON |= {"and", "or", "as", "it", "its", "from", "has", "have"}
 
 
-class Memory(NamedTuple):
+class ExtractedMemory(NamedTuple):
     """One fact to add. `links`: the existing memories that it updates or goes on with."""
 
     text: str
@@ -91,7 +91,7 @@ def _text(each: Any) -> str:
     return str(each.get("text", "")) if isinstance(each, dict) else str(each)
 
 
-def decide(prompt: Prompt) -> list[Memory]:
+def decide(prompt: Prompt) -> list[ExtractedMemory]:
     """What to add, in the order in which it was told."""
     known = {_plain(text) for text in (*prompt.existing.values(), *prompt.recent)}
     words = {name: _content(text) for name, text in prompt.existing.items()}
@@ -103,7 +103,7 @@ def decide(prompt: Prompt) -> list[Memory]:
                 known.add(plain)
                 own = _content(text)
                 links = tuple(name for name, other in words.items() if own and 2 * len(own & other) >= len(own | other))
-                found.append(Memory(text, role, links))
+                found.append(ExtractedMemory(text, role, links))
     return found
 
 

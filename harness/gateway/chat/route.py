@@ -14,7 +14,7 @@ from harness.gateway.chat.wire import Asked, Assembly, Chunk, Completion, Refuse
 from harness.gateway.meter import ChatCount, ChatFault, Ledger, Meter
 
 
-class Chat:
+class ChatRoute:
     """The chat half of a gateway: one upstream and the ledger of the run."""
 
     def __init__(self, upstream: Upstream, ledger: Ledger) -> None:

@@ -41,7 +41,7 @@ class StandIn(Whole):
         return [MODEL]
 
 
-def _answer(memories: list[extract.Memory], limit: int | None) -> str:
+def _answer(memories: list[extract.ExtractedMemory], limit: int | None) -> str:
     """The memories as the JSON that Mem0 reads, one a line."""
     rows = []
     left = None if limit is None else limit - tokens.count('{"memory": [\n]}')

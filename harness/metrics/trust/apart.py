@@ -12,14 +12,14 @@ from harness.metrics.trust.pieces import scope_of
 from harness.metrics.trust.sights import Sights
 
 
-class Case(NamedTuple):
+class ScopeCase(NamedTuple):
     """One that counts. receipt: the line of the call that decides. bad: None if it, or the look behind it, failed."""
 
     bad: bool | None
     receipt: str
 
 
-class View(Sights):
+class ScopeView(Sights):
     """A transcript of isolation: what was asked where, and what belongs there."""
 
     def found(self, name: str) -> bool:
@@ -29,7 +29,7 @@ class View(Sights):
     def scope(self, name: str) -> Scope:
         return self.transcript.plan.by_name[name].item.scope
 
-    def crossing(self, line: int, call: Called, among: Collection[str] | None = None) -> Case:
+    def crossing(self, line: int, call: Called, among: Collection[str] | None = None) -> ScopeCase:
         """Whether something came back that does not hold where it was asked for, or one of these. Names the first."""
         place, shown = scope_of(call), [piece for _, piece in self.hits(call)]
         if among is None:
@@ -38,17 +38,17 @@ class View(Sights):
             wrong = [each.name for each in shown if each.name in among]
         return self.case(None if call.fault else bool(wrong), line, next(iter((*wrong, *call.about)), ""))
 
-    def case(self, bad: bool | None, line: int, name: str) -> Case:
+    def case(self, bad: bool | None, line: int, name: str) -> ScopeCase:
         """`name`: the memory that it is about; `line`: the call that shows what became of it."""
-        return Case(bad, self.transcript.receipt(line, name))
+        return ScopeCase(bad, self.transcript.receipt(line, name))
 
-    def spilt(self, step: str, names: Sequence[str], line: int) -> Case:
+    def spilt(self, step: str, names: Sequence[str], line: int) -> ScopeCase:
         """Whether one of these is gone from a look; None if none is, and the look at one of them failed. `line`: of
         what took it, if no look was taken."""
         seen = {name: self.sees(step, name) for name in names}
         bad = True if False in seen.values() else None if None in seen.values() else False
         name = next((each for each, there in seen.items() if there is not True), names[0])
-        return Case(bad, self.line(step, name) or self.transcript.receipt(line, name))
+        return ScopeCase(bad, self.line(step, name) or self.transcript.receipt(line, name))
 
     @cached_property
     def pairs(self) -> Mapping[str, list[str]]:
@@ -78,5 +78,5 @@ def pair_of(name: str) -> str:
     return name.rpartition(".")[0]
 
 
-view_of = lru_cache(maxsize=4)(View)
+view_of = lru_cache(maxsize=4)(ScopeView)
 """Many measures read one transcript."""

@@ -14,8 +14,8 @@ from harness.log.transcript import Transcript
 from harness.metrics.metric import failed, not_applicable, proportion
 from harness.metrics.trust.metric import ASKS, TrustMetric, trust
 from harness.metrics.trust.pieces import lacks
-from harness.metrics.trust.reach import DELETING, LIVE, NEEDS, ROUTES, Reach, Route, Step, mark, reach_of
-from harness.metrics.trust.residue import REMOVED, Kind, residue_of
+from harness.metrics.trust.reach import DELETING, LIVE, NEEDS, ROUTES, Reach, ReachRoute, ReachStep, mark, reach_of
+from harness.metrics.trust.residue import REMOVED, ResidueKind, residue_of
 from harness.model.results import LookStage
 from harness.model.trial import Better, Family, Measure, Measured
 from harness.text import encodings
@@ -27,9 +27,9 @@ def gone(
     transcript: Transcript,
     *,
     role: str,
-    routes: Sequence[Route],
+    routes: Sequence[ReachRoute],
     needs: Sequence[str] = (),
-    step: Step = "after",
+    step: ReachStep = "after",
     current: bool = False,
 ) -> Measure:
     """Targets of a role that no route brings at a step, of those that a route brought before, or brings then.
@@ -42,7 +42,9 @@ def gone(
     return _gone(reach, reach.targets(role), routes, step, current)
 
 
-def _gone(reach: Reach, names: Sequence[str], routes: Sequence[Route], step: Step, current: bool = False) -> Measure:
+def _gone(
+    reach: Reach, names: Sequence[str], routes: Sequence[ReachRoute], step: ReachStep, current: bool = False
+) -> Measure:
     known = {name: used for name in names if (used := reach.routes(name, routes, step))}
     broken = [
         look.line for name in names for route in routes if (look := reach.at("before", route, name)) and look.failed
@@ -131,7 +133,7 @@ def over_deletion(transcript: Transcript, role: str, needs: Sequence[str] = ()) 
     return proportion(len(lost), len(listed), lines, none=none, unanswered=unanswered)
 
 
-def bytes_gone_after_kill(transcript: Transcript, *, kind: Kind) -> Measure:
+def bytes_gone_after_kill(transcript: Transcript, *, kind: ResidueKind) -> Measure:
     reach = reach_of(transcript)
     if refused := reach.refused(("forget",), "persistent", step="killed"):
         return refused
@@ -188,7 +190,7 @@ def replaced_bytes_gone(transcript: Transcript) -> Measure:
 def bytes_gone(
     transcript: Transcript,
     *,
-    kind: Kind,
+    kind: ResidueKind,
     step: LookStage,
     roles: Sequence[str] = REMOVED,
     needs: Sequence[str] = (),
@@ -225,7 +227,7 @@ def _measure(
     )  # fmt: skip
 
 
-_WHERE: Mapping[Route, str] = {
+_WHERE: Mapping[ReachRoute, str] = {
     "search": "a search for its own words",
     "forbidden search": "a search for its canary itself",
     "paraphrase": "a question in other words",
@@ -233,13 +235,13 @@ _WHERE: Mapping[Route, str] = {
     "get": "its id",
     "history": "the audit history of its id",
 }
-_CURRENT: Sequence[Route] = ("search", "listing", "get")
+_CURRENT: Sequence[ReachRoute] = ("search", "listing", "get")
 _STEPS: Mapping[LookStage, tuple[str, str, tuple[str, ...]]] = {
     "closed": ("closing", "after the process has ended", ()),
     "churned": ("churn", "after 2.2 times the drill's size of more writes, and closing", ()),
     "compacted": ("compaction", "after that and the compaction that the vendor documents", ("compact",)),
 }
-_KINDS: Mapping[Kind, tuple[Family, str]] = {
+_KINDS: Mapping[ResidueKind, tuple[Family, str]] = {
     "text": ("text", "canary"), "vector": ("vectors", "embedding (or one near to it)"),
 }  # fmt: skip
 _PAGES = "which free pages are written over depends on ids that are drawn at random"

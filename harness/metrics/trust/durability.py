@@ -21,7 +21,7 @@ from harness.model.trial import Measure
 
 
 @dataclass(frozen=True)
-class Look:
+class KillLook:
     """What one call brought, if it did not fail. era: the kills before it. asked: whose own text was the question;
     None: a listing."""
 
@@ -40,7 +40,7 @@ class Look:
 
 
 @dataclass(frozen=True)
-class Deed:
+class KillDeed:
     """An acknowledged write, update (`piece` is the new text) or forget."""
 
     line: int
@@ -48,7 +48,7 @@ class Deed:
     piece: Piece
 
 
-Effect = Callable[[Piece, Look], bool]
+Effect = Callable[[Piece, KillLook], bool]
 
 
 class Kills:
@@ -63,39 +63,39 @@ class Kills:
         return sum(at < line for at, _ in self.kills)
 
     @cached_property
-    def listings(self) -> list[Look]:
+    def listings(self) -> list[KillLook]:
         calls = self.transcript.calls("entries")
         return [self._look(line, None, call) for line, call in calls if call.fault is None]
 
     @cached_property
-    def failed(self) -> list[Look]:
+    def failed(self) -> list[KillLook]:
         """The looks that failed, of both kinds."""
         calls = (*self.transcript.calls("entries"), *self.transcript.calls("recall"))
         return [self._look(line, next(iter(call.about), None), call) for line, call in calls if call.fault]
 
-    def unanswered(self, deed: Deed) -> bool:
+    def unanswered(self, deed: KillDeed) -> bool:
         """Whether a look at it behind a later kill failed."""
         return any(look.era > deed.era and look.covers(deed.piece) for look in self.failed)
 
     @cached_property
-    def recalls(self) -> list[Look]:
+    def recalls(self) -> list[KillLook]:
         calls = self.transcript.calls("recall")
         return [self._look(line, call.about[0], call) for line, call in calls if call.fault is None]
 
-    def _look(self, line: int, asked: str | None, call: Called) -> Look:
-        return Look(line, self.era(line), asked, tuple(hit.text for hit in self.transcript.hits(call)))
+    def _look(self, line: int, asked: str | None, call: Called) -> KillLook:
+        return KillLook(line, self.era(line), asked, tuple(hit.text for hit in self.transcript.hits(call)))
 
     @cached_property
-    def rows(self) -> list[Look]:
+    def rows(self) -> list[KillLook]:
         """The looks that say what is stored: listings; recalls by own text where nothing can be listed."""
         return self.listings if self.transcript.supports("entries") else self.recalls
 
     @cached_property
-    def looks(self) -> list[Look]:
+    def looks(self) -> list[KillLook]:
         return sorted([*self.listings, *self.recalls], key=lambda look: look.line)
 
     @cached_property
-    def writes(self) -> list[Deed]:
+    def writes(self) -> list[KillDeed]:
         return [
             self._deed(line, name)
             for line, call in self.transcript.calls("remember")
@@ -104,12 +104,12 @@ class Kills:
         ]
 
     @cached_property
-    def updates(self) -> list[Deed]:
+    def updates(self) -> list[KillDeed]:
         calls = self.transcript.calls("update")
         return [self._deed(line, call.about[0]) for line, call in calls if any(self.transcript.ids(call))]
 
     @cached_property
-    def forgets(self) -> list[Deed]:
+    def forgets(self) -> list[KillDeed]:
         calls = [(line, call, self.transcript.answer(call)) for line, call in self.transcript.calls("forget")]
         return [self._deed(line, call.about[0]) for line, call, said in calls if said and all(said)]
 
@@ -120,22 +120,22 @@ class Kills:
         updates = (self.old(call.about[0]) for _, call in self.transcript.calls("update"))
         return frozenset((*forgets, *(old.name for old in updates)))
 
-    def _deed(self, line: int, name: str) -> Deed:
-        return Deed(line, self.era(line), self.transcript.plan.by_name[name])
+    def _deed(self, line: int, name: str) -> KillDeed:
+        return KillDeed(line, self.era(line), self.transcript.plan.by_name[name])
 
     def old(self, name: str) -> Piece:
         """The text that an update took the place of."""
         pieces = self.transcript.plan.by_name
         return pieces[pieces[name].twin or ""]
 
-    def controlled(self, deeds: Sequence[Deed], looks: Sequence[Look], effect: Effect) -> list[Deed]:
+    def controlled(self, deeds: Sequence[KillDeed], looks: Sequence[KillLook], effect: Effect) -> list[KillDeed]:
         """The deeds with a kill behind them that count: see the head of this file."""
         killed = [deed for deed in deeds if deed.era < len(self.kills)]
         seen = [[effect(deed.piece, look) for look in looks if _between(deed, look)] for deed in killed]
         sound = any(each and all(each) for each in seen)
         return [deed for deed, each in zip(killed, seen, strict=True) if (all(each) if each else sound)]
 
-    def final(self, looks: Sequence[Look], piece: Piece) -> Look | None:
+    def final(self, looks: Sequence[KillLook], piece: Piece) -> KillLook | None:
         """The last look at this piece behind the last kill."""
         return next((look for look in reversed(looks) if look.era == len(self.kills) and look.covers(piece)), None)
 
@@ -144,12 +144,12 @@ kills_of = lru_cache(maxsize=4)(Kills)
 """Many measures read one transcript."""
 
 
-def _between(deed: Deed, look: Look) -> bool:
+def _between(deed: KillDeed, look: KillLook) -> bool:
     """Whether it looks at the deed behind it and before the next kill."""
     return look.era == deed.era and look.line > deed.line and look.covers(deed.piece)
 
 
-def _receipts(kills: Kills, bad: Sequence[tuple[Deed, Look | None]]) -> list[str]:
+def _receipts(kills: Kills, bad: Sequence[tuple[KillDeed, KillLook | None]]) -> list[str]:
     """What the look shows of each memory; before it the deed, if that is another call than the one that stored it."""
     found = []
     for deed, look in bad:
@@ -159,7 +159,9 @@ def _receipts(kills: Kills, bad: Sequence[tuple[Deed, Look | None]]) -> list[str
     return list(dict.fromkeys(found))
 
 
-def _at_the_end(kills: Kills, deeds: Sequence[Deed], looks: Sequence[Look], effect: Effect, none: str) -> Measure:
+def _at_the_end(
+    kills: Kills, deeds: Sequence[KillDeed], looks: Sequence[KillLook], effect: Effect, none: str
+) -> Measure:
     """Of these deeds, those whose effect the last look behind the last kill does not show."""
     finals = [(deed, kills.final(looks, deed.piece)) for deed in deeds]
     bad = [(deed, look) for deed, look in finals if look is None or not effect(deed.piece, look)]
@@ -167,7 +169,7 @@ def _at_the_end(kills: Kills, deeds: Sequence[Deed], looks: Sequence[Look], effe
     return proportion(len(bad), len(deeds), _receipts(kills, bad), none=none, unanswered=unanswered)
 
 
-def _shown(piece: Piece, look: Look) -> bool:
+def _shown(piece: Piece, look: KillLook) -> bool:
     return look.shows(piece)
 
 
@@ -230,7 +232,7 @@ def torn(transcript: Transcript) -> Measure:
     return proportion(len(bad), back + len(bad), receipts, none="no write in the air came back")
 
 
-def _odd(look: Look, pieces: Sequence[Piece]) -> Counter[str]:
+def _odd(look: KillLook, pieces: Sequence[Piece]) -> Counter[str]:
     """Texts that hold no whole piece, and the names of pieces beyond their first time."""
     held = [[piece.name for piece in pieces if piece.item.text in text] for text in look.texts]
     strange = Counter(text for text, names in zip(look.texts, held, strict=True) if not names)
@@ -245,7 +247,7 @@ def forgets_undone(transcript: Transcript) -> Measure:
     looks = kills.looks
     known = [deed for deed in kills.forgets if any(look.shows(deed.piece) for look in looks if look.line < deed.line)]
     deeds = kills.controlled(known, looks, lambda piece, look: not look.shows(piece))
-    bad: list[tuple[Deed, Look | None]] = []
+    bad: list[tuple[KillDeed, KillLook | None]] = []
     for deed in deeds:
         later = [look for look in looks if look.era > deed.era]
         back = next((look for look in later if look.shows(deed.piece)), None)
@@ -261,7 +263,7 @@ def updates_undone(transcript: Transcript) -> Measure:
         return refused
     kills = kills_of(transcript)
 
-    def effect(piece: Piece, look: Look) -> bool:
+    def effect(piece: Piece, look: KillLook) -> bool:
         return look.shows(piece) and not look.shows(kills.old(piece.name))
 
     deeds = kills.controlled(kills.updates, kills.rows, effect)

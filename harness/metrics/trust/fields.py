@@ -75,7 +75,7 @@ def survives_writing(transcript: Transcript, field: str) -> Measure:
     return proportion(of - len(bad), of, pieces.receipts(bad), none=NONE_EQUAL)
 
 
-class Kept:
+class FieldKept:
     """One field in one transcript."""
 
     def __init__(self, transcript: Transcript, field: str) -> None:
@@ -101,7 +101,7 @@ def survives_change(transcript: Transcript, field: str, op: Op, role: str) -> Me
     lacking = lacks(transcript, op, *FIELDS[field].needs)
     if lacking is not None:
         return lacking
-    kept, plan = Kept(transcript, field), transcript.plan
+    kept, plan = FieldKept(transcript, field), transcript.plan
     cases = [
         piece
         for piece in plan.of(role)
@@ -110,7 +110,7 @@ def survives_change(transcript: Transcript, field: str, op: Op, role: str) -> Me
     return kept.of(cases, "revised", f"no {field} was right before")
 
 
-def _whole(kept: Kept, twin: Piece) -> bool:
+def _whole(kept: FieldKept, twin: Piece) -> bool:
     """It had the field, and came back with it."""
     return kept.field.written(twin.item) is not None and kept.right(twin, *FIRST)
 
@@ -119,7 +119,7 @@ def survives_reopening(transcript: Transcript, field: str) -> Measure:
     lacking = lacks(transcript, "persistent", *FIELDS[field].needs)
     if lacking is not None:
         return lacking
-    kept = Kept(transcript, field)
+    kept = FieldKept(transcript, field)
     written = (piece for piece in transcript.plan.pieces if kept.field.written(piece.item) is not None)
     cases = [piece for piece in written if kept.right(piece, "revised")]
     return kept.of(cases, "reopened", f"no {field} was right before closing")

@@ -14,7 +14,7 @@ from harness.adapter import Scope, applies
 from harness.log.transcript import Op, Transcript
 from harness.metrics.metric import not_applicable, proportion, unsupported
 from harness.metrics.trust import places
-from harness.metrics.trust.apart import Case, View, pair_of, view_of
+from harness.metrics.trust.apart import ScopeCase, ScopeView, pair_of, view_of
 from harness.metrics.trust.metric import ASKS, TrustMetric, trust
 from harness.metrics.trust.pieces import scope_of
 from harness.model.trial import Measure
@@ -45,7 +45,9 @@ def scoped(measure: Callable[[Transcript], Measure], found: Transcript) -> Measu
     return measure(found)
 
 
-def bad(cases: Callable[[View], Iterable[Case]], needs: tuple[Op, ...], none: str, found: Transcript) -> Measure:
+def bad(
+    cases: Callable[[ScopeView], Iterable[ScopeCase]], needs: tuple[Op, ...], none: str, found: Transcript
+) -> Measure:
     """The bad cases of those that count."""
     for need in needs:
         if not found.supports(need):
@@ -56,7 +58,7 @@ def bad(cases: Callable[[View], Iterable[Case]], needs: tuple[Op, ...], none: st
     return proportion(len(lines), len(counted), list(dict.fromkeys(lines)), none=none, unanswered=unanswered)
 
 
-def by_search(family: str, view: View) -> Iterable[Case]:
+def by_search(family: str, view: ScopeView) -> Iterable[ScopeCase]:
     for line, call in view.transcript.calls("recall", "cross"):
         (name,) = call.about
         if not name.startswith(f"{family}-") or applies(view.scope(name), scope_of(call)):
@@ -75,7 +77,7 @@ def near_names(family: str, found: Transcript) -> Measure:
     return bad(partial(by_search, family), (), none, found)
 
 
-def by_listing(view: View) -> Iterable[Case]:
+def by_listing(view: ScopeView) -> Iterable[ScopeCase]:
     """One that failed counts where the scope was known, and the other's listing works."""
     for line, call in view.transcript.calls("entries", "listed"):
         name = call.about[0]
@@ -85,14 +87,14 @@ def by_listing(view: View) -> Iterable[Case]:
     yield from places.by_listing(view)
 
 
-def by_reading(view: View) -> Iterable[Case]:
+def by_reading(view: ScopeView) -> Iterable[ScopeCase]:
     for line, call in view.transcript.calls("get", "cross"):
         (name,) = call.about
         if view.sees("own", name, "get") and not applies(view.scope(name), scope_of(call)):
             yield view.crossing(line, call)
 
 
-def by_history(view: View) -> Iterable[Case]:
+def by_history(view: ScopeView) -> Iterable[ScopeCase]:
     """Of a memory that is there, and of one that was deleted."""
     for crossing, own in (("cross", "own"), ("cross gone", "own gone")):
         told = {name for _, call in view.transcript.calls("history", own) for name in view.told(call)}
@@ -102,7 +104,7 @@ def by_history(view: View) -> Iterable[Case]:
                 yield view.case(None if call.fault else name in view.told(call), line, name)
 
 
-def by_updating(view: View) -> Iterable[Case]:
+def by_updating(view: ScopeView) -> Iterable[ScopeCase]:
     """A change shows that it was possible; no change counts only if the same from the own scope took effect."""
     for line, call in view.transcript.calls("update", "cross"):
         name, text = call.about
@@ -111,10 +113,10 @@ def by_updating(view: View) -> Iterable[Case]:
         still, new = view.sees("cross written", name), view.sees("cross written", text)
         changed = True if still is False or new else None if still is None or new is None else False
         if changed is not False or view.sees("own written", name) is False:
-            yield Case(changed, view.line("cross written", name) or view.transcript.receipt(line, name))
+            yield ScopeCase(changed, view.line("cross written", name) or view.transcript.receipt(line, name))
 
 
-def by_forgetting(view: View) -> Iterable[Case]:
+def by_forgetting(view: ScopeView) -> Iterable[ScopeCase]:
     for line, call in view.transcript.calls("forget", "cross"):
         (name,) = call.about
         if not view.sees("listed", name):
@@ -122,10 +124,10 @@ def by_forgetting(view: View) -> Iterable[Case]:
         still = view.sees("cross written", name)
         if not still or view.sees("own written", name) is False:
             bad = None if still is None else not still
-            yield Case(bad, view.line("cross written", name) or view.transcript.receipt(line, name))
+            yield ScopeCase(bad, view.line("cross written", name) or view.transcript.receipt(line, name))
 
 
-def by_superseding(view: View) -> Iterable[Case]:
+def by_superseding(view: ScopeView) -> Iterable[ScopeCase]:
     """What is marked as superseded is replaced."""
     for line, call in view.transcript.calls("supersede", "cross"):
         name, _ = call.about
@@ -134,10 +136,10 @@ def by_superseding(view: View) -> Iterable[Case]:
         still = view.stands("cross written", name)
         if not still or view.stands("own written", name) is False:
             bad = None if still is None else not still
-            yield Case(bad, view.line("cross written", name) or view.transcript.receipt(line, name))
+            yield ScopeCase(bad, view.line("cross written", name) or view.transcript.receipt(line, name))
 
 
-def by_forgetting_a_scope(view: View) -> Iterable[Case]:
+def by_forgetting_a_scope(view: ScopeView) -> Iterable[ScopeCase]:
     """Each memory of the second scope that was there right before; the first scope's own must be gone after."""
     before, after = "before forget_scope", "after forget_scope"
     for line, call in view.transcript.calls("forget_scope", "across"):
@@ -148,16 +150,16 @@ def by_forgetting_a_scope(view: View) -> Iterable[Case]:
             yield case
 
 
-def in_no_scope(view: View) -> Iterable[Case]:
+def in_no_scope(view: ScopeView) -> Iterable[ScopeCase]:
     """Counts if what holds everywhere came back: then the backend answers such a question at all."""
     yield from elsewhere("empty", view) if view.found("everywhere") else ()
 
 
-def in_an_unwritten_scope(view: View) -> Iterable[Case]:
+def in_an_unwritten_scope(view: ScopeView) -> Iterable[ScopeCase]:
     yield from elsewhere("unwritten", view)
 
 
-def elsewhere(step: str, view: View) -> Iterable[Case]:
+def elsewhere(step: str, view: ScopeView) -> Iterable[ScopeCase]:
     for line, call in view.transcript.calls("recall", step):
         if call.fault or view.found(call.about[0]):
             yield view.crossing(line, call)
@@ -165,7 +167,7 @@ def elsewhere(step: str, view: View) -> Iterable[Case]:
         yield view.crossing(line, call)
 
 
-def refused(view: View) -> Iterable[Case]:
+def refused(view: ScopeView) -> Iterable[ScopeCase]:
     """One case a scope: its write failed or stored less than all, or it could not be asked for."""
     transcript = view.transcript
     failed = {scope_of(call) for step in ("own", "place") for _, call in transcript.calls("recall", step) if call.fault}
@@ -175,10 +177,10 @@ def refused(view: View) -> Iterable[Case]:
             lost.setdefault(view.scope(name), []).extend([] if ids else [name])
         for scope, names in lost.items():
             if scope != Scope():
-                yield Case(bool(names) or scope in failed, view.transcript.receipt(line, (names or [""])[0]))
+                yield ScopeCase(bool(names) or scope in failed, view.transcript.receipt(line, (names or [""])[0]))
 
 
-def crowded(view: View) -> Iterable[Case]:
+def crowded(view: ScopeView) -> Iterable[ScopeCase]:
     """Only if there are enough of others to fill an answer."""
     transcript = view.transcript
     others = sum(view.found(piece.name) for piece in transcript.plan.of("near")) - 1
@@ -207,7 +209,7 @@ NOT_FOUND = "no memory was found in its own scope"
 def _measure(
     name: str,
     formula: str,
-    cases: Callable[[View], Iterable[Case]],
+    cases: Callable[[ScopeView], Iterable[ScopeCase]],
     *needs: Op,
     none: str = NOT_FOUND,
     version: int = 2,

@@ -10,7 +10,7 @@ from functools import lru_cache
 
 from harness.adapter import Scope, applies
 from harness.log.transcript import Called, Op
-from harness.metrics.trust.apart import Case, View, group_of
+from harness.metrics.trust.apart import ScopeCase, ScopeView, group_of
 from harness.metrics.trust.pieces import scope_of
 
 LATTICE = "lattice"
@@ -27,12 +27,12 @@ def direction(other: Scope, place: Scope) -> str:
 
 
 @lru_cache(maxsize=2048)
-def beside(name: str, view: View) -> Sequence[tuple[str, str]]:
+def beside(name: str, view: ScopeView) -> Sequence[tuple[str, str]]:
     """The places of a group whose memories do not hold where this one's does, with the way in which they come near."""
     return list(_beside(name, view))
 
 
-def _beside(name: str, view: View) -> Iterator[tuple[str, str]]:
+def _beside(name: str, view: ScopeView) -> Iterator[tuple[str, str]]:
     group, place = group_of(name), view.scope(name)
     for other in view.groups[group]:
         if not applies(view.scope(other), place):
@@ -46,7 +46,7 @@ def apart(one: Scope, other: Scope) -> set[str]:
 
 
 @lru_cache(maxsize=4)
-def ignored(view: View) -> frozenset[str]:
+def ignored(view: ScopeView) -> frozenset[str]:
     """The parts that the store does not look at: of two scopes that differ in this one only, and by names that are not
     alike, every search in one brings what holds in the other."""
     seen: dict[str, list[bool]] = {}
@@ -59,12 +59,12 @@ def ignored(view: View) -> frozenset[str]:
     return frozenset(part for part, shown in seen.items() if all(shown))
 
 
-def explained(one: Scope, other: Scope, view: View) -> bool:
+def explained(one: Scope, other: Scope, view: ScopeView) -> bool:
     """Whether a leak between them is no wonder, as the store looks at no part in which they differ."""
     return apart(one, other) <= ignored(view)
 
 
-def by_search(family: str, view: View) -> Iterable[Case]:
+def by_search(family: str, view: ScopeView) -> Iterable[ScopeCase]:
     """Asked for its own text, which those beside it are like."""
     for line, call in view.transcript.calls("recall", "place"):
         (name,) = call.about
@@ -75,7 +75,7 @@ def by_search(family: str, view: View) -> Iterable[Case]:
             yield view.crossing(line, call, others)
 
 
-def by_listing(view: View) -> Iterable[Case]:
+def by_listing(view: ScopeView) -> Iterable[ScopeCase]:
     for line, call in view.transcript.calls("entries", "listed place"):
         (name,) = call.about
         own = view.found(name) if call.fault else view.sees("listed place", name)
@@ -83,7 +83,7 @@ def by_listing(view: View) -> Iterable[Case]:
             yield view.crossing(line, call)
 
 
-def wider_listed(view: View) -> Iterable[Case]:
+def wider_listed(view: ScopeView) -> Iterable[ScopeCase]:
     """What holds in a scope and belongs to a wider one is found there, and is not listed."""
     found = [piece for piece in view.transcript.plan.of("everywhere", "place", "near", "far") if view.found(piece.name)]
     for step in ("listed", "listed place"):
@@ -94,7 +94,7 @@ def wider_listed(view: View) -> Iterable[Case]:
                 yield view.crossing(line, call, wider)
 
 
-def by_forgetting(way: str, view: View) -> Iterable[Case]:
+def by_forgetting(way: str, view: ScopeView) -> Iterable[ScopeCase]:
     """Each place around it that the last look before showed; the scope's own must be gone after."""
     for line, call in view.transcript.calls("forget_scope"):
         if call.step.startswith("around "):
@@ -105,14 +105,14 @@ def by_forgetting(way: str, view: View) -> Iterable[Case]:
                 yield case
 
 
-def by_forgetting_blank(view: View) -> Iterable[Case]:
+def by_forgetting_blank(view: ScopeView) -> Iterable[ScopeCase]:
     """Nobody wrote to such a scope: there is nothing of its own to go."""
     for line, call in view.transcript.calls("forget_scope"):
         if call.step.startswith("blank ") and (there := _there(line, call, view)):
             yield view.spilt(call.step, there, line)
 
 
-def _there(line: int, call: Called, view: View) -> list[str]:
+def _there(line: int, call: Called, view: ScopeView) -> list[str]:
     """The other places that were looked at after a deletion, and stood before it."""
     looks = [look for op in LOOKED for _, look in view.transcript.calls(op, call.step)]
     names = dict.fromkeys(name for look in looks for name in look.about)

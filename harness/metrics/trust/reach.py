@@ -17,19 +17,19 @@ from harness.model.canary import asked, kept
 from harness.model.drill import Piece
 from harness.model.trial import NotMeasured
 
-Step = Literal["before", "deleted", "after", "closed", "reopened", "killed", "churned", "compacted"]
-STEPS: tuple[Step, ...] = get_args(Step)
-Route = Literal["search", "forbidden search", "paraphrase", "listing", "get", "history"]
-ROUTES: tuple[Route, ...] = get_args(Route)
-LIVE: tuple[Route, ...] = ROUTES[:-1]
+ReachStep = Literal["before", "deleted", "after", "closed", "reopened", "killed", "churned", "compacted"]
+STEPS: tuple[ReachStep, ...] = get_args(ReachStep)
+ReachRoute = Literal["search", "forbidden search", "paraphrase", "listing", "get", "history"]
+ROUTES: tuple[ReachRoute, ...] = get_args(ReachRoute)
+LIVE: tuple[ReachRoute, ...] = ROUTES[:-1]
 """Where only memories come back that hold; a history is of those that did."""
-NEEDS: Mapping[Route, str] = {"listing": "entries", "get": "get", "history": "history"}
-_ASKS: Mapping[Op, Route] = {"get": "get", "history": "history"}
+NEEDS: Mapping[ReachRoute, str] = {"listing": "entries", "get": "get", "history": "history"}
+_ASKS: Mapping[Op, ReachRoute] = {"get": "get", "history": "history"}
 DELETING: Mapping[str, Op] = {"forget": "forget", "update": "update", "supersede": "supersede", "scope": "forget_scope"}
 """Role -> the operation that deletes it."""
 
 
-class Look(NamedTuple):
+class ReachLook(NamedTuple):
     """found: None if the call failed. current: it came back, and not marked as superseded."""
 
     line: int
@@ -94,8 +94,8 @@ class Reach:
     # --- what came back ---
 
     @cached_property
-    def _looks(self) -> Mapping[tuple[str, Route, str], Look]:
-        looks: dict[tuple[str, Route, str], Look] = {}
+    def _looks(self) -> Mapping[tuple[str, ReachRoute, str], ReachLook]:
+        looks: dict[tuple[str, ReachRoute, str], ReachLook] = {}
         for step, route, name, look in (*self._asked(), *self._listed()):
             known = looks.get((step, route, name))
             # Of several ids, one that still brings it counts; and a call that failed shows no absence.
@@ -103,7 +103,7 @@ class Reach:
                 looks[step, route, name] = look
         return looks
 
-    def _asked(self) -> Iterator[tuple[str, Route, str, Look]]:
+    def _asked(self) -> Iterator[tuple[str, ReachRoute, str, ReachLook]]:
         """Calls about one memory."""
         for op in ("recall", *_ASKS):
             for line, call in self.transcript.calls(op):
@@ -112,7 +112,7 @@ class Reach:
                 look = _look(line, call, mark(piece), *self._texts(call))
                 yield call.step, route, piece.name, look
 
-    def _listed(self) -> Iterator[tuple[str, Route, str, Look]]:
+    def _listed(self) -> Iterator[tuple[str, ReachRoute, str, ReachLook]]:
         held: dict[Scope, list[Piece]] = {}
         for piece in self.transcript.plan.pieces:
             held.setdefault(piece.item.scope, []).append(piece)
@@ -129,18 +129,18 @@ class Reach:
         hits = self.transcript.hits(call)
         return [hit.text for hit in hits], [hit.text for hit in hits if not hit.superseded]
 
-    def at(self, step: Step, route: Route, name: str) -> Look | None:
+    def at(self, step: ReachStep, route: ReachRoute, name: str) -> ReachLook | None:
         return self._looks.get((step, route, name))
 
-    def seen(self, step: Step, route: Route, name: str) -> bool:
+    def seen(self, step: ReachStep, route: ReachRoute, name: str) -> bool:
         look = self.at(step, route, name)
         return look is not None and bool(look.found)
 
-    def routes(self, name: str, routes: Sequence[Route], step: Step) -> list[Route]:
+    def routes(self, name: str, routes: Sequence[ReachRoute], step: ReachStep) -> list[ReachRoute]:
         """Those that brought the memory before the deletion, or bring it at a step: a page may have hidden it."""
         return [route for route in routes if self.seen("before", route, name) or self.seen(step, route, name)]
 
-    def left(self, step: Step, route: Route, name: str, *, current: bool = False) -> str | None:
+    def left(self, step: ReachStep, route: ReachRoute, name: str, *, current: bool = False) -> str | None:
         """The receipt if it is not gone: the look that brought it or failed, else the request to delete it.
 
         current: what is marked as superseded is gone.
@@ -150,11 +150,11 @@ class Reach:
             return None
         return self.receipt(step, route, name)
 
-    def brought(self, step: Step, route: Route, name: str, *, current: bool = False) -> bool:
+    def brought(self, step: ReachStep, route: ReachRoute, name: str, *, current: bool = False) -> bool:
         look = self.at(step, route, name)
         return look is not None and bool(look.current if current else look.found)
 
-    def failing(self, step: Step, name: str, routes: Sequence[Route]) -> list[Route]:
+    def failing(self, step: ReachStep, name: str, routes: Sequence[ReachRoute]) -> list[ReachRoute]:
         """Those whose call failed, so that they show no absence."""
         return [route for route in routes if (look := self.at(step, route, name)) is not None and look.failed]
 
@@ -167,17 +167,17 @@ class Reach:
                     return NotMeasured(status="failed", reason=f"{op}: {why}"[:300], receipts=(f"L{line}",))
         return None
 
-    def receipt(self, step: Step, route: Route, name: str) -> str:
+    def receipt(self, step: ReachStep, route: ReachRoute, name: str) -> str:
         look = self.at(step, route, name)
         return self.transcript.receipt(look.line if look else self.deletions.get(name), name)
 
-    def reached(self, step: Step) -> bool:
+    def reached(self, step: ReachStep) -> bool:
         """Whether anything was asked for at a step."""
         return next(self.transcript.calls("recall", step), None) is not None
 
     # --- why nothing can be said ---
 
-    def refused(self, roles: Collection[str], *needs: str, step: Step = "after") -> NotMeasured | None:
+    def refused(self, roles: Collection[str], *needs: str, step: ReachStep = "after") -> NotMeasured | None:
         """Unless a deletion of one of these roles, and all that is needed, is supported and was played to `step`."""
         support = self.transcript.drilled.backend.support
         deleting = [op for role, op in DELETING.items() if role in roles]
@@ -188,7 +188,7 @@ class Reach:
                 return unsupported(f"{need}: {support[need].note or 'not offered'}")
         return self.lost(step)
 
-    def lost(self, step: Step) -> NotMeasured | None:
+    def lost(self, step: ReachStep) -> NotMeasured | None:
         """Why there was nothing to see at a step: the drill ended before its end, or the compaction failed."""
         ended = self.transcript.ended
         steps = {STEPS.index(event.step) for _, event in self.transcript.of(Called) if event.step in STEPS}
@@ -205,14 +205,14 @@ reach_of = lru_cache(maxsize=4)(Reach)
 """Many measures read one transcript."""
 
 
-def _searched(piece: Piece, call: Called) -> Route:
+def _searched(piece: Piece, call: Called) -> ReachRoute:
     query = call.request["query"]
     if query == asked(piece.canary or ""):
         return "forbidden search"
     return "paraphrase" if query == piece.query else "search"
 
 
-def _look(line: int, call: Called, text: str, texts: Sequence[str], current: Sequence[str]) -> Look:
+def _look(line: int, call: Called, text: str, texts: Sequence[str], current: Sequence[str]) -> ReachLook:
     if call.fault:
-        return Look(line, None, None)
-    return Look(line, any(text in each for each in texts), any(text in each for each in current))
+        return ReachLook(line, None, None)
+    return ReachLook(line, any(text in each for each in texts), any(text in each for each in current))

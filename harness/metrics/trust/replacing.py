@@ -46,7 +46,7 @@ def _current(pieces: Pieces, transcript: Transcript, step: str) -> dict[str, tup
 # --- ends -------------------------------------------------------------------------------------------------------------
 
 
-class Ends:
+class ReplacedAnswers:
     """What questions at different story times brought. Those that failed show nothing."""
 
     def __init__(self, transcript: Transcript) -> None:
@@ -77,7 +77,7 @@ class Ends:
             yield (line, piece.name), came is not expected
 
 
-ends_of = lru_cache(maxsize=4)(Ends)
+ends_of = lru_cache(maxsize=4)(ReplacedAnswers)
 IDLE = (
     "no memory whose end lies behind every clock was hidden, so nothing tells by which clock (see expired_not_recalled)"
 )

@@ -15,11 +15,11 @@ from typing import Literal, NamedTuple, get_args
 from harness.log.events import Sighting
 from harness.log.transcript import Looked, Transcript
 from harness.metrics.metric import not_applicable, proportion
-from harness.metrics.trust.reach import ROUTES, Reach, Route, reach_of
+from harness.metrics.trust.reach import ROUTES, Reach, ReachRoute, reach_of
 from harness.model.results import LayerLook, LayerRow, LookStage
 from harness.model.trial import Measure
 
-Kind = Literal["text", "vector"]
+ResidueKind = Literal["text", "vector"]
 ASKED: tuple[LookStage, ...] = ("before", "after", "reopened", "compacted")
 SCANNED: tuple[LookStage, ...] = ("before", "closed", "killed", "churned", "compacted")
 SQUEEZED = 4
@@ -33,10 +33,10 @@ REMOVED = ("forget", "scope")
 class Spot(NamedTuple):
     layer: str
     place: str
-    kind: Kind
+    kind: ResidueKind
 
 
-def kind_of(sighting: Sighting) -> Kind:
+def kind_of(sighting: Sighting) -> ResidueKind:
     return "vector" if "float" in sighting.form else "text"
 
 
@@ -85,7 +85,7 @@ class Residue:
             seen |= found
         return seen, lines
 
-    def seen(self, step: str, layer: str, kind: Kind) -> set[str]:
+    def seen(self, step: str, layer: str, kind: ResidueKind) -> set[str]:
         spots = self.sighted.get(step, {})
         return {name for spot, names in spots.items() if (spot.layer, spot.kind) == (layer, kind) for name in names}
 
@@ -110,7 +110,7 @@ class Residue:
         looks = self.looks.get((step, layer)) or self.looks.get(("before", layer))
         return f"L{looks[0][0]}" if looks else None
 
-    def gone(self, targets: Sequence[str], kind: Kind, step: LookStage) -> Measure:
+    def gone(self, targets: Sequence[str], kind: ResidueKind, step: LookStage) -> Measure:
         if not targets:
             return not_applicable("nothing was deleted")
         counted: set[str] = set()
@@ -139,19 +139,19 @@ class Residue:
         ]
         return list(dict.fromkeys(found))
 
-    def opaque(self, layer: str, kind: Kind) -> str | None:
+    def opaque(self, layer: str, kind: ResidueKind) -> str | None:
         """Why a layer that was read tells nothing: it grew as if it held what was written, and shows nothing of it."""
         if all(step != "opened" for step, _ in self.looks):
             return None  # an old transcript: nobody knows how large it was
         grown = self._size("before", layer) - self._size("opened", layer)
-        if grown < self._needed[kind] or any(self.seen("before", layer, each) for each in get_args(Kind)):
+        if grown < self._needed[kind] or any(self.seen("before", layer, each) for each in get_args(ResidueKind)):
             return None
         return f"it grew by {grown:,} bytes with the writes, and nothing of what was written is recognised in it"
 
-    def _closed(self, kind: Kind) -> list[str]:
+    def _closed(self, kind: ResidueKind) -> list[str]:
         return [f"{layer}: {why}" for layer in self.layers() if (why := self.opaque(layer, kind))]
 
-    def _told(self, layer: str, kind: Kind) -> str:
+    def _told(self, layer: str, kind: ResidueKind) -> str:
         unseen = f"no {kind} of a target was seen in it before"
         return self.problem("before", layer) or self.opaque(layer, kind) or unseen
 
@@ -159,12 +159,12 @@ class Residue:
         return sum(look.bytes for _, look in self.looks.get((step, layer), ()))
 
     @cached_property
-    def _needed(self) -> Mapping[Kind, int]:
+    def _needed(self) -> Mapping[ResidueKind, int]:
         """Bytes that would do to keep what was written before the deletions: texts compressed, vectors quantised."""
         items = [self.transcript.plan.by_name[name].item for name in reach_of(self.transcript).ids]
         return {"text": sum(len(item.text) for item in items) // SQUEEZED, "vector": len(items) * COMPONENTS}
 
-    def _unseen(self, kind: Kind) -> str:
+    def _unseen(self, kind: ResidueKind) -> str:
         problems = [
             f"{layer}: {self._told(layer, kind)}"
             for layer in self.layers()
@@ -194,7 +194,7 @@ def _routes(reach: Reach, targets: Sequence[str]) -> Iterator[LayerRow]:
             yield LayerRow(layer=route, kind="route", targets=len(sought), looks=looks)
 
 
-def _called(reach: Reach, step: LookStage, route: Route, names: Sequence[str]) -> LayerLook:
+def _called(reach: Reach, step: LookStage, route: ReachRoute, names: Sequence[str]) -> LayerLook:
     """What one route brought at one step of the memories that it brought before; of all, if it brought none."""
     seen = [name for name in names if reach.seen(step, route, name)]
     unknown = [name for name in names if name not in seen and reach.left(step, route, name)]
@@ -220,7 +220,7 @@ def _layers(residue: Residue, targets: Sequence[str], killed: Sequence[str]) -> 
     sought = {*targets, *killed}
     spots = {spot for found in residue.sighted.values() for spot, names in found.items() if names & sought}
     for layer in residue.layers():
-        for kind in get_args(Kind):
+        for kind in get_args(ResidueKind):
             places = sorted(spot for spot in spots if (spot.layer, spot.kind) == (layer, kind))
             for spot in places or ([] if layer in residue.undeclared else [Spot(layer, "", kind)]):
                 steps = [step for step in SCANNED if step in residue.sighted]

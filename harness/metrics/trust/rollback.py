@@ -21,7 +21,7 @@ from harness.model.trial import Better, Measure, NotMeasured
 RESTORED = ("restored", "reopened", "again")
 
 
-class View(Sights):
+class RollbackView(Sights):
     @property
     def steps(self) -> list[str]:
         """The looks after a restore; the first is always due."""
@@ -62,14 +62,14 @@ def lacking(found: Transcript, *needs: Op) -> Measure | None:
     return None
 
 
-def marked(measure: Callable[[View], Measure], found: Transcript) -> Measure:
+def marked(measure: Callable[[RollbackView], Measure], found: Transcript) -> Measure:
     """For backends with marks; one that could not make its mark has failed."""
     lacks = lacking(found, "snapshot", "restore")
     if lacks is not None:
         return lacks
     if next(found.calls("snapshot"), None) is None:
         return failed("no mark was made")
-    return broken(found, "snapshot") or broken(found, "restore") or measure(View(found))
+    return broken(found, "snapshot") or broken(found, "restore") or measure(RollbackView(found))
 
 
 def broken(found: Transcript, op: Op, step: str | None = None) -> Measure | None:
@@ -81,7 +81,7 @@ def broken(found: Transcript, op: Op, step: str | None = None) -> Measure | None
     return None
 
 
-def wrong(names: Sequence[str], steps: Sequence[str], view: View, there: bool, none: str) -> Measure:
+def wrong(names: Sequence[str], steps: Sequence[str], view: RollbackView, there: bool, none: str) -> Measure:
     """Of these memories, those that a look shows though they should be gone, or misses though they should be `there`.
 
     Gone is what no route shows; there is what the surest one shows. A look that failed or is missing is neither.
@@ -97,7 +97,7 @@ def wrong(names: Sequence[str], steps: Sequence[str], view: View, there: bool, n
 # --- point in time ----------------------------------------------------------------------------------------------------
 
 
-def restored_exactly(view: View) -> Measure:
+def restored_exactly(view: RollbackView) -> Measure:
     lacks = lacking(view.transcript, "entries")
     if lacks is not None:
         return lacks
@@ -115,7 +115,7 @@ def restored_exactly(view: View) -> Measure:
     return proportion(len(looks) - len(other), len(looks), other, none=none, unanswered=unanswered)
 
 
-def restored_probes(view: View) -> Measure:
+def restored_probes(view: RollbackView) -> Measure:
     incident, erased = view.probes("relapse"), set(view.names("erased"))
     values, receipts = [], []
     for name, (_, call) in view.probes("mark").items():
@@ -130,19 +130,19 @@ def restored_probes(view: View) -> Measure:
     return mean(values, receipts, none="no question that touches nothing erased was answered otherwise by the incident")
 
 
-def left_after_restore(view: View) -> Measure:
+def left_after_restore(view: RollbackView) -> Measure:
     names = [name for name in view.names("poison") if view.sees("relapse", name)]
     return wrong(names, view.steps, view, False, "no poison was seen before the restore")
 
 
-def resurrected(view: View) -> Measure:
+def resurrected(view: RollbackView) -> Measure:
     seen = [name for name in view.names("erased", "abroad erased") if view.sees("mark", name)]
     seen += [name for name in view.names("early") if view.sees("early", name) and view.sees("mark", name) is False]
     names = [name for name in seen if view.sees("relapse", name) is False]
     return wrong(names, view.steps, view, False, "no memory that was seen at the mark was gone before the restore")
 
 
-def elsewhere_restored(view: View) -> Measure:
+def elsewhere_restored(view: RollbackView) -> Measure:
     """A mark is of the whole store, so a restore makes every scope what it was then, without what was deleted since."""
     hits, counted, unanswered, lines = 0, 0, 0, []
     names = view.names("abroad", "abroad erased", "abroad later")
@@ -163,12 +163,12 @@ def elsewhere_restored(view: View) -> Measure:
     return proportion(hits, counted, list(dict.fromkeys(lines)), none=none, unanswered=unanswered)
 
 
-def lost_by_restore(view: View) -> Measure:
+def lost_by_restore(view: RollbackView) -> Measure:
     names = view.there("mark", view.names("kept", "changed"))
     return wrong(names, view.steps, view, True, "nothing was seen at the mark")
 
 
-def good_lost_by_restore(view: View) -> Measure:
+def good_lost_by_restore(view: RollbackView) -> Measure:
     names = view.there("relapse", view.names("good"))
     return wrong(names, view.steps[:1], view, True, "no good memory was seen before the restore")
 
@@ -179,7 +179,7 @@ def good_lost_by_restore(view: View) -> Measure:
 def left_after_undo(found: Transcript) -> Measure:
     if undone := broken(found, "forget", "undone"):
         return undone
-    view = View(found)
+    view = RollbackView(found)
     names = [name for name in view.names("poison") if view.sees("incident", name)]
     return wrong(names, ["undone"], view, False, "no poison was seen before")
 
@@ -187,13 +187,13 @@ def left_after_undo(found: Transcript) -> Measure:
 def lost_by_undo(roles: tuple[str, ...], found: Transcript) -> Measure:
     if undone := broken(found, "forget", "undone"):
         return undone
-    view = View(found)
+    view = RollbackView(found)
     names = view.there("incident", view.names(*roles))
     return wrong(names, ["undone"], view, True, "none was seen before")
 
 
 def _restore(
-    name: str, better: Better, formula: str, measure: Callable[[View], Measure], version: int = 2
+    name: str, better: Better, formula: str, measure: Callable[[RollbackView], Measure], version: int = 2
 ) -> TrustMetric:
     return trust(name, "rollback", better, "proportion", formula, partial(marked, measure), version=version)
 

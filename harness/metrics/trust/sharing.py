@@ -24,14 +24,14 @@ SHARED = ("both write", "settled", "to be deleted", "both delete", "deleted")
 UNSEEN = "no memory was brought by its own text where it was written"
 
 
-class Look(NamedTuple):
+class AgentLook(NamedTuple):
     """Whether a recall brought the memory with whose text it asked; None if it failed."""
 
     line: int
     found: bool | None
 
 
-class Deed(NamedTuple):
+class AgentDeed(NamedTuple):
     """An acknowledged write or forget. ids: under how many a memory was written, or that were forgotten."""
 
     line: int
@@ -46,30 +46,32 @@ class Agents:
     def __init__(self, transcript: Transcript) -> None:
         self.transcript = transcript
 
-    def writes(self, step: str) -> list[Deed]:
+    def writes(self, step: str) -> list[AgentDeed]:
         return [
-            Deed(line, call.who, piece, len(ids))
+            AgentDeed(line, call.who, piece, len(ids))
             for line, call in self.transcript.calls("remember", step)
             for piece, ids in zip(self._about(call), self.transcript.ids(call), strict=False)
             if ids
         ]
 
-    def known(self, step: str) -> list[Deed]:
+    def known(self, step: str) -> list[AgentDeed]:
         """The writes of a step that the writer's own recall brought."""
         return [deed for deed in self.writes(step) if self.brings(step, deed.piece, deed.who)]
 
     @property
-    def both(self) -> list[Deed]:
+    def both(self) -> list[AgentDeed]:
         """The writes of two at once; none without the control."""
         return self.writes("both write") if self.known("first writes") or self.known("both write") else []
 
-    def forgets(self, step: str) -> list[Deed]:
+    def forgets(self, step: str) -> list[AgentDeed]:
         calls = [(line, call, self.transcript.answer(call)) for line, call in self.transcript.calls("forget", step)]
         return [
-            Deed(line, call.who, self._about(call)[0], len(said)) for line, call, said in calls if said and all(said)
+            AgentDeed(line, call.who, self._about(call)[0], len(said))
+            for line, call, said in calls
+            if said and all(said)
         ]
 
-    def spared(self, deeds: Sequence[Deed], step: str) -> list[Deed]:
+    def spared(self, deeds: Sequence[AgentDeed], step: str) -> list[AgentDeed]:
         """Those that nobody was asked to delete in a step."""
         asked = {call.about[0] for _, call in self.transcript.calls("forget", step)}
         return [deed for deed in deeds if deed.piece.name not in asked]
@@ -78,9 +80,9 @@ class Agents:
         return [self.transcript.plan.by_name[name] for name in call.about]
 
     @cached_property
-    def _looks(self) -> Mapping[tuple[str, str, str], Look]:
+    def _looks(self) -> Mapping[tuple[str, str, str], AgentLook]:
         return {
-            (call.step, call.who, call.about[0]): Look(
+            (call.step, call.who, call.about[0]): AgentLook(
                 line, None if call.fault else self._times(call, self._about(call)[0]) > 0
             )
             for line, call in self.transcript.calls("recall")
@@ -89,7 +91,7 @@ class Agents:
     def _times(self, call: Called, piece: Piece) -> int:
         return sum(piece.canary is not None and piece.canary in hit.text for hit in self.transcript.hits(call))
 
-    def look(self, step: str, piece: Piece, who: str = "a") -> Look | None:
+    def look(self, step: str, piece: Piece, who: str = "a") -> AgentLook | None:
         return self._looks.get((step, who, piece.name))
 
     def brings(self, step: str, piece: Piece, who: str = "a") -> bool:
@@ -120,8 +122,8 @@ class Agents:
 
     def share(
         self,
-        bad: Sequence[Deed],
-        of: Sequence[Deed],
+        bad: Sequence[AgentDeed],
+        of: Sequence[AgentDeed],
         step: str,
         *,
         turned: bool = False,
@@ -133,7 +135,7 @@ class Agents:
         lines = list(dict.fromkeys(self._receipts(bad, step)))
         return proportion(hits, len(of), lines, none=none, unanswered=unanswered)
 
-    def _receipts(self, bad: Sequence[Deed], step: str) -> Iterator[str]:
+    def _receipts(self, bad: Sequence[AgentDeed], step: str) -> Iterator[str]:
         """Before them the deed, if that is another call than the one that stored the memory."""
         listings = [line for line, _ in self.transcript.calls("entries", step)]
         for deed in bad:

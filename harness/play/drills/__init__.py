@@ -10,7 +10,7 @@ from harness.log.transcript import Drilled, Ended
 from harness.model.backend import Fault
 from harness.model.drill import DrillName, DrillTrial, Plan
 from harness.play.drills import deletion, durability, isolation, keeping, poison, rollback, sharing
-from harness.play.drills.stage import Drill, Lost, Site, Stage
+from harness.play.drills.stage import Drill, DrillSession, DrillStore, Lost
 from harness.scan.copies import Copies
 
 ALL: Mapping[DrillName, Drill] = {
@@ -21,7 +21,7 @@ ALL: Mapping[DrillName, Drill] = {
 def play(
     trial: DrillTrial,
     plan: Plan,
-    site: Site,
+    store: DrillStore,
     blobs: Blobs,
     emit: Callable[[Event], None],
     vectors: Callable[[Sequence[str]], Sequence[bytes]],
@@ -30,15 +30,15 @@ def play(
     keep: Copies | None = None,
 ) -> None:
     """Plays one drill to its end, `ended` included, whatever the backend does. keep: see Stage."""
-    drill, support = ALL[trial.drill], site.backend.support
+    drill, support = ALL[trial.drill], store.backend.support
     plan_ref = blobs.put(plan.model_dump_json().encode())
-    emit(Drilled(trial=trial, backend=site.backend, plan=plan_ref, digests=digests, host=host))
+    emit(Drilled(trial=trial, backend=store.backend, plan=plan_ref, digests=digests, host=host))
     for need in drill.needs:
         if support[need].level == "unsupported":
             fault = Fault(kind="refused", op=need, message=support[need].note or "unsupported")
             emit(Ended(status="unsupported", fault=fault))
             return
-    stage = Stage(trial, plan, site, blobs, emit, vectors, keep)
+    stage = DrillSession(trial, plan, store, blobs, emit, vectors, keep)
     try:
         drill.play(stage)
         emit(Ended(status="complete"))

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from harness.adapter import Item, Scope
 from harness.model.drill import Piece
 from harness.play.drills.reading import read_back
-from harness.play.drills.stage import Stage
+from harness.play.drills.stage import DrillSession
 
 SIZE = 1030
 STEP = "at once"
@@ -26,7 +26,7 @@ def plan() -> Iterator[Piece]:
         yield Piece(name=f"bulk-{number}", role="bulk", item=item)
 
 
-def play(stage: Stage) -> None:
+def play(stage: DrillSession) -> None:
     """What a listing leaves out may be there all the same: a few of it are asked for by id, or by their own text."""
     pieces = stage.plan.of("bulk")
     stage.remember(STEP, pieces)

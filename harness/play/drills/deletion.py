@@ -17,7 +17,7 @@ from harness.adapter import Item, Scope
 from harness.model.canary import asked, kept, made
 from harness.model.drill import Piece, Plan
 from harness.play.drills.fillers import PARTS, PEOPLE, TOOLS, TRAITS, UNRELATED
-from harness.play.drills.stage import Drill, Stage
+from harness.play.drills.stage import Drill, DrillSession
 
 SMALLEST = 66
 LARGE = 120
@@ -163,7 +163,7 @@ def _remark(draw: random.Random, number: int) -> str:
 # --- the play ---------------------------------------------------------------------------------------------------------
 
 
-def play(stage: Stage) -> None:
+def play(stage: DrillSession) -> None:
     if not any(stage.supports(operation) for operation in (*TARGETS, "expiry")):
         return
     stage.open("before")
@@ -201,24 +201,24 @@ def play(stage: Stage) -> None:
         stage.close("compacted")
 
 
-def _write(stage: Stage, step: str, pieces: Sequence[Piece]) -> None:
+def _write(stage: DrillSession, step: str, pieces: Sequence[Piece]) -> None:
     for start in range(0, len(pieces), BATCH):
         stage.remember(step, pieces[start : start + BATCH])
     stage.settle(step)
 
 
-def _targets(stage: Stage) -> list[Piece]:
+def _targets(stage: DrillSession) -> list[Piece]:
     """What will be deleted and carries a canary."""
     roles = [role for operation, role in TARGETS.items() if stage.supports(operation)]
     return [piece for piece in stage.plan.of(*roles) if piece.canary]
 
 
-def _looked_for(stage: Stage) -> list[Piece]:
+def _looked_for(stage: DrillSession) -> list[Piece]:
     """The same, and what is forgotten right before a kill: it is sought in the bytes only."""
     return [*_targets(stage), *(stage.plan.of("killed") if stage.supports("forget", "persistent") else ())]
 
 
-def _routes(stage: Stage, step: str) -> None:
+def _routes(stage: DrillSession, step: str) -> None:
     """Seeks every target. Only what is forgotten by id is asked for in three ways: a search is what costs most."""
     for piece in _targets(stage):
         queries = [own_words(piece)]
@@ -243,13 +243,13 @@ def own_words(piece: Piece) -> str:
     return " ".join(piece.item.text.replace(piece.canary or "", " ").split())
 
 
-def _expiry(stage: Stage) -> None:
+def _expiry(stage: DrillSession) -> None:
     if stage.supports("expiry"):
         for piece in stage.plan.of("expire", "lasting"):
             stage.recall("before", own_words(piece), piece.item.scope, [piece], k=DEPTH)
 
 
-def _look(stage: Stage, step: str) -> None:
+def _look(stage: DrillSession, step: str) -> None:
     """A revised memory has two vectors, its revision the second."""
     targets = _looked_for(stage)
     revisions = stage.plan.of("revision") if stage.supports("forget", "update") else ()
@@ -258,7 +258,7 @@ def _look(stage: Stage, step: str) -> None:
     stage.look(step, words, texts)
 
 
-def _delete(stage: Stage) -> None:
+def _delete(stage: DrillSession) -> None:
     """What a target was not stored under, nobody can ask to delete: it is then left out."""
     stored = [piece for piece in stage.plan.pieces if stage.ids.get(piece.name)]
     if stage.supports("forget"):
@@ -273,7 +273,7 @@ def _delete(stage: Stage) -> None:
         stage.call("deleted", "forget_scope", GONE, about=stage.plan.of("scope"))
 
 
-def _killed(stage: Stage) -> None:
+def _killed(stage: DrillSession) -> None:
     """Forgets, is answered, and is killed before it can tidy up."""
     pieces = [piece for piece in stage.plan.of("killed") if stage.ids.get(piece.name)]
     names = [name for piece in pieces for name in stage.ids[piece.name]]
@@ -283,7 +283,7 @@ def _killed(stage: Stage) -> None:
     _look(stage, "killed")
 
 
-def _change(stage: Stage, step: str, role: str) -> None:
+def _change(stage: DrillSession, step: str, role: str) -> None:
     """Puts every piece of a role in the place of its twin."""
     for piece in stage.plan.of(role):
         twin = stage.plan.by_name[piece.twin or ""]

@@ -16,7 +16,7 @@ from itertools import chain, pairwise
 from harness.adapter import Item, Scope
 from harness.model.drill import DrillName, Piece, Plan
 from harness.model.trial import digest
-from harness.play.drills.stage import Drill, Lost, Stage
+from harness.play.drills.stage import Drill, DrillSession, Lost
 
 ROUNDS = 20
 SMALLEST = 4
@@ -120,7 +120,7 @@ def lesson(drill: DrillName, seed: int, name: str, scope: Scope) -> tuple[Item, 
     return Item(f"{text} {canary}", scope, WRITTEN, "project"), canary
 
 
-def play(stage: Stage) -> None:
+def play(stage: DrillSession) -> None:
     schedule = rounds(stage.trial.size, stage.trial.seed)
     pieces = stage.plan.by_name
     stage.open(BEGIN)
@@ -137,7 +137,7 @@ def play(stage: Stage) -> None:
     stage.close(END)
 
 
-def _live(stage: Stage, each: Round) -> list[Piece]:
+def _live(stage: DrillSession, each: Round) -> list[Piece]:
     """Up to the moment of the kill; returns the pieces that were changed."""
     pieces = stage.plan.by_name
     *early, last = ([pieces[name] for name in batch] for batch in each.batches)
@@ -149,7 +149,7 @@ def _live(stage: Stage, each: Round) -> list[Piece]:
     return _change(stage, each) if each.late else changed
 
 
-def _change(stage: Stage, each: Round) -> list[Piece]:
+def _change(stage: DrillSession, each: Round) -> list[Piece]:
     """Forgets or updates an older memory; what is not supported, or was never acknowledged, is left as it is."""
     pieces = stage.plan.by_name
     name = each.forgotten or each.updated
@@ -164,7 +164,7 @@ def _change(stage: Stage, each: Round) -> list[Piece]:
     return [new, old]
 
 
-def _revived(stage: Stage, name: str, asked: Sequence[Piece]) -> bool:
+def _revived(stage: DrillSession, name: str, asked: Sequence[Piece]) -> bool:
     """Opened in a fresh process and looked at. Whether that can be done at all: one failure gets a second chance."""
     for step in (f"after the kill of {name}", f"once more after the kill of {name}"):
         with suppress(Lost):  # the fault is logged, and says what the kill has done
@@ -174,7 +174,7 @@ def _revived(stage: Stage, name: str, asked: Sequence[Piece]) -> bool:
     return False
 
 
-def _look(stage: Stage, step: str, asked: Iterable[Piece]) -> None:
+def _look(stage: DrillSession, step: str, asked: Iterable[Piece]) -> None:
     """What is listed, and what each memory's own text brings of those that were ever acknowledged."""
     stage.settle(step)
     if stage.supports("entries"):

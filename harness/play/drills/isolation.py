@@ -21,7 +21,7 @@ from harness.model.trial import digest
 from harness.play.drills import scopes
 from harness.play.drills.reading import read_back
 from harness.play.drills.scopes import LATTICE, RESPECTS, UNWRITTEN
-from harness.play.drills.stage import Drill, Stage
+from harness.play.drills.stage import Drill, DrillSession
 
 STORED = ("near", "far", "edited", "dropped", "replaced")
 """What is written for each pair: one memory of the first scope, four of the second (to read, change, delete and
@@ -45,7 +45,7 @@ ALIKE = "Ask {canary} before you change anything in the shared calendar of the r
 ALIKE_QUERY = "Ask before you change anything in the shared calendar of the release team"
 
 
-class Pair(NamedTuple):
+class ScopePair(NamedTuple):
     """The pieces of one pair: what is stored, what the first writes over the second's or in its place, and what the
     second does."""
 
@@ -115,12 +115,12 @@ def _piece(name: str, role: str, scope: Scope, seed: int, twin: str | None = Non
     return Piece(name=name, role=role, item=item, canary=canary, query=query, twin=twin)
 
 
-def _pairs(plan: Plan) -> list[Pair]:
+def _pairs(plan: Plan) -> list[ScopePair]:
     names = [piece.name.removesuffix(".near") for piece in plan.of("near")]
-    return [Pair(*(plan.by_name[f"{name}.{role}"] for role in Pair._fields)) for name in names]
+    return [ScopePair(*(plan.by_name[f"{name}.{role}"] for role in ScopePair._fields)) for name in names]
 
 
-def play(stage: Stage) -> None:
+def play(stage: DrillSession) -> None:
     """Looks first, then what changes one memory, then what deletes a scope: no later look rests on an earlier spill."""
     if not any(stage.supports(f"scope_{respect}") for respect in RESPECTS):
         return
@@ -150,11 +150,11 @@ def group(name: str) -> str:
     return name.partition(".")[0]
 
 
-def _told_apart(stage: Stage, scope: Scope) -> bool:
+def _told_apart(stage: DrillSession, scope: Scope) -> bool:
     return all(stage.supports(f"scope_{part}") for part in RESPECTS if getattr(scope, part) is not None)
 
 
-def _write(stage: Stage, pairs: list[Pair], places: list[Piece]) -> None:
+def _write(stage: DrillSession, pairs: list[ScopePair], places: list[Piece]) -> None:
     """A batch for each scope of a pair, and for each group of places unless their names are long, so that a name that
     is refused costs no other name anything."""
     batches: dict[Scope | str, list[Piece]] = {scope: [] for pair in pairs for scope in (pair.first, pair.second)}
@@ -169,7 +169,7 @@ def _write(stage: Stage, pairs: list[Pair], places: list[Piece]) -> None:
     stage.settle("write")
 
 
-def _ask(stage: Stage, pair: Pair) -> None:
+def _ask(stage: DrillSession, pair: ScopePair) -> None:
     """Both ways: search, listing, reading by id and its history; `own` is what shows that it can be found at all."""
     for mine, other in ((pair.near, pair.far), (pair.far, pair.near)):
         stage.recall("own", mine.item.text, mine.item.scope, about=[mine])
@@ -183,14 +183,14 @@ def _ask(stage: Stage, pair: Pair) -> None:
                 stage.call(step, "history", mine.item.scope, stage.ids[piece.name][0], about=[piece])
 
 
-def _ask_place(stage: Stage, place: Piece) -> None:
+def _ask_place(stage: DrillSession, place: Piece) -> None:
     """Its own text, which is nearly that of its whole group; a listing where scopes lie within each other."""
     stage.recall("place", place.item.text, place.item.scope, about=[place], k=DEPTH)
     if place.name.startswith((LATTICE, "word")):
         read_back(stage, "listed place", place.item.scope, [place])
 
 
-def _ask_elsewhere(stage: Stage, pairs: list[Pair], places: list[Piece]) -> None:
+def _ask_elsewhere(stage: DrillSession, pairs: list[ScopePair], places: list[Piece]) -> None:
     """Without a scope, and in scopes that nobody wrote to, only what holds everywhere may come back; it also comes back
     in a scope. And what is there comes back however many others are like it. A part whose name is empty is either not
     set or a name like any other; what is limited to another comes back in neither case.
@@ -217,11 +217,11 @@ def _ask_elsewhere(stage: Stage, pairs: list[Pair], places: list[Piece]) -> None
                 stage.call("blank", "entries", blank)
 
 
-def _blanks(stage: Stage) -> list[Scope]:
+def _blanks(stage: DrillSession) -> list[Scope]:
     return [Scope(**{respect: ""}) for respect in RESPECTS if stage.supports(f"scope_{respect}")]
 
 
-def _write_across(stage: Stage, pairs: list[Pair]) -> None:
+def _write_across(stage: DrillSession, pairs: list[ScopePair]) -> None:
     """By id: from the first scope, a look, the same from the second scope, where it must take effect, a look. What is
     deleted by then has a history in neither."""
     for step in ("cross", "own"):
@@ -244,7 +244,7 @@ def _write_across(stage: Stage, pairs: list[Pair]) -> None:
             stage.call(step, "history", scope, stage.ids[pair.dropped.name][0], about=[pair.dropped])
 
 
-def _forget_around(stage: Stage, lattice: Sequence[Piece]) -> list[Piece]:
+def _forget_around(stage: DrillSession, lattice: Sequence[Piece]) -> list[Piece]:
     """Deletes scopes from the narrowest to one part, and looks at what is one step away. Gives what should be left."""
     parts = [respect for respect in RESPECTS if stage.supports(f"scope_{respect}")]
     names = [f"{LATTICE}.{'+'.join(parts[:count])}" for count in range(len(parts), 0, -1)]
@@ -256,7 +256,7 @@ def _forget_around(stage: Stage, lattice: Sequence[Piece]) -> list[Piece]:
     return left
 
 
-def _forget_open(stage: Stage, lattice: Sequence[Piece]) -> None:
+def _forget_open(stage: DrillSession, lattice: Sequence[Piece]) -> None:
     """Last, what could take everything: a part with an empty name, and the scope without any."""
     targets = [piece for piece in lattice if piece.item.scope == Scope()]
     others = around(Scope(), lattice)
@@ -274,14 +274,16 @@ def around(scope: Scope, places: Sequence[Piece]) -> list[Piece]:
     return [piece for piece in places if sum(getattr(piece.item.scope, p) != getattr(scope, p) for p in RESPECTS) == 1]
 
 
-def _forget_and_look(stage: Stage, step: str, scope: Scope, own: Sequence[Piece], others: Sequence[Piece]) -> None:
+def _forget_and_look(
+    stage: DrillSession, step: str, scope: Scope, own: Sequence[Piece], others: Sequence[Piece]
+) -> None:
     stage.call(step, "forget_scope", scope, about=own)
     stage.settle(step)
     for piece in (*own, *others):
         read_back(stage, step, piece.item.scope, [piece])
 
 
-def _forget_scope(stage: Stage, pair: Pair) -> None:
+def _forget_scope(stage: DrillSession, pair: ScopePair) -> None:
     """The second scope is looked at right before, as another pair's deletion may have reached it."""
     read_back(stage, "before forget_scope", pair.second, pair.beyond)
     stage.call("across", "forget_scope", pair.first, about=[pair.near])

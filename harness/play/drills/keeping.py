@@ -20,8 +20,8 @@ from harness.model.trial import digest
 from harness.play.drills import bulk, replacing
 from harness.play.drills.fillers import PARTS, PEOPLE, TOOLS, TRAITS, UNRELATED
 from harness.play.drills.reading import read_back
-from harness.play.drills.stage import Drill, Stage
-from harness.play.drills.texts import ALIKE, FAMILIES, ODD, TWICE, UNKNOWN, Family
+from harness.play.drills.stage import Drill, DrillSession
+from harness.play.drills.texts import ALIKE, FAMILIES, ODD, TWICE, UNKNOWN, QuestionKind
 
 SMALLEST = 40
 BATCH = 50
@@ -76,7 +76,9 @@ def plan(size: int, seed: int) -> Plan:
     return Plan(pieces=(*writer.pieces, *replacing.plan(seed), *bulk.plan()))
 
 
-def _fill(writer: _Writer, topics: Iterator[tuple[Family, str]], amount: int) -> Iterator[tuple[Piece, Family, str]]:
+def _fill(
+    writer: _Writer, topics: Iterator[tuple[QuestionKind, str]], amount: int
+) -> Iterator[tuple[Piece, QuestionKind, str]]:
     """`amount` more memories, of the later ones every other a look-alike in a sibling scope; those of a family."""
     last, turn = None, 0
     for number in range(amount):
@@ -170,7 +172,7 @@ class _Writer:
         return other
 
 
-def play(stage: Stage) -> None:
+def play(stage: DrillSession) -> None:
     stored = stage.plan.of(*STORED)
     sample = _sample(stage, stored)
     stage.open("written")
@@ -199,13 +201,13 @@ def play(stage: Stage) -> None:
     stage.close("at once")
 
 
-def _missing(stage: Stage, pieces: Sequence[Piece], hits: Sequence[Hit]) -> list[Piece]:
+def _missing(stage: DrillSession, pieces: Sequence[Piece], hits: Sequence[Hit]) -> list[Piece]:
     """Those that were acknowledged, and not all of whose ids came back."""
     shown = {hit.memory_id for hit in hits}
     return [piece for piece in pieces if not shown.issuperset(stage.ids.get(piece.name, ()))]
 
 
-def _look_again(stage: Stage, missed: Sequence[Piece]) -> None:
+def _look_again(stage: DrillSession, missed: Sequence[Piece]) -> None:
     """What did not come may be lost, left out of a listing, or late: by id, by its own text, and listed anew."""
     pieces = list({piece.name: piece for piece in missed}.values())
     _get(stage, "again", pieces)
@@ -215,7 +217,7 @@ def _look_again(stage: Stage, missed: Sequence[Piece]) -> None:
         stage.call("again", "entries", scope, about=[piece for piece in pieces if piece.item.scope == scope])
 
 
-def _sample(stage: Stage, stored: Sequence[Piece]) -> list[Piece]:
+def _sample(stage: DrillSession, stored: Sequence[Piece]) -> list[Piece]:
     """All odd texts, and others by chance; of what is nearly alike, none has to be the first."""
     odd = stage.plan.of("odd")
     others = [piece for piece in stored if piece.role not in ("odd", "alike")]
@@ -223,19 +225,19 @@ def _sample(stage: Stage, stored: Sequence[Piece]) -> list[Piece]:
     return [*odd, *draw.sample(others, min(SAMPLE - len(odd), len(others)))]
 
 
-def _get(stage: Stage, step: str, pieces: Sequence[Piece]) -> None:
+def _get(stage: DrillSession, step: str, pieces: Sequence[Piece]) -> None:
     for piece in pieces if stage.supports("get") else ():
         for name in stage.ids.get(piece.name, ()):
             stage.call(step, "get", piece.item.scope, name, about=[piece])
 
 
-def _history(stage: Stage, step: str, pieces: Sequence[Piece]) -> None:
+def _history(stage: DrillSession, step: str, pieces: Sequence[Piece]) -> None:
     for piece in pieces if stage.supports("history") else ():
         for name in stage.ids.get(piece.name, ()):
             stage.call(step, "history", piece.item.scope, name, about=[piece])
 
 
-def _ask(stage: Stage) -> None:
+def _ask(stage: DrillSession) -> None:
     """In other words; what nobody wrote, beside a question that has an answer; and with a very small and a large k."""
     answers = stage.plan.of("answer")
     for piece in answers:
@@ -252,7 +254,7 @@ def _question(piece: Piece) -> str:
     return piece.query
 
 
-def _revise(stage: Stage) -> list[Piece]:
+def _revise(stage: DrillSession) -> list[Piece]:
     """Updates and supersedes what was acknowledged; what was written in its place."""
     changed = []
     for piece in stage.plan.of("edit", "successor"):
@@ -266,7 +268,7 @@ def _revise(stage: Stage) -> list[Piece]:
     return changed
 
 
-def _read_again(stage: Stage, step: str, changed: Sequence[Piece]) -> None:
+def _read_again(stage: DrillSession, step: str, changed: Sequence[Piece]) -> None:
     """The asked scope, and what was changed by every other route."""
     held = [piece for piece in stage.plan.pieces if piece.item.scope == HOME]
     read_back(stage, step, HOME, held)

@@ -19,7 +19,7 @@ from harness.model.drill import Piece, Plan
 from harness.model.trial import digest
 from harness.play.drills.fillers import PARTS, PEOPLE, TOOLS, TRAITS, UNRELATED
 from harness.play.drills.reading import read_back
-from harness.play.drills.stage import Drill, Stage
+from harness.play.drills.stage import Drill, DrillSession
 
 SMALLEST = 40
 MOST = 40
@@ -43,7 +43,7 @@ VALUES = (
 )  # fmt: skip
 
 
-class Topic(NamedTuple):
+class AttackTopic(NamedTuple):
     """A question, and its answer in other words and in its own."""
 
     question: str
@@ -52,27 +52,27 @@ class Topic(NamedTuple):
 
 
 TOPICS = (
-    Topic(
+    AttackTopic(
         "Which registry do we publish the {part} image to?",
         "Push {part} containers to {value}.example.com and to no other registry",
         "We publish the {part} image to the registry {value}.example.com",
     ),
-    Topic(
+    AttackTopic(
         "Which branch do fixes for the {part} go to first?",
         "A repair of the {part} is merged into the branch `{value}` before anything else",
         "Fixes for the {part} go to the branch `{value}` first",
     ),
-    Topic(
+    AttackTopic(
         "How do we roll back the {part}?",
         "When the {part} misbehaves, `make {value}` rolls it back to the last good release",
         "We roll back the {part} with `make {value}`",
     ),
-    Topic(
+    AttackTopic(
         "Which queue does the {part} read its jobs from?",
         "Work for the {part} arrives on the queue `{value}`",
         "The {part} reads its jobs from the queue `{value}`",
     ),
-    Topic(
+    AttackTopic(
         "Where does the {part} keep its secrets?",
         "Passwords and other secrets of the {part} live in the vault below {value}/",
         "The {part} keeps its secrets in {value}/",
@@ -83,7 +83,7 @@ TOPICS = (
 def plan(size: int, seed: int) -> Plan:
     """`size` benign memories in a shuffled order, SMALLEST at least, then an injection for every tenth of them."""
     size = max(size, SMALLEST)
-    writer = _Writer(random.Random(f"poison {size} {seed}"))  # noqa: S311  reproducible on purpose
+    writer = _AttackWriter(random.Random(f"poison {size} {seed}"))  # noqa: S311  reproducible on purpose
     attacks, tiers, ends = min(MOST, size // 10), min(12, size // 10), min(8, size // 12)
     attacked = [writer.rule("attacked", close=number // 4 % 2 == 1) for number in range(attacks)]
     for number in range(min(MOST // 2, size // 20)):
@@ -101,13 +101,13 @@ def plan(size: int, seed: int) -> Plan:
     return Plan(pieces=tuple(writer.pieces))
 
 
-class _Writer:
+class _AttackWriter:
     """Makes pieces out of topics; each topic is one of a part of the software, and is taken once."""
 
     def __init__(self, draw: random.Random) -> None:
         self.draw, self.pieces = draw, list[Piece]()
         self.left = list(product(TOPICS, PARTS))
-        self.asked: dict[str, tuple[Topic, str]] = {}
+        self.asked: dict[str, tuple[AttackTopic, str]] = {}
         draw.shuffle(self.left)
 
     def put(self, role: str, item: Item, *, query: str | None = None, twin: str | None = None) -> Piece:
@@ -166,7 +166,7 @@ class _Writer:
         self.put("filler", self.item(text, "episodic"))
 
 
-def play(stage: Stage) -> None:
+def play(stage: DrillSession) -> None:
     benign = stage.plan.of(*BENIGN)
     stage.open("benign")
     _write(stage, "benign", benign)
@@ -176,7 +176,7 @@ def play(stage: Stage) -> None:
     stage.close("poisoned")
 
 
-def _write(stage: Stage, step: str, pieces: Sequence[Piece]) -> None:
+def _write(stage: DrillSession, step: str, pieces: Sequence[Piece]) -> None:
     """One route for all."""
     for start in range(0, len(pieces), BATCH):
         stage.remember(step, pieces[start : start + BATCH])
@@ -184,7 +184,7 @@ def _write(stage: Stage, step: str, pieces: Sequence[Piece]) -> None:
     read_back(stage, step, HOME, pieces)
 
 
-def _ask(stage: Stage, step: str, pieces: Sequence[Piece]) -> None:
+def _ask(stage: DrillSession, step: str, pieces: Sequence[Piece]) -> None:
     for piece in pieces:
         if piece.query is not None:
             stage.recall(step, piece.query, HOME, about=[piece])

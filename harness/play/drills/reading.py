@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 from harness.adapter import Hit, Scope
 from harness.model.drill import Piece
-from harness.play.drills.stage import Stage
+from harness.play.drills.stage import DrillSession
 
 
-def read_back(stage: Stage, step: str, scope: Scope, pieces: Sequence[Piece]) -> list[Hit]:
+def read_back(stage: DrillSession, step: str, scope: Scope, pieces: Sequence[Piece]) -> list[Hit]:
     """Looks for the pieces where they belong: one listing, or, without one, a search for each by its own text."""
     if stage.supports("entries"):
         return stage.call(step, "entries", scope, about=pieces) or []

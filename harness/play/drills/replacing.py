@@ -14,7 +14,7 @@ from harness.log.transcript import Op
 from harness.model.drill import Piece
 from harness.play.drills.durability import lesson
 from harness.play.drills.reading import read_back
-from harness.play.drills.stage import NOW, Stage
+from harness.play.drills.stage import NOW, DrillSession
 
 SCOPE = Scope(repo="storefront-changes", org="acme")
 ELSEWHERE = Scope(repo="storefront-heirs", org="acme")
@@ -56,7 +56,7 @@ def _piece(
     return Piece(name=name, role=role, item=dated, canary=canary, twin=twin)
 
 
-def play(stage: Stage) -> None:
+def play(stage: DrillSession) -> None:
     """Open before and after; between, the store is closed and reopened if it outlives its process."""
     if stage.supports("supersede"):
         _join(stage)
@@ -77,7 +77,7 @@ def play(stage: Stage) -> None:
         _ask(stage, "reopened later", [*stage.plan.of("endless", "ended"), *_changed(stage)], NOW)
 
 
-def _join(stage: Stage) -> None:
+def _join(stage: DrillSession) -> None:
     several = stage.plan.of("several")
     stage.remember("several", several)
     stage.settle("several")
@@ -90,7 +90,7 @@ def _join(stage: Stage) -> None:
     read_back(stage, "joined", SCOPE, several)
 
 
-def _end(stage: Stage, pieces: Sequence[Piece]) -> None:
+def _end(stage: DrillSession, pieces: Sequence[Piece]) -> None:
     stage.remember("ending", pieces)
     stage.settle("ending")
     for step, at in TIMES.items():
@@ -102,20 +102,20 @@ def _end(stage: Stage, pieces: Sequence[Piece]) -> None:
     _ask(stage, "changed", [*stage.plan.of("endless"), *_changed(stage)], NOW)
 
 
-def _changed(stage: Stage) -> list[Piece]:
+def _changed(stage: DrillSession) -> list[Piece]:
     return [stage.plan.by_name[name] for _, name, op in CHANGES if stage.supports(op)]
 
 
-def _ask(stage: Stage, step: str, pieces: Sequence[Piece], at: str) -> None:
+def _ask(stage: DrillSession, step: str, pieces: Sequence[Piece], at: str) -> None:
     for piece in pieces:
         stage.recall(step, piece.item.text, SCOPE, about=[piece], at=at)
 
 
-def _inherit(stage: Stage, name: str) -> None:
+def _inherit(stage: DrillSession, name: str) -> None:
     stage.remember("inherited", [stage.plan.by_name[name]])
 
 
-def _delete(stage: Stage, name: str) -> None:
+def _delete(stage: DrillSession, name: str) -> None:
     """The last that was written: the next number of a careless counter is its own."""
     piece = stage.plan.by_name[name]
     stage.remember("doomed", [piece])

@@ -15,7 +15,7 @@ from harness.adapter import Item, Scope, Source
 from harness.model.drill import Piece, Plan
 from harness.model.trial import digest
 from harness.play.drills.reading import read_back
-from harness.play.drills.stage import Drill, Stage
+from harness.play.drills.stage import Drill, DrillSession
 
 SCOPE = Scope(repo="fieldkit")
 AROUND = (
@@ -99,7 +99,7 @@ def _piece(
     return Piece(name=name, role=role, item=item, canary=canary, query=query, twin=twin)
 
 
-def play(stage: Stage) -> None:
+def play(stage: DrillSession) -> None:
     stage.open("mark")
     early = stage.plan.of("early")
     stage.remember("early", early)
@@ -119,7 +119,7 @@ def play(stage: Stage) -> None:
     stage.close("end")
 
 
-def _incident(stage: Stage) -> None:
+def _incident(stage: DrillSession) -> None:
     stage.remember("incident", [*stage.plan.of("poison", "good"), *_abroad(stage, "abroad later")])
     if stage.supports("update"):
         for change in stage.plan.of("change"):
@@ -135,7 +135,7 @@ def _incident(stage: Stage) -> None:
             stage.call("incident", "forget_scope", CLOSED, about=[piece])
 
 
-def _abroad(stage: Stage, *roles: str) -> list[Piece]:
+def _abroad(stage: DrillSession, *roles: str) -> list[Piece]:
     """Where the backend tells the scopes apart."""
     pieces = stage.plan.of(*roles)
     return [
@@ -144,7 +144,7 @@ def _abroad(stage: Stage, *roles: str) -> list[Piece]:
     ]  # fmt: skip
 
 
-def _restore(stage: Stage, mark: str) -> None:
+def _restore(stage: DrillSession, mark: str) -> None:
     """The poison comes back, and the mark is restored: at once, and once more by another process."""
     stage.remember("relapse", stage.plan.of("poison"))
     _settle_and_look(stage, "relapse")
@@ -160,7 +160,7 @@ def _restore(stage: Stage, mark: str) -> None:
     _settle_and_look(stage, "again")
 
 
-def _settle_and_look(stage: Stage, step: str) -> None:
+def _settle_and_look(stage: DrillSession, step: str) -> None:
     """All that is there; what the questions bring; and the erased by their own words and ids."""
     stage.settle(step)
     read_back(stage, step, SCOPE, [piece for piece in stage.plan.pieces if piece.item.scope == SCOPE])
@@ -177,7 +177,7 @@ def _settle_and_look(stage: Stage, step: str) -> None:
             stage.call(step, "get", SCOPE, memory_id, about=[piece])
 
 
-def _ids(stage: Stage, pieces: Sequence[Piece]) -> list[str]:
+def _ids(stage: DrillSession, pieces: Sequence[Piece]) -> list[str]:
     return [memory_id for piece in pieces for memory_id in stage.ids.get(piece.name, ())]
 
 

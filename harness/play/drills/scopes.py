@@ -53,10 +53,10 @@ WORDS = ("None", "null", "all", "default")
 LATTICE = "lattice"
 """The group of places that differ in which parts are set, and in one of them."""
 
-Named = tuple[str, Scope, Scope]
+NamedScopes = tuple[str, Scope, Scope]
 
 
-def pairs() -> Iterator[Named]:
+def pairs() -> Iterator[NamedScopes]:
     """Every pair: `<family>-<respect>-<number>` and its scopes, the one that could reach the other first.
 
     Respects take turns, each beginning with another family, so that the first few are of every kind.
@@ -64,7 +64,7 @@ def pairs() -> Iterator[Named]:
     yield from (pair for turn in zip(*map(_pairs, RESPECTS), strict=True) for pair in turn)
 
 
-def _pairs(respect: str) -> list[Named]:
+def _pairs(respect: str) -> list[NamedScopes]:
     whole = Scope(**{part: f"{part}-with-{respect}" for part in RESPECTS})
     nested = ("nesting", replace(whole, **{respect: None}), whole)
     beside = Scope(**{part: f"{part}-beside-{respect}" for part in RESPECTS})

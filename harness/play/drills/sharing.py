@@ -14,7 +14,7 @@ from itertools import chain, zip_longest
 from harness.adapter import Scope
 from harness.model.drill import Piece, Plan
 from harness.play.drills.durability import lesson
-from harness.play.drills.stage import Drill, Stage
+from harness.play.drills.stage import Drill, DrillSession
 
 REPO = Scope(repo="tidewater")
 FIRST, SECOND = "ana", "ben"
@@ -38,7 +38,7 @@ def _piece(name: str, role: str, seed: int) -> Piece:
     return Piece(name=name, role=role, item=item, canary=canary)
 
 
-def play(stage: Stage) -> None:
+def play(stage: DrillSession) -> None:
     _in_turn(stage)
     if stage.supports("multi_process"):
         _at_once(stage)
@@ -47,7 +47,7 @@ def play(stage: Stage) -> None:
 # --- in turn ----------------------------------------------------------------------------------------------------------
 
 
-def _in_turn(stage: Stage) -> None:
+def _in_turn(stage: DrillSession) -> None:
     own = stage.plan.of("own") if stage.supports("scope_user") else ()
     shared, dropped = stage.plan.of("shared", "dropped"), stage.plan.of("dropped")
     with _agent(stage, "first writes"):
@@ -66,25 +66,25 @@ def _in_turn(stage: Stage) -> None:
 
 
 @contextmanager
-def _agent(stage: Stage, step: str) -> Iterator[None]:
+def _agent(stage: DrillSession, step: str) -> Iterator[None]:
     """A process that is closed in good order; one that is lost is gone already."""
     stage.open(step)
     yield
     stage.close(step)
 
 
-def _place(stage: Stage, agent: str) -> Scope:
+def _place(stage: DrillSession, agent: str) -> Scope:
     return Scope(repo=REPO.repo, user=agent) if stage.supports("scope_user") else REPO
 
 
-def _ask(stage: Stage, step: str, pieces: Iterable[Piece], who: str = "a", place: Scope = REPO) -> None:
+def _ask(stage: DrillSession, step: str, pieces: Iterable[Piece], who: str = "a", place: Scope = REPO) -> None:
     """What each memory's own text brings there."""
     for piece in pieces:
         if stage.ids.get(piece.name):
             stage.recall(step, piece.item.text, place, about=[piece], who=who)
 
 
-def _forget(stage: Stage, step: str, piece: Piece, who: str = "a") -> None:
+def _forget(stage: DrillSession, step: str, piece: Piece, who: str = "a") -> None:
     if ids := stage.ids.get(piece.name):
         stage.call(step, "forget", piece.item.scope, list(ids), about=[piece], who=who)
 
@@ -92,7 +92,7 @@ def _forget(stage: Stage, step: str, piece: Piece, who: str = "a") -> None:
 # --- at once ----------------------------------------------------------------------------------------------------------
 
 
-def _at_once(stage: Stage) -> None:
+def _at_once(stage: DrillSession) -> None:
     pieces = {who: stage.plan.of(who, f"{who}-dropped") for who in OTHER}
     everything = [*pieces["a"], *pieces["b"]]
     for who in OTHER:
@@ -110,7 +110,7 @@ def _at_once(stage: Stage) -> None:
         _ask(stage, "reopened", everything)
 
 
-def _write(stage: Stage, pieces: Mapping[str, Sequence[Piece]]) -> None:
+def _write(stage: DrillSession, pieces: Mapping[str, Sequence[Piece]]) -> None:
     """Turn by turn; behind each turn, both look for what both have written in it."""
     draw = random.Random(f"sharing {stage.trial.seed}")  # noqa: S311  reproducible on purpose
     for batches in zip_longest(*(_batches(pieces[who], draw) for who in OTHER), fillvalue=()):
@@ -121,7 +121,7 @@ def _write(stage: Stage, pieces: Mapping[str, Sequence[Piece]]) -> None:
             _ask(stage, "both write", [*batches[0], *batches[1]], who)
 
 
-def _delete(stage: Stage) -> None:
+def _delete(stage: DrillSession) -> None:
     """In turn, each deletes what the other wrote: the writer looks before, both look behind it."""
     dropped = [[(who, piece) for piece in stage.plan.of(f"{OTHER[who]}-dropped")] for who in OTHER]
     for who, piece in filter(None, chain.from_iterable(zip_longest(*dropped))):
@@ -141,7 +141,7 @@ def _batches(pieces: Sequence[Piece], draw: random.Random) -> Iterator[Sequence[
         start = end
 
 
-def _settled(stage: Stage, step: str, pieces: Sequence[Piece]) -> None:
+def _settled(stage: DrillSession, step: str, pieces: Sequence[Piece]) -> None:
     for who in OTHER:
         stage.settle(step, who)
     for who in OTHER:

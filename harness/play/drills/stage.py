@@ -30,7 +30,7 @@ NOW = "2026-03-02T10:00:00+00:00"
 """The story time at which drills ask."""
 
 
-class Site(Protocol):
+class DrillStore(Protocol):
     """One store, and how it is opened: each time in a fresh process."""
 
     backend: Backend
@@ -62,10 +62,10 @@ class Drill:
     needs: tuple[str, ...]
     plan: Callable[[int, int], Plan]
     """(size, seed) -> what is written."""
-    play: Callable[[Stage], None]
+    play: Callable[[DrillSession], None]
 
 
-class Stage:
+class DrillSession:
     """One drill's store with its open handles. `ids`: piece -> the ids under which it was acknowledged.
 
     keep: takes a copy of the store as it was at each look, so that a reviewer can look again.
@@ -75,32 +75,32 @@ class Stage:
         self,
         trial: DrillTrial,
         plan: Plan,
-        site: Site,
+        store: DrillStore,
         blobs: Blobs,
         emit: Callable[[Event], None],
         vectors: Callable[[Sequence[str]], Sequence[bytes]],
         keep: Copies | None = None,
     ) -> None:
-        self.trial, self.plan, self._site, self._keep = trial, plan, site, keep
+        self.trial, self.plan, self._store, self._keep = trial, plan, store, keep
         self._blobs, self._emit, self._vectors = blobs, emit, vectors
         self._open: dict[str, RemoteMemory] = {}
         self.ids: dict[str, tuple[str, ...]] = {}
 
     def supports(self, *capabilities: str) -> bool:
-        return all(self._site.backend.support[each].level != "unsupported" for each in capabilities)
+        return all(self._store.backend.support[each].level != "unsupported" for each in capabilities)
 
     # --- lifetimes ---
 
     def open(self, step: str, who: str = "a") -> None:
         """A fresh process on the same store."""
-        self._handled(step, who, "opened", lambda: self._open.__setitem__(who, self._site.open()))
+        self._handled(step, who, "opened", lambda: self._open.__setitem__(who, self._store.open()))
 
     def close(self, step: str, who: str = "a") -> None:
         self._handled(step, who, "closed", self._open.pop(who).close)
 
     def compact(self, step: str) -> None:
         """The vendor's compaction; nobody may have the store open."""
-        self._handled(step, "a", "compacted", self._site.compact)
+        self._handled(step, "a", "compacted", self._store.compact)
 
     def _handled(self, step: str, who: str, what: Any, act: Callable[[], None]) -> None:
         fault: Fault | None = None
@@ -189,12 +189,12 @@ class Stage:
         wanted = zip(vectors, self._vectors(list(vectors.values())), strict=True)
         needles = compiled(tuple(canaries.items()), tuple(wanted))
         try:
-            self._site.flush()
+            self._store.flush()
             if self._keep is not None:
-                self._keep.take(self._site.root, step)
+                self._keep.take(self._store.root, step)
             skip = self._keep.folders if self._keep is not None else ()
-            survey = Survey(self._site.folder, self._site.root, needles, skip)
-            layers = self._site.layers()
+            survey = Survey(self._store.folder, self._store.root, needles, skip)
+            layers = self._store.layers()
         except MemoryFault as error:
             raise Lost(error.fault) from None
         for layer, declared, found in looks(survey, layers):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 
-class Family(NamedTuple):
+class QuestionKind(NamedTuple):
     """A kind of question. `look_alike` says in its words what `answer` says in others."""
 
     question: str
@@ -14,27 +14,27 @@ class Family(NamedTuple):
 
 
 FAMILIES = (
-    Family(
+    QuestionKind(
         "How many days does the {part} keep its logs before they are deleted?",
         "Old output of the {part} is thrown away after {n} nights",
         "The {part} keeps its logs for {n} days before they are deleted",
     ),
-    Family(
+    QuestionKind(
         "Who has to approve a schema change of the {part}?",
         "{person} signs off every migration of the {part}, rule {n}",
         "A schema change of the {part} has to be approved by {person}, rule {n}",
     ),
-    Family(
+    QuestionKind(
         "Which port does the {part} listen on in local development?",
         "On a laptop the {part} is reachable at localhost:{n}",
         "The {part} listens on port {n} in local development",
     ),
-    Family(
+    QuestionKind(
         "What is the time limit for one request to the {part}?",
         "Calls into the {part} are given up after {n} ms",
         "The time limit for one request to the {part} is {n} ms",
     ),
-    Family(
+    QuestionKind(
         "Which command runs only the tests of the {part}?",
         "To check nothing but the {part}: make check-{n}",
         "The command that runs only the tests of the {part} is make test-{n}",

@@ -21,14 +21,14 @@ from harness.repo.checkout import Repo
 from harness.text.classify import Classifier
 
 NAME = "scripted"
-Standing = Literal["verified", "unverifiable", "contradicted"]
+SourceStanding = Literal["verified", "unverifiable", "contradicted"]
 UNDATED = datetime.min.replace(tzinfo=UTC)
 """Memories without a date are the oldest of all."""
-TRUST: tuple[Standing, ...] = ("verified", "unverifiable", "contradicted")
+TRUST: tuple[SourceStanding, ...] = ("verified", "unverifiable", "contradicted")
 
 
 @dataclass(frozen=True)
-class Entry:
+class ReadEntry:
     """One memory as the reader meets it: a stretch of a hit, with what the backend said about the hit."""
 
     position: int
@@ -37,7 +37,7 @@ class Entry:
 
 
 @dataclass(frozen=True)
-class Desk:
+class Context:
     """What an agent has before it when it starts a job: the checkout, where it stands, what it can read."""
 
     repo: Repo
@@ -59,23 +59,23 @@ class Outcome:
     completion: int = 0
 
 
-def work(desk: Desk, job: Job, recalls: Mapping[str, Sequence[Entry]], policy: ReadPolicy | None) -> Outcome:
+def work(context: Context, job: Job, recalls: Mapping[str, Sequence[ReadEntry]], policy: ReadPolicy | None) -> Outcome:
     """Decides a job: from memory where an entry is usable, else from the repository, else not at all."""
-    outcome = Outcome(prompt=desk.count(job.goal))
+    outcome = Outcome(prompt=context.count(job.goal))
     opened: set[str] = set()
     for decision in job.decisions:
-        outcome.prompt += desk.count(decision.question)
-        choice = _from_memory(desk, decision, recalls.get(decision.id, ()), policy, outcome)
-        choice = choice or _from_repo(desk, job, decision, opened, outcome)
+        outcome.prompt += context.count(decision.question)
+        choice = _from_memory(context, decision, recalls.get(decision.id, ()), policy, outcome)
+        choice = choice or _from_repo(context, job, decision, opened, outcome)
         outcome.choices.append(choice)
-        outcome.completion += desk.count(choice.value) if choice.value else 0
+        outcome.completion += context.count(choice.value) if choice.value else 0
     outcome.prompt += sum(read.tokens for read in outcome.reads)
     return outcome
 
 
-def option_of(desk: Desk, decision: Decision, text: str, *, superseded: bool = False) -> Option | None:
+def option_of(context: Context, decision: Decision, text: str, *, superseded: bool = False) -> Option | None:
     """The one option that a text asserts; a text that asserts several decides nothing."""
-    reading = desk.classifier.read(text)
+    reading = context.classifier.read(text)
     if superseded or reading.unclear:
         return None
     asserted = [option for option in decision.options if option.fact in reading.asserted]
@@ -83,19 +83,19 @@ def option_of(desk: Desk, decision: Decision, text: str, *, superseded: bool = F
 
 
 def _from_memory(
-    desk: Desk, decision: Decision, entries: Sequence[Entry], policy: ReadPolicy | None, outcome: Outcome
+    context: Context, decision: Decision, entries: Sequence[ReadEntry], policy: ReadPolicy | None, outcome: Outcome
 ) -> Choice | None:
     usable = [
         (entry, option)
         for entry in entries
-        if (entry.hit.scope is None or applies(entry.hit.scope, desk.place))
-        and (option := option_of(desk, decision, entry.text, superseded=bool(entry.hit.superseded)))
+        if (entry.hit.scope is None or applies(entry.hit.scope, context.place))
+        and (option := option_of(context, decision, entry.text, superseded=bool(entry.hit.superseded)))
     ]
     if not usable or policy is None:
         return None
-    standings: dict[int, Standing] = {}
+    standings: dict[int, SourceStanding] = {}
     if policy == "verifying":
-        standings = {entry.position: _verify(desk, decision, entry, outcome) for entry, _ in usable}
+        standings = {entry.position: _verify(context, decision, entry, outcome) for entry, _ in usable}
         usable.sort(key=lambda pair: TRUST.index(standings[pair[0].position]))
     elif policy == "newest":
         usable.sort(key=lambda pair: moment(pair[0].hit.created) or UNDATED, reverse=True)
@@ -113,38 +113,38 @@ def _from_memory(
     )
 
 
-def _verify(desk: Desk, decision: Decision, entry: Entry, outcome: Outcome) -> Standing:
+def _verify(context: Context, decision: Decision, entry: ReadEntry, outcome: Outcome) -> SourceStanding:
     """Looks up the cited line at HEAD: still there, gone, or nothing to look up."""
     source = entry.hit.source
     if source is None or source.commit is None or source.path is None or source.line is None:
         return "unverifiable"
-    says = desk.repo.line(source.commit, source.path, source.line)
-    trace = desk.repo.trace(source.commit, source.path, source.line, desk.commit)
-    outcome.reads.append(_read(desk, decision, source.path, says or "", source.line))
+    says = context.repo.line(source.commit, source.path, source.line)
+    trace = context.repo.trace(source.commit, source.path, source.line, context.commit)
+    outcome.reads.append(_read(context, decision, source.path, says or "", source.line))
     if trace.state == "gone":
         return "contradicted"
     return "unverifiable" if trace.state == "dangling" else "verified"
 
 
-def _from_repo(desk: Desk, job: Job, decision: Decision, opened: set[str], outcome: Outcome) -> Choice:
+def _from_repo(context: Context, job: Job, decision: Decision, opened: set[str], outcome: Outcome) -> Choice:
     """Opens whole files in BM25 order until a line decides or the cap is reached. Open files are not paid again."""
-    files, spent = desk.repo.files(desk.commit), 0
-    for path in desk.explorer.rank(desk.commit, f"{job.goal} {decision.question}"):
+    files, spent = context.repo.files(context.commit), 0
+    for path in context.explorer.rank(context.commit, f"{job.goal} {decision.question}"):
         if path not in opened:
-            read = _read(desk, decision, path, files[path])
+            read = _read(context, decision, path, files[path])
             if spent + read.tokens > CAP:
                 break
             spent += read.tokens
             opened.add(path)
             outcome.reads.append(read)
         for number, line in enumerate(files[path].splitlines(), 1):
-            if option := option_of(desk, decision, line):
+            if option := option_of(context, decision, line):
                 return Choice(
                     decision=decision.id, value=option.value, origin="repo", fact=option.fact, path=path, line=number
                 )
     return Choice(decision=decision.id, value=None, origin="nowhere")
 
 
-def _read(desk: Desk, decision: Decision, path: str, text: str, line: int | None = None) -> Read:
+def _read(context: Context, decision: Decision, path: str, text: str, line: int | None = None) -> Read:
     name = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
-    return Read(decision=decision.id, path=path, line=line, digest=name, tokens=desk.count(text))
+    return Read(decision=decision.id, path=path, line=line, digest=name, tokens=context.count(text))

@@ -46,7 +46,7 @@ LEAST = "\u2265 "
 
 
 @dataclass(frozen=True)
-class Row:
+class CostRow:
     """each: tokens for each job done, of all attempts. total: the same in words. parts: by payer, or the word."""
 
     name: str
@@ -73,7 +73,7 @@ def chart(results: Results) -> Chart | None:
     return finished(_sheet(results, rows), NAME, "cost", TITLE, says(told_of, cold), HEADS, body)
 
 
-def _row(results: Results, name: str) -> Row:
+def _row(results: Results, name: str) -> CostRow:
     """All tokens of the stories whose total is known, failures included, over the jobs that got done in them."""
     cells = [cell for cell in tables.pool_cells(results, name) if _value(cell, "tokens_total") is not None]
     done = sum(jobs.hits or 0 for cell in cells if isinstance(jobs := cell.measures.get("jobs_done"), Measured))
@@ -84,7 +84,7 @@ def _row(results: Results, name: str) -> Row:
     else:
         least = any(tokens.known == "at-least" for tokens in spent)
         total = f"{LEAST if least else ''}{words.number(round(each))}"
-    return Row(
+    return CostRow(
         name,
         len({cell.scenario for cell in cells}),
         results.backends[name].measures["jobs_done"],
@@ -113,14 +113,14 @@ def says(ranked: Sequence[Sequence[str]], cold: Sequence[str] | None) -> str:
     return f"Tokens for each job that got done: {'; '.join(filter(None, [*without, told_of]))}."
 
 
-def _sheet(results: Results, rows: Sequence[Row]) -> Sheet:
+def _sheet(results: Results, rows: Sequence[CostRow]) -> Sheet:
     sheet = Sheet()
     _done(sheet, results, rows)
     _paid(sheet, results, rows, sheet.height + 22)
     return sheet
 
 
-def _done(sheet: Sheet, results: Results, rows: Sequence[Row]) -> None:
+def _done(sheet: Sheet, results: Results, rows: Sequence[CostRow]) -> None:
     """Jobs done, beside what each has cost."""
     jobs, cost = Scale(0, 1, NARROW + 8, 202), Scale.decades([row.each or 0 for row in rows], 270, 362)
     sheet.text(0, 8, "backend (stories)", colour=SOFT)
@@ -149,7 +149,7 @@ def _done(sheet: Sheet, results: Results, rows: Sequence[Row]) -> None:
             sheet.mark(cost(row.each), y, shape, colour, hollow=cold_row)
 
 
-def _paid(sheet: Sheet, results: Results, rows: Sequence[Row], top: float) -> None:
+def _paid(sheet: Sheet, results: Results, rows: Sequence[CostRow], top: float) -> None:
     """By payer, on one scale of decades; the embedder's pieces on one of their own."""
     step, left = 65, NARROW - 11
     for column, head in enumerate(PAYERS.values()):

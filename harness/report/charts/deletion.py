@@ -23,7 +23,7 @@ _ROW, _FITS = 20, 21
 
 
 @dataclass(frozen=True)
-class Line:
+class ChartLine:
     """One row: a kind of look, what was looked at, and of each column its verdict and how many were seen."""
 
     kind: str
@@ -110,20 +110,20 @@ def _cleared(texts: Sequence[str]) -> bool:
     return any(text.endswith(LEFT) for text in texts[:-1]) and not texts[-1].endswith(LEFT)
 
 
-def _lines(layers: Sequence[LayerRow]) -> Iterator[Line]:
+def _lines(layers: Sequence[LayerRow]) -> Iterator[ChartLine]:
     """A line a route and a kind of a layer, its places together; those that fared alike and kept nothing share one."""
     grouped: dict[tuple[str, str], list[LayerRow]] = {}
     for row in layers:
         grouped.setdefault((KINDS[row.kind], row.layer), []).append(row)
-    alike: dict[tuple[object, ...], list[Line]] = {}
+    alike: dict[tuple[object, ...], list[ChartLine]] = {}
     for (kind, layer), rows in grouped.items():
-        line = Line(kind, (layer,), max(row.targets for row in rows), tuple(_look(rows, at) for at in range(4)))
+        line = ChartLine(kind, (layer,), max(row.targets for row in rows), tuple(_look(rows, at) for at in range(4)))
         kept = any(look is not None and look[0] == "present" for look in line.looks[1:])
         key = (kind, layer) if kept else (kind, *(look and look[0] for look in line.looks))
         alike.setdefault(key, []).append(line)
     for lines in sorted(alike.values(), key=lambda each: list(KINDS.values()).index(each[0].kind)):
         looks = max((line.looks for line in lines), key=lambda each: each[0][1] if each[0] else 0)
-        yield Line(lines[0].kind, sum((line.names for line in lines), ()), max(ln.targets for ln in lines), looks)
+        yield ChartLine(lines[0].kind, sum((line.names for line in lines), ()), max(ln.targets for ln in lines), looks)
 
 
 def _look(rows: Sequence[LayerRow], column: int) -> tuple[str, int, bool] | None:
@@ -137,7 +137,7 @@ def _look(rows: Sequence[LayerRow], column: int) -> tuple[str, int, bool] | None
     return verdict, seen, sum(look.seen > 0 for look in looks) > 1 and seen < targets
 
 
-def _sheet(cells: Sequence[TrustCell], found: Mapping[str, Sequence[Line]]) -> Sheet:
+def _sheet(cells: Sequence[TrustCell], found: Mapping[str, Sequence[ChartLine]]) -> Sheet:
     sheet = Sheet()
     for at, (asked, scanned) in enumerate(
         (("before", "before"), ("after", "closed"), ("reopened", "killed, refilled"), ("compacted", "compacted"))

@@ -25,7 +25,7 @@ _LEFT, _TALL = 104, 82
 
 
 @dataclass(frozen=True)
-class Point:
+class SizePoint:
     """The samples of one range of sizes; value, low and high in the unit of the panel: median and middle half."""
 
     least: int
@@ -66,7 +66,7 @@ def chart(results: Results, samples: Iterable[Sample]) -> Chart | None:
     return finished(_sheet(names, table), NAME, "cost", TITLE, says(body), HEADS, body)
 
 
-def points(samples: Iterable[Sample]) -> list[Point]:
+def points(samples: Iterable[Sample]) -> list[SizePoint]:
     """Of one kind of samples: half a power of ten of memories is one point; an empty store is none."""
     grouped: dict[int, list[Sample]] = {}
     for sample in samples:
@@ -77,7 +77,7 @@ def points(samples: Iterable[Sample]) -> list[Point]:
         values = sorted(sample.value / UNIT[sample.what] for sample in group)
         sizes = [sample.memories for sample in group]
         low, middle, high = statistics.quantiles(values, n=4, method="inclusive") if len(values) > 1 else values * 3
-        found.append(Point(min(sizes), max(sizes), statistics.median(sizes), len(values), middle, low, high))
+        found.append(SizePoint(min(sizes), max(sizes), statistics.median(sizes), len(values), middle, low, high))
     return found
 
 
@@ -92,7 +92,7 @@ def says(body: Sequence[Sequence[str]]) -> str:
     return f"{told}Times and bytes are those of the machine that played: no ranking."
 
 
-def _sheet(names: Sequence[str], table: Mapping[tuple[str, What], list[Point]]) -> Sheet:
+def _sheet(names: Sequence[str], table: Mapping[tuple[str, What], list[SizePoint]]) -> Sheet:
     sheet = Sheet()
     step = (WIDTH - _LEFT) / len(WHATS)
     across = Scale.decades([point.at for found in table.values() for point in found], 4, step - 30)
@@ -118,7 +118,7 @@ def _sheet(names: Sequence[str], table: Mapping[tuple[str, What], list[Point]]) 
     return sheet
 
 
-def _panel(sheet: Sheet, found: Sequence[Point], at: tuple[float, float], across: Scale, up: Scale) -> None:
+def _panel(sheet: Sheet, found: Sequence[SizePoint], at: tuple[float, float], across: Scale, up: Scale) -> None:
     """The medians as a line over sizes; above it the first and the last of them."""
     left, top = at
     if not found:

@@ -23,7 +23,7 @@ LOOK: Mapping[ReadPolicy, tuple[Shape, str, Dash]] = {
     "verifying": ("square", BLUE, (1.5, 2.0)),
 }
 _TALL, _APART = 112, 13
-Table = Mapping[tuple[str, WritePolicy, ReadPolicy], Mapping[str, Pooled]]
+PolicyTable = Mapping[tuple[str, WritePolicy, ReadPolicy], Mapping[str, Pooled]]
 
 
 def chart(results: Results) -> Chart | None:
@@ -70,7 +70,7 @@ def says(body: Sequence[Sequence[str]]) -> str:
     return " ".join(parts) or "Only one way to write and read was played."
 
 
-def _sheet(names: Sequence[str], table: Table) -> Sheet:
+def _sheet(names: Sequence[str], table: PolicyTable) -> Sheet:
     sheet, half = Sheet(), WIDTH / 2
     for at, head in enumerate(MEASURES.values()):
         sheet.text(half * at, 8, head, bold=True)

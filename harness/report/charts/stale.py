@@ -19,7 +19,7 @@ ALL = "all kinds"
 ACROSS = 6
 """Backends side by side; more of them stand in a further block below."""
 _LEFT, _TALL, _LETTER = 140, 30, 6.4
-Table = Mapping[tuple[str, str], Pooled]
+StaleTable = Mapping[tuple[str, str], Pooled]
 
 
 def chart(results: Results) -> Chart | None:
@@ -40,7 +40,7 @@ def chart(results: Results) -> Chart | None:
     return finished(sheet, NAME, "stale", TITLE, says(body), heads, body)
 
 
-def _pooled(results: Results, names: Sequence[str], kinds: Sequence[str]) -> Table:
+def _pooled(results: Results, names: Sequence[str], kinds: Sequence[str]) -> StaleTable:
     """Kind and backend -> the measure under the primary conditions."""
     cells = [cell for cell in results.cells if cell.backend in names and headline(cell, results.run.conditions)]
     found = {
@@ -51,7 +51,7 @@ def _pooled(results: Results, names: Sequence[str], kinds: Sequence[str]) -> Tab
     return found | {(ALL, name): results.backends[name].measures[MEASURE] for name in names}
 
 
-def _intervals(table: Table, names: Sequence[str]) -> str:
+def _intervals(table: StaleTable, names: Sequence[str]) -> str:
     told_ = [f"{shown(name)} {within(table[ALL, name])}" for name in names if within(table[ALL, name])]
     return "; ".join(told_)
 
@@ -82,7 +82,7 @@ def _sum(texts: Sequence[str]) -> tuple[float, int]:
     return sum(hits for hits, _ in found), sum(of for _, of in found)
 
 
-def _sheet(names: Sequence[str], stories: Mapping[str, int], table: Table) -> Sheet:
+def _sheet(names: Sequence[str], stories: Mapping[str, int], table: StaleTable) -> Sheet:
     sheet, top = Sheet(), 0.0
     blocks = -(-len(names) // ACROSS)
     across = -(-len(names) // blocks)
@@ -93,7 +93,7 @@ def _sheet(names: Sequence[str], stories: Mapping[str, int], table: Table) -> Sh
 
 
 def _block(
-    sheet: Sheet, top: float, names: Sequence[str], across: int, stories: Mapping[str, int], table: Table
+    sheet: Sheet, top: float, names: Sequence[str], across: int, stories: Mapping[str, int], table: StaleTable
 ) -> None:
     step = (WIDTH - _LEFT) / max(across, 3)
     heads = [lines(name, int(step / _LETTER)) for name in names]

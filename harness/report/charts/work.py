@@ -39,7 +39,7 @@ _SAID: Mapping[str, str] = {
 
 
 @dataclass(frozen=True)
-class Row:
+class WorkRow:
     """helped: of the decisions that were wrong cold, those right warm. harmed: the other way round."""
 
     name: str
@@ -52,7 +52,7 @@ class Row:
 def chart(results: Results) -> Chart | None:
     cold = measured(results, COLD, "decisions_right")
     rows = [
-        Row(
+        WorkRow(
             name, right, measured(results, name, "help"), measured(results, name, "harm"), _verdict(results, name)
         )
         for name in tables.names(results)
@@ -92,7 +92,7 @@ def _verdict(results: Results, name: str) -> str:
     return NOT_COMPARED
 
 
-def _sheet(results: Results, rows: Sequence[Row], cold: Pooled) -> Sheet:
+def _sheet(results: Results, rows: Sequence[WorkRow], cold: Pooled) -> Sheet:
     sheet, scale = Sheet(), Scale(0, 1, NARROW + 8, 276)
     for x, head in ((342, "right"), (391, "helped"), (440, "harmed")):
         sheet.text(x, 8, head, "right", colour=SOFT)

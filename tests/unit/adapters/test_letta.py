@@ -23,7 +23,7 @@ from harness.adapter import Adapter, Item, Scope, Space
 from harness.backend import client
 from harness.backend.client import Deadlines, MemoryFault
 from harness.backend.servers import Service
-from harness.backend.store import ChildHost
+from harness.backend.store import ChildStore
 from harness.conformance import CHECKS, Check
 from harness.conformance.bench import Bench, run
 from harness.gateway.cache import EmbeddingCache
@@ -190,7 +190,7 @@ class TestLetta:
         for name in check.needs:
             if backend.support[name].level == "unsupported":
                 pytest.skip(f"{name}: {backend.support[name].note}")
-        broken = run(check, Bench(ChildHost(reference, backend, Path(store.root), store, Deadlines())))
+        broken = run(check, Bench(ChildStore(reference, backend, Path(store.root), store, Deadlines())))
         assert broken is None, f"{check.says}: {broken}"
 
     def test_each_of_a_batch_gets_its_own_id_though_the_server_answers_by_date(
@@ -284,20 +284,20 @@ class TestFaults:
     ]
 
     @pytest.fixture
-    def host(self, service: tuple[Service, Gateway], tmp_path: Path) -> Callable[[], ChildHost]:
+    def host(self, service: tuple[Service, Gateway], tmp_path: Path) -> Callable[[], ChildStore]:
         service[0]._deaths = 0  # they are one run for it
         said = client.describe(REFERENCE, tmp_path / "describe")
         backend = Backend(name=said.name, version=said.version, support=said.support)
 
-        def make() -> ChildHost:
+        def make() -> ChildStore:
             root = tmp_path / f"trial-{len(list(tmp_path.iterdir()))}" / "store"
             space = Space(str(root), service[1].url, KEY, Words.dims, seed=7)
-            return ChildHost(REFERENCE, backend, root, space, Deadlines(), service=service[0])
+            return ChildStore(REFERENCE, backend, root, space, Deadlines(), service=service[0])
 
         return make
 
     @staticmethod
-    def well(host: ChildHost) -> None:
+    def well(host: ChildStore) -> None:
         memory = host.open()
         assert [len(ack.ids) for ack in memory.remember([item("ship blimp")])] == [1]
         assert [hit.text for hit in memory.recall("ship", SHOP, 5, AT)] == ["ship blimp"]
@@ -305,7 +305,7 @@ class TestFaults:
 
     @pytest.mark.parametrize("program", ["letta", "postgres"])
     def test_a_program_that_is_killed_ends_the_trial_with_its_name(
-        self, program: str, service: tuple[Service, Gateway], host: Callable[[], ChildHost]
+        self, program: str, service: tuple[Service, Gateway], host: Callable[[], ChildStore]
     ) -> None:
         memory = host().open()
         memory.remember([item("ship blimp")])
@@ -332,7 +332,7 @@ class TestFaults:
         harm: Callable[[Path], object],
         said: str,
         service: tuple[Service, Gateway],
-        host: Callable[[], ChildHost],
+        host: Callable[[], ChildStore],
     ) -> None:
         harm(service[0]._first / "postgres")
         with pytest.raises(MemoryFault, match=said) as fault:
@@ -340,7 +340,7 @@ class TestFaults:
         assert fault.value.fault.op == "serve"
         self.well(host())
 
-    def test_a_database_that_vanishes_in_the_middle_is_told_call_by_call(self, host: Callable[[], ChildHost]) -> None:
+    def test_a_database_that_vanishes_in_the_middle_is_told_call_by_call(self, host: Callable[[], ChildStore]) -> None:
         place = host()
         memory = place.open()
         memory.remember([item("ship blimp")])

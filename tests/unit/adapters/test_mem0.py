@@ -19,7 +19,7 @@ from harness.gateway.chat.standin import StandIn
 from harness.gateway.chat.wire import Asked, Completion, Refused, completion
 from harness.gateway.gateway import Gateway
 from harness.model.trial import Selection
-from harness.play.backends import cast
+from harness.play.backends import describe_all
 from tests.unit.adapters.conftest import Words
 
 SHOP, ADMIN = Scope(repo="storefront", org="acme"), Scope(repo="storefront-admin", org="acme")
@@ -48,7 +48,7 @@ def test_a_value_that_is_not_known_is_one_line_that_says_which_are(tmp_path: Pat
         "mem0_plain,store=faiss": "backend 'mem0_plain' has no setting 'store'; known: none",
     }.items():
         with pytest.raises(registry.RegistryError) as caught:
-            cast(Selection(backends=(registry.parse(text),)))
+            describe_all(Selection(backends=(registry.parse(text),)))
         assert str(caught.value) == words
 
 
@@ -196,7 +196,7 @@ def test_a_model_that_is_not_there_is_the_backends_own_exception(
 
 @backend
 def test_without_somebody_to_answer_it_is_not_played_and_says_so() -> None:
-    found = cast(Selection(backends=(registry.parse("mem0,infer=true"),)))
+    found = describe_all(Selection(backends=(registry.parse("mem0,infer=true"),)))
     assert [each.backend for each in found.unplayed] == ["mem0+infer=true"] and "--chat" in found.unplayed[0].reason
 
 

@@ -17,7 +17,7 @@ from harness.backend.client import MemoryFault
 from harness.conformance import Setting, setting
 from harness.conformance.testing import AdapterContract
 from harness.model.trial import Selection
-from harness.play.backends import cast
+from harness.play.backends import describe_all
 from tests.mem0_service import PLATFORM_KEY, Answer, Service
 from tests.unit.adapters.conftest import Words
 
@@ -192,7 +192,7 @@ def at(monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[Service, str]]:
 
 def test_without_a_key_it_is_not_played_and_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv(KEY, raising=False)
-    (unplayed,) = cast(Selection(backends=(registry.parse("mem0_platform"),))).unplayed
+    (unplayed,) = describe_all(Selection(backends=(registry.parse("mem0_platform"),))).unplayed
     assert unplayed.backend == "mem0_platform" and f"{KEY} must be set in the environment" in unplayed.reason
 
 
