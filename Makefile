@@ -80,8 +80,9 @@ sample: .venv/.ready
 	@echo "playing the committed sample anew (two minutes)"
 	@rm -rf .cache/sample
 	@$(BIN)/coldwarm run $(SAMPLE) --out .cache/sample
-	@rm -rf reports/sample && cp -r .cache/sample/latest/ reports/sample
-	@$(BIN)/coldwarm report -q reports/sample
+	@rm -rf reports/sample reports/sample.tar.xz
+	@$(BIN)/coldwarm pack .cache/sample/latest -o reports/sample.tar.xz
+	@$(BIN)/coldwarm report -q reports/sample.tar.xz
 
 lint: .venv/.ready
 	@$(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/mypy && $(BIN)/lint-imports

@@ -97,6 +97,7 @@ for _command in (  # in the order of --help
     gate.compare,
     gate.baseline,
     gate.merge,
+    gate.pack,
     github.github,
     suite.list_,
     suite.new,

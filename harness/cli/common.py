@@ -169,6 +169,13 @@ def shown(path: Path) -> Path:
     return path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path
 
 
+def beside(run: Path) -> Path | None:
+    """Where reports of a run go: beside a packed one, in a folder of its name, else into its own folder (None)."""
+    from harness.log import pack
+
+    return run.with_name(run.name.removesuffix(pack.SUFFIX)) if pack.is_packed(run) else None
+
+
 def open_run(folder: Path) -> Folder:
     from harness.log.folder import Folder, FolderError
 

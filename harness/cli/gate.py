@@ -8,11 +8,13 @@ from pathlib import Path
 
 import click
 
+from harness import paths
 from harness.cli.common import (
     COULD_NOT_RUN,
     FAILED,
     FOLDER,
     GOOD,
+    open_run,
     reported,
     say,
     shown,
@@ -30,9 +32,9 @@ from harness.cli.common import (
 @click.argument("new", type=FOLDER)
 @click.option("--json", "as_json", is_flag=True, help="Print all changes as JSON instead of the table.")
 def compare(old: Path, new: Path, as_json: bool) -> None:
-    """Show what became better or worse from OLD to NEW: run folders, results.json files or baselines.
+    """Show what became better or worse from OLD to NEW: runs (folders or packed), results.json files or baselines.
 
-    Of a run folder its results.json is read: `coldwarm score` writes it again from the logs.
+    Of a run its results.json is read: `coldwarm score` writes it again from the logs.
     Ends with 1 if something is worse or has no number any more, with 3 if nothing could be compared.
     """
     from harness.regress import baseline, pairing, table
@@ -81,6 +83,24 @@ def save(folder: Path, output: Path) -> None:
     points = [*(point for row in made.rows for point in row.points), *(row.point for row in made.trust)]
     if holes := sum(point in ("failed", "not-run") for point in points):
         say(f"{holes} of {len(points)} numbers failed or were not run: there nothing will be compared with it")
+
+
+@click.command()
+@click.argument("folder", metavar="RUN", type=FOLDER, default=paths.REPORTS / "out" / "latest")
+@click.option("--output", "-o", type=FOLDER, help="The file to write; its name ends with .tar.xz.")
+def pack(folder: Path, output: Path | None) -> None:
+    """Write RUN's logs, blobs and results into one file, which score, report, compare, merge and export read."""
+    from harness.log import pack as packing
+
+    opened = open_run(folder)
+    target = output or opened.root.with_name(f"{opened.read().id}{packing.SUFFIX}")
+    if not target.name.endswith(packing.SUFFIX):
+        stop(f"{target}: the name of a packed run ends with {packing.SUFFIX}")
+    try:
+        packing.pack(opened.root, target)
+    except packing.PackError as error:
+        stop(error, COULD_NOT_RUN)
+    tell(f"{shown(target)}: {target.stat().st_size:,} bytes")
 
 
 @click.command()

@@ -14,6 +14,7 @@ from harness.cli.common import (
     COULD_NOT_RUN,
     FOLDER,
     SPLIT,
+    beside,
     load_stories,
     open_run,
     reported,
@@ -122,7 +123,7 @@ def run(
 
     try:
         regress.check(gates, baseline)
-        folder = Folder.open(resume) if resume else None
+        folder = Folder.open(_unpacked(resume)) if resume else None
         tolerated = {**(folder.read().allowed_faults if folder else {}), **dict(map(registry.allowance, allow_faults))}
         shard = folder.read().shard if folder else shard
         if shard and (gates or baseline):
@@ -196,6 +197,12 @@ def _chat(who: str | None, record: Path | None) -> Chat | None:
     return Chat(answers="recordings", folder=who) if who else None
 
 
+def _unpacked(run: Path) -> Path:
+    if beside(run):
+        stop(f"{run}: a packed run is not played on: unpack it into a folder (tar -xf) and resume that")
+    return run
+
+
 def _resumed(
     selection: Selection, backends: tuple[str, ...], chat: str | None, record: Path | None, **_: object
 ) -> Selection:
@@ -216,7 +223,7 @@ def _resumed(
 def score(folder: Path, out: Path | None) -> None:
     """Compute results.json of a run again, from its logs and blobs alone."""
     opened = open_run(folder)
-    written = wrote(opened, scored(opened), out)
+    written = wrote(opened, scored(opened), out or beside(folder))
     click.echo(shown(written.results))
     sys.exit(verdict(written.said))
 
@@ -227,4 +234,4 @@ def score(folder: Path, out: Path | None) -> None:
 @with_elsewhere
 def report(folder: Path, quiet: bool, as_json: bool, out: Path | None) -> None:
     """Write results, summary and page of a run again, from its logs and blobs alone, and print the table."""
-    sys.exit(reported(open_run(folder), out=out, quiet=quiet, as_json=as_json))
+    sys.exit(reported(open_run(folder), out=out or beside(folder), quiet=quiet, as_json=as_json))

@@ -15,6 +15,7 @@ from typing import NamedTuple, TypeVar
 from pydantic import ValidationError
 
 from harness import paths
+from harness.log import pack
 from harness.log.blobs import Blobs
 from harness.log.lines import LogError, Unbegun
 from harness.log.reader import Log, read, story_of
@@ -100,8 +101,11 @@ class Folder:
 
     @classmethod
     def open(cls, root: Path) -> Folder:
-        """The folder of an earlier run."""
-        folder = cls(root.resolve())
+        """The folder of an earlier run; of a packed one, a copy that lasts as long as this process."""
+        try:
+            folder = cls(pack.unpacked(root) if pack.is_packed(root) else root.resolve())
+        except pack.PackError as error:
+            raise FolderError(str(error)) from None
         folder.read()
         return folder
 

@@ -17,6 +17,7 @@ from pydantic import Field, ValidationError
 
 from harness import metrics
 from harness.compare.statements import headline
+from harness.log import pack
 from harness.metrics import trust
 from harness.model.backend import SOUND
 from harness.model.drill import DrillName
@@ -287,10 +288,14 @@ def first(error: ValidationError) -> str:
 
 
 def load(path: Path) -> Baseline:
-    """The baseline behind a run folder, a results.json or a baseline file. Raises RegressError.
+    """The baseline behind a run (a folder, or packed), a results.json or a baseline file. Raises RegressError.
 
-    Of a run folder its results.json is read; `coldwarm score` writes that again.
+    Of a run its results.json is read; `coldwarm score` writes that again.
     """
+    try:
+        path = pack.unpacked(path) if pack.is_packed(path) else path
+    except pack.PackError as error:
+        raise RegressError(str(error)) from None
     place = path / "results.json" if path.is_dir() else path
     try:
         content = place.read_bytes()
