@@ -59,13 +59,13 @@ class RemoteMemory:
 
     def _call(self, reply: TypeAdapter[Reply[T]], op: str, *args: Any, items: int = 0) -> T | None:
         limits = self._child.deadlines
-        rewrites = op in ("remember", "supersede") and self.description.support["extracts"].level != "unsupported"
+        rewrites = op in ("remember", "supersede") and self.description.support["extracts"].supported
         seconds = limits.call + (limits.item + limits.rewrite * rewrites) * items
         try:
             return self._child.call(reply, op, *args, seconds=seconds)
         except MemoryFault as error:
             declared = self.description.support.get(op)
-            if error.fault.kind == "refused" and (declared is None or declared.level != "unsupported"):
+            if error.fault.kind == "refused" and (declared is None or declared.supported):
                 raise self._breach(op, f"refused although it is declared: {error.fault.message}") from None
             if error.alive and (outage := self.outage()):
                 self.kill()
@@ -105,7 +105,7 @@ class RemoteMemory:
 
     def recall(self, query: str, scope: Scope, k: int, at: str) -> list[Hit]:
         hits = self._must(HITS, "recall", query, scope, k, at, items=self._pool)
-        if len(hits) > k and self.description.support["ranked"].level != "unsupported":
+        if len(hits) > k and self.description.support["ranked"].supported:
             raise self._breach("recall", f"returned {len(hits)} hits for k = {k}")
         self._within("recall", bounds.of_recall(hits))
         return hits

@@ -57,9 +57,9 @@ class Setting:
     def judge(self, check: Check) -> Outcome:
         """One check on a store of its own."""
         for name in check.needs:
-            if self.backend.support[name].level == "unsupported":
+            if not self.backend.support[name].supported:
                 return Outcome(check, "unsupported", f"{name}: {self.backend.support[name].note}")
-        if check.verbatim and self.backend.support["extracts"].level != "unsupported":
+        if check.verbatim and self.backend.support["extracts"].supported:
             return Outcome(check, "not-applicable", "a model inside rewrites what it is told")
         key = opaque()
         root = self.folder / "work" / key / "store"
@@ -87,7 +87,7 @@ def setting(spec: Spec, embedder: Encoder | None = None, deadlines: Deadlines = 
     with leftovers.temporary() as folder:
         said = client.describe(entry.reference, folder / "describe", deadlines, settings=spec.settings)
         registry.check_settings(spec, said.settings, said.problem)
-        chat = StandIn() if said.support["extracts"].level != "unsupported" else None
+        chat = StandIn() if said.support["extracts"].supported else None
         with (
             Gateway(EmbeddingCache(None, model), chat) as gateway,
             ForkServers(folder / "work" / "forkservers", (gateway.port,)) as fork_servers,

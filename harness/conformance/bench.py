@@ -63,7 +63,7 @@ class Bench:
         return self.site.backend
 
     def offers(self, *capabilities: str) -> bool:
-        return all(self.said.support[each].level != "unsupported" for each in capabilities)
+        return all(self.said.support[each].supported for each in capabilities)
 
     @contextlib.contextmanager
     def open(self) -> Iterator[RemoteMemory]:

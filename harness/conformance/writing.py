@@ -33,7 +33,7 @@ def says_what_it_is(bench: Bench) -> None:
 
 
 def _calls(memory: RemoteMemory) -> dict[str, tuple[Any, ...]]:
-    mark = memory.snapshot() if memory.description.support["snapshot"].level != "unsupported" else "x"
+    mark = memory.snapshot() if memory.description.support["snapshot"].supported else "x"
     return {
         "entries": (SHOP,), "get": (SHOP, "x"), "history": (SHOP, "x"), "update": (SHOP, "x", item(SHIP)),
         "supersede": (SHOP, [], item(SHIP)), "forget": (SHOP, ["x"]), "forget_scope": (SHOP,),

@@ -197,8 +197,7 @@ class Transcript:
 
     def supports(self, capability: str) -> bool:
         """As it was declared; a capability that did not exist then is none."""
-        declared = self.drilled.backend.support.get(capability)
-        return declared is not None and declared.level != "unsupported"
+        return self.drilled.backend.supports(capability)
 
     def check(self) -> None:
         """Answers are plain JSON in the file: what no seal vouches for may have another form. Raises LogError."""

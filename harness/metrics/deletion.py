@@ -97,7 +97,7 @@ def _refused(view: View, *capabilities: str) -> NotMeasured | None:
         return not_applicable("the scenario deletes nothing")
     for capability in ("forget", *capabilities):
         support = view.record.support(capability)
-        if support.level == "unsupported":
+        if not support.supported:
             return unsupported(f"{capability}: {support.note or 'not offered'}")
     if not view.record.of(Forgot):
         return failed(f"nothing was deleted; {view.record.reason}" if view.record.failed else "nothing was deleted")

@@ -42,7 +42,7 @@ def _returned(record: Record) -> list[RecalledEntry]:
 
 def _unsupported(view: View, capability: str) -> Measure | None:
     support = view.record.support(capability)
-    return unsupported(support.note or "not kept") if support.level == "unsupported" else None
+    return None if support.supported else unsupported(support.note or "not kept")
 
 
 def _none(view: View, reason: str) -> NotMeasured:

@@ -169,7 +169,7 @@ def _chance(pool: int, gold: int, k: int) -> float:
 
 def abstention(view: View) -> Measure:
     support = view.record.support("abstains")
-    if support.level == "unsupported":
+    if not support.supported:
         return unsupported(support.note or "does not abstain")
     unanswerable = [question for question in view.record.questions if not question.probe.gold]
     if not unanswerable:

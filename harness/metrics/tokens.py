@@ -77,7 +77,7 @@ def tokens_backend(view: View) -> Measure:
         tokens = sum(count["prompt"] + count["completion"] for count in passed)
         return amount(tokens, sum(count["calls"] for count in passed), known)
     support = view.record.support("usage")
-    if support.level == "unsupported":
+    if not support.supported:
         return unsupported(support.note or "does not tell what its models used")
     for _, event in view.record.of(Metered):
         if event.prompt is not None and event.completion is not None:
@@ -91,7 +91,7 @@ def chat_unreported(view: View) -> Measure:
     if not counted:
         return not_applicable("no chat call passed the endpoint")
     support = view.record.support("usage")
-    if support.level == "unsupported":
+    if not support.supported:
         return unsupported(support.note or "does not tell what its models used")
     ((line, event), *_) = view.record.of(Metered)
     if event.calls is None:

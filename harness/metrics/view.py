@@ -190,7 +190,7 @@ class Record:
         return backend.support.get(capability, Declared(level="unsupported", note="not declared when it was played"))
 
     def supports(self, capability: str) -> bool:
-        return self.support(capability).level != "unsupported"
+        return self.support(capability).supported
 
     # --- what came back ---
 

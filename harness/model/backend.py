@@ -28,6 +28,10 @@ class Declared(Model):
     level: Literal["native", "emulated", "unsupported"]
     note: str = ""
 
+    @property
+    def supported(self) -> bool:
+        return self.level != "unsupported"
+
 
 class Backend(Model):
     """Who was played: the adapter's own words, and the settings with secrets redacted."""
@@ -37,3 +41,7 @@ class Backend(Model):
     support: Mapping[str, Declared]
     settings: Mapping[str, str] = {}
     control: bool = False
+
+    def supports(self, capability: str) -> bool:
+        """Whether it declares the capability, native or emulated. What it says nothing of it does not have."""
+        return capability in self.support and self.support[capability].supported

@@ -61,7 +61,7 @@ def describe_all(selection: Selection, allowed: Iterable[str] = (), deadlines: D
                 continue
             registry.check_settings(spec, said.settings, said.problem)
             reason = servers.missing(said.server) if said.server else None
-            inside = said.support["extracts"].level != "unsupported" and not said.secrets  # a service has its own
+            inside = said.support["extracts"].supported and not said.secrets  # a service has its own
             if selection.chat is None and inside:
                 reason = UNANSWERED
             if reason:

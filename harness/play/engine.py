@@ -93,7 +93,7 @@ def play(part: Part, host: Host | None, tools: Tools, meter: Meter | None = None
 
 def _refusal(trial: Trial, backend: Backend) -> Fault | None:
     """A curated story needs a backend that can replace a memory; it is never turned into a silent append."""
-    if trial.write_policy != "curated" or backend.support["supersede"].level != "unsupported":
+    if trial.write_policy != "curated" or backend.supports("supersede"):
         return None
     return Fault(kind="refused", op="supersede", message=backend.support["supersede"].note or "unsupported")
 

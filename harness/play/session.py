@@ -178,7 +178,7 @@ class MemorySession:
             self._meter.phase = name
 
     def supports(self, capability: str) -> bool:
-        return self.host.backend.support[capability].level != "unsupported"
+        return self.host.backend.supports(capability)
 
     def wrote(self) -> None:
         """A write or a delete was acknowledged: the next question settles first."""

@@ -161,8 +161,7 @@ STAND_IN = "\u2021"
 def shown(results: Results, name: str) -> str:
     """A row's name as every table has it, marked where a model inside it was stood in for."""
     row = results.backends.get(name)
-    extracts = row.backend.support.get("extracts") if row and row.backend else None
-    inside = extracts is not None and extracts.level != "unsupported"
+    inside = row is not None and row.backend is not None and row.backend.supports("extracts")
     mark = f" {STAND_IN}" if inside and results.run.conditions.chat else ""
     return f"{words.visible(name, 60)}{mark}"
 

@@ -157,7 +157,7 @@ def again(log: Log) -> str:
     parts += ["--seed", str(trial.seed)] if trial.seed != 1 else []
     parts += ["-k", str(trial.k)] if trial.k != DEFAULT_K else []
     parts += ["--budget", str(trial.budget)] if trial.budget != DEFAULT_BUDGET else []
-    if backend and (extracts := backend.support.get("extracts")) and extracts.level != "unsupported":
+    if backend and backend.supports("extracts"):
         stands_in = log.opened.digests.get("chat", "").startswith("stand-in")
         parts += ["--chat", "stand-in" if stands_in else "model"]
     return shlex.join([shown(part, 300) for part in [*parts, "--trial", trial.id, "--keep"]])

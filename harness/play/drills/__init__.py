@@ -34,7 +34,7 @@ def play(
     plan_ref = blobs.put(plan.model_dump_json().encode())
     emit(Drilled(trial=trial, backend=store.backend, plan=plan_ref, digests=digests, host=host))
     for need in drill.needs:
-        if support[need].level == "unsupported":
+        if not support[need].supported:
             fault = Fault(kind="refused", op=need, message=support[need].note or "unsupported")
             emit(Ended(status="unsupported", fault=fault))
             return

@@ -87,7 +87,7 @@ class DrillSession:
         self.ids: dict[str, tuple[str, ...]] = {}
 
     def supports(self, *capabilities: str) -> bool:
-        return all(self._store.backend.support[each].level != "unsupported" for each in capabilities)
+        return all(map(self._store.backend.supports, capabilities))
 
     # --- lifetimes ---
 
