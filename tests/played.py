@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +15,9 @@ from harness.model.scenario import Scenario
 from harness.model.trial import Trial
 from harness.play import engine, noise
 from harness.play.controls import GoldMemory, GoldStore, described, wanted
+from harness.play.readers import Reader
 from harness.play.readers.explore import Explorer
+from harness.play.readers.scripted import Scripted
 from harness.play.session import Host, Part, Tools
 from harness.repo.checkout import Repo
 from harness.repo.checks import WorkTrees
@@ -32,6 +34,7 @@ class Stage:
     repo: Repo
     explorer: Explorer
     work_trees: WorkTrees
+    reader: Reader = field(default_factory=Scripted)
 
     @classmethod
     def of(cls, scenario: Scenario, repo: Repo) -> Stage:
@@ -50,7 +53,7 @@ class Stage:
 
     def tools(self, part: Part, blobs: Blobs) -> Tools:
         read = Classifier(self.scenario, part.canaries)
-        return Tools(self.repo, self.explorer, read, self.work_trees, blobs, tokens.count)
+        return Tools(self.repo, self.explorer, read, self.work_trees, blobs, tokens.count, reader=self.reader)
 
     def play(self, folder: Path, host: Host | None, backend: str | None = "fake", **changes: Any) -> Log:
         """Plays into a log below `folder` and reads it back."""

@@ -36,6 +36,7 @@ from harness.model.trial import (
     DEFAULT_BUDGET,
     DEFAULT_K,
     DEFAULT_NOISE,
+    SCRIPTED,
     SECRET,
     Chat,
     Selection,
@@ -67,6 +68,9 @@ from harness.model.trial import (
     default=("all",),
     show_default=True,
     help="Tests of trust to play beside the stories; repeatable.",
+)
+@click.option(
+    "--reader", metavar="NAME", default=SCRIPTED, show_default=True, help="Who does the jobs; module:Class works."
 )
 @click.option("--drill-size", type=click.IntRange(20, 100_000), help="Memories in the store of every drill.")
 @click.option("--chat", metavar="WHO", help="Answers models inside backends: stand-in, model, or a recordings' folder.")
@@ -177,14 +181,19 @@ def _selection(
     drill_size: int | None,
     chat: str | None,
     record: Path | None,
+    reader: str,
 ) -> Selection:
     from harness.backend import registry
+    from harness.play import readers
+
+    readers.digest(reader)  # that it is there is known before anything is played
+    readers.find(reader)
 
     specs = tuple(registry.parse(text) for text in backends or DEFAULT_BACKENDS)
     chosen = tuple(name for name in DRILLS if "none" not in drilled and {"all", name} & {*drilled})
     return Selection(
         backends=specs, scenarios=scenarios, split=split, noise=noise, writes=write, seeds=seed, k=k, budget=budget,
-        drills=chosen, drill_size=drill_size, chat=_chat(chat, record),
+        drills=chosen, drill_size=drill_size, chat=_chat(chat, record), reader=reader,
     )  # fmt: skip
 
 

@@ -62,6 +62,10 @@ DEFAULT_BUDGET = 800
 """Tokens of memory text that count for the primary recall: a few long memories, or a dozen short ones."""
 
 
+SCRIPTED = "scripted"
+"""The reader that follows fixed rules and understands every text."""
+
+
 class Selection(Model):
     """What was asked for. The cold arm and the controls with gold always come along: they are what others mean."""
 
@@ -78,6 +82,8 @@ class Selection(Model):
     """Memories in the store of every drill; None: what each drill is made for."""
     chat: Chat | None = None
     """None: nobody answers chat calls, so backends with a model inside cannot be played."""
+    reader: str = SCRIPTED
+    """Who does the jobs: a registered name, or module:Class."""
 
     @property
     def headline_noise(self) -> int:

@@ -6,13 +6,14 @@ The engine knows no adapter's name and computes no score. What it hands to a bac
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from itertools import count, groupby
 from math import ceil
 
 from harness.adapter import Item, Source
 from harness.gateway.meter import Meter
-from harness.log.events import Began, Closed, Event, Found, Opened, Worked, Written
+from harness.log.events import Began, Closed, Event, Opened, Worked, Written
 from harness.model import canary
 from harness.model.backend import Backend, Fault
 from harness.model.scenario import (
@@ -29,11 +30,11 @@ from harness.model.scenario import (
     Session,
     Step,
 )
-from harness.model.trial import READ_POLICIES, ReadPolicy, Trial
+from harness.model.trial import ReadPolicy, Trial
 from harness.play import deletion, noise
 from harness.play.curation import curate
-from harness.play.readers import scripted
-from harness.play.session import Host, Lost, MemorySession, Part, Query, Tools
+from harness.play.readers import Ask, Context
+from harness.play.session import Host, Lost, MemorySession, Part, Query, Questions, Tools
 
 SHARE = 5
 """A call writes at most one memory more than a share of the noise: with little noise, its size would tell a remark that
@@ -104,7 +105,7 @@ def _cold(part: Part, tools: Tools) -> Iterator[Event]:
         yield Began(session=session.id, at=session.at, commit=session.commit)
         for step in session.steps:
             if isinstance(step, Job):
-                yield _worked(part.scenario, tools, session, step, {}, None)
+                yield _worked(part.scenario, tools, session, step, lambda *_: (), None)
 
 
 class Warm:
@@ -215,14 +216,15 @@ class Warm:
             yield from self._memory_session.recall(asked, session)
 
     def _job(self, session: Session, job: Job) -> Iterator[Event]:
-        """One recall for each decision; every read policy then reads the same entries."""
-        place, recalls = self._scenario.place(session), {}
-        for decision in job.decisions:
-            asked = Query("decision", f"{job.id}/{decision.id}", decision.question, place)
-            found = yield from self._memory_session.recall(asked, session)
-            recalls[decision.id] = _entries(found)
-        for policy in READ_POLICIES:
-            yield _worked(self._scenario, self._memory_session.tools, session, job, recalls, policy)
+        """The reader does it under each of its policies; what it asked before is not asked again."""
+        tools, questions = self._memory_session.tools, Questions(self._memory_session, session, job)
+        for policy in tools.reader.policies:
+            worked = None
+            with suppress(Lost):  # what was asked until then is logged first
+                worked = _worked(self._scenario, tools, session, job, questions.ask, policy)
+            yield from questions.logged()
+            if worked is not None:
+                yield worked
 
     def _metered(self) -> Iterator[Event]:
         yield self._memory_session.metered()
@@ -230,15 +232,10 @@ class Warm:
 
 
 def _worked(
-    scenario: Scenario,
-    tools: Tools,
-    session: Session,
-    job: Job,
-    recalls: Mapping[str, Sequence[scripted.ReadEntry]],
-    policy: ReadPolicy | None,
+    scenario: Scenario, tools: Tools, session: Session, job: Job, ask: Ask, policy: ReadPolicy | None
 ) -> Worked:
-    """Decides a job and does it in a work tree of the session's commit."""
-    context = scripted.Context(
+    """Has a job decided, and does it in a work tree of the session's commit."""
+    context = Context(
         repo=tools.repo,
         explorer=tools.explorer,
         classifier=tools.classifier,
@@ -246,8 +243,9 @@ def _worked(
         commit=session.commit,
         place=scenario.place(session),
         at=session.at,
+        policy=policy,
     )
-    outcome = scripted.work(context, job, recalls, policy)
+    outcome = tools.reader.work(job, context, ask)
     values = {choice.decision: choice.value for choice in outcome.choices}
     done = tools.work_trees.do(tools.repo, session.commit, job, values)
     return Worked(
@@ -263,10 +261,3 @@ def _worked(
         ran=done.ran,
         checks=done.checks,
     )
-
-
-def _entries(found: Found) -> list[scripted.ReadEntry]:
-    return [
-        scripted.ReadEntry(position, found.hits[span.hit].text[span.start : span.end], found.hits[span.hit])
-        for position, span in enumerate(found.entries)
-    ]

@@ -13,9 +13,8 @@ from harness.model.backend import Backend
 from harness.model.drill import DrillTrial, Plan
 from harness.model.scenario import Scenario
 from harness.model.trial import Selection, Trial, WritePolicy, digest
-from harness.play import drills, noise
+from harness.play import drills, noise, readers
 from harness.play.engine import canaries
-from harness.play.readers import scripted
 from harness.play.session import Part
 from harness.repo.checkout import Repo
 from harness.text.classify import Classifier
@@ -55,7 +54,7 @@ def trials(selection: Selection, scenarios: Sequence[Scenario]) -> list[Trial]:
             write_policy=write,
             noise=amount,
             seed=seed,
-            reader=scripted.NAME,
+            reader=selection.reader,
             k=selection.k,
             budget=selection.budget,
         )
@@ -99,6 +98,7 @@ def part(
         "scenario": digest(scenario),
         "fixture": repo.digest,
         "noise": digest([asdict(each.item) for each in memories]),
+        "reader": readers.digest(trial.reader),
     }
     if backend is not None:
         digests |= _digests(backend, source, embedder, chat)

@@ -42,7 +42,7 @@ from harness.model.drill import DrillTrial, Plan
 from harness.model.results import Suite
 from harness.model.scenario import Scenario
 from harness.model.trial import Selection, Trial
-from harness.play import controls, drills, engine, plan, trouble
+from harness.play import controls, drills, engine, plan, readers, trouble
 from harness.play.backends import DEADLINES, Backends, Playable
 from harness.play.controls import GoldStore
 from harness.play.readers.explore import Explorer
@@ -313,6 +313,7 @@ class Runner:
             blobs=self.folder.blobs,
             count=tokens.count,
             host=_host(),
+            reader=readers.find(part.trial.reader),
         )
         if playable is not None and playable.entry.reference is not None:
             shared.gateway.warm(list(engine.texts(part)))  # before any clock of the trial starts

@@ -7,7 +7,7 @@ from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal, NamedTuple, Protocol, TypeVar
+from typing import Literal, NamedTuple, Protocol, TypeVar, cast
 
 from harness.adapter import Hit, Layer, Memory, Scope, Source, Usage
 from harness.backend.client import MemoryFault
@@ -33,9 +33,11 @@ from harness.log.events import (
     Wrote,
 )
 from harness.model.backend import Backend, Fault
-from harness.model.scenario import Scenario, Session, Stratum
+from harness.model.scenario import Decision, Job, Scenario, Session, Stratum
 from harness.model.trial import Trial
+from harness.play.readers import ReadEntry, Reader
 from harness.play.readers.explore import Explorer
+from harness.play.readers.scripted import Scripted
 from harness.repo.checkout import Repo
 from harness.repo.checks import WorkTrees
 from harness.scan.disk import Needles, Scan, Survey, looks
@@ -91,6 +93,7 @@ class Tools:
     blobs: Blobs
     count: Callable[[str], int]
     host: Mapping[str, str] = field(default_factory=dict)
+    reader: Reader = field(default_factory=Scripted)
 
 
 class Query(NamedTuple):
@@ -101,6 +104,43 @@ class Query(NamedTuple):
     query: str
     scope: Scope
     stratum: Stratum | None = None
+
+
+class Questions:
+    """What a reader asks while it does one job: each question once, logged in the order of asking."""
+
+    def __init__(self, memory_session: MemorySession, session: Session, job: Job) -> None:
+        self._memory, self._session, self._job = memory_session, session, job
+        self._known: dict[tuple[str, str], list[ReadEntry]] = {}
+        self._events: list[Event] = []
+
+    def ask(self, query: str, decision: Decision) -> list[ReadEntry]:
+        """Raises Lost if the child is gone."""
+        if (query, decision.id) not in self._known:
+            place = self._memory.scenario.place(self._session)
+            asked = Query("decision", f"{self._job.id}/{decision.id}", query, place)
+            self._known[query, decision.id] = _entries(self._drive(self._memory.recall(asked, self._session)))
+        return self._known[query, decision.id]
+
+    def _drive(self, steps: Generator[Event, None, Found]) -> Found:
+        while True:
+            try:
+                self._events.append(next(steps))
+            except StopIteration as end:
+                return cast("Found", end.value)
+
+    def logged(self) -> Iterator[Event]:
+        """What was asked since it was last called. Then ends the story if a question cost the child its life."""
+        events, self._events = self._events, []
+        yield from events
+        self._memory.go_on()
+
+
+def _entries(found: Found) -> list[ReadEntry]:
+    return [
+        ReadEntry(position, found.hits[span.hit].text[span.start : span.end], found.hits[span.hit])
+        for position, span in enumerate(found.entries)
+    ]
 
 
 class Lost(Exception):  # noqa: N818  not an error: it ends the story, and the fault is logged

@@ -8,7 +8,7 @@ from typing import Literal
 
 from harness.compare.statements import COLD, DOMINANCE, DUMP, ENOUGH, dominated, headline
 from harness.model.results import Cell, Pooled, Results, Row
-from harness.model.trial import Definition, Family, NotMeasured, WritePolicy
+from harness.model.trial import SCRIPTED, Definition, Family, NotMeasured, WritePolicy
 from harness.report import words
 from harness.report.worst import MARK, Worst, worst
 
@@ -279,7 +279,9 @@ def cannot_say(results: Results) -> list[str]:
     """What a reader must not take from this run."""
     if not results.stories:
         return [words.CANNOT_SAY_OF_DRILLS]
-    said = [words.CANNOT_SAY, *([words.CANNOT_SAY_OF_DRILLS] if results.trust else [])]
+    reader = results.run.conditions.reader
+    first = words.CANNOT_SAY if reader == SCRIPTED else words.CANNOT_SAY_OF_ONE.format(reader=words.visible(reader, 60))
+    said = [first, *([words.CANNOT_SAY_OF_DRILLS] if results.trust else [])]
     scenarios = len(results.stories)
     if scenarios < ENOUGH:
         said.append(

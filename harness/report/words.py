@@ -29,6 +29,7 @@ CANNOT_SAY = (
     "controlled reading and predicts no agent's success."
 )
 
+CANNOT_SAY_OF_ONE = "What another agent would do: the reader {reader} did the jobs, and it is one of many."
 CANNOT_SAY_OF_DRILLS = (
     "How likely a fault of trust is in your use: a drill shows what can happen in one store of some hundred memories, "
     "with this machine's builds of libraries. Its intervals are over the drill's own cases."

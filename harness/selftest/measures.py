@@ -39,10 +39,9 @@ from harness.machine import leftovers
 from harness.metrics import trust
 from harness.model.backend import SOUND, Backend
 from harness.model.drill import DrillName, DrillTrial, Plan
-from harness.model.trial import DEFAULT_BUDGET, DEFAULT_K, Definition, Measure, Spec, Trial, WritePolicy
+from harness.model.trial import DEFAULT_BUDGET, DEFAULT_K, SCRIPTED, Definition, Measure, Spec, Trial, WritePolicy
 from harness.play import controls, drills, engine, plan
 from harness.play.controls import GoldStore
-from harness.play.readers import scripted
 from harness.play.session import Host, Tools
 from harness.selftest import faults
 from harness.selftest.faults import Matrix, PlantedFault
@@ -161,7 +160,7 @@ class FaultPlayer:
         told = self._told
         policy: WritePolicy | None = None if host is None else "append" if host.backend.control else "curated"
         trial = Trial(
-            backend=name, scenario=told.scenario.id, write_policy=policy, noise=NOISE, seed=SEED, reader=scripted.NAME,
+            backend=name, scenario=told.scenario.id, write_policy=policy, noise=NOISE, seed=SEED, reader=SCRIPTED,
             k=DEFAULT_K, budget=DEFAULT_BUDGET,
         )  # fmt: skip
         part = plan.part(trial, told.scenario, told.repo, told.classifier, host.backend if host else None, "", "")

@@ -16,10 +16,9 @@ from harness.log.reader import Log
 from harness.machine import leftovers
 from harness.model.results import Cell
 from harness.model.scenario import Decision, Job, Outcome, Session
-from harness.model.trial import DEFAULT_BUDGET, DEFAULT_K, READ_POLICIES, ReadPolicy, Trial
+from harness.model.trial import DEFAULT_BUDGET, DEFAULT_K, READ_POLICIES, SCRIPTED, ReadPolicy, Trial
 from harness.play import controls, engine, plan
 from harness.play.controls import GoldStore
-from harness.play.readers import scripted
 from harness.play.session import Host, Tools
 from harness.repo.checkout import Repo
 from harness.repo.checks import Work, WorkTrees
@@ -98,7 +97,7 @@ def _logged(
     host = _host(told, backend, folder / "store", seed, keeps)
     trial = Trial(
         backend=backend, scenario=told.scenario.id, write_policy="append" if backend else None, noise=noise, seed=seed,
-        reader=scripted.NAME, k=k, budget=DEFAULT_BUDGET,
+        reader=SCRIPTED, k=k, budget=DEFAULT_BUDGET,
     )  # fmt: skip
     part = plan.part(trial, told.scenario, told.repo, told.classifier, host.backend if host else None, "", "")
     blobs = Blobs(folder / "blobs")

@@ -111,10 +111,10 @@ def test_equal_plans_are_the_same_trial_and_any_change_is_another(story: tuple[S
 
 def test_the_digests_name_everything_that_an_outcome_depends_on(story: tuple[Scenario, Repo]) -> None:
     scenario, repo = story
-    wanted = {"protocol", "scenario", "fixture", "noise", "adapter", "backend", "settings", "embedder"}
+    wanted = {"protocol", "scenario", "fixture", "noise", "reader", "adapter", "backend", "settings", "embedder"}
     assert set(part(story).digests) == wanted
     cold = plan.part(part(story).trial, scenario, repo, Classifier(scenario), None, "", "e")
-    assert set(cold.digests) == {"protocol", "scenario", "fixture", "noise"}
+    assert set(cold.digests) == {"protocol", "scenario", "fixture", "noise", "reader"}
 
 
 def test_an_edited_adapter_is_another_backend(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

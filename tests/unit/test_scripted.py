@@ -11,9 +11,9 @@ from harness.adapter import Hit, Scope, Source
 from harness.log.events import Choice
 from harness.model.scenario import Job, Scenario
 from harness.model.trial import READ_POLICIES, ReadPolicy
-from harness.play.readers import explore, scripted
+from harness.play.readers import Context, Outcome, ReadEntry, explore, scripted
 from harness.play.readers.explore import Explorer
-from harness.play.readers.scripted import Context, Outcome, ReadEntry
+from harness.play.readers.scripted import Scripted
 from harness.repo.checkout import Repo
 from harness.text.classify import Classifier
 from tasks import loader
@@ -29,11 +29,11 @@ def story(lasting: House) -> tuple[Scenario, Repo]:
     return scenario, repo
 
 
-def context(story: tuple[Scenario, Repo], number: str = "0003") -> Context:
+def context(story: tuple[Scenario, Repo], number: str = "0003", policy: ReadPolicy | None = None) -> Context:
     scenario, repo = story
     return Context(
         repo, Explorer(repo), Classifier(scenario), lambda text: len(text.split()), repo.resolve(number),
-        Scope(repo="shop"), datetime(2024, 1, 5, tzinfo=UTC),
+        Scope(repo="shop"), datetime(2024, 1, 5, tzinfo=UTC), policy,
     )  # fmt: skip
 
 
@@ -47,7 +47,7 @@ def work(
 ) -> Outcome:
     made = [hit if isinstance(hit, Hit) else Hit(f"m{i}", hit) for i, hit in enumerate(hits)]
     entries = [ReadEntry(i, hit.text, hit) for i, hit in enumerate(made)]
-    return scripted.work(context(story, number), job(story), {"target": entries}, policy)
+    return Scripted().work(job(story), context(story, number, policy), lambda *_: entries)
 
 
 def choice(*args: Any, **more: Any) -> Choice:
@@ -166,7 +166,7 @@ def test_exploring_stops_at_the_cap_and_opens_no_file_twice(
     story: tuple[Scenario, Repo], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     twice = job(story).model_copy(update={"decisions": job(story).decisions * 2})
-    outcome = scripted.work(context(story), twice, {}, None)
+    outcome = Scripted().work(twice, context(story), lambda *_: ())
     paths = [read.path for read in outcome.reads]
     assert paths and len(paths) == len(set(paths)) and {read.decision for read in outcome.reads} == {"target"}
     monkeypatch.setattr(scripted, "CAP", 1)

@@ -1,0 +1,122 @@
+"""Readers do the jobs of a story: from what a memory answers, from the repository, or not at all.
+
+A reader is looked up by the name of an entry point in the group `coldwarm.readers`, or as `module:Class` on Python's
+module path, in the folders of COLDWARM_ADAPTER_PATH and in the checkout. It runs in this process, so it is code that
+you trust, as a suite is.
+"""
+
+from __future__ import annotations
+
+import difflib
+import hashlib
+import inspect
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from functools import cache
+from importlib.metadata import EntryPoint, entry_points
+from pathlib import Path
+from typing import Protocol
+
+from harness import paths
+from harness.adapter import Hit, Scope
+from harness.log.events import Choice, Read
+from harness.model.scenario import Decision, Job
+from harness.model.trial import ReadPolicy
+from harness.play.readers.explore import Explorer
+from harness.repo.checkout import Repo
+from harness.text.classify import Classifier
+
+READERS = "coldwarm.readers"
+
+
+class ReaderError(ValueError):
+    """A reader that nobody knows, or that is none: which, and what was probably meant. One line."""
+
+
+@dataclass(frozen=True)
+class ReadEntry:
+    """One memory as the reader meets it: a stretch of a hit, with what the backend said about the hit."""
+
+    position: int
+    text: str
+    hit: Hit
+
+
+Ask = Callable[[str, Decision], Sequence[ReadEntry]]
+"""A question to the memory, in the reader's words, for one decision -> the entries in reading order. It is logged as
+asked; a job asks the same words for the same decision once. In the cold arm it brings nothing."""
+
+
+@dataclass(frozen=True)
+class Context:
+    """What an agent has before it when it starts a job: the checkout, where it stands, what it can read.
+
+    policy: how far it may believe what a memory says; None in the cold arm.
+    """
+
+    repo: Repo
+    explorer: Explorer
+    classifier: Classifier
+    count: Callable[[str], int]
+    commit: str
+    place: Scope
+    at: datetime
+    policy: ReadPolicy | None
+
+
+@dataclass
+class Outcome:
+    """How a job was decided and what deciding it took. Tokens of memory text are on the recalls, not here."""
+
+    choices: list[Choice] = field(default_factory=list)
+    reads: list[Read] = field(default_factory=list)
+    prompt: int = 0
+    completion: int = 0
+
+
+class Reader(Protocol):
+    """Does one job. policies: the read policies that it can follow; it does each job once under each of them."""
+
+    policies: Sequence[ReadPolicy]
+
+    def work(self, job: Job, context: Context, ask: Ask) -> Outcome: ...
+
+
+def find(name: str) -> Reader:
+    """The reader of that name, made anew. Raises ReaderError."""
+    kind = _kind(name)
+    try:
+        made: Reader = kind()
+    except Exception as error:
+        raise _unmade(name, error) from error
+    if not (callable(getattr(made, "work", None)) and getattr(made, "policies", None)):
+        raise ReaderError(f"reader '{name}' is none: it needs `policies` and `work(job, context, ask)`")
+    return made
+
+
+@cache
+def digest(name: str) -> str:
+    """Of the source of the reader's module: another code may decide otherwise. Raises ReaderError."""
+    return hashlib.sha256(Path(inspect.getfile(_kind(name))).read_bytes()).hexdigest()
+
+
+@cache
+def _kind(name: str) -> Callable[[], Reader]:
+    points = {point.name: point for point in entry_points(group=READERS)}
+    if ":" not in name and name not in points:
+        near = difflib.get_close_matches(name, points, n=3)
+        hint = f"did you mean {' or '.join(near)}?" if near else f"known: {', '.join(sorted(points))}"
+        raise ReaderError(f"reader '{name}' is not known; {hint} (module:Class works too)")
+    places = [*paths.listed(paths.PLACES), paths.ROOT]
+    sys.path += [str(place) for place in places if str(place) not in sys.path]
+    try:
+        kind: Callable[[], Reader] = (points.get(name) or EntryPoint(name, name, READERS)).load()
+    except Exception as error:
+        raise _unmade(name, error) from error
+    return kind
+
+
+def _unmade(name: str, error: Exception) -> ReaderError:
+    return ReaderError(f"reader '{name}' cannot be made: {type(error).__name__}: {error}")

@@ -6,71 +6,40 @@ It ranks memories under controlled reading; it does not predict what a live agen
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Literal
 
-from harness.adapter import Hit, Scope, applies
+from harness.adapter import applies
 from harness.log.events import Choice, Read
 from harness.model.dates import moment
 from harness.model.scenario import Decision, Job, Option
-from harness.model.trial import ReadPolicy
-from harness.play.readers.explore import CAP, Explorer
-from harness.repo.checkout import Repo
-from harness.text.classify import Classifier
+from harness.model.trial import READ_POLICIES, ReadPolicy
+from harness.play.readers import Ask, Context, Outcome, ReadEntry
+from harness.play.readers.explore import CAP
 
-NAME = "scripted"
 SourceStanding = Literal["verified", "unverifiable", "contradicted"]
 UNDATED = datetime.min.replace(tzinfo=UTC)
 """Memories without a date are the oldest of all."""
 TRUST: tuple[SourceStanding, ...] = ("verified", "unverifiable", "contradicted")
 
 
-@dataclass(frozen=True)
-class ReadEntry:
-    """One memory as the reader meets it: a stretch of a hit, with what the backend said about the hit."""
+class Scripted:
+    """Decides from memory where an entry is usable, else from the repository, else not at all."""
 
-    position: int
-    text: str
-    hit: Hit
+    policies: Sequence[ReadPolicy] = READ_POLICIES
 
-
-@dataclass(frozen=True)
-class Context:
-    """What an agent has before it when it starts a job: the checkout, where it stands, what it can read."""
-
-    repo: Repo
-    explorer: Explorer
-    classifier: Classifier
-    count: Callable[[str], int]
-    commit: str
-    place: Scope
-    at: datetime
-
-
-@dataclass
-class Outcome:
-    """How a job was decided and what deciding it took. Tokens of memory text are on the recalls, not here."""
-
-    choices: list[Choice] = field(default_factory=list)
-    reads: list[Read] = field(default_factory=list)
-    prompt: int = 0
-    completion: int = 0
-
-
-def work(context: Context, job: Job, recalls: Mapping[str, Sequence[ReadEntry]], policy: ReadPolicy | None) -> Outcome:
-    """Decides a job: from memory where an entry is usable, else from the repository, else not at all."""
-    outcome = Outcome(prompt=context.count(job.goal))
-    opened: set[str] = set()
-    for decision in job.decisions:
-        outcome.prompt += context.count(decision.question)
-        choice = _from_memory(context, decision, recalls.get(decision.id, ()), policy, outcome)
-        choice = choice or _from_repo(context, job, decision, opened, outcome)
-        outcome.choices.append(choice)
-        outcome.completion += context.count(choice.value) if choice.value else 0
-    outcome.prompt += sum(read.tokens for read in outcome.reads)
-    return outcome
+    def work(self, job: Job, context: Context, ask: Ask) -> Outcome:
+        outcome = Outcome(prompt=context.count(job.goal))
+        opened: set[str] = set()
+        for decision in job.decisions:
+            outcome.prompt += context.count(decision.question)
+            choice = _from_memory(context, decision, ask(decision.question, decision), outcome)
+            choice = choice or _from_repo(context, job, decision, opened, outcome)
+            outcome.choices.append(choice)
+            outcome.completion += context.count(choice.value) if choice.value else 0
+        outcome.prompt += sum(read.tokens for read in outcome.reads)
+        return outcome
 
 
 def option_of(context: Context, decision: Decision, text: str, *, superseded: bool = False) -> Option | None:
@@ -82,22 +51,20 @@ def option_of(context: Context, decision: Decision, text: str, *, superseded: bo
     return asserted[0] if len(asserted) == 1 else None
 
 
-def _from_memory(
-    context: Context, decision: Decision, entries: Sequence[ReadEntry], policy: ReadPolicy | None, outcome: Outcome
-) -> Choice | None:
+def _from_memory(context: Context, decision: Decision, entries: Sequence[ReadEntry], outcome: Outcome) -> Choice | None:
     usable = [
         (entry, option)
         for entry in entries
         if (entry.hit.scope is None or applies(entry.hit.scope, context.place))
         and (option := option_of(context, decision, entry.text, superseded=bool(entry.hit.superseded)))
     ]
-    if not usable or policy is None:
+    if not usable or context.policy is None:
         return None
     standings: dict[int, SourceStanding] = {}
-    if policy == "verifying":
+    if context.policy == "verifying":
         standings = {entry.position: _verify(context, decision, entry, outcome) for entry, _ in usable}
         usable.sort(key=lambda pair: TRUST.index(standings[pair[0].position]))
-    elif policy == "newest":
+    elif context.policy == "newest":
         usable.sort(key=lambda pair: moment(pair[0].hit.created) or UNDATED, reverse=True)
     entry, option = usable[0]
     return Choice(
