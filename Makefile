@@ -5,6 +5,7 @@
 # make conform checks every adapter against the contract
 # make letta   installs Letta's server and PostgreSQL beside .venv;   make bench-letta  plays the suite against them
 # make bench-local-model   proves the chat half of the gateway with a small model that runs here
+# make docs    writes docs/measures.md from the definitions of the measures
 # make lock    resolves the dependencies anew;      make clean      removes everything that can be made again
 
 PYTHON ?= python3
@@ -23,7 +24,7 @@ LETTA_PYTHON ?= $(BIN)/python
 LOCAL := .cache/local
 AXE := .cache/axe
 
-.PHONY: browser letta bench-letta bench-local-model bench-mem0 sample bench test test-all selftest conform lint speed lock clean
+.PHONY: browser docs letta bench-letta bench-local-model bench-mem0 sample bench test test-all selftest conform lint speed lock clean
 .DEFAULT_GOAL := bench
 
 .venv/.ready: requirements.lock installer.lock pyproject.toml
@@ -115,6 +116,10 @@ $(LOCAL)/.ready: local.lock | .venv/.ready
 bench-local-model: $(LOCAL)/.ready
 	@echo "checking wire, JSON mode, streams, meters, budget and recordings against the model (under a minute on one core)"
 	@$(BIN)/python -m benchmarks.local_model
+
+docs: .venv/.ready
+	@$(BIN)/python -m harness.report.measures >docs/measures.md
+	@echo "docs/measures.md is what the definitions say"
 
 speed: .venv/.ready
 	@$(BIN)/python -m benchmarks
