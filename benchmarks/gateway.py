@@ -26,7 +26,7 @@ from harness.gateway.chat.standin import StandIn
 from harness.gateway.chat.wire import Upstream
 from harness.gateway.embedder import Embedder
 from harness.gateway.gateway import Gateway
-from tests.fake_upstream import SYSTEM, fake_upstream, prompt
+from tests.support.fake_upstream import SYSTEM, fake_upstream, prompt
 
 CALLS = 1000
 CHATS = 200

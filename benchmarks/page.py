@@ -19,7 +19,7 @@ from harness.compare import statements
 from harness.log.folder import Folder
 from harness.report import write
 from tests.browser.chromium import Chromium, Page, program
-from tests.runs import run
+from tests.support.runs import run
 
 STORIES, TIMES = 63, 5
 TABLE = "document.getElementById('all-cells')"

@@ -17,11 +17,11 @@ from harness.log.transcript import Called, Looked
 from harness.model.drill import Piece, Plan
 from harness.regress import baseline
 from harness.report import write
-from tests import hostile
 from tests.browser.chromium import Chromium, Page, program
-from tests.logs import NEW
-from tests.runs import run
-from tests.transcripts import transcript
+from tests.support import hostile
+from tests.support.logs import NEW
+from tests.support.runs import run
+from tests.support.transcripts import transcript
 
 AXE = paths.ROOT / ".cache" / "axe" / "node_modules" / "axe-core" / "axe.min.js"
 REQUIRED = os.environ.get("COLDWARM_BROWSER") == "required"

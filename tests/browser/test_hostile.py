@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from harness.report import words
-from tests import hostile
 from tests.browser.chromium import Page
 from tests.browser.conftest import Opener
 from tests.browser.reading import A4, unfolded
+from tests.support import hostile
 
 OURS = (
     "a b bdi body button caption code dd details div dl dt figcaption figure footer form h1 h2 h3 h4 head header html "

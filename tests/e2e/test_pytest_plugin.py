@@ -13,13 +13,13 @@ from pathlib import Path
 import pytest
 
 from tests.e2e.conftest import environment
-from tests.faulty import lend
+from tests.support.faulty import lend
 
 pytestmark = pytest.mark.slow
 
 ADAPTERS = """
 import os
-from tests.faulty import Sound, SoundMemory
+from tests.support.faulty import Sound, SoundMemory
 
 class Mine(Sound):
     name = "mine"

@@ -13,7 +13,7 @@ from harness.backend import client, registry
 from harness.conformance import CHECKS, setting
 from harness.gateway.cache import EmbeddingCache
 from harness.gateway.gateway import Gateway
-from tests.fakes import FakeEmbedder
+from tests.support.fakes import FakeEmbedder
 
 HOME = Scope("storefront", "lanternworks")
 

@@ -18,7 +18,7 @@ from harness.conformance import Setting, setting
 from harness.conformance.testing import AdapterContract
 from harness.model.trial import Selection
 from harness.play.backends import describe_all
-from tests.mem0_service import PLATFORM_KEY, Answer, Service
+from tests.support.mem0_service import PLATFORM_KEY, Answer, Service
 from tests.unit.adapters.conftest import Words
 
 pytestmark = pytest.mark.backend
@@ -187,7 +187,7 @@ def at(monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[Service, str]]:
     monkeypatch.setenv(KEY, PLATFORM_KEY)
     service = Service()
     with service.served() as host:
-        yield service, f"tests.mem0_service:Loopback,host={host}"
+        yield service, f"tests.support.mem0_service:Loopback,host={host}"
 
 
 def test_without_a_key_it_is_not_played_and_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -206,11 +206,11 @@ def test_the_key_reaches_the_child_and_no_message(
     asked = Space(space.root, space.gateway, space.key, space.dims, 1, settings)
     home = Path(space.root).parent / "home"
     if key == PLATFORM_KEY:
-        client.open_memory("tests.mem0_service:Loopback", asked, home).close()
+        client.open_memory("tests.support.mem0_service:Loopback", asked, home).close()
         return
     service.deeds["GET", "/v1/ping/"] = [(401, {"detail": f"Invalid API key {key}."}, {})]
     with pytest.raises(MemoryFault, match="Invalid API key") as caught:
-        client.open_memory("tests.mem0_service:Loopback", asked, home)
+        client.open_memory("tests.support.mem0_service:Loopback", asked, home)
     assert key not in f"{caught.value} {caught.value.trace}" and "[redacted]" in str(caught.value)
     assert not settings.keys() & {KEY}
 
@@ -222,6 +222,6 @@ class TestContract(AdapterContract):
     def place(cls) -> Iterator[Setting]:
         with pytest.MonkeyPatch.context() as patched, Service().served() as host:
             patched.setenv(KEY, PLATFORM_KEY)
-            spec = registry.parse(f"tests.mem0_service:Loopback,host={host},infer=true")
+            spec = registry.parse(f"tests.support.mem0_service:Loopback,host={host},infer=true")
             with setting(spec, Words()) as place:
                 yield place

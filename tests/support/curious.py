@@ -1,0 +1,55 @@
+"""Readers for tests, to be named as `--reader tests.support.curious:Curious`: they ask in their own words, or break."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from harness.log.events import Choice
+from harness.model.scenario import Decision, Job
+from harness.model.trial import ReadPolicy
+from harness.play.readers import Ask, Context, Outcome
+from harness.play.readers.scripted import option_of
+
+
+class Curious:
+    """Asks for the goal of the job, twice, then the question itself, and takes the first word that decides."""
+
+    policies: Sequence[ReadPolicy] = ("trusting",)
+
+    def work(self, job: Job, context: Context, ask: Ask) -> Outcome:
+        outcome = Outcome()
+        for decision in job.decisions:
+            asked = (job.goal, job.goal, decision.question)
+            outcome.choices.append(self._decided(context, decision, asked, ask))
+            outcome.prompt += sum(map(context.count, asked))
+        return outcome
+
+    def _decided(self, context: Context, decision: Decision, asked: Sequence[str], ask: Ask) -> Choice:
+        found = {query: ask(query, decision) for query in asked}
+        for entry in found[decision.question]:
+            option = option_of(context, decision, entry.text)
+            if option is not None and context.policy is not None:
+                return Choice(
+                    decision=decision.id, value=option.value, origin="memory", fact=option.fact, entry=entry.position,
+                    memory_id=entry.hit.memory_id,
+                )  # fmt: skip
+        return Choice(decision=decision.id, value=None, origin="nowhere")
+
+
+class Stubborn(Curious):
+    """Takes every error for no answer, also that of a store that is gone."""
+
+    def _decided(self, context: Context, decision: Decision, asked: Sequence[str], ask: Ask) -> Choice:
+        try:
+            return super()._decided(context, decision, asked, ask)
+        except Exception:
+            return Choice(decision=decision.id, value=None, origin="nowhere")
+
+
+class Breaking(Curious):
+    def work(self, job: Job, context: Context, ask: Ask) -> Outcome:
+        raise RuntimeError("this reader breaks")
+
+
+class Idle:
+    """Is no reader."""

@@ -1,0 +1,101 @@
+"""The fork server: one import for many opens, a fresh process each time, and none where forking is not safe."""
+
+from __future__ import annotations
+
+import os
+import select
+from pathlib import Path
+
+import pytest
+
+from harness.adapter import Item, Scope, Space
+from harness.backend import client
+from harness.backend.client import Deadlines, RemoteMemory
+from harness.backend.forkserver import Forked, ForkServers
+from tests.support.faulty import lend
+
+SHORT = Deadlines(open=60, call=20, item=0, exit=5)
+CODE = """
+import os, sys, threading
+from tests.support.faulty import Sound, SoundMemory
+from harness.adapter import Hit
+import slow_sdk
+
+class Memory(SoundMemory):
+    def recall(self, query, scope, k, at):
+        said = [slow_sdk.PID, os.getpid(), os.getsid(0), os.environ["HOME"], os.getcwd(), os.environ["TMPDIR"]]
+        return [Hit(str(i), str(each)) for i, each in enumerate(said)][:k]
+
+class Thing(Sound):
+    name = "thing"
+    imports = ("slow_sdk",)
+    def open(self, space):
+        return Memory(space)
+"""
+
+
+@pytest.fixture
+def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    (tmp_path / "thing.py").write_text(CODE)
+    lend(tmp_path)
+    monkeypatch.setenv("COLDWARM_ADAPTER_PATH", str(tmp_path))
+    return tmp_path
+
+
+def told(fork_servers: ForkServers, place: Path, name: str) -> tuple[RemoteMemory, list[str]]:
+    (place / name).mkdir()
+    space = Space(str(place / name), "http://127.0.0.1:1/v1", "key", 384, 1)
+    memory = client.open_memory("thing:Thing", space, place / f"home-{name}", SHORT, fork_servers.launch)
+    return memory, [hit.text for hit in memory.recall("", Scope(), 9, "")]
+
+
+def test_the_sdk_is_imported_once_and_every_open_is_a_fresh_process(place: Path) -> None:
+    (place / "slow_sdk.py").write_text("import os\nPID = os.getpid()\n")
+    with ForkServers(place / "forkservers") as fork_servers:
+        first, one = told(fork_servers, place, "a")
+        second, two = told(fork_servers, place, "b")
+        assert one[0] == two[0] != one[1]
+        assert len({one[1], two[1], one[2], two[2]}) == 2
+        assert one[1] == one[2] == str(first._child.pid)
+        assert one[3:] == [str(place / "home-a"), str(place / "home-a"), str(place / "home-a" / "tmp")]
+        assert two[3] == str(place / "home-b")
+        first.close()
+        item = Item("still there", Scope("shop"), "2025-01-01T00:00:00+00:00", "project")
+        assert len(second.remember([item])) == 1
+        second.close()
+
+
+def test_a_forked_child_reports_how_it_ended(place: Path) -> None:
+    (place / "slow_sdk.py").write_text("PID = 1\n")
+    with ForkServers(place / "forkservers") as fork_servers:
+        memory, _ = told(fork_servers, place, "a")
+        running = memory._child._process
+        assert isinstance(running, Forked) and running.poll() is None
+        memory.kill()
+        assert running.poll() == -9
+
+
+@pytest.mark.parametrize(
+    "sdk",
+    [
+        "import threading, time\nPID = 0\nthreading.Thread(target=time.sleep, args=(60,), daemon=True).start()\n",
+        "import os\nPID = os.getpid()\nif 'forkservers' in os.environ['HOME']: raise RuntimeError('not here')\n",
+    ],
+)
+def test_where_an_import_leaves_a_thread_or_fails_every_open_is_spawned(place: Path, sdk: str) -> None:
+    (place / "slow_sdk.py").write_text(sdk)
+    with ForkServers(place / "forkservers") as fork_servers:
+        memory, said = told(fork_servers, place, "a")
+        assert not isinstance(memory._child._process, Forked)
+        assert said[0] in ("0", said[1])
+        memory.close()
+
+
+def test_ending_the_fork_server_ends_its_children(place: Path) -> None:
+    (place / "slow_sdk.py").write_text("PID = 1\n")
+    with ForkServers(place / "forkservers") as fork_servers:
+        memory, _ = told(fork_servers, place, "a")
+        watch = os.pidfd_open(memory._child.pid)
+    assert select.select([watch], [], [], 10)[0] == [watch]
+    os.close(watch)
+    memory.kill()

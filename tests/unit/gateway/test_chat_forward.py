@@ -1,0 +1,353 @@
+"""Chat calls through the gateway to a fake upstream that does what upstreams do, on loopback, over real HTTP."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import time
+from collections.abc import Iterator
+from contextlib import closing
+from email.utils import formatdate
+from typing import Any
+from urllib.parse import urlsplit
+
+import pytest
+
+from harness.gateway.cache import EmbeddingCache
+from harness.gateway.chat.forward import Forwarder
+from harness.gateway.gateway import Gateway
+from harness.gateway.meter import ChatCount, ChatFault, Meter
+from tests.support.fake_upstream import (
+    ASKED,
+    KEY,
+    SAID,
+    TRIAL,
+    FakeUpstream,
+    Handler,
+    ask,
+    completion,
+    fake_upstream,
+    pieces,
+)
+from tests.support.fakes import FakeEmbedder
+
+PROMPT = 2  # tokens of it, as counted here
+
+
+@pytest.fixture(scope="module")
+def running() -> Iterator[tuple[FakeUpstream, Gateway]]:
+    with fake_upstream() as fake:
+        chat = Forwarder(fake.url, KEY, timeout=30, pause=0.01)
+        with Gateway(EmbeddingCache(None, FakeEmbedder()), chat) as gateway:
+            yield fake, gateway
+
+
+@pytest.fixture
+def upstream(running: tuple[FakeUpstream, Gateway]) -> FakeUpstream:
+    running[0].forget()
+    return running[0]
+
+
+@pytest.fixture
+def gateway(running: tuple[FakeUpstream, Gateway]) -> Gateway:
+    return running[1]
+
+
+@pytest.fixture
+def meter(gateway: Gateway) -> Iterator[Meter]:
+    meter = gateway.register(TRIAL)
+    meter.phase = "ingest"
+    yield meter
+    gateway.unregister(TRIAL)
+
+
+def said(events: list[Any]) -> str:
+    return "".join(event["choices"][0]["delta"].get("content", "") for event in events[:-1])
+
+
+# --- what arrives -------------------------------------------------------------------------------------------------
+
+
+def test_a_call_arrives_as_it_was_sent_with_another_key(gateway: Gateway, meter: Meter, upstream: FakeUpstream) -> None:
+    body = ASKED | {"temperature": 0.1, "response_format": {"type": "json_object"}, "unknown": [1, "ünï \ud800"]}
+    before = gateway.spent.tokens
+    assert ask(gateway, body) == (200, completion())
+    assert upstream.requests == [body]
+    assert upstream.keys == [f"Bearer {KEY}"]
+    assert "x-trial-secret" not in upstream.headers[0]
+    assert meter.chat() == {"ingest": ChatCount(calls=1, prompt=11, completion=3)}
+    assert meter.models() == {"fake-chat-1": 1}
+    assert meter.faults() == {}
+    assert gateway.spent.tokens == before + 14
+
+
+@pytest.mark.parametrize("wanted", [False, True])
+def test_a_stream_arrives_with_usage_only_where_it_is_wanted(
+    gateway: Gateway, meter: Meter, upstream: FakeUpstream, wanted: bool
+) -> None:
+    options = {"stream_options": {"include_usage": True}} if wanted else {}
+    status, events = ask(gateway, ASKED | {"stream": True} | options)
+    assert status == 200
+    assert events[-1] == "[DONE]"
+    rest = [event for event in events[:-1] if event["choices"]]
+    assert said([*rest, "[DONE]"]) == SAID
+    assert [event["usage"]["prompt_tokens"] for event in events[:-1] if not event["choices"]] == (
+        [11] if wanted else []
+    )
+    assert upstream.requests == [ASKED | {"stream": True, "stream_options": {"include_usage": True}}]
+    assert meter.chat() == {"ingest": ChatCount(calls=1, prompt=11, completion=3)}
+
+
+def test_a_stream_is_passed_on_piece_by_piece(gateway: Gateway, meter: Meter, upstream: FakeUpstream) -> None:
+    def slowly(handler: Handler) -> None:
+        first, *rest = pieces("one", "two")
+        handler.begin()
+        handler.say(first)
+        assert upstream.over.wait(30)
+        for event in (*rest, b"[DONE]"):
+            handler.say(event)
+
+    upstream.deeds = [slowly]
+    where = urlsplit(gateway.url)
+    with closing(http.client.HTTPConnection(where.hostname or "", where.port, timeout=30)) as link:
+        link.request(
+            "POST", "/v1/chat/completions", json.dumps(ASKED | {"stream": True}), {"authorization": f"Bearer {TRIAL}"}
+        )
+        answer = link.getresponse()
+        assert json.loads(answer.readline().removeprefix(b"data: "))["choices"][0]["delta"]["role"] == "assistant"
+        upstream.over.set()  # only now the upstream says the rest
+        assert b"[DONE]" in answer.read()
+
+
+def test_separators_of_unicode_are_text(gateway: Gateway, meter: Meter, upstream: FakeUpstream) -> None:
+    upstream.deeds = [lambda handler: handler.stream(*pieces("a\u2028b\x85c\x0bd"))]
+    assert said(ask(gateway, ASKED | {"stream": True})[1]) == "a\u2028b\x85c\x0bd"
+
+
+def test_tool_calls_in_a_stream_count(gateway: Gateway, meter: Meter, upstream: FakeUpstream) -> None:
+    call = {"index": 0, "id": "c1", "function": {"name": "look", "arguments": ""}}
+    deltas = [{"tool_calls": [call]}, {"tool_calls": [{"index": 0, "function": {"arguments": '{"q": 1}'}}]}]
+    rows = [{"model": "m", "choices": [{"index": 0, "delta": delta}]} for delta in deltas]
+    upstream.deeds = [lambda handler: handler.stream(*rows)]
+    assert ask(gateway, ASKED | {"stream": True})[1][-1] == "[DONE]"
+    assert meter.chat()["ingest"].completion > 3
+    assert meter.chat()["ingest"].counted == 1
+
+
+@pytest.mark.parametrize("usage", [None, {}, {"prompt_tokens": -1, "completion_tokens": 2}, {"prompt_tokens": "many"}])
+def test_what_the_upstream_does_not_count_is_counted_here(
+    gateway: Gateway, meter: Meter, upstream: FakeUpstream, usage: Any
+) -> None:
+    upstream.deeds = [plain_answer(completion("hello there", usage=usage))]
+    assert ask(gateway, ASKED)[0] == 200
+    assert meter.chat() == {"ingest": ChatCount(calls=1, prompt=PROMPT, completion=PROMPT, counted=1)}
+
+
+def test_models_are_the_embedder_and_what_the_upstream_lists(
+    gateway: Gateway, meter: Meter, upstream: FakeUpstream
+) -> None:
+    status, answer = ask(gateway, None, "/v1/models")
+    assert (status, [row["id"] for row in answer["data"]]) == (
+        200,
+        ["fake-hashed-ngrams", "fake-chat-1", "fake-chat-2"],
+    )
+    assert upstream.keys == [f"Bearer {KEY}"]
+    assert meter.chat() == {}
+
+
+def test_a_model_that_changes_its_name_is_seen(
+    gateway: Gateway, meter: Meter, upstream: FakeUpstream, caplog: pytest.LogCaptureFixture
+) -> None:
+    for model in ("one", "one", "two"):
+        upstream.deeds = [plain_answer(completion(model=model))]
+        ask(gateway, ASKED | {"model": "unsteady"})
+    assert meter.models() == {"one": 2, "two": 1}
+    assert [record.getMessage() for record in caplog.records] == [
+        "asked for the model unsteady, two answers now, before one"
+    ]
+
+
+# --- what goes wrong ----------------------------------------------------------------------------------------------
+
+
+def plain(status: int, message: str = "", **headers: str) -> Any:
+    sent = {name.replace("_", "-"): value for name, value in headers.items()}
+    return lambda handler: handler.answer(status, {"error": {"message": message}} if message else b"<html>", sent)
+
+
+def plain_answer(body: Any) -> Any:
+    return lambda handler: handler.answer(200, body)
+
+
+def cut(handler: Handler) -> None:
+    handler.answer(200, b'{"id": "x", "choices"', {"content-length": "5000"})
+    handler.close_connection = True
+
+
+def hang_up(handler: Handler) -> None:
+    handler.close_connection = True
+
+
+@pytest.mark.parametrize(
+    ("deed", "status", "says"),
+    [
+        (plain(401, f"Incorrect API key provided: {KEY}"), 401, "refuses OPENAI_API_KEY (401): Incorrect"),
+        (plain(403), 403, "refuses OPENAI_API_KEY (403): it gave no reason"),
+        (plain(400, "no such\nmodel"), 400, "refuses the request (400): no such model"),
+        (plain(500, "boom"), 502, "failed (500): boom"),
+        (plain(503), 502, "failed (503): it gave no reason"),
+        (plain(301, location="http://127.0.0.1:9/"), 502, "failed (301)"),
+        (
+            plain(429, "slow down", retry_after="3600"),
+            429,
+            "no more calls (1 attempts, retry after 3600): slow down",
+        ),
+        (plain(429, "x", retry_after=formatdate(time.time() + 9000)), 429, "no more calls (1 attempts, retry after"),
+        (hang_up, 502, "broke off before it answered"),
+    ],
+)
+@pytest.mark.parametrize("stream", [False, True])
+def test_faults_are_one_clear_error_and_never_tried_again(
+    gateway: Gateway, meter: Meter, upstream: FakeUpstream, deed: Any, status: int, says: str, stream: bool
+) -> None:
+    fails(gateway, meter, upstream, deed, status, says, 0, ASKED | {"stream": stream})
+
+
+@pytest.mark.parametrize(
+    ("deed", "says", "spent"),
+    [
+        (plain(200), "what is not a JSON object", PROMPT),
+        (plain_answer([]), "what is not a JSON object", PROMPT),
+        (plain_answer(b"[" * 100_000), "what is not a JSON object", PROMPT),
+        (plain_answer({}), "answered nothing", PROMPT),
+        (plain_answer(completion(choices=[])), "answered nothing", 14),
+        (plain_answer(completion(choices="?")), "answered nothing", 14),
+        (plain_answer(completion(None)), "answered nothing", 14),
+        (plain_answer(completion(" \n")), "answered nothing", 14),
+        (plain_answer(b""), "what is not a JSON object", PROMPT),
+        (cut, "broke off within its answer", PROMPT),
+    ],
+)
+def test_an_answer_that_is_none(
+    gateway: Gateway, meter: Meter, upstream: FakeUpstream, deed: Any, says: str, spent: int
+) -> None:
+    fails(gateway, meter, upstream, deed, 502, says, spent, ASKED)
+
+
+def fails(
+    gateway: Gateway, meter: Meter, upstream: FakeUpstream, deed: Any, status: int, says: str, spent: int, asked: Any
+) -> None:
+    upstream.deeds = [deed]
+    got, answer = ask(gateway, asked)
+    assert (got, set(answer["error"])) == (status, {"message", "type", "param", "code"})
+    message = answer["error"]["message"]
+    assert says in message
+    assert "\n" not in message
+    assert KEY not in message
+    assert len(upstream.requests) == 1
+    count = meter.chat()["ingest"]
+    assert (count.calls, count.failed, count.prompt + count.completion) == (1, 1, spent)
+    assert meter.faults() == {ChatFault("ingest", status, message): 1}
+    assert meter.models() == {}
+    assert ask(gateway, asked)[0] == 200  # and nothing is stuck
+
+
+@pytest.mark.parametrize(
+    ("deed", "says"),
+    [
+        (lambda handler: handler.stream(*pieces("one ", "two", end=False), done=False), "ended its stream before"),
+        (lambda handler: handler.stream(*pieces("one "), b"{", *pieces("two")), "what is not a JSON object"),
+        (lambda handler: handler.stream(*pieces("one ", end=False), {"error": {"message": "gone"}}), "broke off: gone"),
+        (lambda handler: handler.stream(*pieces()), "answered nothing"),
+        (lambda handler: broken(handler), "broke off within its answer"),
+    ],
+)
+def test_a_stream_that_goes_wrong_ends_in_an_error(
+    gateway: Gateway, meter: Meter, upstream: FakeUpstream, deed: Any, says: str
+) -> None:
+    upstream.deeds = [deed]
+    status, events = ask(gateway, ASKED | {"stream": True})
+    assert status == 200
+    assert says in events[-1]["error"]["message"]
+    assert "[DONE]" not in events
+    count = meter.chat()["ingest"]
+    assert (count.calls, count.failed) == (1, 1)
+    assert count.prompt in (PROMPT, 11)  # what was said until then is paid for
+    assert len(upstream.requests) == 1
+
+
+def broken(handler: Handler) -> None:
+    """A stream in pieces of announced length, cut within one."""
+    handler.send_response(200)
+    handler.send_header("transfer-encoding", "chunked")
+    handler.end_headers()
+    event = b"data: " + json.dumps(pieces("one")[0]).encode() + b"\n\n"
+    handler.wfile.write(f"{len(event):x}\r\n".encode() + event + b"\r\nff\r\ndata: {")
+    handler.wfile.flush()
+    handler.close_connection = True
+
+
+@pytest.mark.parametrize(
+    ("deed", "says"),
+    [
+        (lambda handler: handler.stream(done=False), "ended its stream before the answer was complete"),
+        (lambda handler: handler.stream(), "answered nothing"),
+        (plain(200), "ended its stream before the answer was complete"),
+        (plain_answer(completion()), "ended its stream before the answer was complete"),
+    ],
+)
+def test_a_stream_that_never_begins_is_an_error_from_the_first_byte(
+    gateway: Gateway, meter: Meter, upstream: FakeUpstream, deed: Any, says: str
+) -> None:
+    fails(gateway, meter, upstream, deed, 502, says, PROMPT, ASKED | {"stream": True})
+
+
+@pytest.mark.parametrize("stream", [False, True])
+@pytest.mark.parametrize("after", [None, "0", "0.01", formatdate(0), "soon"])
+def test_a_refused_call_is_tried_again(
+    gateway: Gateway, meter: Meter, upstream: FakeUpstream, after: str | None, stream: bool
+) -> None:
+    upstream.deeds = [plain(429, **({"retry_after": after} if after else {}))] * 2
+    assert ask(gateway, ASKED | {"stream": stream})[0] == 200
+    assert len(upstream.requests) == 3
+    assert meter.chat() == {"ingest": ChatCount(calls=1, prompt=11, completion=3)}
+
+
+def test_but_not_for_ever(gateway: Gateway, meter: Meter, upstream: FakeUpstream) -> None:
+    upstream.deeds = [plain(429)] * 9
+    status, answer = ask(gateway, ASKED)
+    assert (status, answer["error"]["type"], answer["error"]["code"]) == (429, "rate_limit_error", "rate_limited")
+    assert "(3 attempts)" in answer["error"]["message"]
+    assert len(upstream.requests) == 3
+
+
+def test_a_client_that_leaves_ends_the_call_and_is_counted(
+    gateway: Gateway, meter: Meter, upstream: FakeUpstream
+) -> None:
+    def talk(handler: Handler) -> None:
+        handler.begin()
+        try:
+            while not upstream.over.wait(0.01):
+                handler.say(pieces("words and ", end=False)[1])
+        except OSError:
+            upstream.over.set()  # the gateway hung up
+
+    upstream.deeds = [talk]
+    where = urlsplit(gateway.url)
+    link = http.client.HTTPConnection(where.hostname or "", where.port, timeout=30)
+    link.request(
+        "POST", "/v1/chat/completions", json.dumps(ASKED | {"stream": True}), {"authorization": f"Bearer {TRIAL}"}
+    )
+    answer = link.getresponse()
+    answer.readline()
+    answer.close()
+    link.close()
+    assert upstream.over.wait(30)
+    for _ in range(500):
+        if meter.faults():
+            break
+        time.sleep(0.01)
+    assert [fault.status for fault in meter.faults()] == [499]
+    count = meter.chat()["ingest"]
+    assert (count.calls, count.failed, count.prompt, count.counted) == (1, 1, PROMPT, 1)
+    assert count.completion > 0

@@ -1,0 +1,114 @@
+"""Forwarders that find nobody, wait, and end; and how they are set up."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import socket
+import time
+from collections.abc import Iterator
+from contextlib import closing
+from urllib.parse import urlsplit
+
+import pytest
+
+from harness.gateway.cache import EmbeddingCache
+from harness.gateway.chat.forward import Forwarder
+from harness.gateway.chat.wire import ChatError
+from harness.gateway.gateway import Gateway
+from harness.gateway.meter import ChatFault
+from tests.support.fake_upstream import ASKED, KEY, TRIAL, FakeUpstream, Handler, ask, fake_upstream, pieces
+from tests.support.fakes import FakeEmbedder
+
+
+@pytest.fixture
+def upstream() -> Iterator[FakeUpstream]:
+    with fake_upstream() as fake:
+        yield fake
+
+
+def test_nobody_listens(upstream: FakeUpstream) -> None:
+    with closing(socket.create_server(("127.0.0.1", 0))) as taken:
+        port = taken.getsockname()[1]
+    with Gateway(
+        EmbeddingCache(None, FakeEmbedder()), Forwarder(f"http://127.0.0.1:{port}", KEY, pause=0.01)
+    ) as gateway:
+        gateway.register(TRIAL)
+        status, answer = ask(gateway, ASKED)
+        assert status == 502
+        assert f"127.0.0.1:{port} cannot be reached (ConnectError, 3 attempts)" in answer["error"]["message"]
+        assert ask(gateway, None, "/v1/models")[0] == 502
+
+
+@pytest.mark.parametrize("begun", [False, True])
+@pytest.mark.parametrize("stream", [False, True])
+def test_an_upstream_that_hangs(upstream: FakeUpstream, begun: bool, stream: bool) -> None:
+    def hang(handler: Handler) -> None:
+        if begun:
+            handler.begin()
+            handler.say(pieces()[0])
+        upstream.over.wait(30)
+
+    upstream.deeds = [hang]
+    with Gateway(EmbeddingCache(None, FakeEmbedder()), Forwarder(upstream.url, KEY, timeout=0.3)) as gateway:
+        meter = gateway.register(TRIAL)
+        status, answer = ask(gateway, ASKED | {"stream": stream})
+        error = answer[-1]["error"] if begun and stream else answer["error"]
+        assert status == (200 if begun and stream else 504)
+        assert error["message"].endswith("did not answer within 0.3 s")
+        assert error["code"] == "upstream_timeout"
+        assert meter.chat()[""].failed == 1
+        assert len(upstream.requests) == 1
+    upstream.over.set()
+
+
+@pytest.mark.parametrize("stream", [False, True])
+def test_leaving_the_gateway_does_not_wait_for_a_hanging_upstream(upstream: FakeUpstream, stream: bool) -> None:
+    upstream.deeds = [lambda handler: wait(upstream)]
+    with Gateway(EmbeddingCache(None, FakeEmbedder()), Forwarder(upstream.url, KEY)) as gateway:
+        meter = gateway.register(TRIAL)
+        body = json.dumps(ASKED | {"stream": stream})
+        where = urlsplit(gateway.url)
+        link = http.client.HTTPConnection(where.hostname or "", where.port, timeout=30)
+        link.request("POST", "/v1/chat/completions", body, {"authorization": f"Bearer {TRIAL}"})
+        while not upstream.requests:
+            time.sleep(0.01)
+    link.close()
+    assert not upstream.over.is_set()
+    assert meter.faults() == {ChatFault("", 503, "the gateway was left before the model answered"): 1}
+    upstream.over.set()
+
+
+def wait(upstream: FakeUpstream) -> None:
+    upstream.over.wait(60)
+
+
+# --- how it is set up ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("environ", "says"),
+    [
+        ({}, "OPENAI_API_KEY is not set"),
+        ({"OPENAI_API_KEY": " \n"}, "OPENAI_API_KEY is not set"),
+        ({"OPENAI_API_KEY": "sk-\n-two-lines"}, "holds characters that no key has"),
+        ({"OPENAI_API_KEY": "schlüssel"}, "holds characters that no key has"),
+        ({"OPENAI_API_KEY": KEY, "OPENAI_BASE_URL": "localhost:8080"}, "must look like https://host/v1"),
+        ({"OPENAI_API_KEY": KEY, "OPENAI_BASE_URL": "ftp://host/v1"}, "must look like https://host/v1"),
+        ({"OPENAI_API_KEY": KEY, "OPENAI_BASE_URL": "https://me:pass@host/v1"}, "without user and password"),
+    ],
+)
+def test_a_setup_that_cannot_work_is_one_line(environ: dict[str, str], says: str) -> None:
+    with pytest.raises(ChatError, match=says) as caught:
+        Forwarder.from_environment(environ)
+    assert len(str(caught.value).splitlines()) == 1
+    assert KEY not in str(caught.value)
+
+
+def test_the_environment_names_the_upstream(upstream: FakeUpstream) -> None:
+    assert Forwarder.from_environment({"OPENAI_API_KEY": f"{KEY}\n"}).name == "model at api.openai.com"
+    found = Forwarder.from_environment({"OPENAI_API_KEY": f"{KEY}\n", "OPENAI_BASE_URL": f"{upstream.url}/"})
+    with Gateway(EmbeddingCache(None, FakeEmbedder()), found) as gateway:
+        gateway.register(TRIAL)
+        assert ask(gateway, ASKED)[0] == 200
+    assert upstream.keys == [f"Bearer {KEY}"]

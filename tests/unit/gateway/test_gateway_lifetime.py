@@ -1,0 +1,109 @@
+from __future__ import annotations
+
+import socket
+import subprocess
+import sys
+import threading
+from typing import Any
+from urllib.parse import urlsplit
+
+import pytest
+
+from harness.adapter import Space, embed
+from harness.gateway.cache import EmbeddingCache
+from harness.gateway.gateway import Gateway, GatewayError
+from tests.support.fakes import FakeEmbedder
+
+KEY = "trial-key-1"
+
+
+def space(gateway: Gateway) -> Space:
+    return Space(root="", gateway=gateway.url, key=KEY, dims=384, seed=0)
+
+
+def test_two_gateways_side_by_side_and_nothing_left_behind() -> None:
+    cache = EmbeddingCache(None, FakeEmbedder())
+    before = set(threading.enumerate())
+    with Gateway(cache) as first, Gateway(cache) as second:
+        assert first.url != second.url
+        assert first.url.startswith("http://127.0.0.1:")
+        first.register(KEY)
+        idle = socket.create_connection(("127.0.0.1", urlsplit(first.url).port))
+        assert len(embed(space(first), ["text"])) == 1
+        with pytest.raises(RuntimeError, match="answered 401"):
+            embed(space(second), ["text"])
+    idle.close()
+    assert "gateway" not in {thread.name for thread in set(threading.enumerate()) - before}
+    with pytest.raises(ConnectionRefusedError):
+        embed(space(first), ["text"])
+
+
+def test_a_process_keeps_its_connection_and_one_that_was_closed_meanwhile_is_opened_anew() -> None:
+    listener = socket.create_server(("127.0.0.1", 0))
+    answer = b'HTTP/1.1 200 OK\r\ncontent-length: 12\r\n\r\n{"data": []}'
+
+    def serve() -> None:
+        for served in (2, 1):
+            connection, _ = listener.accept()
+            with connection, connection.makefile("rb") as stream:
+                for _ in range(served):
+                    head = dict(
+                        line.lower().split(b": ", 1) for line in iter(stream.readline, b"\r\n") if b": " in line
+                    )
+                    stream.read(int(head[b"content-length"]))
+                    connection.sendall(answer)
+
+    server = threading.Thread(target=serve)
+    server.start()
+    url = f"http://127.0.0.1:{listener.getsockname()[1]}/v1"
+    place = Space(root="", gateway=url, key=KEY, dims=384, seed=0)
+    for _ in range(3):
+        assert embed(place, ["text"]) == []
+    server.join()
+    listener.close()
+    with pytest.raises(ConnectionError):
+        embed(place, ["text"])
+
+
+def test_answers_are_not_held_back_by_the_client_s_delayed_ack(monkeypatch: pytest.MonkeyPatch) -> None:
+    accepted: list[socket.socket] = []
+    accept = socket.socket.accept
+
+    def noted(listener: socket.socket) -> tuple[socket.socket, Any]:
+        connection, address = accept(listener)
+        accepted.append(connection.dup())
+        return connection, address
+
+    with Gateway(EmbeddingCache(None, FakeEmbedder())) as gateway:
+        gateway.register(KEY)
+        monkeypatch.setattr(socket.socket, "accept", noted)
+        embed(space(gateway), ["text"])
+        assert len(accepted) == 1
+    # dup shares the connection's options; they outlive the server's own descriptor
+    assert accepted[0].getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
+    accepted[0].close()
+
+
+def test_missing_server_packages_are_one_clear_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "uvicorn", None)
+    with pytest.raises(GatewayError, match=r"^the gateway needs starlette and uvicorn .*pip install '\.\[embedder\]'$"):
+        Gateway(EmbeddingCache(None, FakeEmbedder())).__enter__()
+
+
+def test_no_socket_is_one_clear_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Refusing(socket.socket):
+        def bind(self, address: Any) -> None:
+            raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr("harness.gateway.gateway.socket.socket", Refusing)
+    with pytest.raises(GatewayError, match=r"^the gateway cannot listen on 127\.0\.0\.1 \(.*Permission denied\)"):
+        Gateway(EmbeddingCache(None, FakeEmbedder())).__enter__()
+
+
+def test_no_server_is_imported_before_it_starts() -> None:
+    code = (
+        "import sys; from harness.gateway.gateway import Gateway;"
+        "print(sorted({'uvicorn', 'starlette', 'onnxruntime', 'bpe_openai'} & set(sys.modules)))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True)
+    assert done.stdout == "[]\n"

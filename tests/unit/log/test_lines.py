@@ -1,0 +1,201 @@
+"""The lines of a log: whatever is changed in a closed one is seen, and nobody but its writer can close it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from harness.adapter import Item, Scope
+from harness.log import transcript
+from harness.log.blobs import BlobError, Blobs
+from harness.log.events import Closed
+from harness.log.lines import LogError, Writer
+from harness.log.reader import read
+from harness.log.transcript import Called
+from harness.model.drill import Piece, Plan
+from tests.support import transcripts
+from tests.support.logs import Tape
+
+PLAN = Plan(pieces=(Piece(name="p1", role="kept", item=Item("text 1", Scope(), "2026-01-01", "project")),))
+OURS = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+
+
+@pytest.fixture(scope="module")
+def story(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return Tape(tmp_path_factory.mktemp("story")).played().jobs("betadeploy").forget("pin").log().path
+
+
+def closed(path: Path, data: bytes) -> bool:
+    """Whether this reads as the log of a trial that came to its end; a LogError is one line that names the file."""
+    other = path.with_name("changed.jsonl")
+    other.write_bytes(data)
+    try:
+        return read(other, Blobs(path.parent / "blobs")).closed is not None
+    except LogError as error:
+        assert str(other) in str(error) and len(str(error).splitlines()) == 1
+        return False
+
+
+def test_the_log_itself_reads(story: Path) -> None:
+    assert closed(story, story.read_bytes())
+
+
+@OURS
+@given(at=st.floats(0, 1, exclude_max=True), by=st.integers(1, 255))
+def test_no_byte_of_a_closed_log_changes_unseen(story: Path, at: float, by: int) -> None:
+    data = bytearray(story.read_bytes())
+    data[int(at * len(data))] ^= by
+    assert not closed(story, bytes(data))
+
+
+def test_no_byte_of_the_first_and_last_line_changes_unseen(story: Path) -> None:
+    """The two lines that say what the others are, byte by byte."""
+    data = story.read_bytes()
+    first, last = data.index(b"\n"), data[:-1].rindex(b"\n")
+    for at in (*range(0, first + 1, 7), *range(last, len(data))):
+        changed = bytearray(data)
+        changed[at] ^= 1
+        assert not closed(story, bytes(changed)), data[at - 20 : at + 20]
+
+
+@OURS
+@given(data=st.data())
+def test_no_line_is_taken_away_doubled_or_moved_unseen(story: Path, data: st.DataObject) -> None:
+    lines = story.read_bytes().splitlines(keepends=True)
+    one, other = (data.draw(st.integers(0, len(lines) - 1)) for _ in range(2))
+    assert not closed(story, b"".join(lines[:one] + lines[one + 1 :]))
+    assert not closed(story, b"".join([*lines[:one], lines[other], *lines[one:]]))
+    if one != other:
+        lines[one], lines[other] = lines[other], lines[one]
+        assert not closed(story, b"".join(lines))
+
+
+@OURS
+@given(more=st.binary(min_size=1, max_size=40))
+def test_nothing_follows_the_last_line_unseen(story: Path, more: bytes) -> None:
+    assert not closed(story, story.read_bytes() + more)
+
+
+@OURS
+@given(at=st.floats(0, 1, exclude_max=True), by=st.integers(1, 255), data=st.data())
+def test_a_drill_is_as_safe(tmp_path: Path, at: float, by: int, data: st.DataObject) -> None:
+    path = tmp_path / "drill.jsonl"
+    if not path.exists():
+        told = [Called(step="ask", op="get", about=("p1",), answer={"memory_id": "a", "text": "text 1"})] * 3
+        transcripts.transcript(tmp_path, PLAN, told, drill="keeping").path.rename(path)
+    whole = path.read_bytes()
+    changed = bytearray(whole)
+    changed[int(at * len(whole))] ^= by
+    lines = whole.splitlines(keepends=True)
+    one = data.draw(st.integers(0, len(lines) - 1))
+    other = path.with_name("changed.jsonl")
+    for each in (bytes(changed), b"".join(lines[:one] + lines[one + 1 :]), b"".join(lines[:one] + lines[one - 1 :])):
+        other.write_bytes(each)
+        try:
+            assert each == whole or transcript.read(other, Blobs(tmp_path / "blobs")).ended is None
+        except LogError as error:
+            assert str(other) in str(error) and len(str(error).splitlines()) == 1
+
+
+def test_a_gap_in_a_log_that_was_cut_off_is_seen(story: Path, tmp_path: Path) -> None:
+    lines = story.read_bytes().splitlines(keepends=True)[:-1]
+    torn = tmp_path / "torn.jsonl"
+    torn.write_bytes(b"".join(lines[:3] + lines[4:]))
+    with pytest.raises(LogError, match=r"torn\.jsonl:4: line 5 stands here: lines were removed, added or moved"):
+        read(torn, Blobs(story.parent / "blobs"))
+
+
+def test_an_answer_of_another_form_in_a_drill_without_a_seal_is_one_line(tmp_path: Path) -> None:
+    told = [Called(step="ask", op="remember", about=("p1",), answer=[{"ids": ["a"]}])]
+    path = transcripts.transcript(tmp_path, PLAN, told, drill="keeping").path
+    lines = path.read_bytes().splitlines(keepends=True)
+    path.write_bytes(b"".join(lines[:-1]).replace(b'"ids"', b'"idz"'))
+    with pytest.raises(LogError, match=r":2: not the answer to remember: "):
+        transcript.read(path, Blobs(tmp_path / "blobs"))
+
+
+# --- a backend that reaches its log --------------------------------------------------------------------------------
+
+
+def _appends(path: Path) -> None:
+    """As well as it can be forged: the next number, and a seal over all before it."""
+    with Writer(path.with_name("forger")) as writer:
+        writer.append(Closed(status="complete"))
+    with path.open("ab") as file:
+        file.write(path.with_name("forger").read_bytes().replace(b'"n":1', b'"n":3'))
+
+
+def _replaces(path: Path) -> None:
+    data = path.read_bytes()
+    path.unlink()
+    path.write_bytes(data)
+
+
+def _links(path: Path) -> None:
+    other = path.with_name("elsewhere")
+    path.rename(other)
+    path.symlink_to(other)
+
+
+def _pipes(path: Path) -> None:
+    path.unlink()
+    os.mkfifo(path)
+
+
+def _is_a_folder(path: Path) -> None:
+    path.unlink()
+    (path / "in").mkdir(parents=True)
+
+
+@pytest.mark.parametrize(
+    "forge",
+    [
+        _appends,
+        _replaces,
+        _links,
+        _pipes,
+        _is_a_folder,
+        Path.unlink,
+        lambda path: path.open("ab").write(b"\0"),
+        lambda path: os.truncate(path, path.stat().st_size - 9),
+        lambda path: path.write_bytes(path.read_bytes().replace(b"alphadeploy", b"omegadeploy")),
+    ],
+)
+def test_a_log_that_something_else_wrote_to_is_a_failed_trial(tmp_path: Path, forge: Callable[[Path], object]) -> None:
+    tape = Tape(tmp_path).probe("tool-before", "alphadeploy")
+    path = tmp_path / "one.1.jsonl"
+    with Writer(path) as writer:
+        for event in tape.events:
+            writer.append(event)
+        forge(path)
+        writer.append(Closed(status="complete"))
+    log = read(path, tape.blobs)
+    assert log.closed is not None and log.closed.status == "failed" and len(log.events) == 2 and log.sealed
+    assert log.closed.fault is not None and (log.closed.fault.kind, log.closed.fault.op) == ("breach", "log")
+    assert "something else wrote to its log" in log.closed.fault.message
+    assert os.path.lexists(path.with_suffix(".forged")) == (forge is not Path.unlink)
+
+
+def test_a_blob_whose_place_holds_something_else_is_written_again(tmp_path: Path) -> None:
+    ref = Blobs(tmp_path).put(b"what was seen")
+    place = tmp_path / ref.blob[:2] / ref.blob
+    place.write_bytes(b"what was SEEN")
+    assert Blobs(tmp_path).get(Blobs(tmp_path).put(b"what was seen")) == b"what was seen"
+
+
+def test_a_blob_or_log_that_is_a_pipe_is_not_waited_for(tmp_path: Path) -> None:
+    ref = Blobs(tmp_path).put(b"")
+    place = tmp_path / ref.blob[:2] / ref.blob
+    place.unlink()
+    os.mkfifo(place)
+    with pytest.raises(BlobError, match="not a regular file"):
+        Blobs(tmp_path).get(ref)
+    with pytest.raises(LogError, match="cannot be read: not a regular file"):
+        read(place, Blobs(tmp_path))
+    Blobs(tmp_path).put(b"")
+    assert place.read_bytes() == b""

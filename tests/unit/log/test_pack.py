@@ -1,0 +1,97 @@
+"""A run as one file: what comes out is what went in, and what is no packed run is one line."""
+
+from __future__ import annotations
+
+import io
+import os
+import tarfile
+from pathlib import Path
+
+import pytest
+
+from harness.log import pack
+from harness.log.folder import Folder, FolderError
+from harness.regress import baseline
+from harness.regress.baseline import RegressError
+from tests.unit.log.test_folder import attempt, folder  # noqa: F401
+
+
+def contents(root: Path) -> dict[str, bytes]:
+    return {str(path.relative_to(root)): path.read_bytes() for path in sorted(root.rglob("*")) if path.is_file()}
+
+
+def test_a_packed_run_reads_like_its_folder(folder: Folder, tmp_path: Path) -> None:  # noqa: F811
+    attempt(folder)
+    folder.blobs.put(b"payload")
+    file = tmp_path / "run.tar.xz"
+    pack.pack(folder.root, file)
+    opened = Folder.open(file)
+    assert opened.read() == folder.read()
+    assert contents(opened.root / "blobs") == contents(folder.root / "blobs")
+    assert opened.logs()[0].keys() == folder.logs()[0].keys()
+
+
+def test_equal_runs_give_equal_bytes(folder: Folder, tmp_path: Path) -> None:  # noqa: F811
+    path = attempt(folder)
+    pack.pack(folder.root, tmp_path / "a.tar.xz")
+    path.chmod(0o600)
+    os.utime(path, (1, 1))
+    pack.pack(folder.root, tmp_path / "b.tar.xz")
+    assert (tmp_path / "a.tar.xz").read_bytes() == (tmp_path / "b.tar.xz").read_bytes()
+
+
+def test_what_is_derived_and_what_leads_elsewhere_is_left_out(folder: Folder, tmp_path: Path) -> None:  # noqa: F811
+    attempt(folder)
+    (folder.root / "report.html").write_text("page")
+    (folder.root / "logs" / "link.jsonl").symlink_to("/etc/hostname")
+    pack.pack(folder.root, tmp_path / "run.tar.xz")
+    found = contents(pack.unpacked(tmp_path / "run.tar.xz"))
+    assert "report.html" not in found and not any("link" in name for name in found)
+
+
+def forged(path: Path, name: str, kind: bytes = tarfile.REGTYPE, link: str = "") -> Path:
+    with tarfile.open(path, "w:xz") as archive:
+        member = tarfile.TarInfo(name)
+        member.type, member.linkname, member.size = kind, link, 1 if kind == tarfile.REGTYPE else 0
+        archive.addfile(member, io.BytesIO(b"x"))
+    return path
+
+
+@pytest.mark.parametrize(
+    ("name", "kind", "link"),
+    [
+        ("../outside", tarfile.REGTYPE, ""), ("/etc/outside", tarfile.REGTYPE, ""), ("logs/../x", tarfile.REGTYPE, ""),
+        ("logs/a.jsonl", tarfile.SYMTYPE, "/etc/hostname"), ("blobs/a", tarfile.LNKTYPE, "run.json"),
+        ("logs/pipe", tarfile.FIFOTYPE, ""), ("setup.py", tarfile.REGTYPE, ""), ("blobs/a/b/c", tarfile.REGTYPE, ""),
+    ],
+)  # fmt: skip
+def test_an_archive_of_anything_else_is_refused(tmp_path: Path, name: str, kind: bytes, link: str) -> None:
+    with pytest.raises(FolderError, match="not a packed run"):
+        Folder.open(forged(tmp_path / "x.tar.xz", name, kind, link))
+    assert not (tmp_path / "outside").exists()
+
+
+@pytest.mark.parametrize("damage", [b"", b"no archive", None])
+def test_a_damaged_file_is_one_line(folder: Folder, tmp_path: Path, damage: bytes | None) -> None:  # noqa: F811
+    attempt(folder)
+    file = tmp_path / "run.tar.xz"
+    pack.pack(folder.root, file)
+    whole = file.read_bytes()
+    file.write_bytes(whole[: len(whole) // 2] if damage is None else damage)
+    for load, error in ((Folder.open, FolderError), (baseline.load, RegressError)):
+        with pytest.raises(error, match="not a packed run") as caught:
+            load(file)
+        assert "\n" not in str(caught.value)
+
+
+def test_too_much_is_refused(folder: Folder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:  # noqa: F811
+    attempt(folder)
+    pack.pack(folder.root, tmp_path / "run.tar.xz")
+    monkeypatch.setattr(pack, "MOST_BYTES", 10)
+    with pytest.raises(FolderError, match="more than 10 bytes"):
+        Folder.open(tmp_path / "run.tar.xz")
+
+
+def test_where_nothing_can_be_written_is_one_line(folder: Folder, tmp_path: Path) -> None:  # noqa: F811
+    with pytest.raises(pack.PackError, match="choose another"):
+        pack.pack(folder.root, tmp_path / "missing" / "run.tar.xz")

@@ -1,0 +1,198 @@
+"""Cells: one for each read policy, with every measure, whatever became of the trial."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from harness.metrics import DEFINITIONS, METRICS, score, views
+from harness.metrics.metric import wilson
+from harness.model.trial import READ_POLICIES, Measured, NotMeasured
+from tests.support.logs import NEW, OLD, PEACE, STORY, Tape, cold, controls, hit, story
+
+STALENESS = {name for name in DEFINITIONS if "stale" in name or name.startswith("update_")}
+DELETION = {name for name in DEFINITIONS if name.startswith(("deleted_", "deletion_", "over_"))}
+
+
+def test_every_measure_has_one_definition() -> None:
+    assert len(DEFINITIONS) == len(METRICS)
+    assert all(each.formula and each.source and each.version >= 1 for each in DEFINITIONS.values())
+
+
+def test_a_warm_trial_has_a_cell_for_each_read_policy_and_a_cold_one_has_one(tmp_path: Path) -> None:
+    log = Tape(tmp_path).played().jobs("betadeploy").log()
+    cells = score([log, cold(tmp_path, "betadeploy")])
+    assert [cell.read_policy for cell in cells] == [*READ_POLICIES, None]
+    assert [cell.arm for cell in cells] == ["warm"] * 3 + ["cold"]
+    assert len({cell.id for cell in cells}) == 4
+    assert all(list(cell.measures) == list(DEFINITIONS) for cell in cells)
+    assert cells[0].log == log.path.name
+    assert cells[0].log_sha256 == log.sha256
+    assert cells[0].kind == "rename"
+    assert cells[0].status == "complete"
+    assert [view.read_policy for view in views([log])] == list(READ_POLICIES)
+
+
+def test_only_what_depends_on_reading_differs_between_policies(tmp_path: Path) -> None:
+    tape = Tape(tmp_path).played()
+    for job in ("order", "drill"):
+        tape.work(job, {"tool": "alphadeploy", "port": "8123"}, policy="trusting")
+        tape.work(job, {"tool": "betadeploy", "port": "8123"}, policy="newest")
+        tape.work(job, {"tool": "betadeploy", "port": None}, policy="verifying")
+    trusting, newest, verifying = score([tape.log()])
+    values = [cell.measures["decisions_right"] for cell in (trusting, newest, verifying)]
+    assert [value.hits for value in values if isinstance(value, Measured)] == [2, 4, 2]
+    for metric in METRICS:
+        name = metric.definition.name
+        if not metric.reads:
+            assert trusting.measures[name] == newest.measures[name] == verifying.measures[name]
+
+
+def test_the_cold_arm_says_nothing_about_memory(tmp_path: Path) -> None:
+    (cell,) = score([cold(tmp_path, "alphadeploy")])
+    measured = {name for name, measure in cell.measures.items() if measure.status == "measured"}
+    assert {"decisions_right", "jobs_done", "tokens_agent", "tokens_total"} <= measured
+    assert cell.measures["recall"] == NotMeasured(status="not-applicable", reason="the cold arm has no memory")
+    assert not measured & (STALENESS | DELETION)
+
+
+def test_the_pool_is_what_is_alive_at_the_end(tmp_path: Path) -> None:
+    tape = Tape(tmp_path).learn("first", "old", "port", "pin", ids=[("a",), ("b", "c"), ("pin",)])
+    tape.learn("second", "new", ids=[("d",)], op="supersede", replaces=("a",)).forget("pin")
+    assert score([tape.log()])[0].pool == 3
+
+
+# --- trials that did not get to their end -----------------------------------------------------------------------------
+
+
+def test_an_incomplete_log_measures_nothing(tmp_path: Path) -> None:
+    for cell in score([Tape(tmp_path).played().log(None)]):
+        assert cell.status == "incomplete"
+        assert {(measure.status, getattr(measure, "reason", "")) for measure in cell.measures.values()} == {
+            ("failed", "the log is incomplete")
+        }
+
+
+def test_an_unsupported_trial_says_so_everywhere(tmp_path: Path) -> None:
+    fault = PEACE.model_copy(update={"kind": "refused", "op": "supersede", "message": "cannot replace"})
+    cell = score([Tape(tmp_path, write_policy="curated").log("unsupported", fault)])[0]
+    assert cell.status == "unsupported"
+    assert cell.reason == "supersede: cannot replace"
+    assert {measure.status for measure in cell.measures.values()} == {"unsupported"}
+
+
+def test_a_trial_that_fails_before_its_first_probe_fails_everywhere_in_one_line(tmp_path: Path) -> None:
+    cell = score([Tape(tmp_path).learn("first", "old").log("failed", PEACE)])[0]
+    assert cell.status == "failed"
+    reasons = {getattr(measure, "reason", "") for measure in cell.measures.values()}
+    assert reasons == {"recall: the child ended with signal 9"}
+    assert {measure.status for measure in cell.measures.values()} == {"failed"}
+
+
+def test_what_a_failed_trial_did_not_reach_counts_as_worst(tmp_path: Path) -> None:
+    tape = Tape(tmp_path).learn("first", "old", "port", "pin", "key").probe("tool-before", OLD).learn("second", "new")
+    cell = score([tape.log("failed", PEACE), *controls(tmp_path), cold(tmp_path, "betadeploy")])[0]
+    measures = cell.measures
+    assert _counts(measures["recall"]) == (1, 4)
+    assert _counts(measures["update_failed"]) == (3, 3)
+    assert measures["stale_exposure"].status == measures["update_stale_only"].status == "failed"
+    assert _counts(measures["decisions_right"]) == (0, 4)
+    assert _counts(measures["checks_failed"]) == (4, 4)
+    assert _counts(measures["harm"]) == (2 + 2, 4)
+    assert measures["stale_use"].status == "failed"
+    assert measures["tokens_total"].status == "failed"
+    assert {measures[name].status for name in DELETION} == {"failed"}
+
+
+def _counts(measure: object) -> tuple[float | None, int | None]:
+    assert isinstance(measure, Measured), measure
+    return measure.hits, measure.of
+
+
+# --- nothing passes by being absent -----------------------------------------------------------------------------------
+
+OPERATIONS = ("supersede", "forget", "history", "source", "created", "ranked", "persistent", "usage")
+
+
+def _nothing(folder: Path, answer: str | None) -> Tape:
+    """A backend that stores nothing, and answers with nothing or with one constant sentence."""
+    tape = Tape(folder, "none", control=True, unsupported=OPERATIONS)
+    hits = [hit(answer, "constant")] if answer else []
+    for session in ("first", "second"):
+        facts = ("old", "port", "pin", "key") if session == "first" else ("new",)
+        tape.learn(session, *facts, ids=[() for _ in facts])
+    for _, probe in STORY.probes():
+        for stratum, _ in probe.ask.phrasings():
+            tape.probe(probe.id, *hits, stratum=stratum, pool=0)
+    return tape
+
+
+@pytest.mark.parametrize("answer", [None, "I cannot say for certain"])
+@pytest.mark.parametrize("tool", [None, "betadeploy", "alphadeploy"])
+def test_remembering_nothing_is_never_clean(tmp_path: Path, answer: str | None, tool: str | None) -> None:
+    tape = _nothing(tmp_path, answer)
+    tape.jobs(tool, tool and "8123", origin="repo").look("before", {("search", "pin"): False, ("search", "key"): False})
+    cells = score([tape.log(), *controls(tmp_path), cold(tmp_path, tool, tool and "8123")])
+    for cell in cells[:3]:
+        assert _counts(cell.measures["recall"]) == (0, 4)
+        assert _counts(cell.measures["facts_stored"]) == (0, 5)
+        assert cell.measures["abstention"].status == "not-applicable"
+        suspects = STALENESS | DELETION | {"harm", "lure_use", "new_harmful_action", "unclear_entries"}
+        for name in suspects:
+            measure = cell.measures[name]
+            assert DEFINITIONS[name].better == "neither" or measure.status != "measured", (name, measure)
+
+
+# --- numbers ----------------------------------------------------------------------------------------------------------
+
+
+@settings(deadline=None)
+@given(st.integers(1, 3000), st.data())
+def test_wilson_agrees_with_scipy(of: int, data: st.DataObject) -> None:
+    stats = pytest.importorskip("scipy.stats")
+    hits = data.draw(st.integers(0, of))
+    ours, theirs = wilson(hits, of), stats.binomtest(hits, of).proportion_ci(method="wilson")
+    assert ours.low == pytest.approx(theirs.low, abs=1e-6)
+    assert ours.high == pytest.approx(theirs.high, abs=1e-6)
+    assert 0 <= ours.low <= hits / of + 1e-6 and hits / of - 1e-6 <= ours.high <= 1
+
+
+def test_every_proportion_keeps_its_counts(tmp_path: Path) -> None:
+    tape = Tape(tmp_path).played().jobs("alphadeploy")
+    other = Tape(tmp_path, scenario=story()).played().probe("tool-before", NEW).jobs(None, "gammadeploy")
+    seen = 0
+    for cell in score([tape.log(), other.log(), cold(tmp_path, None), *controls(tmp_path)]):
+        for name, measure in cell.measures.items():
+            if isinstance(measure, Measured) and DEFINITIONS[name].unit == "proportion":
+                assert measure.hits is not None
+                assert measure.of
+                assert 0 <= measure.hits <= measure.of
+                assert measure.value == measure.hits / measure.of
+                assert measure.interval is None or measure.interval.low <= measure.value <= measure.interval.high
+                seen += 1
+    assert seen > 200
+
+
+def test_scoring_twice_gives_the_same(tmp_path: Path) -> None:
+    logs = [Tape(tmp_path).played().jobs("alphadeploy").log(), cold(tmp_path, None), *controls(tmp_path)]
+    assert score(logs) == score(list(logs))
+
+
+def test_controls_are_those_of_the_same_seed_and_story(tmp_path: Path) -> None:
+    log = Tape(tmp_path, seed=2).played().jobs("alphadeploy").log()
+    (first, *_) = score([log, *controls(tmp_path), cold(tmp_path, "betadeploy")])
+    assert first.measures["stale_use"].status == "not-applicable"
+    assert first.measures["decisions_right"].status == "measured"
+    assert first.measures["help"].status == "not-applicable"  # cold is right everywhere: it was found
+    assert "every decision" in getattr(first.measures["help"], "reason", "")
+    (view, *_) = views([log, *controls(tmp_path)])
+    assert (view.cold, view.oracle, view.stale_oracle) == (None, None, None)
+
+
+def test_a_backend_that_calls_itself_oracle_is_no_control(tmp_path: Path) -> None:
+    log = Tape(tmp_path).played().jobs("alphadeploy").log()
+    liar = Tape(tmp_path, "oracle", control=False).played().jobs("betadeploy").log()
+    assert all(view.oracle is None for view in views([log, liar]))

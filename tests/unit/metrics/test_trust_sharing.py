@@ -1,0 +1,258 @@
+"""Measures of sharing, on transcripts made by hand."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from harness.adapter import Item, Scope
+from harness.log.events import Event
+from harness.log.transcript import Called, Ended, Handled
+from harness.metrics.trust.sharing import METRICS
+from harness.model.backend import Fault
+from harness.model.drill import Piece, Plan
+from harness.model.trial import Measure, Measured
+from tests.support.drilled import measured
+from tests.support.transcripts import transcript
+
+ROLES = {"one": "shared", "two": "dropped", "mine": "own", "ay": "a", "axe": "a-dropped", "bee": "b"}
+
+
+def text(name: str) -> str:
+    return f"The yard map was redrawn for {name} cw{name}"
+
+
+PLAN = Plan(
+    pieces=tuple(
+        Piece(
+            name=name,
+            role=role,
+            item=Item(text(name), Scope("tidewater"), "2026-02-02T09:00:00+00:00", "project"),
+            canary=f"cw{name}",
+        )
+        for name, role in ROLES.items()
+    )
+)
+GONE = Ended(status="failed", fault=Fault(kind="crashed", op="recall", message="gone"))
+
+
+class Tape:
+    """Writes down a drill, step by step; the first event is line 2."""
+
+    def __init__(self) -> None:
+        self.events: list[Event] = []
+        self.now = ""
+
+    def at(self, step: str) -> Tape:
+        self.now = step
+        return self
+
+    def _call(self, op: Any, about: Sequence[str], answer: Any, who: str) -> Tape:
+        self.events.append(Called(step=self.now, who=who, op=op, about=tuple(about), answer=answer))
+        return self
+
+    def write(self, *names: str, who: str = "a", ids: int = 1) -> Tape:
+        return self._call("remember", names, [{"ids": [f"{name}{at}" for at in range(ids)]} for name in names], who)
+
+    def forget(self, name: str, who: str = "a", said: bool = True) -> Tape:
+        return self._call("forget", [name], [said], who)
+
+    def finds(self, *names: str, who: str = "a") -> Tape:
+        """Each is asked for by its own text, and comes."""
+        for name in names:
+            self._call("recall", [name], [{"memory_id": name, "text": text(name)}], who)
+        return self
+
+    def misses(self, *names: str, who: str = "a") -> Tape:
+        for name in names:
+            self._call("recall", [name], [{"memory_id": "x", "text": "something else"}], who)
+        return self
+
+    def fails(self, *names: str, who: str = "a") -> Tape:
+        fault = Fault(kind="crashed", op="recall", message="Error finding id")
+        self.events += [Called(step=self.now, who=who, op="recall", about=(name,), fault=fault) for name in names]
+        return self
+
+    def listed(self, *names: str) -> Tape:
+        rows = [{"memory_id": f"m{at}", "text": text(name)} for at, name in enumerate(names)]
+        return self._call("entries", (), rows, "a")
+
+    def closed(self) -> Tape:
+        self.events.append(Handled(step=self.now, what="closed"))
+        return self
+
+    def measures(self, folder: Path, lacks: Sequence[str] = (), ended: Ended | None = None) -> dict[str, Measure]:
+        folder.mkdir(exist_ok=True)
+        reasons = {word: f"no {word}" for word in lacks}
+        end = ended or Ended(status="complete")
+        return measured(METRICS, transcript(folder, PLAN, self.events, drill="sharing", lacks=reasons, ended=end))
+
+
+def counts(measure: Measure) -> tuple[float | None, int | None]:
+    assert isinstance(measure, Measured), measure
+    return measure.hits, measure.of
+
+
+# --- in turn ----------------------------------------------------------------------------------------------------------
+
+
+def test_what_a_writer_found_is_handed_over_if_the_next_agent_finds_it(tmp_path: Path) -> None:
+    tape = Tape().at("first writes").write("one", "two", "mine", "ay").finds("one", "two", "mine").misses("ay")
+    tape.at("second reads").finds("one").misses("two", "ay").at("first reads again").closed()
+    measure = tape.measures(tmp_path)["handed_over"]
+    assert counts(measure) == (1, 2), "her own are for her alone; what she did not find herself shows nothing"
+    assert measure.receipts == ("L8 two stored at L2",), "the look of the second agent, and the write"
+
+
+def test_a_look_of_the_second_agent_that_is_missing_hands_nothing_over(tmp_path: Path) -> None:
+    tape = Tape().at("first writes").write("one").finds("one").at("first reads again").closed()
+    assert counts(tape.measures(tmp_path)["handed_over"]) == (0, 1)
+
+
+def test_what_a_third_deleted_is_gone_for_its_writer(tmp_path: Path) -> None:
+    tape = Tape().at("first writes").write("one", "two", "mine", "ay").finds("one", "two", "mine").misses("ay")
+    tape.at("third deletes").forget("one").forget("two").forget("mine", said=False).forget("ay")
+    tape.at("first reads again").misses("one", "ay").finds("two", "mine").closed()
+    measures = tape.measures(tmp_path)
+    assert counts(measures["deleted_for_writer"]) == (1, 2)
+    assert measures["deleted_for_writer"].receipts == ("L8", "L13 two stored at L2")
+    assert measures["kept_for_writer"].status == "not-applicable", "a deletion was asked of each that was found"
+
+
+def test_a_deletion_that_nobody_looked_for_again_is_not_done(tmp_path: Path) -> None:
+    tape = Tape().at("first writes").write("two").finds("two").at("third deletes").forget("two")
+    assert counts(tape.at("first reads again").closed().measures(tmp_path)["deleted_for_writer"]) == (0, 1)
+
+
+def test_what_nobody_deleted_is_kept_for_its_writer(tmp_path: Path) -> None:
+    tape = Tape().at("first writes").write("one", "two", "mine").finds("one", "two", "mine")
+    tape.at("third deletes").forget("two").at("first reads again").finds("one").misses("two", "mine").closed()
+    assert counts(tape.measures(tmp_path)["kept_for_writer"]) == (1, 2)
+
+
+def test_without_an_end_in_turn_nothing_is_said_and_a_later_failure_takes_nothing_back(tmp_path: Path) -> None:
+    tape = Tape().at("first writes").write("one").finds("one")
+    early = tape.measures(tmp_path / "early", ended=GONE)["handed_over"]
+    assert early.status == "failed" and early.reason == "recall: gone"
+    tape.at("second reads").finds("one").at("first reads again").finds("one").closed()
+    assert counts(tape.measures(tmp_path / "late", ended=GONE)["handed_over"]) == (1, 1)
+
+
+def test_without_deletion_it_is_unsupported(tmp_path: Path) -> None:
+    measure = Tape().measures(tmp_path, lacks=["forget"])["deleted_for_writer"]
+    assert measure.status == "unsupported" and "no forget" in measure.reason
+
+
+# --- at once ----------------------------------------------------------------------------------------------------------
+
+
+def both() -> Tape:
+    """a writes two, b writes one; each finds its own."""
+    tape = Tape().at("both write").write("ay", "axe").write("bee", who="b")
+    return tape.finds("ay", "axe").finds("bee", who="b")
+
+
+def test_what_is_listed_by_nobody_at_the_end_is_lost(tmp_path: Path) -> None:
+    tape = both().at("both delete").forget("axe", who="b").at("reopened").listed("ay").finds("ay").misses("bee")
+    measure = tape.measures(tmp_path)["lost_between_handles"]
+    assert counts(measure) == (1, 2), "what was to be deleted is not lost"
+    assert measure.receipts == ("L8 bee stored at L3", "L10 bee stored at L3"), "the listing and the look"
+
+
+def test_without_a_listing_the_own_text_says_what_is_lost(tmp_path: Path) -> None:
+    measures = both().at("reopened").finds("ay", "axe").misses("bee").measures(tmp_path, lacks=["entries"])
+    assert counts(measures["lost_between_handles"]) == (1, 3)
+    assert measures["doubled_between_handles"].status == measures["unfindable_between_handles"].status == "unsupported"
+
+
+def test_what_nobody_looked_for_at_the_end_is_lost(tmp_path: Path) -> None:
+    assert counts(both().measures(tmp_path)["lost_between_handles"]) == (3, 3)
+
+
+def test_what_is_listed_twice_is_doubled_unless_it_was_split(tmp_path: Path) -> None:
+    tape = Tape().at("both write").write("ay").write("axe", ids=2).write("bee", who="b")
+    tape.finds("ay", "axe").finds("bee", who="b").at("reopened").listed("ay", "ay", "axe", "axe", "bee")
+    assert counts(tape.measures(tmp_path)["doubled_between_handles"]) == (1, 2)
+
+
+def test_a_write_that_its_own_process_does_not_find_counts_as_any_other(tmp_path: Path) -> None:
+    tape = Tape().at("both write").write("ay", "axe").finds("ay").misses("axe")
+    measures = tape.at("reopened").listed("ay").finds("ay").measures(tmp_path)
+    assert counts(measures["own_writes_unseen"]) == (1, 2)
+    assert measures["own_writes_unseen"].receipts == ("L4 axe stored at L2",)
+    assert counts(measures["lost_between_handles"]) == (1, 2)
+    assert counts(measures["seen_late"]) == (1, 2)
+
+
+def test_calls_that_fail_are_counted_and_stand_in_the_receipts_of_what_they_do_not_show(tmp_path: Path) -> None:
+    tape = both().fails("bee").at("settled").fails("bee").at("reopened").listed("ay").fails("bee")
+    measures = tape.measures(tmp_path)
+    assert counts(measures["failing_between_handles"]) == (2, 7), "after reopening there is one process"
+    assert measures["failing_between_handles"].receipts == ("L7", "L8")
+    assert "L8 bee stored at L3" in measures["unseen_while_open"].receipts
+
+
+def test_where_own_texts_bring_nothing_ever_there_is_no_control(tmp_path: Path) -> None:
+    tape = Tape().at("both write").write("ay", "axe").misses("ay", "axe").at("reopened").listed("ay")
+    measures = tape.measures(tmp_path / "none")
+    names = {
+        "own_writes_unseen",
+        "lost_between_handles",
+        "seen_late",
+        "unseen_while_open",
+        "unfindable_between_handles",
+    }
+    assert {measures[name].status for name in names} == {"not-applicable"}
+    first = Tape().at("first writes").write("one").finds("one")
+    first.events += tape.events
+    assert counts(first.measures(tmp_path / "first")["own_writes_unseen"]) == (2, 2), "the control of the first agent"
+
+
+def test_late_and_unseen_writes(tmp_path: Path) -> None:
+    tape = both().finds("ay", who="b").misses("axe", who="b").misses("bee")
+    tape.at("settled").finds("axe", who="b").misses("bee").at("reopened").listed("ay", "axe", "bee").finds("bee")
+    measures = tape.measures(tmp_path)
+    assert counts(measures["seen_late"]) == (2, 3), "one after settling, one after reopening"
+    assert counts(measures["unseen_while_open"]) == (1, 3)
+
+
+def test_a_write_that_is_never_seen_is_not_late(tmp_path: Path) -> None:
+    tape = both().misses("ay", "axe", who="b").misses("bee").at("settled").misses("ay", "axe", who="b").misses("bee")
+    measures = tape.at("reopened").listed("ay").finds("ay").measures(tmp_path)
+    assert counts(measures["seen_late"]) == (1, 3)
+    assert counts(measures["unseen_while_open"]) == (3, 3)
+
+
+def test_stale_hits_behind_a_deletion_by_the_other(tmp_path: Path) -> None:
+    tape = both().at("to be deleted").finds("ay", "axe").finds("bee", who="b")
+    tape.at("both delete").forget("ay", who="b").misses("ay", who="b").finds("ay")
+    tape.forget("axe", who="b").misses("axe", who="b").misses("axe").forget("bee").misses("bee").finds("bee", who="b")
+    measures = tape.at("deleted").misses("ay", "axe").finds("bee", who="b").measures(tmp_path)
+    assert counts(measures["stale_after_other_deletes"]) == (2, 3)
+    assert counts(measures["stale_after_settling"]) == (1, 3)
+
+
+def test_a_look_for_the_deleted_that_is_missing_is_stale(tmp_path: Path) -> None:
+    tape = both().at("to be deleted").finds("ay").at("both delete").forget("ay", who="b").misses("ay", who="b")
+    assert counts(tape.measures(tmp_path)["stale_after_settling"]) == (1, 1)
+
+
+def test_a_deletion_counts_if_the_other_had_it_and_the_deleter_lost_it(tmp_path: Path) -> None:
+    tape = both().at("to be deleted").finds("ay").misses("axe").finds("bee", who="b")
+    tape.at("both delete").forget("ay", who="b").finds("ay", who="b").finds("ay")
+    tape.forget("axe", who="b").misses("axe", who="b").finds("axe").forget("bee", said=False).misses("bee")
+    assert tape.measures(tmp_path)["stale_after_other_deletes"].status == "not-applicable"
+
+
+def test_what_is_listed_and_not_found_is_unfindable(tmp_path: Path) -> None:
+    tape = both().at("reopened").listed("ay", "axe").finds("ay").misses("axe", "bee")
+    assert counts(tape.measures(tmp_path)["unfindable_between_handles"]) == (1, 2)
+
+
+@pytest.mark.parametrize("name", [each.definition.name for each in METRICS if each.whole])
+def test_for_one_process_only_nothing_is_said_of_two(tmp_path: Path, name: str) -> None:
+    measure = both().measures(tmp_path, lacks=["multi_process"])[name]
+    assert measure.status == "unsupported" and "no multi_process" in measure.reason

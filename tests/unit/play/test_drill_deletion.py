@@ -1,0 +1,174 @@
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from harness.adapter import Space
+from harness.backend import client
+from harness.backend.client import Deadlines
+from harness.backend.forkserver import ForkServers
+from harness.backend.store import ChildStore
+from harness.gateway.cache import EmbeddingCache
+from harness.gateway.embedder import Embedder
+from harness.gateway.gateway import Gateway
+from harness.log.blobs import Blobs
+from harness.log.lines import Writer
+from harness.log.transcript import Called, Drilled, Ended, Handled, Looked, Transcript, read
+from harness.metrics.trust.deletion import METRICS
+from harness.model.backend import Backend
+from harness.model.canary import kept
+from harness.model.drill import DrillTrial
+from harness.model.trial import Measured, NotMeasured
+from harness.play.drills.deletion import AROUND, BATCH, DRILL, GONE, LARGE, SMALLEST, plan
+from harness.play.drills.stage import DrillSession
+from tests.support.fakes import FakeEmbedder
+
+
+def played(folder: Path, adapter: str) -> Transcript:
+    """The smallest drill, for real: every open is a process, every look reads files."""
+    with Gateway(EmbeddingCache(None, FakeEmbedder())) as gateway, ForkServers(folder / "forkservers") as fork_servers:
+        return _played(folder, adapter, gateway, fork_servers)
+
+
+def _played(folder: Path, adapter: str, gateway: Gateway, fork_servers: ForkServers) -> Transcript:
+    said = client.describe(adapter, folder / "home")
+    backend = Backend(name=said.name, version=said.version, support=said.support)
+    trial = DrillTrial(backend=said.name, drill="deletion", size=SMALLEST, seed=1, k=5)
+    gateway.register(trial.id)
+    space = Space(str(folder / "trial/store"), gateway.url, trial.id, FakeEmbedder().dims, 1)
+    host = ChildStore(adapter, backend, folder / "trial/store", space, Deadlines(), fork_servers.launch)
+    blobs, made = Blobs(folder / "blobs"), plan(SMALLEST, 1)
+    with Writer(folder / "log.jsonl") as log:
+        log.append(Drilled(trial=trial, backend=backend, plan=blobs.put(made.model_dump_json().encode()), digests={}))
+        DRILL.play(DrillSession(trial, made, host, blobs, log.append, gateway.vectors))
+        log.append(Ended(status="complete"))
+    return read(folder / "log.jsonl", blobs)
+
+
+@pytest.fixture(scope="module")
+def reference(tmp_path_factory: pytest.TempPathFactory) -> Transcript:
+    return played(tmp_path_factory.mktemp("reference"), "adapters.reference:Reference")
+
+
+# --- the plan ---------------------------------------------------------------------------------------------------------
+
+
+@settings(max_examples=20, deadline=None)
+@given(st.integers(SMALLEST, 1200), st.integers(0, 2**32))
+def test_a_plan_has_the_size_it_was_asked_for(size: int, seed: int) -> None:
+    made = plan(size, seed)
+    assert made == plan(size, seed)
+    amounts = Counter(piece.role for piece in made.pieces)
+    beside = ("revision", "successor", "later", "question")
+    assert sum(amounts.values()) - sum(amounts[role] for role in beside) == size - size // 2 + amounts["scope"]
+    assert amounts["scope"] == max(size // 2, LARGE) > 100 and amounts["later"] > 2 * size
+    assert min(amounts[role] for role in ("forget", "update", "supersede", "expire")) >= 3
+    assert min(amounts[role] for role in ("same", *AROUND)) >= 2
+    texts = [piece.item.text for piece in made.pieces]
+    assert len(set(texts)) == len(texts) == len(made.by_name)
+
+
+@settings(max_examples=10, deadline=None)
+@given(st.integers(0, 2**32))
+def test_a_canary_is_found_in_its_own_memory_only(seed: int) -> None:
+    made = plan(SMALLEST, seed)
+    for piece in made.pieces:
+        if piece.canary:
+            holders = {other.name for other in made.pieces if piece.canary in other.item.text}
+            assert holders == {piece.name} or (len(holders) == 2 and {made.by_name[each].twin for each in holders})
+            assert piece.canary.isascii() and piece.query
+            assert (kept(piece.canary) in piece.query) == (piece.role == "question")
+
+
+def test_no_query_carries_the_word_that_bytes_are_searched_for(reference: Transcript) -> None:
+    words = [kept(piece.canary) for piece in reference.plan.pieces if piece.canary and piece.role != "question"]
+    asked = [str(call.request["query"]) for _, call in reference.calls("recall")]
+    assert words and asked and not [query for query in asked if any(word in query for word in words)]
+
+
+def test_the_plan_that_is_played_passes_page_limits_and_purge_thresholds() -> None:
+    amounts = Counter(piece.role for piece in plan(DRILL.size, 1).pieces)
+    assert (amounts["forget"], amounts["scope"], amounts["later"]) == (12, 250, 1100)
+
+
+def test_a_plan_has_a_least_size() -> None:
+    assert plan(20, 1).pieces == plan(SMALLEST, 1).pieces
+
+
+def test_no_other_text_is_near_to_a_deleted_one() -> None:
+    """Else a surviving vector would look like one that should be gone."""
+    made = plan(SMALLEST, 7).pieces
+    vectors = Embedder().encode([piece.item.text for piece in made]).vectors
+    removed = [at for at, piece in enumerate(made) if piece.canary and piece.role in ("forget", "scope", "update")]
+    near = vectors[removed] @ vectors.T
+    for row, at in enumerate(removed):
+        near[row, at] = -1
+        for other, piece in enumerate(made):
+            if piece.role == "revision" and piece.twin == made[at].name:
+                near[row, other] = -1  # the same memory, and deleted with it
+    assert float(np.max(near)) < 0.9
+
+
+# --- the play ---------------------------------------------------------------------------------------------------------
+
+
+def test_the_reference_forgets(reference: Transcript) -> None:
+    assert not [event for _, event in reference.of(Called) if event.fault]
+    timed = [event for event in reference.events if isinstance(event, Called | Handled | Looked)]
+    assert list(dict.fromkeys(event.step for event in timed)) == [
+        "before",
+        "opened",
+        "deleted",
+        "after",
+        "closed",
+        "reopened",
+        "killed",
+        "churned",
+        "compacted",
+    ]
+    for metric in METRICS:
+        name, measure = metric.definition.name, metric.measure(reference)
+        if name == "replaced_text_gone_after_closing":  # its history keeps them on purpose
+            assert isinstance(measure, NotMeasured) and "history" in measure.reason
+        elif name != "forgotten_from_paraphrase":  # which needs an embedder that knows what words mean
+            assert isinstance(measure, Measured) and measure.of, (name, measure)
+            assert measure.value == (1 if metric.definition.better == "higher" else 0), name
+
+
+def test_the_deletions_as_they_go_over_the_wire(reference: Transcript) -> None:
+    forgets = [call for _, call in reference.calls("forget", "deleted")]
+    assert [len(call.about) for call in forgets] == [3, 3, 0]
+    assert [reference.answer(call) for call in forgets] == [[True] * 3, [True] * 3, [False]]
+    (unknown,) = forgets[2].request["memory_ids"]
+    known = {name for _, call in reference.calls("remember") for ids in reference.ids(call) for name in ids}
+    assert unknown not in known and {len(name) for name in known} == {len(unknown)}
+    ((_, scope),) = reference.calls("forget_scope")
+    assert scope.request == {"scope": {"repo": GONE.repo, "org": GONE.org, "user": GONE.user}}
+    assert len(scope.about) == LARGE
+    ((line, _),) = reference.calls("snapshot", "before")
+    assert line < min(at for at, _ in reference.looks("before")), "what a mark keeps is looked for"
+    assert [len(call.about) for _, call in reference.calls("update", "deleted")] == [2] * 3
+    assert [len(call.about) for _, call in reference.calls("supersede", "deleted")] == [2] * 3
+    assert max(len(call.about) for _, call in reference.calls("remember")) <= BATCH
+
+
+def test_what_is_not_offered_is_never_called(tmp_path: Path) -> None:
+    seen = played(tmp_path, "adapters.notes:Notes")
+    assert {call.op for _, call in seen.of(Called)} == {
+        "remember", "settle", "recall", "entries", "forget", "supersede",
+    }  # fmt: skip
+    assert "compacted" not in {event.what for _, event in seen.of(Handled)}
+    found = {metric.definition.name: metric.measure(seen) for metric in METRICS}
+    assert found["forgotten_by_every_route"].value == found["text_gone_after_churn"].value == 1
+    assert {each.status for name, each in found.items() if "scope_forgotten" in name} == {"unsupported"}
+
+
+def test_a_backend_that_deletes_nothing_is_not_even_opened(tmp_path: Path) -> None:
+    seen = played(tmp_path, "adapters.refusal:Refusal")
+    assert [type(event) for event in seen.events] == [Drilled, Ended]
+    assert {metric.measure(seen).status for metric in METRICS} == {"unsupported"}

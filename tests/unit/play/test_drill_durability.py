@@ -1,0 +1,175 @@
+"""The drill of durability: its moments, what it asks around each kill, and what it does when a store stays shut."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from unittest.mock import patch
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from harness.adapter import Item
+from harness.log.blobs import Blobs
+from harness.log.lines import Writer
+from harness.log.transcript import Called, Ended, Handled, Transcript, read
+from harness.metrics.trust.durability import METRICS
+from harness.model.drill import DrillTrial
+from harness.model.trial import Measured, NotMeasured
+from harness.play import drills
+from harness.play.drills.durability import DRILL, END, ROUNDS, SMALLEST, lesson, plan, rounds
+from tests.support.drilled import drilled, measured
+from tests.support.fakes import FakeHost, FakeMemory
+
+SIZE = 24
+"""Six rounds."""
+
+
+@given(st.integers(1, 300), st.integers(0, 5))
+def test_a_plan_is_the_same_again_and_its_memories_are_told_apart(size: int, seed: int) -> None:
+    made = plan(size, seed)
+    assert made == plan(size, seed)
+    assert len({piece.canary for piece in made.pieces}) == len({p.item.text for p in made.pieces}) == len(made.pieces)
+    assert all(piece.item.text.endswith(f" {piece.canary}") for piece in made.pieces)
+    assert len(made.of("kept", "air")) == max(size, SMALLEST) + 1
+    assert all(made.by_name[piece.twin or ""].role == "kept" for piece in made.of("new"))
+
+
+@given(st.integers(1, 300), st.integers(0, 5))
+def test_half_of_the_rounds_are_killed_with_a_write_in_the_air(size: int, seed: int) -> None:
+    schedule = rounds(size, seed)
+    assert len(schedule) == max(1, min(ROUNDS, size // SMALLEST))
+    assert sum(bool(each.air) for each in schedule) == len(schedule) // 2
+    for each in schedule:
+        assert len(each.batches) >= 2 and all(each.batches), "something to look at, and something behind the look"
+        assert bool(each.seconds) == bool(each.air) and each.seconds < 0.05
+
+
+def test_seeds_draw_other_moments() -> None:
+    drawn = {tuple((len(each.batches), len(each.air), each.seconds) for each in rounds(120, seed)) for seed in range(5)}
+    assert len(drawn) == 5
+
+
+def test_names_and_drills_have_texts_of_their_own() -> None:
+    scope = plan(4, 1).pieces[0].item.scope
+    told = [lesson("durability", 1, "x", scope), lesson("sharing", 1, "x", scope), lesson("durability", 2, "x", scope)]
+    assert len({item.text for item, _ in told}) == len({canary for _, canary in told}) == 3
+
+
+@pytest.fixture(scope="module")
+def told(tmp_path_factory: pytest.TempPathFactory) -> Transcript:
+    """The sound backend, played once."""
+    return drilled(tmp_path_factory.mktemp("sound"), DRILL, "adapters.reference:Reference", SIZE)
+
+
+def test_the_sound_backend_keeps_all_it_acknowledged(told: Transcript) -> None:
+    assert told.ended == Ended(status="complete")
+    measures = measured(METRICS, told)
+    torn = measures.pop("torn_by_kill")  # whether a write in the air came back is a matter of milliseconds
+    assert torn.status == "not-applicable" or (isinstance(torn, Measured) and torn.value == 0)
+    for name, measure in measures.items():
+        assert isinstance(measure, Measured) and measure.of, name
+        assert measure.value == (1 if name == "usable_after_kill" else 0), name
+
+
+def test_every_kill_comes_right_behind_an_acknowledgement_and_is_followed_by_a_fresh_process(told: Transcript) -> None:
+    killed = [(line - 1, event.about) for line, event in told.of(Handled) if event.what == "killed"]
+    kills, flying = [at for at, _ in killed], [about for _, about in killed]
+    assert len(kills) == SIZE // SMALLEST
+    assert sum(bool(about) for about in flying) == len(kills) // 2
+    for at in kills:
+        before, after = told.events[at - 1], told.events[at + 1]
+        assert isinstance(before, Called) and before.op in ("remember", "forget", "update") and before.answer
+        assert isinstance(after, Handled) and after.what == "opened"
+    written = {name for _, call in told.calls("remember") for name in call.about}
+    assert not written & {name for about in flying for name in about}, "nobody knows of what was in the air"
+
+
+def test_everything_is_asked_for_behind_the_last_kill(told: Transcript) -> None:
+    last = [call.step for _, call in told.calls("entries")][-1]
+    asked = {call.about[0] for _, call in told.calls("recall", last)}
+    assert asked == {piece.name for piece in told.plan.pieces if piece.role != "air"} - {END}
+
+
+def test_a_store_that_is_saved_on_closing_has_lost_all(tmp_path: Path) -> None:
+    measure = measured(METRICS, drilled(tmp_path, DRILL, "tests.planted.lasting:SavesOnClosing", 8))["lost_by_kill"]
+    assert isinstance(measure, Measured) and measure.value == 1
+
+
+# --- stores that stay shut --------------------------------------------------------------------------------------------
+
+
+class Killed(FakeMemory):
+    """What is in the air is never stored."""
+
+    def kill_during(self, op: str, items: Sequence[Item], *, seconds: float) -> None:
+        self._host.calls.append(("in the air", tuple(items)))
+        self.kill()
+
+
+def played(folder: Path, host: FakeHost, size: int = 12) -> Transcript:
+    trial = DrillTrial(backend="fake", drill="durability", size=size, seed=1, k=5)
+    blobs, path = Blobs(folder / "blobs"), folder / "fake.1.jsonl"
+    with Writer(path) as log, patch.object(drills, "ALL", {"durability": DRILL}):
+        drills.play(trial, plan(size, 1), host, blobs, log.append, lambda texts: [], {}, {})
+    return read(path, blobs)
+
+
+def test_a_store_that_does_not_open_after_a_kill_is_a_result_not_the_end_of_it(tmp_path: Path) -> None:
+    shut = ("crashed", False)
+    host = FakeHost(tmp_path / "s", lacks=["update"], memory=Killed, faults={"open": [None, None, shut, shut]})
+    told = played(tmp_path, host)
+    assert told.ended == Ended(status="complete")
+    assert len(host.opened) == 4, "two tries, and no more"
+    measures = measured(METRICS, told)
+    usable, lost = measures["usable_after_kill"], measures["lost_by_kill"]
+    assert isinstance(usable, Measured) and (usable.hits, usable.of) == (1, 2)
+    assert isinstance(lost, Measured) and lost.value == 1 and lost.of
+
+
+def test_a_store_that_opens_at_the_second_try_is_played_to_the_end(tmp_path: Path) -> None:
+    host = FakeHost(tmp_path / "s", lacks=["update"], memory=Killed, faults={"open": [None, ("crashed", False)]})
+    measures = measured(METRICS, played(tmp_path, host))
+    usable, lost = measures["usable_after_kill"], measures["lost_by_kill"]
+    assert isinstance(usable, Measured) and (usable.hits, usable.of) == (2, 3)
+    assert isinstance(lost, Measured) and lost.value == 0
+
+
+def test_a_process_that_dies_at_the_first_look_behind_a_kill_is_a_result(tmp_path: Path) -> None:
+    dies = ("crashed", False)
+    host = FakeHost(tmp_path / "s", lacks=["update"], memory=Killed, faults={"entries": [None, dies, dies]})
+    told = played(tmp_path, host)
+    assert told.ended == Ended(status="complete")
+    measures = measured(METRICS, told)
+    usable, lost = measures["usable_after_kill"], measures["lost_by_kill"]
+    assert isinstance(usable, Measured) and (usable.hits, usable.of) == (0, 1)
+    assert isinstance(lost, NotMeasured) and lost.status == "failed", "no call showed whether anything was lost"
+    assert isinstance(measures["unfindable_after_kill"], NotMeasured)
+
+
+def test_a_process_that_dies_unasked_before_any_kill_ends_the_drill_as_failed(tmp_path: Path) -> None:
+    host = FakeHost(tmp_path / "s", memory=Killed, faults={"remember": [("crashed", False)]})
+    told = played(tmp_path, host)
+    assert told.ended is not None and told.ended.status == "failed"
+    assert measured(METRICS, told)["usable_after_kill"].status == "failed"
+
+
+def test_what_is_not_supported_is_not_called(tmp_path: Path) -> None:
+    host = FakeHost(tmp_path / "s", lacks=["update", "forget", "entries"], memory=Killed)
+    told = played(tmp_path, host)
+    assert told.ended == Ended(status="complete")
+    assert not {op for op, _ in host.calls} & {"update", "forget", "entries"}
+    measures = measured(METRICS, told)
+    assert {name for name, each in measures.items() if each.status == "unsupported"} == {
+        "torn_by_kill", "forget_undone_by_kill", "update_undone_by_kill", "unfindable_after_kill",
+    }  # fmt: skip
+    lost = measures["lost_by_kill"]
+    assert isinstance(lost, Measured) and lost.value == 0 and lost.of, "its own text says what is stored"
+
+
+def test_a_store_in_memory_is_not_killed(tmp_path: Path) -> None:
+    host = FakeHost(tmp_path / "s", lacks=["persistent"], memory=Killed)
+    told = played(tmp_path, host)
+    assert told.ended is not None and told.ended.status == "unsupported"
+    assert not host.opened

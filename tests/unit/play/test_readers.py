@@ -1,0 +1,78 @@
+"""The seam of readers: who is found, what is asked and logged, and what becomes of a job whose store dies."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from harness.log.events import Recalled, Worked
+from harness.play import readers
+from harness.play.readers import Reader, ReaderError
+from tasks import loader
+from tests.support.curious import Curious, Stubborn
+from tests.support.fakes import FakeHost
+from tests.support.played import Stage
+from tests.unit.conftest import House
+
+
+@pytest.fixture(scope="module")
+def small(lasting: House) -> Stage:
+    ((scenario, repo),) = loader.load([lasting.write(lasting.story)], lasting.fixtures, lasting.cache)
+    return Stage.of(scenario, repo)
+
+
+def test_a_reader_asks_in_its_own_words_and_each_question_is_logged_once(small: Stage, tmp_path: Path) -> None:
+    log = replace(small, reader=Curious()).play(tmp_path, FakeHost(tmp_path / "store"))
+    ((_, job),) = small.scenario.jobs()
+    asked = [event for event in log.of(Recalled) if event.purpose == "decision"]
+    assert [event.query for event in asked] == [job.goal, job.decisions[0].question]
+    assert {event.ref for event in asked} == {f"{job.id}/{job.decisions[0].id}"}
+    (worked,) = log.of(Worked)
+    assert worked.read_policy == "trusting" and worked.choices[0].origin == "memory"
+    kinds = [type(event) for event in log.events]
+    assert kinds.index(Worked) > max(
+        place for place, kind in enumerate(kinds) if kind is Recalled and place < kinds.index(Worked)
+    )
+
+
+@pytest.mark.parametrize("reader", [Curious(), Stubborn()])
+def test_a_store_that_dies_under_a_question_ends_the_story(small: Stage, tmp_path: Path, reader: Reader) -> None:
+    probes = sum(1 for _, probe in small.scenario.probes() for _ in probe.ask.phrasings())
+    where = FakeHost(tmp_path / "store", faults={"recall": [*[None] * probes, ("crashed", False)]})
+    log = replace(small, reader=reader).play(tmp_path, where)
+    assert log.closed is not None and (log.closed.status, log.closed.fault and log.closed.fault.kind) == (
+        "failed",
+        "crashed",
+    )
+    asked = [event for event in log.of(Recalled) if event.purpose == "decision"]
+    assert [event.fault and event.fault.kind for event in asked] == ["crashed"]
+
+
+def test_the_cold_arm_brings_nothing_to_any_reader(small: Stage, tmp_path: Path) -> None:
+    log = replace(small, reader=Curious()).play(tmp_path, None)
+    assert [event.choices[0].origin for event in log.of(Worked)] == ["nowhere"]
+    assert list(log.of(Recalled)) == []
+
+
+def test_readers_are_found_by_name_and_by_place() -> None:
+    assert type(readers.find("scripted")).__name__ == "Scripted"
+    assert type(readers.find("tests.support.curious:Curious")).__name__ == "Curious"
+    assert readers.digest("scripted") != readers.digest("tests.support.curious:Curious")
+
+
+@pytest.mark.parametrize(
+    ("name", "why"),
+    [
+        ("scriptd", "did you mean scripted"),
+        ("nobody", "known: .*scripted"),
+        ("tests.support.curious:Nobody", "cannot be made: AttributeError"),
+        ("tests.nowhere:Nobody", "cannot be made: ModuleNotFoundError"),
+        ("tests.support.curious:Idle", "is none: it needs"),
+    ],
+)
+def test_what_is_no_reader_is_one_line(name: str, why: str) -> None:
+    with pytest.raises(ReaderError, match=why) as caught:
+        readers.find(name)
+    assert "\n" not in str(caught.value)

@@ -1,0 +1,172 @@
+"""What goes wrong inside a trial, and in a command: an outcome with a name, never the end of everything."""
+
+from __future__ import annotations
+
+import errno
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from itertools import pairwise
+from pathlib import Path
+
+import click
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from harness import cli, paths
+from harness.gateway.embedder import EmbedderError
+from harness.log.blobs import Blobs, Unwritable
+from harness.log.events import Closed, Sought
+from harness.log.lines import Writer
+from harness.log.reader import read
+from harness.machine import leftovers
+from harness.metrics import faults
+from harness.model.dates import moment
+from harness.play import trouble
+from tests.support.logs import Tape
+
+SURROGATE = "a\ud800b"
+
+
+@pytest.fixture
+def writer(tmp_path: Path) -> Iterator[tuple[Tape, Writer]]:
+    tape = Tape(tmp_path)
+    with Writer(tmp_path / "one.jsonl") as log:
+        log.append(tape.events[0])
+        yield tape, log
+
+
+@pytest.mark.parametrize("error", [OverflowError("year 0"), RecursionError(), OSError(28, "full"), KeyError(SURROGATE)])
+def test_what_breaks_inside_a_trial_closes_it_as_ours(
+    tmp_path: Path, writer: tuple[Tape, Writer], error: Exception
+) -> None:
+    tape, log = writer
+    with trouble.fenced(log, Closed, tape.blobs):
+        raise error
+    told = read(tmp_path / "one.jsonl", tape.blobs)
+    assert told.closed and told.closed.status == "failed" and told.closed.fault and not told.final and told.sealed
+    assert told.closed.fault.kind == "harness" and type(error).__name__ in told.closed.fault.message
+    trace = tmp_path / told.closed.fault.message.rpartition(" ")[2]
+    assert trace.read_text().startswith("Traceback") and f"{__name__.rpartition('.')[2]}.py" in trace.read_text()
+    assert not faults.of_trial(told)  # no call of the backend's failed
+
+
+def test_an_event_that_cannot_be_written_is_ours_and_leaves_no_gap(tmp_path: Path, writer: tuple[Tape, Writer]) -> None:
+    tape, log = writer
+    with trouble.fenced(log, Closed, tape.blobs):
+        log.append(Sought.model_construct(stage="after", route="get", fact="pin", where=SURROGATE))
+    told = read(tmp_path / "one.jsonl", tape.blobs)
+    assert told.closed and told.closed.fault and told.closed.fault.kind == "harness"
+
+
+@pytest.mark.parametrize(
+    "error", [Unwritable(errno.ENOSPC, "full", "log"), EmbedderError("gone"), KeyboardInterrupt(), SystemExit(3)]
+)
+def test_what_no_trial_can_do_without_ends_the_run(
+    tmp_path: Path, writer: tuple[Tape, Writer], error: BaseException
+) -> None:
+    tape, log = writer
+    with pytest.raises(type(error)), trouble.fenced(log, Closed, tape.blobs):
+        raise error
+    assert read(tmp_path / "one.jsonl", tape.blobs).closed is None
+
+
+def test_a_log_is_not_closed_twice(writer: tuple[Tape, Writer]) -> None:
+    tape, log = writer
+    with pytest.raises(ValueError, match="late"), trouble.fenced(log, Closed, tape.blobs):
+        log.append(Closed(status="complete"))
+        raise ValueError("late")
+
+
+def test_a_full_disk_under_a_blob_is_no_trials_doing(tmp_path: Path) -> None:
+    (tmp_path / "blobs").write_text("not a folder")
+    with pytest.raises(Unwritable, match="blobs"):
+        Blobs(tmp_path / "blobs").put(b"x")
+
+
+# --- dates ----------------------------------------------------------------------------------------------------------
+
+DATES = (
+    "0001-01-01T00:00:00", "0001-01-01T00:00:00+14:00", "9999-12-31T23:59:59.999999-14:00", "2025-01-01",
+    "2025-01-01T00:00:00Z", "20250101T000000Z", "2025-W01-1", "1969-12-31T23:59:59+00:00", "2025-06-30T23:59:60Z",
+    "2025-06-30T24:00:00Z", "yesterday", "", None, "\ud800", "\u0662\u0660\u0662\u0665-01-01", "1e400", "0" * 10_000,
+)  # fmt: skip
+
+
+def test_dates_of_every_form_can_be_put_in_order() -> None:
+    found = [when for text in DATES if (when := moment(text))]
+    assert len(found) == 8 and all(one <= other for one, other in pairwise(sorted(found)))
+    assert moment("2025-01-01T00:00:00") == datetime(2025, 1, 1, tzinfo=UTC)
+    assert moment("0001-01-01T00:00:00") is not None and moment("2025-06-30T23:59:60Z") is None
+
+
+@given(st.text() | st.datetimes(timezones=st.none() | st.timezones()).map(datetime.isoformat))
+def test_no_date_is_an_error(text: str) -> None:
+    assert (moment(text) or datetime.min.replace(tzinfo=UTC)) >= datetime.min.replace(tzinfo=UTC)
+
+
+# --- folders --------------------------------------------------------------------------------------------------------
+
+
+def test_a_folder_is_removed_however_deep_it_is(tmp_path: Path) -> None:
+    top = tmp_path / "top"
+    nest(top, 1500)
+    leftovers.remove(top)
+    assert not top.exists()
+    leftovers.remove(top)
+
+
+def nest(top: Path, depth: int) -> None:
+    top.mkdir()
+    here = os.open(top, os.O_DIRECTORY)
+    for _ in range(depth):
+        os.mkdir("d", dir_fd=here)
+        below = os.open("d", os.O_DIRECTORY, dir_fd=here)
+        os.close(here)
+        here = below
+    os.close(here)
+
+
+# --- commands -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("error", "says"),
+    [
+        (OSError(30, "Read-only file system", "/runs/one"), "coldwarm: /runs/one: Read-only file system"),
+        (RecursionError("too deep\nby far"), "coldwarm: RecursionError: too deep by far; a fault of coldwarm"),
+        (ValueError("::error::\x1b[2J"), "ValueError"),
+    ],
+)
+def test_anything_else_is_one_line_and_could_not_run(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str], error: Exception, says: str
+) -> None:
+    @click.command()
+    def breaks() -> None:
+        raise error
+
+    monkeypatch.setattr(cli, "commands", breaks)
+    monkeypatch.setattr(cli, "_heed_signals", lambda: None)
+    monkeypatch.setattr(sys, "argv", ["coldwarm"])
+    monkeypatch.setattr(cli.tempfile, "tempdir", str(tmp_path))
+    with pytest.raises(SystemExit) as ending:
+        cli.main()
+    said = capsys.readouterr().err
+    assert ending.value.code == 3 and len(said.splitlines()) == 1 and says in said
+    assert "\x1b" not in said and "::error" not in said
+    if not isinstance(error, OSError):
+        (trace,) = tmp_path.glob("coldwarm-traceback-*.txt")
+        assert str(trace) in said and "raise error" in trace.read_text()
+
+
+def test_a_reader_that_has_gone_is_no_broken_gate() -> None:
+    ours, theirs = os.pipe()
+    os.close(ours)
+    done = subprocess.run(
+        [sys.executable, "-m", "harness", "--help"], cwd=paths.ROOT, stdout=theirs, stderr=subprocess.PIPE, check=False
+    )
+    os.close(theirs)
+    assert (done.returncode, done.stderr) == (3, b"")

@@ -1,0 +1,108 @@
+"""The file of a baseline: what it holds, that it is read again as it was, and that an edited one is refused."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from harness.compare import statements
+from harness.model.results import Results
+from harness.model.trial import Measured
+from harness.regress import baseline
+from harness.regress.baseline import Baseline, RegressError, StoryRow
+from tests.support.regressed import Said, measure, results
+from tests.support.runs import run
+
+SAID = st.one_of(
+    st.integers(1, 9).flatmap(lambda of: st.tuples(st.integers(0, of), st.just(of))),
+    st.floats(0, 1e6),
+    st.sampled_from(["failed", "unsupported", "not-applicable", "not-run"]),
+)
+
+
+def row(found: Baseline, name: str) -> StoryRow:
+    return next(each for each in found.rows if each.measure == name)
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Results:
+    return statements.results(run(tmp_path_factory.mktemp("run")))
+
+
+def test_it_holds_backends_under_test_by_scenario_and_no_controls(made: Results) -> None:
+    found = baseline.of(made)
+    assert [(each.backend, each.version) for each in found.entrants] == [("keeper", "1"), ("store", "1")]
+    assert [story.id for story in found.stories] == sorted(story.id for story in made.stories)
+    rows = {(row.backend, row.measure): row for row in found.rows}
+    kept = rows["keeper", "decisions_right"].points
+    pooled = made.backends["keeper"].measures["decisions_right"]
+    assert (sum(hits for hits, _ in kept), sum(of for _, of in kept)) == (pooled.hits, pooled.of)
+    assert set(found.definitions) == {name for name, each in made.definitions.items() if each.better != "neither"}
+    assert (found.run, found.version, found.protocol) == ("a-run", "9.9", made.run.protocol)
+
+
+def test_one_row_a_line_and_read_again_as_it_was(made: Results) -> None:
+    found = baseline.of(made)
+    text = baseline.text(found)
+    assert baseline.read(text.encode(), "b.json") == found
+    assert text == baseline.text(baseline.read(text.encode(), "b.json"))
+    lines = [json.loads(line.rstrip(",")) for line in text.splitlines() if line.startswith("{") and '"backend"' in line]
+    assert len(lines) == len(found.entrants) + len(found.rows) + len(found.trust)
+
+
+@given(st.lists(SAID, min_size=1, max_size=6), SAID)
+def test_every_kind_of_number_and_word_survives_the_file(points: list[Said], drilled: Said) -> None:
+    found = baseline.of(results({"x": {"recall": points}}, {"x": {"writes_kept": drilled}}))
+    assert baseline.read(baseline.text(found).encode(), "b.json") == found
+    for said, point in zip(points, row(found, "recall").points, strict=True):
+        told = measure(said)
+        assert baseline.value(point) == pytest.approx(told.value if isinstance(told, Measured) else None)
+
+
+def test_an_edited_one_is_refused_and_a_reformatted_one_is_not(made: Results) -> None:
+    text = baseline.text(baseline.of(made))
+    assert baseline.read(json.dumps(json.loads(text)).encode(), "b.json") == baseline.of(made)
+    line = next(line for line in text.splitlines() if '"measure": "recall"' in line)
+    for old, new in (("9.9", "9.8"), (line, line.replace("[", "[0, ", 1)), (line + "\n", "")):
+        assert old in text
+        with pytest.raises(RegressError, match=r"^b.json: \S.*; save it again") as caught:
+            baseline.read(text.replace(old, new, 1).encode(), "b.json")
+        assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("content", [b"", b"\x00\xff", b"[]", b"{}", b'{"cells": 3}', b'{"schema": 2}', b"[" * 100_000])
+def test_what_is_none_is_one_line(tmp_path: Path, content: bytes) -> None:
+    (tmp_path / "b.json").write_bytes(content)
+    with pytest.raises(RegressError) as caught:
+        baseline.load(tmp_path / "b.json")
+    assert str(caught.value).startswith(f"{tmp_path / 'b.json'}: not ") and "\n" not in str(caught.value)
+
+
+def test_a_run_is_read_from_its_results_and_a_folder_without_says_what_to_do(made: Results, tmp_path: Path) -> None:
+    with pytest.raises(RegressError, match="No such file or directory; write it by `coldwarm score`"):
+        baseline.load(tmp_path)
+    (tmp_path / "results.json").write_text(made.model_dump_json(by_alias=True))
+    assert baseline.load(tmp_path) == baseline.load(tmp_path / "results.json") == baseline.of(made)
+
+
+@pytest.mark.parametrize("part", [{"shard": "1/2"}, {"missing": ("2/2",)}])
+def test_a_part_of_a_run_is_no_side_of_a_comparison(made: Results, tmp_path: Path, part: dict[str, object]) -> None:
+    torn = made.model_copy(update={"run": made.run.model_copy(update=part)})
+    (tmp_path / "results.json").write_text(torn.model_dump_json(by_alias=True))
+    with pytest.raises(RegressError, match="only a part of a run: join all of its shards by `coldwarm merge`"):
+        baseline.load(tmp_path)
+
+
+def test_seeds_are_averaged_and_the_worst_word_stands_for_several() -> None:
+    made = results({"x": {"recall": [(1, 2), "not-applicable"]}})
+    again = [
+        cell.model_copy(update={"id": f"{cell.id}-2", "measures": {"recall": measure(said)}})
+        for cell, said in zip(made.cells, [(3, 4), "failed"], strict=True)
+    ]
+    found = baseline.of(made.model_copy(update={"cells": (*made.cells, *again)}))
+    assert row(found, "recall").points == (0.625, "failed")
+    assert found.entrants[0].cells == (("x-0", "x-0-2"), ("x-1", "x-1-2"))

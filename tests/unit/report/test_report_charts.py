@@ -1,0 +1,390 @@
+"""Charts: what they show is in their table and in their sentence, and their SVG leaks nothing."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Mapping
+from typing import Any
+from xml.etree import ElementTree
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from harness.compare import statements
+from harness.log.folder import Folder
+from harness.metrics import footprint
+from harness.model.results import LayerLook, LayerRow, Pooled, Results, TrustCell
+from harness.model.trial import Interval, Measured, NotMeasured
+from harness.report import words
+from harness.report.charts import Chart, charts, cost, policies, stale, work
+from harness.report.charts.chart import counts, short
+from harness.report.charts.drawing import SIZE, WIDTH, Scale, Sheet
+from tests.support.runs import run
+
+SVG = "{http://www.w3.org/2000/svg}"
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Folder:
+    return run(tmp_path_factory.mktemp("run"))
+
+
+@pytest.fixture(scope="module")
+def plain(folder: Folder) -> Results:
+    return statements.results(folder)
+
+
+@pytest.fixture(scope="module")
+def results(plain: Results) -> Results:
+    """The same with a second noise level, curated writing, a failed and an unsupported row, and deletion drills."""
+    return full(plain)
+
+
+@pytest.fixture(scope="module")
+def drawn(results: Results, folder: Folder) -> dict[str, Chart]:
+    samples = [sample for log in folder.logs()[0].values() for sample in footprint.of_trial(log)]
+    return {chart.name: chart for chart in charts(results, samples)}
+
+
+def full(plain: Results) -> Results:
+    own = [each for each in plain.contrasts if each.primary]
+    noisy = [each.model_copy(update={"noise": 7, "primary": False}) for each in own]
+    curated = [
+        each.model_copy(update={"write_policy": "curated", "measures": dict.fromkeys(each.measures, missed("failed"))})
+        for each in plain.contrasts
+        if each.noise == plain.run.conditions.headline_noise
+    ]
+    return changed(plain, contrasts=(*plain.contrasts, *noisy, *curated), trust=tuple(drills()))
+
+
+def changed(results: Results, **fields: Any) -> Results:
+    return results.model_copy(update=fields)
+
+
+def missed(word: str) -> Pooled:
+    return Pooled.model_validate({"value": None, word.replace("-", "_"): 1, "reasons": ("because",)})
+
+
+def share(hits: int, of: int, scenarios: int = 12) -> Pooled:
+    interval = Interval(low=max(0.0, hits / of - 0.1), high=min(1.0, hits / of + 0.1), method="any")
+    return Pooled(value=hits / of, hits=hits, of=of, scenarios=scenarios, interval=interval)
+
+
+def with_row(results: Results, name: str, **measures: Pooled) -> Results:
+    """The run with other measures in one row."""
+    row = results.backends[name]
+    own = row.model_copy(update={"measures": {**row.measures, **measures}})
+    return changed(results, backends={**results.backends, name: own})
+
+
+def drills() -> list[TrustCell]:
+    def row(kind: str, layer: str, *seen: int | None, place: str = "") -> LayerRow:
+        stages = ("before", "after", "reopened") if kind == "route" else ("before", "closed", "churned", "compacted")
+        looks = [
+            LayerLook.model_validate(
+                {
+                    "stage": stage, "seen": n or 0,
+                    "verdict": "not-computable" if n is None else "present" if n else "gone" if seen[0] else
+                    "not-seen-before",
+                }
+            )
+            for stage, n in zip(stages, seen, strict=False)
+        ]  # fmt: skip
+        return LayerRow.model_validate(
+            {"layer": layer, "place": place, "kind": kind, "targets": 9, "looks": tuple(looks)}
+        )
+
+    def cell(name: str, *layers: LayerRow, status: str = "complete") -> TrustCell:
+        return TrustCell.model_validate(
+            {
+                "id": f"{name}-d", "backend": name, "drill": "deletion", "size": 9, "seed": 1, "k": 5,
+                "status": status, "transcript": "t", "transcript_sha256": "0", "measures": {}, "layers": layers,
+            }
+        )  # fmt: skip
+
+    return [
+        cell("keeper", row("route", "search", 9, 0, 0), row("route", "get", 9, 0, 0), row("text", "file", 0, 0, 0, 0)),
+        cell(
+            "store", row("route", "search", 9, 0, 0), row("route", "history", 9, 9, 9),
+            row("text", "db", 9, 4, 4, 4, place="rows"), row("text", "db", 9, 5, 0, 3, place="free page"),
+            row("vector", "index", 9, None, None, None),
+        ),
+        cell("dark", row("text", "cloud", 9, None, None, None)),
+        cell("absent", status="unsupported"),
+    ]  # fmt: skip
+
+
+# --- the SVG ----------------------------------------------------------------------------------------------------------
+
+
+def texts(chart: Chart) -> list[str]:
+    return [each.text or "" for each in ElementTree.fromstring(chart.svg).iter(f"{SVG}text")]
+
+
+def test_every_question_has_its_chart(drawn: Mapping[str, Chart]) -> None:
+    assert {chart.name: chart.topic for chart in drawn.values()} == {
+        "recall-by-noise": "recalled", "stale-by-kind": "stale", "decisions": "work", "tokens": "cost",
+        "time-and-storage": "cost", "deletion-layers": "deleted", "policies": "policies",
+    }  # fmt: skip
+
+
+def test_charts_leak_nothing_into_the_page_and_speak(drawn: Mapping[str, Chart]) -> None:
+    ids = [set(re.findall(r'\bid="([^"]+)"', chart.svg)) for chart in drawn.values()]
+    assert len(set.union(*ids)) == sum(len(own) for own in ids)
+    for name, chart in drawn.items():
+        assert not re.search(r"<(style|metadata|script|image)|[ ]style=|<\?xml|<!DOCTYPE", chart.svg)
+        root = ElementTree.fromstring(chart.svg)
+        assert (root.tag, root.get("role")) == (f"{SVG}svg", "img")
+        assert root.get("aria-labelledby") == f"{name}-title {name}-desc"
+        assert [(each.get("id"), each.text) for each in root[:2]] == [
+            (f"{name}-title", chart.title), (f"{name}-desc", chart.says),
+        ]  # fmt: skip
+        targets = set(re.findall(r'href="#([^"]+)"', chart.svg))
+        assert targets < set(re.findall(r'\bid="([^"]+)"', chart.svg)) and all(t.startswith(name) for t in targets)
+        assert root.get("viewBox", "").split()[2] == str(WIDTH)
+
+
+def test_nothing_is_drawn_outside_of_the_sheet_or_too_small_for_a_phone(drawn: Mapping[str, Chart]) -> None:
+    for chart in drawn.values():
+        root = ElementTree.fromstring(chart.svg)
+        height = float(root.get("height", "0"))
+        assert root.get("font-size") == str(SIZE) and 'font-size="' not in chart.svg.partition(">")[2]
+        assert SIZE * 330 / WIDTH >= 9
+        for each in root.iter(f"{SVG}text"):
+            wide = 0.5 * SIZE * len(each.text or "")  # what most letters are at most, on average
+            x, y = float(each.get("x", "nan")), float(each.get("y", "nan"))
+            left = x - {"start": 0.0, "middle": wide / 2, "end": wide}[each.get("text-anchor", "start")]
+            assert left >= -1 and left + wide <= WIDTH + 1 and SIZE / 2 < y < height, each.text
+
+
+def test_colours_of_words_have_contrast_and_those_of_marks_enough(drawn: Mapping[str, Chart]) -> None:
+    def contrast(colour: str) -> float:
+        parts = [int(colour[at : at + 2], 16) / 255 for at in (1, 3, 5)]
+        red, green, blue = (c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in parts)
+        return 1.05 / (0.2126 * red + 0.7152 * green + 0.0722 * blue + 0.05)
+
+    for chart in drawn.values():
+        for each in ElementTree.fromstring(chart.svg).iter():
+            colour = each.get("fill", "") if each.tag == f"{SVG}text" else each.get("stroke", "")
+            if colour.startswith("#") and (each.tag == f"{SVG}text" or each.tag == f"{SVG}use"):
+                assert contrast(colour) >= (4.5 if each.tag == f"{SVG}text" else 3), colour
+
+
+def test_drawing_ignores_and_keeps_the_users_style(results: Results) -> None:
+    import matplotlib
+
+    before = charts(results)
+    with matplotlib.rc_context({"font.size": 30, "path.sketch": (1, 100, 2), "svg.fonttype": "path"}):
+        assert charts(results) == before
+        assert matplotlib.rcParams["font.size"] == 30
+
+
+@given(st.text(st.characters(codec="utf-8", exclude_categories=["Cs", "Cc"]), min_size=1, max_size=80))
+def test_a_hostile_name_is_text_and_stays_short(name: str) -> None:
+    sheet = Sheet()
+    sheet.text(0, 10, short(name))
+    sheet.mark(5, 5, "circle")
+    root = ElementTree.fromstring(sheet.svg("a", f"<b>{name}", name))
+    tags = {each.tag.removeprefix(SVG) for each in root.iter()}
+    assert tags <= {"svg", "title", "desc", "text", "defs", "path", "use", "g"}
+    assert len(short("long" * 9)) <= 13 and short("long" * 9) != short("long" * 8 + "else")
+
+
+# --- the data ---------------------------------------------------------------------------------------------------------
+
+
+def test_what_is_drawn_is_in_the_table(drawn: Mapping[str, Chart]) -> None:
+    """Every count and word of a chart is one of its table; every row of the table has its counts in the chart."""
+    for chart in drawn.values():
+        cells = {text for row in chart.rows for text in row}
+        assert all(len(row) == len(chart.heads) for row in chart.rows)
+        known = {text for text in texts(chart) if counts(text)}
+        assert known <= cells, (chart.name, known - cells)
+        if chart.name not in ("time-and-storage", "policies", "recall-by-noise"):  # where words and counts are joined
+            assert {text for row in chart.rows for text in row if counts(text)} <= known, chart.name
+
+
+def test_each_row_says_its_n(drawn: Mapping[str, Chart]) -> None:
+    for name in ("decisions", "tokens", "recall-by-noise", "policies"):
+        chart = drawn[name]
+        for row in chart.rows:
+            assert row[1] == "0" or f"{row[0]} ({row[1]})" in texts(chart), (name, row)
+
+
+def test_marks_stand_where_the_numbers_are(plain: Results) -> None:
+    """Of the decisions chart: each mark is as far along the axis as its value is between none and all."""
+    results = with_row(with_row(plain, "store", decisions_right=share(3, 4)), "keeper", decisions_right=share(1, 4))
+    chart = work.chart(results)
+    assert chart is not None
+    root = ElementTree.fromstring(chart.svg)
+    ticks = {e.text: float(e.get("x", "0")) for e in root.iter(f"{SVG}text") if e.text in ("none", "all")}
+    heights = {e.text: float(e.get("y", "0")) for e in root.iter(f"{SVG}text") if (e.text or "").endswith("(12)")}
+    for label, value in (("store (12)", 0.75), ("keeper (12)", 0.25)):
+        marks = [e for e in root.iter(f"{SVG}use") if abs(float(e.get("y", "0")) + SIZE / 3 - heights[label]) < 0.2]
+        (at,) = (float(e.get("x", "0")) for e in marks)
+        assert at == pytest.approx(ticks["none"] + value * (ticks["all"] - ticks["none"]), abs=0.2)
+
+
+def test_the_tables_say_what_the_results_say(results: Results, drawn: Mapping[str, Chart]) -> None:
+    def told(pooled: Pooled) -> str:
+        return words.value(pooled)
+
+    for row in drawn["decisions"].rows[1:]:
+        own = results.backends[row[0]].measures
+        assert row[2] == told(own["decisions_right"])
+        assert row[4:6] == (told(own["help"]), told(own["harm"]))
+    levels = {(row[0], row[2]): row[3] for row in drawn["recall-by-noise"].rows}
+    ways = {(row[0], row[2], row[3]): (row[4], row[6]) for row in drawn["policies"].rows}
+    held = results.run.conditions
+    for each in results.contrasts:
+        if (each.write_policy, each.read_policy) == (held.headline_write, held.headline_read):
+            assert levels.pop((each.backend, str(each.noise))) == told(each.measures["recall"])
+        if each.noise == held.headline_noise and not results.backends[each.backend].control:
+            stale_, right = (told(each.measures[name]) for name in ("stale_use", "decisions_right"))
+            assert ways.pop((each.backend, each.write_policy, each.read_policy)) == (stale_, right)
+    assert not levels and not ways
+    chart = drawn["stale-by-kind"]
+    assert chart.rows[-1][0] == stale.ALL
+    for column, name in enumerate(chart.heads[2:-1], 2):
+        assert chart.rows[-1][column] == told(results.backends[name].measures["stale_use"])
+        found = [known[0] for row in chart.rows if (known := counts(row[column]))]
+        assert sum(found[:-1]) == found[-1]
+
+
+def test_nine_backends_fit_and_stay_small(results: Results) -> None:
+    names = [f"backend-{n}" for n in range(7)]
+    cells = [
+        c.model_copy(update={"backend": n, "id": n + c.id})
+        for n in names
+        for c in results.cells
+        if c.backend == "store"
+    ]
+    contrasts = [c.model_copy(update={"backend": n}) for n in names for c in results.contrasts if c.backend == "store"]
+    store = results.backends["store"]
+    rows = {
+        name: store.model_copy(
+            update={
+                "measures": {
+                    key: pooled.model_copy(update={"cells": tuple(name + each for each in pooled.cells)})
+                    for key, pooled in store.measures.items()
+                }
+            }
+        )
+        for name in names
+    }
+    many = changed(
+        results, backends={**results.backends, **rows}, cells=results.cells + tuple(cells),
+        contrasts=results.contrasts + tuple(contrasts),
+    )  # fmt: skip
+    drawn = {chart.name: chart for chart in charts(many)}
+    test_nothing_is_drawn_outside_of_the_sheet_or_too_small_for_a_phone(drawn)
+    test_what_is_drawn_is_in_the_table(drawn)
+    heads = "".join(texts(drawn["stale-by-kind"]))
+    assert all(name in heads for name in names)
+    assert sum(len(chart.svg) for chart in drawn.values()) < 250_000
+
+
+def test_read_policies_are_named_beside_the_last_write_policy(plain: Results, drawn: Mapping[str, Chart]) -> None:
+    assert "all failed" in texts(drawn["policies"])
+    chart = policies.chart(plain)
+    assert chart is not None and {row[2] for row in chart.rows} == {"append"}
+    for _, _, _, read, misled, _, _, _ in chart.rows:
+        assert {f"{read} {misled}", f"all {misled}"} & set(texts(chart))
+    assert "curated" not in texts(chart)
+
+
+@pytest.mark.parametrize("word", ["unsupported", "not-applicable", "failed", "not-run"])
+def test_what_was_not_measured_stays_in_its_place_with_its_word(plain: Results, word: str) -> None:
+    names = ("decisions_right", "stale_use", "jobs_done", "tokens_total", "recall", "help", "harm")
+    none = NotMeasured.model_validate({"status": word, "reason": "because"})
+    cells = tuple(
+        cell.model_copy(update={"measures": {**cell.measures, **dict.fromkeys(names, none)}})
+        if cell.backend == "store"
+        else cell
+        for cell in plain.cells
+    )
+    results = with_row(changed(plain, cells=cells), "store", **{name: missed(word) for name in names})
+    for chart in charts(results):
+        if chart.name in ("decisions", "tokens"):
+            (row,) = (row for row in chart.rows if row[0] == "store")
+            assert words.NOT_MEASURED[word] in row
+            assert words.NOT_MEASURED[word] in texts(chart)
+
+
+def test_a_run_without_data_has_no_charts(plain: Results) -> None:
+    assert charts(changed(plain, backends={}, contrasts=(), cells=(), stories=(), trust=())) == []
+
+
+# --- the sentences ----------------------------------------------------------------------------------------------------
+
+
+def test_cold_and_warm_are_told_by_what_the_comparison_showed(plain: Results) -> None:
+    chart = work.chart(plain)
+    assert chart is not None and "by more than chance" not in chart.says
+    for verdict, better in (("left-better", 0), ("right-better", 1)):
+        shown = tuple(each.model_copy(update={"verdict": verdict}) for each in plain.comparisons)
+        chart = work.chart(changed(plain, comparisons=shown))
+        assert chart is not None
+        for each in plain.comparisons:
+            sides = (each.left, each.right)
+            if each.measure == "decisions_right" and "cold" in sides:
+                (row,) = (row for row in chart.rows if row[0] in sides and row[0] != "cold")
+                word = "more" if sides[better] == row[0] else "fewer"
+                assert row[6] == f"{word} right"
+                said = rf"{word.capitalize()}, by more than chance: [^.]*{row[0]} {row[2]}"
+                assert re.search(said, chart.says)
+
+
+def test_where_deleted_memories_are_left(drawn: Mapping[str, Chart]) -> None:
+    chart = drawn["deletion-layers"]
+    assert [row for row in chart.rows if row[0] in ("store", "keeper")] == [
+        ("keeper", "asked: search, get", "9", "9", "gone", "gone", "no look"),
+        ("keeper", "text: file", "9", "never seen", "\u2013", "\u2013", "\u2013"),
+        ("store", "asked: search", "9", "9", "gone", "gone", "no look"),
+        ("store", "asked: history", "9", "9", "9 left", "9 left", "no look"),
+        ("store", "text: db", "9", "9", "\u22655 left", "4 left", "\u22654 left"),
+        ("store", "vector: index", "9", "9", "unknown", "unknown", "unknown"),
+    ]
+    assert chart.says == (
+        "Deleted, and still found at the last look: store, asked: history (9 left) and text: db (\u22654 left). "
+        "Not found again wherever they were seen before: keeper. Cannot be told everywhere: dark and store. "
+        "Not measured: absent."
+    )
+    assert {"unsupported", "unknown", "gone", "9 left"} <= set(texts(chart))
+
+
+def test_a_job_costs_all_tokens_that_were_spent_for_those_that_got_done(plain: Results) -> None:
+    chart = cost.chart(plain)
+    assert chart is not None
+    rows = {row[0]: row for row in chart.rows}
+    for name in ("store", "keeper", "cold"):
+        cells = [cell.measures for cell in plain.cells if cell.id in own(plain, name)]
+        spent = sum(total.value for cell in cells if isinstance(total := cell["tokens_total"], Measured))
+        done = sum(jobs.hits or 0 for cell in cells if isinstance(jobs := cell["jobs_done"], Measured))
+        assert rows[name][4].removeprefix("\u2265 ") == (words.number(round(spent / done)) if done else "no job done")
+    assert rows["stale_oracle"][4] == "no job done" and "no job done" in texts(chart)
+
+
+def own(results: Results, name: str) -> set[str]:
+    return set(results.backends[name].measures["tokens_total"].cells)
+
+
+# --- scales -----------------------------------------------------------------------------------------------------------
+
+
+@given(st.lists(st.floats(1e-6, 1e9), min_size=1, max_size=9))
+def test_decades_hold_all_numbers_in_their_order(values: list[float]) -> None:
+    scale = Scale.decades(values, 10, 110)
+    places = [scale(value) for value in sorted(values)]
+    assert places == sorted(places) and all(10 <= place <= 110 for place in places)
+    assert scale.powers()[0] <= min(values) * (1 + 1e-9) and scale.powers()[-1] >= max(values) * (1 - 1e-9)
+
+
+@given(st.lists(st.floats(0, 100), max_size=6).map(sorted))
+def test_words_that_would_touch_move_apart_in_their_order(heights: list[float]) -> None:
+    placed = policies.spread(heights, 13)
+    assert all(b - a >= 13 - 1e-6 for a, b in itertools.pairwise(placed))
+    if all(b - a >= 13 for a, b in itertools.pairwise(heights)):
+        assert placed == pytest.approx(heights)

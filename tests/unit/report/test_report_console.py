@@ -1,0 +1,200 @@
+"""The table on the terminal and the summary: same rows, same words, harmless whatever a backend is called."""
+
+from __future__ import annotations
+
+import io
+import itertools
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+from syrupy.assertion import SnapshotAssertion
+
+from harness.compare import statements
+from harness.model.results import Change, Comparison, GateVerdict, Results, Suite, Unplayed
+from harness.report import console, findings, html, markdown, tables
+from tests.support.runs import run
+
+HOSTILE = "[red]x[/]\x1b[2J|`@you`<b>"
+COMMAND = "aaaaaaaaaaaa::error::x ##[group]y ::set-output name=z::w"
+"""Folded at the width of a name, its second line would begin with a command."""
+
+
+@pytest.fixture(scope="module")
+def results(tmp_path_factory: pytest.TempPathFactory) -> Results:
+    return statements.results(run(tmp_path_factory.mktemp("run")))
+
+
+@pytest.fixture(scope="module")
+def hostile(tmp_path_factory: pytest.TempPathFactory) -> Results:
+    return statements.results(run(tmp_path_factory.mktemp("hostile"), label=HOSTILE))
+
+
+def shown(results: Results, width: int = 80, **how: bool) -> str:
+    out = Console(file=io.StringIO(), width=width, markup=False, highlight=False, emoji=False, **how)
+    console.show(results, out)
+    assert isinstance(out.file, io.StringIO)
+    return out.file.getvalue()
+
+
+def test_the_table_fits_eighty_columns(results: Results, snapshot: SnapshotAssertion) -> None:
+    text = "\n".join(line.rstrip() for line in shown(results).splitlines())
+    assert max(map(len, text.splitlines())) <= 80
+    assert text == snapshot
+
+
+def test_the_summary(results: Results, snapshot: SnapshotAssertion) -> None:
+    assert markdown.summary(results) == snapshot
+
+
+def test_nothing_of_a_name_reaches_the_terminal_alive(hostile: Results) -> None:
+    text = shown(hostile, width=120, force_terminal=True, no_color=True)
+    assert "\x1b[2J" not in text
+    assert "[red]x[/]" in text.replace("\n", "")
+
+
+def test_without_colour_no_colour_is_sent(results: Results, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NO_COLOR", "1")
+    text = shown(results, force_terminal=True)
+    assert not [code for code in ("\x1b[31m", "\x1b[32m", "\x1b[33m", "\x1b[34m") if code in text]
+
+
+def test_no_line_tells_a_ci_server_anything(tmp_path: Path) -> None:
+    absent = Unplayed(backend=COMMAND, reason=COMMAND, allowed=True)
+    told = statements.results(run(tmp_path, label=COMMAND, unplayed=(absent,)))
+    for width in (80, 200):
+        lines = shown(told, width=width).splitlines()
+        assert not [line for line in lines if line.lstrip().startswith("::") or "##[" in line]
+    assert "aaaaaaaaaaaa" in shown(told)
+
+
+def test_a_mark_stands_for_what_is_not_in_a_figure_and_is_told_below(results: Results) -> None:
+    lines = shown(results).splitlines()
+    marks = {char for line in lines for char in line if char in console.MARKS}
+    assert marks and all(any(line.startswith(f"{mark} ") or f"   {mark} " in line for line in lines) for mark in marks)
+
+
+def test_a_screen_has_room_for_all_of_it(results: Results) -> None:
+    """As many differences as there can be are counted and not told one by one."""
+    shows = [
+        Comparison(
+            measure=measure, left=left, right=right, scenarios=31, left_value=1, right_value=2, left_better=0,
+            right_better=31, p=0.001, adjusted_p=0.01, verdict="right-better", detectable="much",
+        )
+        for measure in statements.BETWEEN
+        for left, right in itertools.permutations(results.backends, 2)
+    ]  # fmt: skip
+    text = shown(results.model_copy(update={"comparisons": tuple(shows)}))
+    pairs = len(results.backends) * (len(results.backends) - 1)
+    assert f"answers recalled ({pairs} of {pairs} pairs)" in " ".join(text.split())
+    assert len(text.splitlines()) < 50
+
+
+# --- how it ended -----------------------------------------------------------------------------------------------------
+
+
+def test_the_last_line_counts_what_came_to_its_end(results: Results) -> None:
+    ended, failed = results.cells[0], results.cells[-1].model_copy(update={"status": "failed", "trial": "another"})
+    told = results.model_copy(update={"cells": (ended, failed), "trust": ()})
+    assert console.ending(told) == "1 of 2 trials complete, 1 failed"
+    gates = tuple(
+        GateVerdict(gate="g", backend="b", measure="recall", line=1, verdict=verdict, says="")
+        for verdict in ("held", "broken", "not-measured")
+    )
+    changes = tuple(Change(backend="b", measure="recall", verdict=word) for word in ("worse", "worse", "better"))
+    judged = told.model_copy(update={"gates": gates, "changes": changes})
+    assert console.ending(judged) == (
+        "1 of 2 trials complete, 1 failed; against the baseline 1 better, 2 worse; 1 of 3 gates held; "
+        "\u25b2 2 headlines bad that no gate demands"
+    )
+    assert console.ending(results.model_copy(update={"cells": (), "trust": ()})) == "nothing was played"
+
+
+def test_names_break_no_table_and_mention_nobody(hostile: Results) -> None:
+    text = markdown.summary(hostile)
+    rows = [line for line in text.splitlines() if line.startswith("| ")]
+    assert {line.count("|") for line in rows} == {len(findings.collect(hostile).columns) + 2}
+    assert not [mark for mark in ("@you", "<b>", "`@", "\x1b") if mark in text]
+
+
+def test_rows_stand_by_name_and_controls_apart(results: Results) -> None:
+    lines = tables.lines(results)
+    assert [(line.name, line.group) for line in lines] == [
+        ("absent", "ranked"), ("keeper", "ranked"), ("store", "ranked"),
+        ("none", "control"), ("oracle", "control"), ("stale_oracle", "control"), ("cold", "cold"),
+    ]  # fmt: skip
+    assert {figure.text for figure in lines[0].figures} == {"not run"}
+
+
+def test_remembering_nothing_never_reads_as_clean(results: Results) -> None:
+    none = next(line for line in tables.lines(results) if line.name == "none")
+    by_measure = dict(zip([column.measure for column in tables.COLUMNS], none.figures, strict=True))
+    stale, deleted = by_measure["stale_use"], by_measure["deleted_from_bytes"]
+    assert not stale.measured or "recalled nothing" in stale.note
+    assert (deleted.text, deleted.measured) == ("unsupported", False)
+
+
+def test_every_reason_for_a_missing_number_is_told_once(results: Results) -> None:
+    missing = tables.missing(results)
+    assert len({(each.word, each.reason, each.backends, each.measures) for each in missing}) == len(missing)
+    told = {(name, backend) for each in missing for name in each.measures for backend in each.backends}
+    for name, row in results.backends.items():
+        for measure, pooled in row.measures.items():
+            assert ((measure, name) in told) == bool(pooled.reasons)
+
+
+def test_what_a_run_cannot_say_is_always_said(results: Results) -> None:
+    text = " ".join(tables.cannot_say(results))
+    assert "understands every text perfectly" in text
+    assert "with 2 scenarios, fewer than 10, no interval is given" in text
+    assert all(each.detectable in text for each in results.comparisons)
+    assert text[:40] in " ".join(shown(results).split())
+
+
+# --- which suite ------------------------------------------------------------------------------------------------------
+
+
+def test_console_and_summary_name_the_suite_of_the_run_and_its_split(results: Results) -> None:
+    """Not that of today: the suite is what the run file says."""
+    played = with_suite(results, Suite(version="7", digest="d1" * 32, split="dev"))
+    assert shown(played).splitlines()[0].rstrip() == "coldwarm 9.9: 2 scenarios of suite 7, split dev, hits of cases"
+    assert markdown.summary(played).splitlines()[2].startswith("coldwarm 9.9, suite 7, split dev, 2 scenarios, ")
+    hostile = with_suite(results, Suite(version="\x1b[2J|<b>@you", digest="d1" * 32, split="all"))
+    assert "\x1b[2J" not in shown(hostile, force_terminal=True)
+    assert not [mark for mark in ("<b>", "@you", "\x1b") if mark in markdown.summary(hostile)]
+
+
+def test_a_run_from_before_runs_named_their_suite_says_nothing_of_it(results: Results) -> None:
+    assert results.run.suite is None and tables.suite(results) == ""
+    assert not [text for text in (shown(results), markdown.summary(results)) if "suite" in text or "split" in text]
+
+
+def with_suite(results: Results, suite: Suite) -> Results:
+    return results.model_copy(update={"run": results.run.model_copy(update={"suite": suite})})
+
+
+# --- stories that are too easy ----------------------------------------------------------------------------------------
+
+
+def test_where_full_context_dominates_every_output_says_that_the_stories_are_too_easy(results: Results) -> None:
+    said = (
+        "What it is worth to be selective: at noise 0 full_context, which gives back everything, is as good as "
+        "keeper in recall in budget, stale memories shown and tokens, and better in at least one of them. "
+        "These stories are too easy."
+    )
+    recall, stale, tokens = (
+        Comparison(
+            measure=measure, left="full_context", right="keeper", scenarios=2, left_value=0.5, right_value=theirs,
+            left_better=0, right_better=0, p=1, adjusted_p=1, verdict="no-difference-shown", detectable="nothing",
+        )
+        for measure, theirs in zip(statements.DOMINANCE, (0.5, 0.6, 0.5), strict=True)
+    )  # fmt: skip
+    names = {"full_context": results.backends["none"], "keeper": results.backends["keeper"]}
+
+    def outputs(*compared: Comparison) -> list[str]:
+        changed = results.model_copy(update={"comparisons": compared, "backends": names})
+        return [" ".join(text.split()) for text in (shown(changed), markdown.summary(changed), html.page(changed, ()))]
+
+    assert [text.count(said) for text in outputs(recall, stale, tokens)] == [1, 1, 1]
+    cheaper = tokens.model_copy(update={"right_value": 0.4})
+    assert not [text for text in outputs(recall, stale, cheaper) if "too easy" in text]

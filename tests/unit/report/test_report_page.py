@@ -1,0 +1,285 @@
+"""`report.html` and the files beside it: complete, linked, harmless, the same bytes each time."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import re
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+from syrupy.assertion import SnapshotAssertion
+
+from harness.adapter import Source
+from harness.compare import statements
+from harness.log.folder import Folder, FolderError
+from harness.model.results import Against, Change, GateVerdict, Results, Suite
+from harness.model.trial import Interval
+from harness.report import charts, html, write
+from tests.support.runs import run
+
+EVIL = "Deploy with alphadeploy <script>alert(1)</script> \u202e\x1b[2J {{ 7 * 7 }} \"' onclick=x"
+VOID = {"meta", "br", "use", "path", "rect", "circle", "input"}
+OPEN = {"td": ("td", "th"), "th": ("td", "th"), "tr": ("td", "th", "tr")}
+"""What a start tag ends that may be left open."""
+
+
+class Page(HTMLParser):
+    """What a page is made of; fails on a tag that is closed without being open."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.ids: list[str] = []
+        self.targets: list[str] = []
+        self.attributes: list[tuple[str, str, str]] = []
+        self.open: list[str] = []
+        self.text: list[str] = []
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        while self.open and self.open[-1] in OPEN.get(tag, ()):
+            self.open.pop()
+        if tag not in VOID:
+            self.open.append(tag)
+        self._attributes(tag, attrs)
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self._attributes(tag, attrs)
+
+    def _attributes(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        for name, value in attrs:
+            self.attributes.append((tag, name, value or ""))
+            if name == "id":
+                self.ids.append(value or "")
+            if name in ("href", "xlink:href"):
+                self.targets.append(value or "")
+
+    def handle_endtag(self, tag: str) -> None:
+        if tag not in VOID:
+            while (
+                tag in ("tr", "tbody", "thead", "table")
+                and self.open[-1] in ("td", "th", "tr")
+                and self.open[-1] != tag
+            ):
+                self.open.pop()
+            assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        self.text.append(data)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Folder:
+    return run(tmp_path_factory.mktemp("run"))
+
+
+@pytest.fixture(scope="module")
+def results(folder: Folder) -> Results:
+    return statements.results(folder)
+
+
+@pytest.fixture(scope="module")
+def text(folder: Folder, results: Results) -> str:
+    return write(folder, results).page.read_text("utf-8")
+
+
+@pytest.fixture(scope="module")
+def hostile(tmp_path_factory: pytest.TempPathFactory) -> str:
+    source = Source(commit="abcdef1", path="$(reboot);x", line=3)
+    made = run(tmp_path_factory.mktemp("evil"), label="<i>$x_1$</i>", stale=EVIL, source=source)
+    return write(made, statements.results(made)).page.read_text("utf-8")
+
+
+# --- the files --------------------------------------------------------------------------------------------------------
+
+
+def test_writing_again_gives_the_same_bytes_and_no_path_of_this_machine(folder: Folder, text: str) -> None:
+    files = sorted(path for path in folder.root.iterdir() if path.is_file() and path.name != "run.json")
+    assert [path.name for path in files] == [
+        "junit.xml",
+        "report.html",
+        "results.json",
+        "results.schema.json",
+        "summary.md",
+    ]
+    before = {path: path.read_bytes() for path in files}
+    for path in files:
+        path.unlink()
+    write(Folder.open(folder.root), statements.results(folder))
+    assert {path: path.read_bytes() for path in files} == before
+    assert not [path for path in files if str(folder.root).encode() in before[path]]
+
+
+def test_the_run_card_names_the_suite_that_was_played(tmp_path: Path, text: str) -> None:
+    """As the run file says it, whatever the suite is today; a run file without it is from before."""
+    said = Suite(version="<7>", digest="d1" * 32, split="held", held=("rename/twin",))
+    made = run(tmp_path, suite=said)
+    page = write(made, statements.results(made)).page.read_text("utf-8")
+    assert (
+        f"<dt>suite</dt><dd>suite &lt;7&gt;, split held: 1 of 2 scenarios held, digest sha256 {'d1' * 32}</dd>" in page
+    )
+    assert "coldwarm 9.9, suite &lt;7&gt;, split held, 2 scenarios" in (tmp_path / "summary.md").read_text()
+    assert "<dt>suite</dt>" not in text
+
+
+def test_results_can_be_read_back_and_have_a_schema(folder: Folder, results: Results, text: str) -> None:
+    assert Results.model_validate_json((folder.root / "results.json").read_bytes()) == results
+    schema = (folder.root / "results.schema.json").read_text()
+    assert '"schema"' in schema and "Comparison" in schema
+
+
+def test_a_file_that_cannot_be_written_is_one_line_and_leaves_the_old_one(tmp_path: Path) -> None:
+    made = run(tmp_path)
+    (tmp_path / "summary.md.part").mkdir()
+    (tmp_path / "summary.md").write_text("old")
+    with pytest.raises(FolderError, match=r"summary\.md: cannot be written") as caught:
+        write(made, statements.results(made))
+    assert len(str(caught.value).splitlines()) == 1
+    assert (tmp_path / "summary.md").read_text() == "old"
+
+
+# --- the page ---------------------------------------------------------------------------------------------------------
+
+
+def test_every_link_leads_somewhere_and_every_anchor_is_unique(text: str) -> None:
+    page = Page(text)
+    assert page.open == []
+    assert len(page.ids) == len(set(page.ids))
+    assert {target for target in page.targets if not target.startswith("#")} == set()
+    assert {target[1:] for target in page.targets} <= set(page.ids)
+
+
+def test_cells_and_definitions_are_anchors(results: Results, text: str) -> None:
+    ids = set(Page(text).ids)
+    assert {cell.id for cell in results.cells} <= ids
+    assert {f"d-{name}" for name in results.definitions} <= ids
+
+
+def test_the_policy_lets_only_this_style_and_script_in(text: str) -> None:
+    def digest(tag: str) -> str:
+        (content,) = re.findall(rf"<{tag}>(.*?)</{tag}>", text, re.DOTALL)
+        return base64.b64encode(hashlib.sha256(content.encode()).digest()).decode()
+
+    assert (
+        f"default-src 'none'; script-src 'sha256-{digest('script')}'; style-src 'sha256-{digest('style')}'; "
+        "base-uri 'none'; form-action 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
+    ) in text
+    assert text.index("Content-Security-Policy") < text.index("<style>")
+    page = Page(text)
+    assert not [each for each in page.attributes if each[1] == "style" or each[1].startswith("on") or each[1] == "src"]
+    assert "@import" not in text and "url(http" not in text
+
+
+def test_no_text_of_a_run_reaches_the_script(text: str, hostile: str) -> None:
+    def script(page: str) -> str:
+        return page[page.index("<script>") :]
+
+    assert script(text) == script(hostile)
+    assert not [name for name in ("innerHTML", "outerHTML", "insertAdjacentHTML", "document.write") if name in text]
+
+
+def test_wide_tables_scroll_by_themselves_and_by_keyboard(text: str) -> None:
+    boxes = re.findall(r'<div class="scroll"([^>]*)>', text)
+    assert boxes and all('tabindex="0" role="region" aria-label="' in box for box in boxes)
+
+
+def test_the_findings(text: str, snapshot: SnapshotAssertion) -> None:
+    found = re.search(r'<table class="findings">.*?</table>', text, re.DOTALL)
+    assert found and found[0] == snapshot
+
+
+def test_every_number_of_the_findings_leads_to_the_cells_that_it_pools(results: Results, text: str) -> None:
+    for name, row in results.backends.items():
+        pooled = next(iter(row.measures.values()))
+        anchor = next(
+            a for a in re.findall(r'id="(cells-[^"]+-primary)"', text) if f"cells-{name.replace('_', '-')}-" in a
+        )
+        body = text[text.index(f'id="{anchor}"') :].split("</tbody>")[0]
+        assert sorted(re.findall(r'<tr id="([^"]+)"', body)) == sorted(pooled.cells)
+
+
+def test_what_sorts_and_filters_is_hidden_where_no_script_runs(text: str) -> None:
+    sorts = re.findall(r'<button type="button" class="sort"([^>]*)>', text)
+    assert sorts and all(" hidden " in each and "aria-label=" in each for each in sorts)
+    assert '<form id="filter" hidden>' in text
+
+
+def test_gates_and_the_baseline_stand_where_they_are_seen(folder: Folder, results: Results) -> None:
+    cells = (results.cells[0].id,)
+    gates = tuple(
+        GateVerdict(
+            gate="a-gate",
+            backend="store",
+            measure="recall",
+            line=3,
+            verdict=verdict,
+            says=f"{verdict} <b>",
+            cells=cells,
+        )
+        for verdict in ("held", "broken", "not-measured")
+    )
+    base = Against(
+        run="old-run", version="9.8", commit=None, protocol=1, suite=None, digest="d1" * 32,
+        versions={"store": ("1", "2")}, differs=("k was 5",),
+    )  # fmt: skip
+    changes = (
+        Change(backend="store", measure="recall", verdict="no-difference-shown"),
+        Change(
+            backend="store", measure="stale_use", verdict="worse", old=0.1, new=0.5, old_count=(1, 10),
+            new_count=(5, 10),
+            difference=0.4, interval=Interval(low=0.1, high=0.6, method=""), adjusted_p=0.01, broken=cells,
+        ),
+        Change(backend="keeper", measure="recall", verdict="vanished", vanished=cells, reason="<gone>"),
+    )  # fmt: skip
+    judged = results.model_copy(update={"gates": gates, "baseline": base, "changes": changes})
+    text = html.page(judged, [list(logs.values()) for logs, _ in folder.stories()])
+    page = Page(text)
+    assert page.open == [] and {target[1:] for target in page.targets} <= set(page.ids)
+    assert [text.index(each) for each in ("1 broken", "1 not measured", "1 held")] == sorted(
+        text.index(each) for each in ("1 broken", "1 not measured", "1 held")
+    )
+    assert "broken &lt;b&gt;" in text and "&lt;gone&gt;" in text and "k was 5" in text and "1 then, 2 now" in text
+    row = text[text.index("worse: 1 measure") :]
+    assert "1/10" in row and "5/10" in row and "+0.40 (.10 to .60)" in row and f'href="#{cells[0]}"' in row
+    assert (
+        text.index("worse: 1 measure")
+        < text.index("vanished: 1 measure")
+        < text.index("no difference shown: 1 measure")
+    )
+
+
+# --- hostile text -----------------------------------------------------------------------------------------------------
+
+
+def test_memory_text_is_shown_and_does_nothing(hostile: str) -> None:
+    assert hostile.count("<script") == 1 and "<i>$" not in hostile and "\u202e" not in hostile and "\x1b" not in hostile
+    assert "&lt;script&gt;alert(1)&lt;/script&gt;" in hostile
+    assert "\u27e8U+202E\u27e9\u27e8U+001B\u27e9[2J {{ 7 * 7 }}" in hostile
+    page = Page(hostile)
+    assert page.open == [] and len(page.ids) == len(set(page.ids))
+    assert not [name for _, name, _ in page.attributes if name.startswith("on")]
+
+
+def test_a_source_that_is_no_plain_path_gives_no_command(hostile: str) -> None:
+    commands = [block for block in re.findall(r"<pre>(.*?)</pre>", hostile, re.DOTALL) if "sed -n" in block]
+    assert commands and not [block for block in commands if "reboot" in block]
+
+
+# --- charts -----------------------------------------------------------------------------------------------------------
+
+
+def test_the_table_of_a_chart_has_the_rows_that_were_drawn(results: Results, text: str) -> None:
+    for chart in charts.charts(results):
+        for row in chart.rows:
+            cells = "".join(f'<td class="n">{cell}</td>' for cell in row[1:])
+            assert f'<tr><th scope="row">{row[0]}</th>{cells}</tr>' in text
+
+
+def test_the_report_alone_imports_neither_jinja_nor_matplotlib() -> None:
+    import subprocess
+    import sys
+
+    code = "import sys, harness.report; print(sorted({'jinja2', 'matplotlib'} & set(sys.modules)))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"

@@ -1,0 +1,47 @@
+"""Text that came out of a memory costs time in proportion to its length, whatever it repeats."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+
+import pytest
+
+from harness.model.dates import moment
+from harness.report.words import plain
+from harness.text.classify import Classifier, KnownTexts, cut
+from tests.support.logs import STORY
+
+SIZE = 1 << 14
+SECONDS = 0.12
+"""What takes less for so many characters takes some seconds for the longest memory that is read."""
+KNOWN = "the known text"
+FORM = "alphadeploy"
+ATOMS = (
+    " ", "\t", "(", "( ", "[", "[ ]", "{", "<", "- ", "-", "1.", "1", "2025-01-01 ", "[2025-01-01", "a", "a ",
+    "a.", "a/", "a@", FORM, f"{FORM} ", f"{FORM}-", f"{FORM}, ", f"no longer {FORM} ", "not ", "from ",
+    "instead of ", "replaced by ", "was ", "and ", "which has been ", "until ", "formerly ",
+    "since 2025-01-01 ", ", ", "; ", ". ", "? ", '"', "'", "`", '"a":', "\x1b[", "\x1b[1;", "\x1b]0;", "\u0301",
+    "\u0301\u0323", "\u0f71\u0f72", "\u0f73", "e\u0301\u0323", "\u200b", "\u0130", "\r\n", "\n- ", "\u2013",
+    "\\", "%41", "::error::", "##", "<a>",
+)  # fmt: skip
+READERS: Mapping[str, Callable[[str], object]] = {
+    "what it says": lambda text: Classifier(STORY).read(text),
+    "what it says of a form behind": lambda text: Classifier(STORY).read(text + FORM),
+    "its entries": lambda text: cut(f"{KNOWN} {text} {KNOWN}", KnownTexts([KNOWN])),
+    "its date": moment,
+    "its words on a terminal": plain,
+}
+
+
+@pytest.mark.parametrize("reader", READERS)
+def test_reading_takes_time_in_proportion(reader: str) -> None:
+    slow = {}
+    for atom in ATOMS:
+        many = atom * (SIZE // len(atom))
+        for text in (many, f"({many}x", f"x ({many}x)"):
+            before = time.process_time()
+            READERS[reader](text)
+            spent = time.process_time() - before
+            slow |= {atom: spent} if spent > SECONDS else {}
+    assert not slow
