@@ -44,6 +44,9 @@ class MergesByBeginning(Planted):
     must = ("writes_kept", "odd_texts_exact")
     may = (
         *MERGED[1:],
+        "chance_at_k",
+        "source_at_head_same",
+        "source_at_head_renamed",
         "deletion",
         "isolation",
         "rollback",

@@ -168,10 +168,7 @@ class FiltersTooLate(Planted):
     must = ("crowded_out_of_scope", "answer_among_look_alikes")
     may = (
         "unknown_answered_with_silence",
-        "recall_all_at_k",
-        "recall_avg_at_k",
-        "embedding_tokens",
-        "source_at_head_renamed",
+        "story",
     )
 
     class Memory(ReferenceMemory):

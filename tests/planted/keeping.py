@@ -24,6 +24,7 @@ class ForgetsEveryTenth(Planted):
         "lower_authority_first",
         "own_writes_unseen",
         "unseen_while_open",
+        "story",
     )
 
     class Memory(ReferenceMemory):

@@ -57,7 +57,9 @@ class NeverAbstains(Planted):
         "expired_rules_returned",
         "precision_at_k",
         "tokens_ingest",
+        "tokens_recall",
         "tokens_total",
+        "tokens_per_job",
         "break_even",
         "embedding_tokens",
     )
