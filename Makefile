@@ -62,6 +62,12 @@ browser: .venv/.ready $(AXE)/.ready
 	@echo "trying the report in a real browser (under a minute)"
 	@COLDWARM_BROWSER=required $(BIN)/python -m pytest -q tests/browser
 
+# Where bubblewrap is, checks run without network and see their work tree only. Installed only if missing, and only as root.
+contained:
+	@command -v bwrap >/dev/null || { \
+	  test "$$(id -u)" = 0 || { echo "to contain checks: apt-get install bubblewrap"; exit 3; }; \
+	  echo "installing bubblewrap"; apt-get -qq update && apt-get -qq install -y --no-install-recommends bubblewrap >/dev/null; }
+
 selftest: .venv/.ready
 	@echo "proving every scenario of the suite, then every measure against planted faults (some six minutes)"
 	@$(BIN)/coldwarm selftest suite
