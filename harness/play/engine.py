@@ -31,7 +31,7 @@ from harness.model.scenario import (
     Step,
 )
 from harness.model.trial import ReadPolicy, Trial
-from harness.play import deletion, noise
+from harness.play import deletion, noise, readers
 from harness.play.curation import curate
 from harness.play.readers import Ask, Context
 from harness.play.session import Host, Lost, MemorySession, Part, Query, Questions, Tools
@@ -245,7 +245,7 @@ def _worked(
         at=session.at,
         policy=policy,
     )
-    outcome = tools.reader.work(job, context, ask)
+    outcome = readers.done(tools.reader, job, context, ask)
     values = {choice.decision: choice.value for choice in outcome.choices}
     done = tools.work_trees.do(tools.repo, session.commit, job, values)
     return Worked(

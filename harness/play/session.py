@@ -35,7 +35,7 @@ from harness.log.events import (
 from harness.model.backend import Backend, Fault
 from harness.model.scenario import Decision, Job, Scenario, Session, Stratum
 from harness.model.trial import Trial
-from harness.play.readers import ReadEntry, Reader
+from harness.play.readers import ReadEntry, Reader, StoreGone
 from harness.play.readers.explore import Explorer
 from harness.play.readers.scripted import Scripted
 from harness.repo.checkout import Repo
@@ -143,7 +143,7 @@ def _entries(found: Found) -> list[ReadEntry]:
     ]
 
 
-class Lost(Exception):  # noqa: N818  not an error: it ends the story, and the fault is logged
+class Lost(StoreGone):  # not an error: it ends the story, and the fault is logged
     """The child is gone; the trial ends here."""
 
     def __init__(self, fault: Fault) -> None:

@@ -13,6 +13,7 @@ from harness.log.events import Closed
 from harness.log.lines import Writer
 from harness.log.transcript import Ended
 from harness.model.backend import Fault
+from harness.play.readers import BrokenReader
 
 ENDS_RUN = (Unwritable, EmbedderError, GatewayError)
 """What no other trial could do without either."""
@@ -36,4 +37,5 @@ def told(error: BaseException, blobs: Blobs) -> str:
     text = "".join(traceback.format_exception(error))
     name = blobs.put(text.encode("utf-8", "backslashreplace")).blob
     said = " ".join(f"{type(error).__name__}: {error}".split())[:300].encode("utf-8", "backslashreplace").decode()
-    return f"{said}; a fault of coldwarm, not of the backend; its traceback is blobs/{name[:2]}/{name}"
+    blame = "the reader" if isinstance(error, BrokenReader) else "coldwarm"
+    return f"{said}; a fault of {blame}, not of the backend; its traceback is blobs/{name[:2]}/{name}"

@@ -51,5 +51,10 @@ class Breaking(Curious):
         raise RuntimeError("this reader breaks")
 
 
+class Silent(Curious):
+    def work(self, job: Job, context: Context, ask: Ask) -> Outcome:
+        return None  # type: ignore[return-value]
+
+
 class Idle:
     """Is no reader."""

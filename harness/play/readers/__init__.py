@@ -35,6 +35,10 @@ class ReaderError(ValueError):
     """A reader that nobody knows, or that is none: which, and what was probably meant. One line."""
 
 
+class BrokenReader(Exception):  # noqa: N818  no error of ours: it ends one trial, by the fault of the reader
+    """A reader raised, or brought no outcome."""
+
+
 @dataclass(frozen=True)
 class ReadEntry:
     """One memory as the reader meets it: a stretch of a hit, with what the backend said about the hit."""
@@ -42,6 +46,10 @@ class ReadEntry:
     position: int
     text: str
     hit: Hit
+
+
+class StoreGone(Exception):  # noqa: N818  not an error: it ends the story
+    """The store cannot answer any more."""
 
 
 Ask = Callable[[str, Decision], Sequence[ReadEntry]]
@@ -82,6 +90,19 @@ class Reader(Protocol):
     policies: Sequence[ReadPolicy]
 
     def work(self, job: Job, context: Context, ask: Ask) -> Outcome: ...
+
+
+def done(reader: Reader, job: Job, context: Context, ask: Ask) -> Outcome:
+    """What the reader made of the job. Raises BrokenReader, and what `ask` raises if the store is gone."""
+    try:
+        outcome: object = reader.work(job, context, ask)
+    except StoreGone:
+        raise
+    except Exception as error:
+        raise BrokenReader(f"job {job.id}: {type(error).__name__}: {error}") from error
+    if not isinstance(outcome, Outcome):
+        raise BrokenReader(f"job {job.id}: work returned {type(outcome).__name__}, no Outcome")
+    return outcome
 
 
 def find(name: str) -> Reader:

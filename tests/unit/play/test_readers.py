@@ -7,11 +7,12 @@ from pathlib import Path
 
 import pytest
 
+from harness.log.blobs import Blobs
 from harness.log.events import Recalled, Worked
-from harness.play import readers
-from harness.play.readers import Reader, ReaderError
+from harness.play import readers, trouble
+from harness.play.readers import BrokenReader, Reader, ReaderError
 from tasks import loader
-from tests.support.curious import Curious, Stubborn
+from tests.support.curious import Breaking, Curious, Silent, Stubborn
 from tests.support.fakes import FakeHost
 from tests.support.played import Stage
 from tests.unit.conftest import House
@@ -54,6 +55,15 @@ def test_the_cold_arm_brings_nothing_to_any_reader(small: Stage, tmp_path: Path)
     log = replace(small, reader=Curious()).play(tmp_path, None)
     assert [event.choices[0].origin for event in log.of(Worked)] == ["nowhere"]
     assert list(log.of(Recalled)) == []
+
+
+@pytest.mark.parametrize(
+    ("reader", "why"), [(Breaking(), "RuntimeError: this reader breaks"), (Silent(), "no Outcome")]
+)
+def test_a_reader_that_breaks_is_to_blame_itself(small: Stage, tmp_path: Path, reader: Reader, why: str) -> None:
+    with pytest.raises(BrokenReader, match=why) as caught:
+        replace(small, reader=reader).play(tmp_path, FakeHost(tmp_path / "store"))
+    assert "a fault of the reader, not of the backend" in trouble.told(caught.value, Blobs(tmp_path))
 
 
 def test_readers_are_found_by_name_and_by_place() -> None:
