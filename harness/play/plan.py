@@ -6,9 +6,10 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import NamedTuple
+from weakref import WeakKeyDictionary
 
 from harness.backend import registry
-from harness.log.events import PROTOCOL
+from harness.log.events import PROTOCOL, Written
 from harness.model.backend import Backend
 from harness.model.drill import DrillTrial, Plan
 from harness.model.scenario import Scenario
@@ -92,17 +93,31 @@ def part(
 
     source, embedder: digests. chat: who answers models inside the backend; empty: nobody.
     """
-    memories = noise.generate(scenario, repo, classifier, trial.noise, trial.seed)
+    memories, told = _noise(scenario, repo, classifier, trial.noise, trial.seed)
     digests: dict[str, str] = {
         "protocol": str(PROTOCOL),
         "scenario": digest(scenario),
         "fixture": repo.digest,
-        "noise": digest([asdict(each.item) for each in memories]),
+        "noise": told,
         "reader": readers.digest(trial.reader),
     }
     if backend is not None:
         digests |= _digests(backend, source, embedder, chat)
     return Part(trial, scenario, memories, canaries(scenario, trial.seed), digests)
+
+
+_NOISES: WeakKeyDictionary[Classifier, dict[tuple[int, int], tuple[tuple[Written, ...], str]]] = WeakKeyDictionary()
+
+
+def _noise(
+    scenario: Scenario, repo: Repo, classifier: Classifier, amount: int, seed: int
+) -> tuple[tuple[Written, ...], str]:
+    """A story's noise and its digest, made once for all trials that share the story's classifier."""
+    known = _NOISES.setdefault(classifier, {})
+    if (amount, seed) not in known:
+        memories = noise.generate(scenario, repo, classifier, amount, seed)
+        known[amount, seed] = tuple(memories), digest([asdict(each.item) for each in memories])
+    return known[amount, seed]
 
 
 def _digests(backend: Backend, source: str, embedder: str, chat: str) -> dict[str, str]:

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from harness import paths
 from harness.backend import client, registry
+from harness.log.events import Written
 from harness.model.scenario import Scenario
 from harness.model.trial import Selection, Spec, Trial
-from harness.play import plan
+from harness.play import noise, plan
 from harness.play.controls import described
 from harness.play.session import Part
 from harness.repo.checkout import Repo
@@ -137,3 +139,21 @@ def test_an_edited_adapter_is_another_backend(tmp_path: Path, monkeypatch: pytes
         (package / name).write_text((package / name).read_text() + text)
         seen.append(source())
     assert seen[0] == seen[1] and len(set(seen)) == 3 and len(seen[0]) == 64
+
+
+def test_the_noise_of_a_story_is_made_once_for_all_of_its_trials(
+    story: tuple[Scenario, Repo], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    scenario, repo = story
+    made: list[int] = []
+    generate = noise.generate
+
+    def counted(*args: Any) -> list[Written]:
+        made.append(args[3])
+        return generate(*args)
+
+    monkeypatch.setattr(noise, "generate", counted)
+    classifier, trial = Classifier(scenario), part(story, noise=4).trial
+    made.clear()
+    parts = [plan.part(trial, scenario, repo, classifier, None, "", "e") for _ in range(3)]
+    assert made == [4] and len({id(each.noise) for each in parts}) == 1
