@@ -12,9 +12,12 @@ import zlib
 from collections.abc import Callable, Generator, Iterable, Iterator
 from typing import Any, NamedTuple
 
+import cramjam
+import lz4.frame
 import numpy as np
 import numpy.typing as npt
 
+from harness.scan import unframed
 from harness.scan.needles import Match, Needles
 
 FIRST, STEP = 256, 1 << 16
@@ -47,7 +50,7 @@ def _heads() -> npt.NDArray[np.bool_]:
         for flags in range(256):
             if (method << 8 | flags) % 31 == 0 and not flags & 0x20:
                 table[method << 8 | flags] = True
-    for two in (b"\x1f\x8b", b"BZ", b"\xfd7", b"PK"):
+    for two in (b"\x1f\x8b", b"BZ", b"\xfd7", b"PK", b"\x04\x22", b"\xff\x06"):
         table[two[0] << 8 | two[1]] = True
     return table
 
@@ -81,9 +84,12 @@ class Unpacking:
         """A value that is a stream from its first byte on, bare ones included."""
         if self._spent():
             return
-        starts = list(_starts(value[:64], 0, 1)) or [Start("deflate", 0, lambda: zlib.decompressobj(-15))]
-        for start in starts:
+        starts = list(_starts(value[:64], 0, 1))
+        for start in starts or [Start("deflate", 0, lambda: zlib.decompressobj(-15))]:
             yield from self._stream(start, lambda at, most: value[at : at + most])
+        for form, data in () if starts else unframed.blocks(value):
+            self._left -= len(data)
+            yield from self._search(Start(form, 0, bytes), data, len(data))
 
     def _spent(self) -> bool:
         self.capped = self.capped or self._left <= 0 or time.monotonic() > self._until
@@ -102,7 +108,7 @@ class Unpacking:
                         break
                     at += len(data)
                 part = unpacker.decompress(data, step * 4)
-            except (zlib.error, lzma.LZMAError, OSError, EOFError, ValueError, MemoryError):
+            except _BROKEN:
                 break
             self._left -= len(part)
             found += part
@@ -112,7 +118,7 @@ class Unpacking:
                 del found[:BLOCK]
         if len(found) >= self._needles.shortest:
             yield from self._search(start, bytes(found), len(found))
-        return at - len(unpacker.unused_data) if unpacker.eof else start.at
+        return at - len(unpacker.unused_data or b"") if unpacker.eof else start.at
 
     def _search(self, start: Start, data: bytes, below: int) -> Iterator[Match]:
         for match in self._needles.find(data):
@@ -135,7 +141,12 @@ _MAGICS: tuple[tuple[bytes, str, Callable[[], Any]], ...] = (
     (b"\x1f\x8b\x08", "gzip", lambda: zlib.decompressobj(31)),
     (b"BZh", "bz2", bz2.BZ2Decompressor),
     (b"\xfd7zXZ\0", "xz", lambda: lzma.LZMADecompressor(memlimit=MEMORY)),
+    (b"\x04\x22\x4d\x18", "lz4", lz4.frame.LZ4FrameDecompressor),
+    (unframed.SNAPPY, "snappy", unframed.Snappy),
 )
+_BROKEN = (
+    zlib.error, lzma.LZMAError, OSError, EOFError, ValueError, RuntimeError, MemoryError, cramjam.DecompressionError
+)  # fmt: skip
 
 
 def _begun(head: bytes, at: int) -> Start | None:

@@ -13,8 +13,9 @@ TEXT = ("utf-8", "json", "utf-16", "utf-32", "base64", "hex", "reversed", "trigr
 """Forms of a string, the plainest first."""
 VECTOR = ("float32", "float16", "bfloat16", "int8 floats", "float64", "decimal floats", "pickled floats")
 """Forms of a vector, all with "float" in their name: little-endian numbers, decimal ones as in JSON, a pickled list."""
-PACKED = ("zlib", "gzip", "deflate", "bz2", "xz")
-"""What is unpacked and searched in all of these forms; `deflate` as a value of a SQLite row and inside of ZIP."""
+PACKED = ("zlib", "gzip", "deflate", "bz2", "xz", "lz4", "snappy")
+"""What is unpacked and searched in all of these forms. Streams that do not say what they are, bare `deflate`, `snappy`
+and blocks of `lz4`, only as a value of a SQLite row, `deflate` also inside of ZIP."""
 CASED = frozenset({"base64"})
 """Forms that are another string in another case."""
 _GLUES = (b"", b" ", b",", b";", b"|", b"\n", b"\0", b'","', b'", "', b"', '")

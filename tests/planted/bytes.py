@@ -10,6 +10,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import ClassVar
 
+import cramjam
+import lz4.frame
+
 from adapters.reference import Reference
 from harness.adapter import Ack, Hit, Item, Layer, Scope, Space
 from tests.planted.base import Planted, ReferenceMemory
@@ -91,6 +94,30 @@ class CompressesTheDeleted(DeclaresOld, Planted):
         @staticmethod
         def form(text: str, vector: bytes) -> bytes:
             return zlib.compress(text.encode())
+
+
+class SnapsTheDeleted(DeclaresOld, Planted):
+    """Deleted texts are kept in a log, each in a frame of Snappy."""
+
+    must = TEXTS
+    may = ("text_gone_after_churn", "text_gone_after_kill")
+
+    class Memory(KeepsDeleted):
+        @staticmethod
+        def form(text: str, vector: bytes) -> bytes:
+            return bytes(cramjam.snappy.compress(text.encode()))
+
+
+class Lz4sTheDeleted(DeclaresOld, Planted):
+    """Deleted texts are kept in a log, each in a frame of LZ4."""
+
+    must = TEXTS
+    may = ("text_gone_after_churn", "text_gone_after_kill")
+
+    class Memory(KeepsDeleted):
+        @staticmethod
+        def form(text: str, vector: bytes) -> bytes:
+            return lz4.frame.compress((text + " ").encode() * 2)
 
 
 class GzipsTheDeleted(DeclaresOld, Planted):

@@ -19,6 +19,9 @@ from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 
+import cramjam
+import lz4.block
+import lz4.frame
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -26,7 +29,7 @@ from hypothesis import strategies as st
 from harness.adapter import Layer
 from harness.log.events import Sighting
 from harness.machine import files
-from harness.scan import packed, raw
+from harness.scan import packed, raw, unframed
 from harness.scan.disk import Needles, Scan, scan
 
 CANARIES = {"pin": "cw0123456789abcdef0123", "key": "cwfedcba9876543210fedc"}
@@ -86,6 +89,9 @@ PACK: dict[str, Callable[[bytes], bytes]] = {
     "bz2": bz2.compress,
     "xz": lzma.compress,
     "deflate in a ZIP": lambda data: zipped(data),
+    "lz4": lz4.frame.compress,
+    "lz4 in small blocks that stand alone": lambda data: lz4.frame.compress(data, block_linked=False, block_size=4),
+    "snappy": lambda data: bytes(cramjam.snappy.compress(data)),
 }
 
 
@@ -357,3 +363,40 @@ def test_a_file_that_gets_shorter_meanwhile_is_read_as_far_as_it_goes(
     monkeypatch.setattr(raw.os, "pread", shortening)
     found = look(root)
     assert ([each.fact for each in found.sightings], found.problem) == (["pin"], None)
+
+
+def cut_in_half(stream: bytes) -> bytes:
+    return stream[: len(stream) // 2]
+
+
+@pytest.mark.parametrize(
+    ("form", "stream"),
+    [
+        ("lz4", lambda data: lz4.frame.compress(data, block_size=4)),
+        ("snappy", lambda data: bytes(cramjam.snappy.compress(data))),
+    ],
+)
+def test_a_frame_that_breaks_off_is_searched_as_far_as_it_goes(
+    root: Path, form: str, stream: Callable[[bytes], bytes]
+) -> None:
+    noise = random.Random(1).randbytes(200_000)
+    (root / "data.bin").write_bytes(cut_in_half(stream(PIN.encode() + noise + noise[::-1])) + bytes(100))
+    assert ("pin", f"utf-8 in {form}") in {(each.fact, each.form) for each in look(root).sightings}
+
+
+@pytest.mark.parametrize(
+    ("form", "block"),
+    [("snappy", lambda data: bytes(cramjam.snappy.compress_raw(data))), ("lz4", lz4.block.compress)],
+)
+def test_a_bare_block_is_unpacked_as_the_value_of_a_row(root: Path, form: str, block: Callable[[bytes], bytes]) -> None:
+    with closing(sqlite3.connect(root / "x.db")) as link:
+        link.execute("create table rows (text blob)")
+        link.execute("insert into rows values (?)", [block(ROOM + KEY[::-1].encode() + ROOM + PIN.encode())])
+        link.commit()
+    assert form in {each.form.partition(" in ")[2] for each in look(root).sightings}
+
+
+@given(st.binary(max_size=400))
+def test_any_value_is_read_to_its_end_without_a_word(value: bytes) -> None:
+    for head in (b"", unframed.SNAPPY, b"\x04\x22\x4d\x18", b"\xff\xff\xff\x7f"):
+        list(packed.Unpacking(NEEDLES).value(head + value))
