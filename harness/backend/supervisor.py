@@ -27,7 +27,7 @@ GRACE = 10.0
 _LIBRARY = ctypes.CDLL(None)
 
 
-class Program:
+class ServerProgram:
     """One program, the leader of a process group of its own."""
 
     def __init__(self, argv: Sequence[str], env: Mapping[str, str], log: str, stop: str, unprivileged: bool) -> None:
@@ -74,10 +74,10 @@ class Supervisor:
     """The programs by name, in the order of starting."""
 
     def __init__(self) -> None:
-        self._kept: dict[str, Program] = {}
+        self._kept: dict[str, ServerProgram] = {}
 
     def start(self, name: str, *how: Any) -> None:
-        self._kept[name] = Program(*how)
+        self._kept[name] = ServerProgram(*how)
 
     def codes(self) -> dict[str, int | None]:
         """How each program has ended that was not told to; None: it runs."""

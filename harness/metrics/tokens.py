@@ -13,7 +13,7 @@ from harness.model.trial import Measure, Measured, NotMeasured
 
 NO_COLD = "the cold arm was not run"
 NO_TEXT = "no text was embedded through the run's endpoint"
-Bound = Literal["exact", "at-least"]
+Exactness = Literal["exact", "at-least"]
 
 
 def _asked(record: Record, purpose: Asking) -> int:
@@ -36,7 +36,7 @@ def _agent(view: View) -> int:
     return sum(event.prompt + event.completion for _, event in view.record.works(view.read_policy))
 
 
-def _backend(view: View) -> tuple[int, Bound]:
+def _backend(view: View) -> tuple[int, Exactness]:
     """Tokens of models inside the backend; the cold arm has none, and what is not told is at least 0."""
     if view.arm == "cold":
         return 0, "exact"
@@ -44,7 +44,7 @@ def _backend(view: View) -> tuple[int, Bound]:
     return (int(told.value), told.known) if isinstance(told, Measured) else (0, "at-least")
 
 
-def _known(view: View, *purposes: Asking) -> Bound:
+def _known(view: View, *purposes: Asking) -> Exactness:
     """What did not come back because a question failed was not paid for: the sum is a lower bound."""
     asked = (event for purpose in purposes for _, event in view.record.recalls(purpose))
     return "at-least" if any(event.fault for event in asked) else "exact"
@@ -73,7 +73,7 @@ def tokens_backend(view: View) -> Measure:
     """Calls that passed the endpoint are counted there, for all backends in one way; else the backend's word counts."""
     passed = [count for _, event in view.record.of(Metered) for count in event.chat.values()]
     if passed:
-        known: Bound = "at-least" if any(count["failed"] for count in passed) else "exact"
+        known: Exactness = "at-least" if any(count["failed"] for count in passed) else "exact"
         tokens = sum(count["prompt"] + count["completion"] for count in passed)
         return amount(tokens, sum(count["calls"] for count in passed), known)
     support = view.record.support("usage")

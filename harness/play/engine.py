@@ -33,7 +33,7 @@ from harness.model.scenario import (
 from harness.model.trial import ReadPolicy, Trial
 from harness.play import deletion, noise, readers
 from harness.play.curation import curate
-from harness.play.readers import Ask, Context
+from harness.play.readers import AskMemory, Context
 from harness.play.session import Host, Lost, MemorySession, Part, Query, Questions, Tools
 
 SHARE = 5
@@ -232,7 +232,7 @@ class Warm:
 
 
 def _worked(
-    scenario: Scenario, tools: Tools, session: Session, job: Job, ask: Ask, policy: ReadPolicy | None
+    scenario: Scenario, tools: Tools, session: Session, job: Job, ask: AskMemory, policy: ReadPolicy | None
 ) -> Worked:
     """Has a job decided, and does it in a work tree of the session's commit."""
     context = Context(

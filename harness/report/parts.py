@@ -87,7 +87,7 @@ class Section:
 
 
 @dataclass(frozen=True)
-class LayerLine:
+class LayerSummary:
     """A layer of a backend's storage, over the scenarios: targets seen in it before and after the deletion."""
 
     backend: str
@@ -141,7 +141,7 @@ def _row(results: Results, name: str) -> MeasureRow:
     return MeasureRow(name, ARROW[results.definitions[name].better], figures)
 
 
-def layers(found: Mapping[str, Iterable[deletion.LayerVerdict]]) -> Iterator[LayerLine]:
+def layers(found: Mapping[str, Iterable[deletion.LayerVerdict]]) -> Iterator[LayerSummary]:
     """Counts of what was found in the layers of each backend."""
     grouped: dict[tuple[str, str], list[deletion.LayerVerdict]] = {}
     for backend, verdicts in found.items():
@@ -149,7 +149,7 @@ def layers(found: Mapping[str, Iterable[deletion.LayerVerdict]]) -> Iterator[Lay
             kind = f"{words.visible(verdict.layer, 80)} ({verdict.format})"
             grouped.setdefault((words.visible(backend, 60), kind), []).append(verdict)
     for (backend, layer), own in sorted(grouped.items()):
-        yield LayerLine(
+        yield LayerSummary(
             backend,
             layer,
             sum(len(each.before) for each in own),

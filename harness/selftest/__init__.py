@@ -46,9 +46,9 @@ class ScenarioRow:
     """The full pool of a store that keeps apart what holds elsewhere."""
     noisy: tuple[Cell, ...]
     """What a run would report of `full_context` and some real backends."""
-    told: tuple[telling.Row, ...]
+    told: tuple[telling.ItemRow, ...]
     """All that is written, as a backend is handed it."""
-    cheated: cheats.Played
+    cheated: cheats.CheatPlayed
     """What stores that drop by kind, source, batch or length reach, and the same store that drops nothing."""
 
 

@@ -52,7 +52,7 @@ class Gain(NamedTuple):
         return self.gain > BOUND
 
 
-Played = Mapping[str, Sequence[Cell]]
+CheatPlayed = Mapping[str, Sequence[Cell]]
 """By name of the store: the cells of one story."""
 
 
@@ -63,7 +63,7 @@ def cells(told: Told) -> dict[str, list[Cell]]:
     return {name: playing.scored(told, STORE, paper, NOISE, keeps) for name, keeps in asked.items()}
 
 
-def gains(stories: Sequence[Played]) -> list[Gain]:
+def gains(stories: Sequence[CheatPlayed]) -> list[Gain]:
     """Of each cheat where it gains most, over all stories."""
     found = []
     for name in CHEATS:
@@ -74,12 +74,12 @@ def gains(stories: Sequence[Played]) -> list[Gain]:
     return found
 
 
-def _best(stories: Sequence[Played], name: str, measure: str) -> float:
+def _best(stories: Sequence[CheatPlayed], name: str, measure: str) -> float:
     """The mean over the stories, with the reader that reaches most."""
     return max(_mean(stories, name, measure, policy) for policy in POLICIES)
 
 
-def _mean(stories: Iterable[Played], name: str, measure: str, policy: str) -> float:
+def _mean(stories: Iterable[CheatPlayed], name: str, measure: str, policy: str) -> float:
     cells = (cell for story in stories for cell in story[name] if cell.read_policy == policy)
     values = [found.value for cell in cells if isinstance(found := cell.measures[measure], Measured)]
     return sum(values) / len(values) if values else 0.0

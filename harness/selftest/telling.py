@@ -22,10 +22,10 @@ from harness.play import noise
 from harness.selftest.playing import batches
 from harness.selftest.proof import SEED, Told
 
-Kind = Literal["fact", "remark", "noise"]
+ItemKind = Literal["fact", "remark", "noise"]
 AMOUNT = 100
 """Noise beside each story, as a run has it by default."""
-BOUNDS: Mapping[Kind, float] = {"noise": 0.60, "remark": 0.65}
+BOUNDS: Mapping[ItemKind, float] = {"noise": 0.60, "remark": 0.65}
 """The largest area under the curve that the better of two classifiers may reach. 0.5 is a coin, 1 an open book."""
 FOLDS, ROUNDS = 4, 2
 PARTS = ("repo", "org", "branch", "user")
@@ -35,10 +35,10 @@ class MissingError(Exception):
     """The classifier comes with an extra that is not installed."""
 
 
-class Row(NamedTuple):
+class ItemRow(NamedTuple):
     """One item as a store is handed it. origin: the story that its sentence comes from."""
 
-    kind: Kind
+    kind: ItemKind
     story: str
     origin: str
     item: Item
@@ -49,7 +49,7 @@ class Row(NamedTuple):
 class Apart(NamedTuple):
     """How well a kind was told from facts, by the better of the two classifiers."""
 
-    kind: Kind
+    kind: ItemKind
     area: float
     cases: int
     facts: int
@@ -67,29 +67,29 @@ def ready() -> None:
         )
 
 
-def rows(told: Told, amount: int = AMOUNT) -> list[Row]:
+def rows(told: Told, amount: int = AMOUNT) -> list[ItemRow]:
     """All that is written in one story by appending, batch by batch."""
     made = noise.drawn(told.scenario, told.repo, told.classifier, amount, SEED)
     origins = {written.name: story for written, story in made}
     return [
-        Row(_kind(written), told.scenario.id, origins.get(written.name, told.scenario.id), written.item, len(batch),
+        ItemRow(_kind(written), told.scenario.id, origins.get(written.name, told.scenario.id), written.item, len(batch),
             at / max(1, len(batch) - 1))
         for batch in batches(told, amount)
         for at, written in enumerate(batch)
     ]  # fmt: skip
 
 
-def _kind(written: Written) -> Kind:
+def _kind(written: Written) -> ItemKind:
     word = written.name.partition(":")[0]
     return "noise" if word == "noise" else "remark" if word == "remark" else "fact"
 
 
-def apart(found: Sequence[Row]) -> list[Apart]:
+def apart(found: Sequence[ItemRow]) -> list[Apart]:
     """How well noise and remarks are told from facts."""
     return [_apart(kind, [row for row in found if row.kind in (kind, "fact")]) for kind in BOUNDS]
 
 
-def _apart(kind: Kind, found: Sequence[Row]) -> Apart:
+def _apart(kind: ItemKind, found: Sequence[ItemRow]) -> Apart:
     from sklearn.metrics import roc_auc_score
 
     labels = np.array([row.kind == kind for row in found])
@@ -108,7 +108,7 @@ def _apart(kind: Kind, found: Sequence[Row]) -> Apart:
     return Apart(kind, best, cases, len(found) - cases)
 
 
-def _folds(found: Sequence[Row]) -> Iterator[tuple[Any, Any]]:
+def _folds(found: Sequence[ItemRow]) -> Iterator[tuple[Any, Any]]:
     """Stories are held out; no sentence of a story that is held out is learnt from, nor asked about if it was."""
     stories = sorted({row.story for row in found})
     for seed in range(ROUNDS):
@@ -119,7 +119,7 @@ def _folds(found: Sequence[Row]) -> Iterator[tuple[Any, Any]]:
             yield np.flatnonzero(~inside.any(axis=1)), np.flatnonzero(inside.all(axis=1))
 
 
-def _scores(found: Sequence[Row], plain: Any, labels: Any, train: Any, test: Any) -> Iterator[tuple[str, Any]]:
+def _scores(found: Sequence[ItemRow], plain: Any, labels: Any, train: Any, test: Any) -> Iterator[tuple[str, Any]]:
     from scipy.sparse import hstack
     from sklearn.ensemble import HistGradientBoostingClassifier
     from sklearn.feature_extraction.text import TfidfVectorizer
@@ -144,7 +144,7 @@ def style(text: str) -> str:
     return re.sub(r"\d", "0", re.sub(r"\bcw[0-9a-f]{20}\b", "cw", text))
 
 
-def features(row: Row) -> list[float]:
+def features(row: ItemRow) -> list[float]:
     """What is seen of an item without reading it."""
     item, text = row.item, row.item.text
     source, at = item.source, datetime.fromisoformat(item.at)

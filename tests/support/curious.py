@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from harness.log.events import Choice
 from harness.model.scenario import Decision, Job
 from harness.model.trial import ReadPolicy
-from harness.play.readers import Ask, Context, Outcome
+from harness.play.readers import AskMemory, Context, Outcome
 from harness.play.readers.scripted import option_of
 
 
@@ -16,7 +16,7 @@ class Curious:
 
     policies: Sequence[ReadPolicy] = ("trusting",)
 
-    def work(self, job: Job, context: Context, ask: Ask) -> Outcome:
+    def work(self, job: Job, context: Context, ask: AskMemory) -> Outcome:
         outcome = Outcome()
         for decision in job.decisions:
             asked = (job.goal, job.goal, decision.question)
@@ -24,7 +24,7 @@ class Curious:
             outcome.prompt += sum(map(context.count, asked))
         return outcome
 
-    def _decided(self, context: Context, decision: Decision, asked: Sequence[str], ask: Ask) -> Choice:
+    def _decided(self, context: Context, decision: Decision, asked: Sequence[str], ask: AskMemory) -> Choice:
         found = {query: ask(query, decision) for query in asked}
         for entry in found[decision.question]:
             option = option_of(context, decision, entry.text)
@@ -39,7 +39,7 @@ class Curious:
 class Stubborn(Curious):
     """Takes every error for no answer, also that of a store that is gone."""
 
-    def _decided(self, context: Context, decision: Decision, asked: Sequence[str], ask: Ask) -> Choice:
+    def _decided(self, context: Context, decision: Decision, asked: Sequence[str], ask: AskMemory) -> Choice:
         try:
             return super()._decided(context, decision, asked, ask)
         except Exception:
@@ -47,12 +47,12 @@ class Stubborn(Curious):
 
 
 class Breaking(Curious):
-    def work(self, job: Job, context: Context, ask: Ask) -> Outcome:
+    def work(self, job: Job, context: Context, ask: AskMemory) -> Outcome:
         raise RuntimeError("this reader breaks")
 
 
 class Silent(Curious):
-    def work(self, job: Job, context: Context, ask: Ask) -> Outcome:
+    def work(self, job: Job, context: Context, ask: AskMemory) -> Outcome:
         return None  # type: ignore[return-value]
 
 

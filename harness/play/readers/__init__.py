@@ -52,7 +52,7 @@ class StoreGone(Exception):  # noqa: N818  not an error: it ends the story
     """The store cannot answer any more."""
 
 
-Ask = Callable[[str, Decision], Sequence[ReadEntry]]
+AskMemory = Callable[[str, Decision], Sequence[ReadEntry]]
 """A question to the memory, in the reader's words, for one decision -> the entries in reading order. It is logged as
 asked; a job asks the same words for the same decision once. In the cold arm it brings nothing."""
 
@@ -89,10 +89,10 @@ class Reader(Protocol):
 
     policies: Sequence[ReadPolicy]
 
-    def work(self, job: Job, context: Context, ask: Ask) -> Outcome: ...
+    def work(self, job: Job, context: Context, ask: AskMemory) -> Outcome: ...
 
 
-def done(reader: Reader, job: Job, context: Context, ask: Ask) -> Outcome:
+def done(reader: Reader, job: Job, context: Context, ask: AskMemory) -> Outcome:
     """What the reader made of the job. Raises BrokenReader, and what `ask` raises if the store is gone."""
     try:
         outcome: object = reader.work(job, context, ask)

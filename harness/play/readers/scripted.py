@@ -15,7 +15,7 @@ from harness.log.events import Choice, Read
 from harness.model.dates import moment
 from harness.model.scenario import Decision, Job, Option
 from harness.model.trial import READ_POLICIES, ReadPolicy
-from harness.play.readers import Ask, Context, Outcome, ReadEntry
+from harness.play.readers import AskMemory, Context, Outcome, ReadEntry
 from harness.play.readers.explore import CAP
 
 SourceStanding = Literal["verified", "unverifiable", "contradicted"]
@@ -29,7 +29,7 @@ class Scripted:
 
     policies: Sequence[ReadPolicy] = READ_POLICIES
 
-    def work(self, job: Job, context: Context, ask: Ask) -> Outcome:
+    def work(self, job: Job, context: Context, ask: AskMemory) -> Outcome:
         outcome = Outcome(prompt=context.count(job.goal))
         opened: set[str] = set()
         for decision in job.decisions:

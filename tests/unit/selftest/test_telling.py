@@ -11,28 +11,28 @@ import pytest
 from harness.adapter import Item, Scope, Source
 from harness.selftest import cheats, judge, telling
 from harness.selftest.cheats import Gain
-from harness.selftest.telling import Apart, Row
+from harness.selftest.telling import Apart, ItemRow
 
 AT = "2025-03-03T09:00:00+01:00"
 WORDS = ("batch", "cache", "depot", "gauge", "lane", "order", "pool", "queue", "rule", "sheet")
 
 
-def told(draw: random.Random, sort: Any, story: str, **more: Any) -> Row:
+def told(draw: random.Random, sort: Any, story: str, **more: Any) -> ItemRow:
     text = f"The {' '.join(draw.sample(WORDS, draw.randint(3, 6)))} is {draw.randrange(100, 999)}"
     source = draw.choice((Source(session="s"), Source("c" * 40, "docs/a.md", draw.randrange(1, 9), "s")))
     item = Item(text, Scope("shop", "acme"), AT, draw.choice(("project", "procedural")), source)
     origin = f"story-{draw.randrange(12)}" if sort == "noise" else story
-    return Row(sort, story, origin, replace(item, **more), 12, draw.random())
+    return ItemRow(sort, story, origin, replace(item, **more), 12, draw.random())
 
 
-def suite(**noise: Any) -> list[Row]:
+def suite(**noise: Any) -> list[ItemRow]:
     draw = random.Random(1)
     stories = [f"story-{at}" for at in range(12)]
     facts = [told(draw, kind, story) for story in stories for kind in ("fact",) * 15 + ("remark",) * 3]
     return facts + [told(draw, "noise", story, **noise) for story in stories for _ in range(40)]
 
 
-def found(rows: list[Row], kind: str) -> Apart:
+def found(rows: list[ItemRow], kind: str) -> Apart:
     return next(each for each in telling.apart(rows) if each.kind == kind)
 
 
