@@ -41,7 +41,7 @@ bench: .venv/.ready
 	@$(BIN)/coldwarm run $(BENCH)
 
 test: .venv/.ready
-	@echo "running the tests (under 3 minutes on 2 cores; the slow ones: make test-all)"
+	@echo "running the tests (under 4 minutes on 2 cores; the slow ones: make test-all)"
 	@$(BIN)/python -m pytest -q -n 2 $(TESTS)
 
 test-all: .venv/.ready
@@ -69,12 +69,12 @@ contained:
 	  echo "installing bubblewrap"; apt-get -qq update && apt-get -qq install -y --no-install-recommends bubblewrap >/dev/null; }
 
 selftest: .venv/.ready
-	@echo "proving every scenario of the suite, then every measure against planted faults (some six minutes)"
+	@echo "proving every scenario of the suite, then every measure against planted faults (some seven minutes)"
 	@$(BIN)/coldwarm selftest suite
 	@$(BIN)/coldwarm selftest measures
 
 conform: .venv/.ready
-	@echo "checking every adapter against the contract (three to four minutes)"
+	@echo "checking every adapter against the contract (some four minutes)"
 	@$(BIN)/coldwarm conform bm25 chroma mem0 mem0,store=chroma mem0,store=faiss mem0,infer=true notes vector_file reference
 
 # The recordings are of the stand-in: coldwarm run -b mem0,infer=true ... --chat stand-in --record fixtures/chat/mem0
