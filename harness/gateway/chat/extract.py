@@ -49,7 +49,7 @@ _FIRST = (
     (re.compile(rf"{_I} (?=(?:{_MODAL}|\w+ed)\b)"), "User "),
     (re.compile(rf"{_I} (\w+(?:s|x|z|ch|sh))\b"), r"User \1es"),
     (re.compile(rf"{_I} (\w+)\b"), r"User \1s"),
-    (re.compile(r"\b[Mm]y\b"), "User's"),
+    (re.compile(r"(?<![\w-])[Mm]y(?![\w-])"), "User's"),
 )
 _WORD = re.compile(r"\w(?:[^\s`\"“”,;()\[\]]*\w)?")
 _ARTICLES = frozenset({"a", "an", "the"})

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from harness.gateway import tokens
@@ -152,6 +152,7 @@ def test_any_text_is_read_and_the_answer_is_json(said: str) -> None:
         unique_by=str.casefold,
     )
 )
+@example(["Baa holds my-0."])
 def test_sentences_survive_in_order(rules: list[str]) -> None:
     assert facts(" ".join(rules)) == [rule for rule in rules if rule]
 
