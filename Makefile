@@ -37,7 +37,7 @@ AXE := .cache/axe
 	@touch $@
 
 bench: .venv/.ready
-	@echo "playing the suite and the drills (some seven minutes on 2 cores; half a minute: make bench BENCH='-s stale-deploy-rule -d none -j 2')"
+	@echo "playing the suite and the drills (some six minutes on 2 cores; half a minute: make bench BENCH='-s stale-deploy-rule -d none -j 2')"
 	@$(BIN)/coldwarm run $(BENCH)
 
 test: .venv/.ready

@@ -22,7 +22,7 @@ def wrapped(tree: Path, reads: Iterable[Path] = ()) -> list[str]:
     lent = (*map(Path, _SYSTEM), Path(sys.prefix), Path(sys.base_prefix), *reads)
     binds = [word for each in dict.fromkeys(lent) for word in ("--ro-bind-try", str(each), str(each))]
     alone = ("--unshare-all", "--die-with-parent", "--new-session", "--proc", "/proc", "--dev", "/dev")
-    return ["bwrap", *alone, "--tmpfs", "/tmp", *binds, "--bind", str(tree), str(tree), "--chdir", str(tree), "--"]  # noqa: S108
+    return ["bwrap", *alone, "--tmpfs", "/tmp", *binds, "--bind", str(tree), str(tree), "--chdir", str(tree), "--"]  # noqa: S108  a new one
 
 
 @cache

@@ -44,26 +44,8 @@ def unscored(trial: Trial, reason: str, log: Log | None = None) -> Cell:
         trial=trial, arm="warm" if trial.backend else "cold", read_policy="trusting" if trial.backend else None
     )
     status: Literal["failed", "not-run"] = "failed" if log else "not-run"
-    return Cell(
-        id=key.id,
-        trial=trial.id,
-        backend=trial.backend,
-        scenario=trial.scenario,
-        kind=trial.scenario.partition("/")[0],
-        arm=key.arm,
-        write_policy=trial.write_policy,
-        read_policy=key.read_policy,
-        noise=trial.noise,
-        seed=trial.seed,
-        reader=trial.reader,
-        k=trial.k,
-        pool=0,
-        status=status,
-        reason=reason,
-        log=log.path.name if log else "",
-        log_sha256=log.sha256 if log else "",
-        measures={name: NotMeasured(status=status, reason=reason) for name in DEFINITIONS},
-    )
+    missing = NotMeasured(status=status, reason=reason)
+    return _made(key, log, 0, status, reason, dict.fromkeys(DEFINITIONS, missing))
 
 
 def views(logs: Sequence[Log]) -> list[View]:
@@ -161,25 +143,33 @@ def _measure(metric: Metric, view: View) -> Measure:
 
 
 def _cell(view: View, measures: Mapping[str, Measure]) -> Cell:
-    record, log, trial = view.record, view.log, view.log.trial
+    record, log = view.record, view.log
+    key = CellKey(trial=log.trial, arm=view.arm, read_policy=view.read_policy)
     status: Status = log.closed.status if log.closed else "incomplete"
+    return _made(key, log, record.pool, status, record.reason, measures)
+
+
+def _made(
+    key: CellKey, log: Log | None, pool: int, status: Status, reason: str, measures: Mapping[str, Measure]
+) -> Cell:
+    trial = key.trial
     return Cell(
-        id=CellKey(trial=trial, arm=view.arm, read_policy=view.read_policy).id,
+        id=key.id,
         trial=trial.id,
         backend=trial.backend,
         scenario=trial.scenario,
-        kind=log.scenario.kind,
-        arm=view.arm,
+        kind=log.scenario.kind if log else trial.scenario.partition("/")[0],
+        arm=key.arm,
         write_policy=trial.write_policy,
-        read_policy=view.read_policy,
+        read_policy=key.read_policy,
         noise=trial.noise,
         seed=trial.seed,
         reader=trial.reader,
         k=trial.k,
-        pool=record.pool,
+        pool=pool,
         status=status,
-        reason=record.reason,
-        log=log.path.name,
-        log_sha256=log.sha256,
+        reason=reason,
+        log=log.path.name if log else "",
+        log_sha256=log.sha256 if log else "",
         measures=measures,
     )

@@ -46,6 +46,7 @@ from harness.text.classify import Classifier, KnownTexts, cut
 T = TypeVar("T")
 Purpose = Literal["learn", "remark"]
 SETTLE_SECONDS = 20.0
+"""What a backend gets to let acknowledged writes be seen, in stories and drills alike."""
 
 
 class Handle(Memory, Protocol):

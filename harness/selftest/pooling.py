@@ -106,7 +106,7 @@ def chance(told: Told, backend: str = "random", k: int = DEFAULT_K) -> Chance | 
 
             def recalled(seed: int, k: int) -> list[bool]:
                 hits = made.open(Space(str(root), "", "", 0, seed)).recall(query, place, k, at)  # noqa: B023  called here
-                gold = set(probe.gold)  # noqa: B023
+                gold = set(probe.gold)  # noqa: B023  called here, too
                 return [bool(gold & told.classifier.read(hit.text).asserted) for hit in hits]
 
             whole = recalled(0, ALL)

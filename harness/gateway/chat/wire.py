@@ -244,7 +244,7 @@ class Whole:
     """Streams what `complete` answers: for upstreams that know the whole answer at once."""
 
     async def complete(self, asked: Asked) -> Completion:
-        raise NotImplementedError
+        raise NotImplementedError  # who derives from this answers
 
     async def stream(self, asked: Asked) -> AsyncGenerator[Chunk, None]:
         for chunk in chunks(await self.complete(asked)):

@@ -10,7 +10,8 @@ from harness.log.transcript import Drilled, Ended
 from harness.model.backend import Fault
 from harness.model.drill import DrillName, DrillTrial, Plan
 from harness.play.drills import deletion, durability, isolation, keeping, poison, rollback, sharing
-from harness.play.drills.stage import Drill, DrillSession, DrillStore, Lost
+from harness.play.drills.stage import Drill, DrillSession, DrillStore
+from harness.play.session import Lost
 from harness.scan.copies import Copies
 
 ALL: Mapping[DrillName, Drill] = {

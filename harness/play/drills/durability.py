@@ -16,7 +16,8 @@ from itertools import chain, pairwise
 from harness.adapter import Item, Scope
 from harness.model.drill import DrillName, Piece, Plan
 from harness.model.trial import digest
-from harness.play.drills.stage import Drill, DrillSession, Lost
+from harness.play.drills.stage import Drill, DrillSession
+from harness.play.session import Lost
 
 ROUNDS = 20
 SMALLEST = 4

@@ -21,11 +21,11 @@ from harness.log.events import Event
 from harness.log.transcript import ANSWER, SIGHTINGS, Called, Handled, Looked, Op
 from harness.model.backend import Backend, Fault
 from harness.model.drill import DrillName, DrillTrial, Piece, Plan
+from harness.play.session import SETTLE_SECONDS, Lost
 from harness.scan.copies import Copies
 from harness.scan.disk import Survey, looks
 from harness.scan.needles import compiled
 
-SETTLE_SECONDS = 20.0
 NOW = "2026-03-02T10:00:00+00:00"
 """The story time at which drills ask."""
 
@@ -44,13 +44,6 @@ class DrillStore(Protocol):
     def flush(self) -> None: ...
     def layers(self) -> list[Layer]: ...
     def compact(self) -> None: ...
-
-
-class Lost(Exception):  # noqa: N818  not an error: it ends the drill, and the fault is logged
-    """A child is gone that nobody killed; the drill ends here."""
-
-    def __init__(self, fault: Fault) -> None:
-        self.fault = fault
 
 
 @dataclass(frozen=True)
