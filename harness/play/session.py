@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import time
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -47,6 +48,8 @@ T = TypeVar("T")
 Purpose = Literal["learn", "remark"]
 SETTLE_SECONDS = 20.0
 """What a backend gets to let acknowledged writes be seen, in stories and drills alike."""
+OWN_SECONDS = 120.0
+"""What we spend on one answer ourselves, cutting it and looking up its sources; what takes longer ends the trial."""
 
 
 class Handle(Memory, Protocol):
@@ -246,7 +249,12 @@ class MemorySession:
         yield from self.settle(session)
         query, scope, k, at = question.query, question.scope, self.trial.k, session.at.isoformat()
         hits, fault, took = self.ask(lambda memory: memory.recall(query, scope, k, at))
-        found, tokens = self._cut(hits or [], question.ref)
+        until = time.monotonic() + OWN_SECONDS
+        try:
+            found, tokens = self._cut(hits or [], question.ref, until)
+        except Lost as lost:
+            hits, found, tokens, fault = None, Found(), 0, lost.fault
+            self._lost = fault
         yield Recalled(
             purpose=question.purpose,
             ref=question.ref,
@@ -265,14 +273,15 @@ class MemorySession:
         )
         self.go_on()
         if hits:
-            yield from self._resolve(found.hits, session.commit)
+            yield from self._resolve(found.hits, session.commit, until)
         return found
 
-    def _cut(self, hits: Sequence[Hit], ref: str) -> tuple[Found, int]:
+    def _cut(self, hits: Sequence[Hit], ref: str, until: float) -> tuple[Found, int]:
         """Hits as entries in reading order: by rank, or in an order drawn by seed where the backend has no rank."""
         entries: list[Span] = []
         total = 0
         for number, hit in enumerate(hits):
+            _in_time(until)
             spans = cut(hit.text, self._known)
             whole = self.tools.count(render(hit.text, hit))
             total += whole
@@ -287,11 +296,12 @@ class MemorySession:
             random.Random(f"{self.trial.seed} {ref}").shuffle(entries)  # noqa: S311  reproducible on purpose
         return Found(hits=tuple(hits), entries=tuple(entries)), total
 
-    def _resolve(self, hits: Sequence[Hit], head: str) -> Iterator[Event]:
+    def _resolve(self, hits: Sequence[Hit], head: str, until: float) -> Iterator[Event]:
         """Each source that came back is looked up in git, once for each checkout from which it was seen."""
         new = [source for hit in hits if (source := hit.source) and (source, head) not in self._resolved]
         checked = []
         for source in dict.fromkeys(new):
+            _in_time(until)
             self._resolved.add((source, head))
             if source.commit and source.path and source.line is not None:
                 says = self.tools.repo.line(source.commit, source.path, source.line)
@@ -367,6 +377,12 @@ class MemorySession:
             calls=told.calls if told else None,
             fault=self._untold,
         )
+
+
+def _in_time(until: float) -> None:
+    if time.monotonic() > until:
+        message = f"reading one answer took us more than {OWN_SECONDS:g} s"
+        raise Lost(Fault(kind="limit", op="recall", message=message))
 
 
 def render(text: str, hit: Hit) -> str:

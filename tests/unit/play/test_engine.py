@@ -22,6 +22,7 @@ from harness.model.canary import asked, kept, query
 from harness.model.scenario import Fact, Forget, Job, Learn, Probe, Remember, Session
 from harness.model.trial import READ_POLICIES
 from harness.play import deletion, engine
+from harness.play import session as play_session
 from harness.play.controls import KEPT
 from harness.play.session import MemorySession
 from tasks import loader
@@ -590,3 +591,16 @@ def test_what_was_handed_over_can_be_written_as_json(small: Stage, tmp_path: Pat
     small.play(tmp_path, where, amount=5)
     for _, args in where.calls:
         json.dumps([to_wire(part) for part in args])
+
+
+def test_what_takes_us_too_long_to_read_ends_the_trial_and_says_so(
+    small: Stage, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(play_session, "OWN_SECONDS", -1.0)
+    log = small.play(tmp_path, host(tmp_path))
+    assert log.closed is not None and log.closed.status == "failed"
+    assert (
+        log.closed.fault is not None and log.closed.fault.kind == "limit" and "took us more" in log.closed.fault.message
+    )
+    (asked,) = [event for event in log.of(Recalled) if event.fault]
+    assert asked.fault == log.closed.fault
