@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 import shutil
-import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -303,9 +302,7 @@ def test_a_trial_that_does_not_exist_is_one_line(cli: Cli, tmp_path: Path) -> No
 @pytest.mark.slow
 @pytest.mark.parametrize("answer", HEAVY)
 def test_the_heaviest_answers_end_their_trial_within_bounds(cli: Cli, tmp_path: Path, answer: str) -> None:
-    before = time.process_time()
     done = cli("run", "-b", f"tests.support.unruly:Weighs,answer={answer}", "-b", "bm25", *SMALL, "--out", tmp_path)
-    assert time.process_time() - before < 60
     cells = statements.results(Folder(only(tmp_path))).cells
     assert {cell.status for cell in cells if cell.backend == "bm25"} == {"complete"}
     assert done.returncode == (3 if "limit" in done.stderr else 0) and len(done.stderr) < 2000
