@@ -119,10 +119,11 @@ def _staged(adapter: str, links: Mapping[str, Path]) -> Path:
 
 
 def _copied(adapter: str) -> Iterator[Path]:
-    """The files of the checkout that a child has; of a package beside `adapters`, the module's own folders."""
+    """What a child has of the house: what it needs, the adapters, and the folder of the adapter's own module."""
     yield from (paths.ROOT / "harness" / name for name in KNOWN)
     yield from (each for each in (paths.ROOT / "adapters").rglob("*") if each.is_file() and each.suffix != ".pyc")
     *folders, _ = adapter.partition(":")[0].split(".")
-    if folders and folders[0] not in ("adapters", "harness", "tasks"):
-        for depth in range(1, len(folders) + 1):
-            yield from paths.ROOT.joinpath(*folders[:depth]).glob("*.py")
+    if folders and folders[0] != "tasks" and folders != ["harness"]:
+        yield from paths.ROOT.joinpath(*folders).glob("*.py")
+        for depth in range(1, len(folders)):
+            yield from paths.ROOT.joinpath(*folders[:depth]).glob("__init__.py")

@@ -86,8 +86,7 @@ def selftest() -> None:
 @with_suite
 def selftest_suite(tasks: Path, fixtures: Path) -> None:
     """Prove of every scenario that no control wins it and its checks cannot be fooled (some minutes)."""
-    from harness import selftest
-    from harness.selftest import table, telling
+    from harness.selftest import suite, table, telling
     from tasks import loader
 
     try:
@@ -95,7 +94,7 @@ def selftest_suite(tasks: Path, fixtures: Path) -> None:
     except loader.ScenarioError as error:
         stop(error)
     try:
-        proven = selftest.prove(files, fixtures, paths.cache_root())
+        proven = suite.prove(files, fixtures, paths.cache_root())
     except telling.MissingError as error:
         stop(error, COULD_NOT_RUN)
     table.show(proven, terminal())

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import importlib
-import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
-from harness import paths
 from harness.metrics.trust import BY_CHANCE
 from harness.model.trial import Better, Definition, Measure, Measured
+from harness.selftest.planted.base import Planted
+from harness.selftest.planted.catalogue import FAULTS
 from harness.selftest.proof import Breach
 
-PLANTED = "tests.planted"
-"""The package whose `FAULTS` are played. It stands beside the tests of a checkout and is not installed."""
 SLACK = 1e-9
 TIME = "seconds"
 SLOWER, LONGER = 3.0, 0.05
@@ -66,13 +63,12 @@ class Matrix:
         return tuple(breach for row in self.rows for breach in row.breaches)
 
 
-def planted(package: str = PLANTED) -> tuple[PlantedFault, ...]:
-    """The faults that a package declares as its `FAULTS`, found where a child finds it; ImportError if not."""
-    sys.path += [place for place in paths.adapter_places() if place not in sys.path]
-    return tuple(map(_fault, importlib.import_module(package).FAULTS))
+def planted() -> tuple[PlantedFault, ...]:
+    """All planted faults, by the names under which a child imports them."""
+    return tuple(map(_fault, FAULTS))
 
 
-def _fault(made: Any) -> PlantedFault:
+def _fault(made: type[Planted]) -> PlantedFault:
     bug = " ".join((made.__doc__ or "").split())
     return PlantedFault(made.__name__, f"{made.__module__}:{made.__name__}", bug, made.must, made.may, made.never)
 

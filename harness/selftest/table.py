@@ -14,20 +14,10 @@ from harness.model.results import Comparison
 from harness.model.trial import DEFAULT_K, READ_POLICIES
 from harness.report import words
 from harness.report.words import plain
-from harness.selftest import (
-    ENOUGH,
-    MISLED,
-    SOLVED,
-    Count,
-    ScenarioRow,
-    SelfTest,
-    bounds,
-    cheats,
-    share,
-    telling,
-    total,
-)
+from harness.selftest import bounds, cheats, telling
 from harness.selftest.pooling import Pooling
+from harness.selftest.proof import Count
+from harness.selftest.suite import ENOUGH, MISLED, SOLVED, ScenarioRow, SelfTest, share, total
 
 HEADS = (
     "checks", "oracle", "stale", "none", "texts", "silent", "pool>k", "cold", "trust", "new", "verify", "misled",

@@ -16,7 +16,7 @@ pytestmark = pytest.mark.slow
 
 READY = 20.0
 """Seconds that one opening that cannot be forked would wait."""
-FAULT = "tests.planted.deletion:SoftDeletes"
+FAULT = "harness.selftest.planted.deletion:SoftDeletes"
 ASKED = ("run", "-b", FAULT, "-s", "forgotten-runbook", "-n", "0", "--write", "append", "--drill", "deletion",
          "--drill", "rollback", "--drill-size", "60")  # fmt: skip
 

@@ -25,7 +25,9 @@ def test_every_fault_is_caught_and_moves_nothing_that_it_must_not(cache: Path) -
 @pytest.mark.slow
 def test_a_fault_that_is_none_or_not_the_declared_one_is_a_breach(cache: Path) -> None:
     sound = PlantedFault("Sound", "adapters.reference:Reference", "Nothing is wrong.", ("writes_kept",), ())
-    unlike = PlantedFault("Unlike", "tests.planted.isolation:ReadsAnyId", "Reads any id.", ("leaks_by_listing",), ())
+    unlike = PlantedFault(
+        "Unlike", "harness.selftest.planted.isolation:ReadsAnyId", "Reads any id.", ("leaks_by_listing",), ()
+    )
     matrix = measures.prove([sound, unlike], cache)
     assert {str(breach) for breach in matrix.breaches} == {
         "Sound: writes_kept: must flag it, and is as with the reference",

@@ -95,7 +95,7 @@ FAULTS = {
 @pytest.mark.parametrize(("fault", "name"), FAULTS.items())
 def test_a_fault_breaks_the_contract(fault: str, name: str) -> None:
     (check,) = (check for check in CHECKS if check.name == name)
-    with setting(registry.parse(f"tests.planted.{fault}"), Words()) as place:
+    with setting(registry.parse(f"harness.selftest.planted.{fault}"), Words()) as place:
         outcome = place.judge(check)
     assert outcome.status == "broken" and outcome.why and "\n" not in outcome.why
 

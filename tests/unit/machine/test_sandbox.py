@@ -16,9 +16,9 @@ from harness.backend import client
 from harness.backend.client import Deadlines, RemoteMemory
 from harness.backend.forkserver import ForkServers, Launcher, spawn
 from harness.machine import sandbox
-from tests.planted import cheating, prying
-from tests.planted.base import Planted
-from tests.planted.cheating import Knowing
+from harness.selftest.planted import cheating, prying
+from harness.selftest.planted.base import Planted
+from harness.selftest.planted.cheating import Knowing
 from tests.support.faulty import lend
 
 PATIENT = Deadlines(open=60, call=30, item=0, exit=5)
@@ -71,7 +71,7 @@ def test_the_same_cheat_finds_the_answers_where_nothing_holds_it(
 ) -> None:
     """Else it would prove nothing that it found none."""
     monkeypatch.chdir(paths.ROOT)
-    monkeypatch.setattr("tests.planted.prying.WalksTheDisk.root", str(paths.ROOT))  # all of a disk would take too long
+    monkeypatch.setattr(prying.WalksTheDisk, "root", str(paths.ROOT))  # all of a disk would take too long
     memory = cheat.Memory.__new__(cheat.Memory)
     assert isinstance(memory, Knowing)
     memory.space = Space(str(run / "work" / "story-of-a-runbook" / "store"), "", "", 0, 0)

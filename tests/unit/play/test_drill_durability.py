@@ -93,7 +93,9 @@ def test_everything_is_asked_for_behind_the_last_kill(told: Transcript) -> None:
 
 
 def test_a_store_that_is_saved_on_closing_has_lost_all(tmp_path: Path) -> None:
-    measure = measured(METRICS, drilled(tmp_path, DRILL, "tests.planted.lasting:SavesOnClosing", 8))["lost_by_kill"]
+    measure = measured(METRICS, drilled(tmp_path, DRILL, "harness.selftest.planted.lasting:SavesOnClosing", 8))[
+        "lost_by_kill"
+    ]
     assert isinstance(measure, Measured) and measure.value == 1
 
 

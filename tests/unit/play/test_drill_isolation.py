@@ -112,13 +112,13 @@ def test_a_leak_is_flagged_by_its_own_measures(
     tmp_path: Path, sound: Transcript, fault: str, flagged: set[str]
 ) -> None:
     good = measured(METRICS, sound)
-    found = measured(METRICS, drilled(tmp_path, DRILL, f"tests.planted.{fault}", SIZE))
+    found = measured(METRICS, drilled(tmp_path, DRILL, f"harness.selftest.planted.{fault}", SIZE))
     assert {name for name, measure in found.items() if _value(measure) != _value(good[name])} == flagged
     assert all(found[name].receipts for name in flagged)
 
 
 def test_what_is_not_told_apart_at_all_is_named_as_that(tmp_path: Path) -> None:
-    found = measured(METRICS, drilled(tmp_path, DRILL, "tests.planted.isolation:KeepsNothingApart", SIZE))
+    found = measured(METRICS, drilled(tmp_path, DRILL, "harness.selftest.planted.isolation:KeepsNothingApart", SIZE))
     narrow = {name: found[f"leaks_by_{name}"] for name in FAMILIES if name != "part"}
     assert _value(found["leaks_by_part"]) == 1.0
     for measure in narrow.values():
@@ -128,7 +128,7 @@ def test_what_is_not_told_apart_at_all_is_named_as_that(tmp_path: Path) -> None:
 
 def test_what_is_told_apart_by_other_parts_keeps_its_narrow_names(tmp_path: Path) -> None:
     """The user is ignored where an organisation is set: names of users alone are still compared."""
-    found = measured(METRICS, drilled(tmp_path, DRILL, "tests.planted.scopes:DropsTheUser", SIZE))
+    found = measured(METRICS, drilled(tmp_path, DRILL, "harness.selftest.planted.scopes:DropsTheUser", SIZE))
     assert (_value(found["leaks_by_part"]) or 0) > 0 and _value(found["leaks_by_case"]) == 0.0
 
 

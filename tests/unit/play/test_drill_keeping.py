@@ -141,7 +141,7 @@ def test_what_is_asked_and_in_which_order(sound: Transcript) -> None:
     ],
 )
 def test_a_fault_moves_its_own_measures_only(tmp_path: Path, sound: Transcript, fault: str, flagged: set[str]) -> None:
-    played = drilled(tmp_path, DRILL, f"tests.planted.keeping:{fault}", SMALLEST)
+    played = drilled(tmp_path, DRILL, f"harness.selftest.planted.keeping:{fault}", SMALLEST)
     good, found = measured(JUDGED, sound), measured(JUDGED, played)
     assert {name for name in found if _value(found[name]) != _value(good[name])} == flagged
     assert all(found[name].receipts for name in flagged)

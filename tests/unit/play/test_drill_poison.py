@@ -96,14 +96,16 @@ def test_every_measure_has_cases(sound: Transcript) -> None:
 
 def test_expiry_that_nobody_reads_moves_nothing_else(tmp_path: Path, sound: Transcript) -> None:
     good = measured(METRICS, sound)
-    found = measured(METRICS, drilled(tmp_path, DRILL, "tests.planted.recall:BringsBackTheExpired", SMALLEST))
+    found = measured(
+        METRICS, drilled(tmp_path, DRILL, "harness.selftest.planted.recall:BringsBackTheExpired", SMALLEST)
+    )
     assert _value(found["expired_rules_returned"]) == 1.0 and found["expired_rules_returned"].receipts
     same = set(found) - {"expired_rules_returned"}
     assert {name: _value(found[name]) for name in same} == {name: _value(good[name]) for name in same}
 
 
 def test_the_newest_word_wins_where_only_recency_counts(tmp_path: Path, sound: Transcript) -> None:
-    found = measured(METRICS, drilled(tmp_path, DRILL, "tests.planted.recall:RanksNewestFirst", SMALLEST))
+    found = measured(METRICS, drilled(tmp_path, DRILL, "harness.selftest.planted.recall:RanksNewestFirst", SMALLEST))
     assert _value(found["attacks_acted_on"]) > _value(measured(METRICS, sound)["attacks_acted_on"])
 
 

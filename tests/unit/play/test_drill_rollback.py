@@ -66,7 +66,7 @@ def test_a_fault_is_flagged_by_its_own_measures(
     tmp_path: Path, sound: Transcript, fault: str, flagged: set[str]
 ) -> None:
     good = measured(METRICS, sound)
-    found = measured(METRICS, drilled(tmp_path, DRILL, f"tests.planted.lasting:{fault}", SIZE))
+    found = measured(METRICS, drilled(tmp_path, DRILL, f"harness.selftest.planted.lasting:{fault}", SIZE))
     assert {name for name, measure in found.items() if _value(measure) != _value(good[name])} == flagged
     assert all(found[name].receipts for name in flagged - {"good_lost_by_restore"})
 

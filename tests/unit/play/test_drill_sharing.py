@@ -88,7 +88,7 @@ def test_a_backend_without_users_shares_without_them(tmp_path: Path) -> None:
     ],
 )
 def test_a_fault_is_seen(tmp_path: Path, fault: str, flagged: set[str]) -> None:
-    measures = measured(METRICS, drilled(tmp_path, DRILL, f"tests.planted.lasting:{fault}", SIZE))
+    measures = measured(METRICS, drilled(tmp_path, DRILL, f"harness.selftest.planted.lasting:{fault}", SIZE))
     assert flagged <= {
         name for name, each in measures.items() if isinstance(each, Measured) and each.value != GOOD.get(name, 0)
     }

@@ -13,7 +13,7 @@ from harness.metrics.trust import BY_CHANCE
 from harness.model.trial import Better, Definition, Measure, Measured, NotMeasured
 from harness.selftest import faults, measures, measures_table
 from harness.selftest.faults import Matrix, PlantedFault, judged, moved
-from tests.planted import FAULTS
+from harness.selftest.planted.catalogue import FAULTS
 
 FAMILIES = {"kept": "keeping", "leaks": "isolation", "speed": "keeping"}
 

@@ -9,14 +9,14 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from harness import selftest
 from harness.adapter import Item, Scope
 from harness.compare.statements import DOMINANCE
 from harness.log.events import Written
 from harness.model.trial import Measured
 from harness.repo.checks import WorkTrees
-from harness.selftest import Count, ScenarioRow, bounds, judge, playing, pooling, table, wording, working
-from harness.selftest.proof import Told
+from harness.selftest import bounds, playing, pooling, suite, table, wording, working
+from harness.selftest.proof import Count, Told
+from harness.selftest.suite import ScenarioRow, SelfTest, judge
 from tasks import loader
 
 House = Any  # of conftest.py, which no test can import
@@ -37,7 +37,7 @@ def said(story: Told) -> str:
 @pytest.fixture(scope="module")
 def sound(lasting: House) -> tuple[Told, ScenarioRow]:
     story = told(lasting)
-    return story, selftest.row(story, WorkTrees())
+    return story, suite.row(story, WorkTrees())
 
 
 def test_a_sound_story_breaches_nothing(sound: tuple[Told, ScenarioRow]) -> None:
@@ -204,7 +204,7 @@ def test_a_lure_is_no_breach_where_and_when_it_holds(
 def test_what_the_loader_refuses_is_a_breach_and_the_rest_is_proven(house: House) -> None:
     good, bad = house.write(house.story), house.file.with_name("bad.toml")
     bad.write_text(house.changed("line = 3}", "line = 1}"))
-    report = selftest.prove([bad, good], house.fixtures, house.cache, workers=2)
+    report = suite.prove([bad, good], house.fixtures, house.cache, workers=2)
     assert [row.scenario for row in report.rows] == ["stale-deploy-rule/move"]
     (breach,) = report.breaches
     assert (breach.file, breach.key) == (bad, "facts.old-platform.source") and "docs/deploy.md:1" in breach.reason
@@ -337,12 +337,12 @@ def test_full_context_must_lose_somewhere_over_the_suite(
     assert [
         name for name in bounds.REAL if any(f"as good as {name} or" in each.reason for each in breaches)
     ] == dominated
-    shown = printed(selftest.SelfTest(tuple(stories), tuple(breaches), (), None), tmp_path)
+    shown = printed(SelfTest(tuple(stories), tuple(breaches), (), None), tmp_path)
     assert f"against bm25: recall in budget .60 to {bm25[0]:.2f}".replace(" 0.", " .") in shown
     assert f"than {' and '.join(dominated) or 'no backend'}; than none may it be" in shown
 
 
-def printed(report: selftest.SelfTest, folder: Path) -> str:
+def printed(report: SelfTest, folder: Path) -> str:
     with (folder / "out").open("w+") as file:
         table.show(report, Console(file=file, width=100, highlight=False))
         file.seek(0)
@@ -376,7 +376,7 @@ def test_the_table_has_a_row_a_scenario_in_100_columns_and_shows_what_is_missing
     _, row = sound
     broken = replace(row, scenario="stale-deploy-rule/broken", checks=Count(0, 1))
     with (tmp_path / "out").open("w+") as file:
-        table.show(selftest.SelfTest((row, broken), (), (), None), Console(file=file, width=100, highlight=False))
+        table.show(SelfTest((row, broken), (), (), None), Console(file=file, width=100, highlight=False))
         file.seek(0)
         lines = [line.rstrip("\n") for line in file]
     assert max(map(len, lines)) <= 100

@@ -9,8 +9,9 @@ from typing import Any
 import pytest
 
 from harness.adapter import Item, Scope, Source
-from harness.selftest import cheats, judge, telling
+from harness.selftest import cheats, telling
 from harness.selftest.cheats import Gain
+from harness.selftest.suite import judge
 from harness.selftest.telling import Apart, ItemRow
 
 AT = "2025-03-03T09:00:00+01:00"

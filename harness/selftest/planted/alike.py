@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from harness.adapter import Ack, Item
-from tests.planted.base import Planted, ReferenceMemory
+from harness.selftest.planted.base import Planted, ReferenceMemory
 
 ANYWHERE = "SELECT id, text FROM memories WHERE mark = 0"
 

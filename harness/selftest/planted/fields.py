@@ -6,9 +6,10 @@ import sqlite3
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
+from typing import Any
 
 from harness.adapter import Ack, Hit, Item, Scope
-from tests.planted.base import Planted, ReferenceMemory
+from harness.selftest.planted.base import Planted, ReferenceMemory
 
 IMPORTED = "2026-11-22T00:00:00+00:00"
 
@@ -106,7 +107,7 @@ class DatesByTheOpening(Planted):
     may = ("restored_exactly",)
 
     class Memory(ReferenceMemory):
-        def __init__(self, *args: object) -> None:
+        def __init__(self, *args: Any) -> None:
             super().__init__(*args)
             self.db.execute("UPDATE memories SET at = ? WHERE mark = 0", [IMPORTED])
 
@@ -118,7 +119,7 @@ class KeepsConfidenceInTheProcess(Planted):
     may = ("restored_exactly",)
 
     class Memory(ReferenceMemory):
-        def __init__(self, *args: object) -> None:
+        def __init__(self, *args: Any) -> None:
             super().__init__(*args)
             self.db.execute("UPDATE memories SET confidence = NULL WHERE mark = 0")
 
@@ -129,7 +130,7 @@ class KeepsScopesInTheProcess(Planted):
     must = ("scope_survives_reopening",)
 
     class Memory(ReferenceMemory):
-        def __init__(self, *args: object) -> None:
+        def __init__(self, *args: Any) -> None:
             self.known: set[str] = set()
             super().__init__(*args)
 
@@ -150,7 +151,7 @@ class RevivesOnOpening(Planted):
     must = ("expiry_lost",)
 
     class Memory(ReferenceMemory):
-        def __init__(self, *args: object) -> None:
+        def __init__(self, *args: Any) -> None:
             super().__init__(*args)
             self.db.execute("UPDATE memories SET expires = NULL WHERE mark = 0")
 

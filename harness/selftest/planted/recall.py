@@ -6,7 +6,7 @@ import os
 import time
 
 from harness.adapter import Hit, Scope, Unsupported
-from tests.planted.base import Planted, ReferenceMemory
+from harness.selftest.planted.base import Planted, ReferenceMemory
 
 ALL = 1_000_000
 

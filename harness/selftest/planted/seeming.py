@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from harness.adapter import Hit, Scope
-from tests.planted.base import Planted, ReferenceMemory
+from harness.selftest.planted.base import Planted, ReferenceMemory
 
 PACKED = 25
 

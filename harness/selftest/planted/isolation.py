@@ -5,10 +5,11 @@ from __future__ import annotations
 import sqlite3
 import unicodedata
 from dataclasses import asdict, replace
+from typing import Any
 
 from adapters.reference import LISTED, VISIBLE
 from harness.adapter import Ack, Hit, Item, Scope
-from tests.planted.base import Planted, ReferenceMemory
+from harness.selftest.planted.base import Planted, ReferenceMemory
 
 PARTS = ("repo", "org", "branch", "user")
 BY_ID = (
@@ -86,7 +87,7 @@ class FoldsNames(Planted):
     class Memory(LooksUp):
         query = compared("folded({0}) = folded(:{0})")
 
-        def __init__(self, *args: object) -> None:
+        def __init__(self, *args: Any) -> None:
             super().__init__(*args)
             self.db.create_function("folded", 1, folded)
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
+from typing import Any
 
 from adapters.reference import LISTED
 from harness.adapter import Ack, Hit, Item, Layer, Scope, Space
-from tests.planted.base import Planted, ReferenceMemory
+from harness.selftest.planted.base import Planted, ReferenceMemory
 
 HIDDEN = -1
 """The mark of memories that are deleted in name only."""
@@ -64,7 +65,7 @@ class RemembersInHistory(Planted):
     )
 
     class Memory(ReferenceMemory):
-        def __init__(self, *args: object) -> None:
+        def __init__(self, *args: Any) -> None:
             super().__init__(*args)
             self.db.execute("CREATE TABLE IF NOT EXISTS audit (id TEXT, text TEXT)")
 
@@ -104,7 +105,7 @@ class LeavesTexts(Planted):
     may = ("text_gone_after_kill", "vector_gone_after_kill", "text_gone_after_churn", "vector_gone_after_churn")
 
     class Memory(ReferenceMemory):
-        def __init__(self, *args: object) -> None:
+        def __init__(self, *args: Any) -> None:
             super().__init__(*args)
             self.db.execute("PRAGMA secure_delete = OFF")
 

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from harness.adapter import Hit, Scope
-from tests.planted.base import Planted, ReferenceMemory
+from harness.selftest.planted.base import Planted, ReferenceMemory
 
 MUST = ("self_reachability", "own_text_first", "recall")
 MAY = (

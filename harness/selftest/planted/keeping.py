@@ -5,16 +5,17 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any, ClassVar
 
 from harness.adapter import Ack, Hit, Item, Scope, Source
-from tests.planted.base import Planted, ReferenceMemory
+from harness.selftest.planted.base import Planted, ReferenceMemory
 
 
 class ForgetsEveryTenth(Planted):
     """Acknowledges every write, and drops every tenth."""
 
-    must = ("writes_kept", "writes_listed", "self_reachability", "lost_between_handles")
-    may = (
+    must: ClassVar[tuple[str, ...]] = ("writes_kept", "writes_listed", "self_reachability", "lost_between_handles")
+    may: ClassVar[tuple[str, ...]] = (
         "large_scope_listed",
         "batch_kept",
         "answer_among_look_alikes",
@@ -160,7 +161,7 @@ class TidiesOnOpening(Planted):
     )
 
     class Memory(ReferenceMemory):
-        def __init__(self, *args: object) -> None:
+        def __init__(self, *args: Any) -> None:
             super().__init__(*args)
             self.db.execute("DELETE FROM memories WHERE source IS NULL AND mark = 0")
 
@@ -219,7 +220,7 @@ class KeepsSourcesInTheProcess(Planted):
     may = ("restored_exactly",)
 
     class Memory(ReferenceMemory):
-        def __init__(self, *args: object) -> None:
+        def __init__(self, *args: Any) -> None:
             self.known: set[str] = set()
             super().__init__(*args)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 from harness.adapter import Usage
-from tests.planted.base import Planted, ReferenceMemory
+from harness.selftest.planted.base import Planted, ReferenceMemory
 
 
 class TokensBelowZero(Planted):

@@ -10,10 +10,10 @@ from contextlib import suppress
 from pathlib import Path
 
 from harness.adapter import Hit, Scope
-from tests.planted.base import Planted
-from tests.planted.cheating import MAY, MUST, Knowing, facts, text
-from tests.planted.failing import ALL
-from tests.planted.keeping import ForgetsEveryTenth
+from harness.selftest.planted.base import Planted
+from harness.selftest.planted.cheating import MAY, MUST, Knowing, facts, text
+from harness.selftest.planted.failing import ALL
+from harness.selftest.planted.keeping import ForgetsEveryTenth
 
 DEEP = 7
 """Folders below each other that a walk goes down."""

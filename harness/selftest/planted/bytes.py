@@ -8,15 +8,15 @@ import zlib
 from array import array
 from collections.abc import Sequence
 from pathlib import Path
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import cramjam
 import lz4.frame
 
 from adapters.reference import Reference
 from harness.adapter import Ack, Hit, Item, Layer, Scope, Space
-from tests.planted.base import Planted, ReferenceMemory
-from tests.planted.deletion import LeavesTexts
+from harness.selftest.planted.base import Planted, ReferenceMemory
+from harness.selftest.planted.deletion import LeavesTexts
 
 
 class LogsQueriesMemory(ReferenceMemory):
@@ -31,8 +31,8 @@ class LogsQueriesMemory(ReferenceMemory):
 class LogsQueries(Planted):
     """A log of all questions, which says nothing of what was deleted: a finding of its own, and no residue."""
 
-    must = ("queries_kept_on_disk",)
-    may = ("bytes_per_memory",)
+    must: ClassVar[tuple[str, ...]] = ("queries_kept_on_disk",)
+    may: ClassVar[tuple[str, ...]] = ("bytes_per_memory",)
 
     Memory = LogsQueriesMemory
     log = "queries.log"
@@ -48,7 +48,7 @@ class LogsQueriesAndLeavesTexts(LogsQueries):
     may = ("bytes_per_memory", *LeavesTexts.may)
 
     class Memory(LogsQueriesMemory):
-        def __init__(self, *args: object) -> None:
+        def __init__(self, *args: Any) -> None:
             super().__init__(*args)
             self.db.execute("PRAGMA secure_delete = OFF")
 
@@ -117,7 +117,7 @@ class Lz4sTheDeleted(DeclaresOld, Planted):
     class Memory(KeepsDeleted):
         @staticmethod
         def form(text: str, vector: bytes) -> bytes:
-            return lz4.frame.compress((text + " ").encode() * 2)
+            return bytes(lz4.frame.compress((text + " ").encode() * 2))
 
 
 class GzipsTheDeleted(DeclaresOld, Planted):
@@ -207,7 +207,7 @@ class KeepsTrigrams(Planted):
     )  # fmt: skip
 
     class Memory(ReferenceMemory):
-        def __init__(self, *args: object) -> None:
+        def __init__(self, *args: Any) -> None:
             super().__init__(*args)
             self.db.execute("CREATE TABLE IF NOT EXISTS grams (gram TEXT PRIMARY KEY) WITHOUT ROWID")
 
@@ -300,7 +300,7 @@ class DeclaresAnEmptyFile(Planted):
     never = ("bytes_per_memory",)
 
     class Memory(ReferenceMemory):
-        def __init__(self, *args: object) -> None:
+        def __init__(self, *args: Any) -> None:
             super().__init__(*args)
             self.db.execute("PRAGMA secure_delete = OFF")
             Path(self.space.root, "data.bin").touch()
@@ -315,7 +315,7 @@ class DeclaresAnEmptyFile(Planted):
 class Hoards(ReferenceMemory):
     """Keeps what it deletes in a file, until `tidy`."""
 
-    def __init__(self, *args: object) -> None:
+    def __init__(self, *args: Any) -> None:
         super().__init__(*args)
         self.trash = Path(self.space.root, "trash.txt")
         self.trash.touch()

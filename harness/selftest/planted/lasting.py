@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 from adapters.reference import ADD, connect
 from harness.adapter import Ack, Hit, Item, Scope
-from tests.planted.base import Planted, ReferenceMemory
+from harness.selftest.planted.base import Planted, ReferenceMemory
 
 
 class RestoresAdditionsOnly(Planted):
@@ -67,7 +68,7 @@ class LosesMarks(Planted):
     may = ("rollback",)
 
     class Memory(ReferenceMemory):
-        def __init__(self, *args: object) -> None:
+        def __init__(self, *args: Any) -> None:
             super().__init__(*args)
             self.db.execute("DELETE FROM memories WHERE mark > 0")
             self.db.execute("DELETE FROM marks")
@@ -90,7 +91,7 @@ class SavesOnClosing(Planted):
     )
 
     class Memory(ReferenceMemory):
-        def __init__(self, *args: object) -> None:
+        def __init__(self, *args: Any) -> None:
             super().__init__(*args)
             self.file, self.db = self.db, connect(Path(":memory:"))
             self.file.backup(self.db)
@@ -138,7 +139,7 @@ class LeavesALock(Planted):
     )
 
     class Memory(ReferenceMemory):
-        def __init__(self, *args: object) -> None:
+        def __init__(self, *args: Any) -> None:
             super().__init__(*args)
             self.lock = Path(self.space.root, "lock")
             self.lock.touch(exist_ok=False)
@@ -155,7 +156,7 @@ class WritesTheWholeStore(Planted):
     may = ("own_writes_unseen", "unseen_while_open", "stale_after_other_deletes", "stale_after_settling")
 
     class Memory(ReferenceMemory):
-        def __init__(self, *args: object) -> None:
+        def __init__(self, *args: Any) -> None:
             super().__init__(*args)
             self.own = {row["id"] for row in self.db.execute("SELECT id FROM memories")}
 
@@ -175,7 +176,7 @@ class ServesStaleHits(Planted):
     may = ("stale_after_settling",)
 
     class Memory(ReferenceMemory):
-        def __init__(self, *args: object) -> None:
+        def __init__(self, *args: Any) -> None:
             self.answers: dict[tuple[object, ...], list[Hit]] = {}
             super().__init__(*args)
 
@@ -190,9 +191,11 @@ class ServesStaleHits(Planted):
                 self.answers[asked] = ask(*asked)
             return self.answers[asked]
 
-        def writing(self) -> AbstractContextManager[None]:
+        @contextmanager
+        def writing(self) -> Iterator[None]:
             self.answers.clear()
-            return super().writing()
+            with super().writing():
+                yield
 
 
 class LosesTheIndexEntry(Planted):

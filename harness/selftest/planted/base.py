@@ -6,7 +6,7 @@ from typing import ClassVar
 
 from adapters._base import sdk
 from adapters.reference import Reference, ReferenceMemory
-from harness.adapter import Memory, Space
+from harness.adapter import Space
 
 __all__ = ["Planted", "ReferenceMemory"]
 
@@ -22,5 +22,5 @@ class Planted(Reference):
     may: ClassVar[tuple[str, ...]] = ()
     never: ClassVar[tuple[str, ...]] = ()
 
-    def open(self, space: Space) -> Memory:
+    def open(self, space: Space) -> ReferenceMemory:
         return self.Memory(self.path(space), space, sdk("numpy", "coldwarm"))

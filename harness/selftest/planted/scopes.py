@@ -10,8 +10,8 @@ from pathlib import Path
 
 from adapters.reference import LISTED, VISIBLE
 from harness.adapter import Ack, Hit, Item, Layer, Scope, Space
-from tests.planted.base import Planted, ReferenceMemory
-from tests.planted.isolation import PARTS, LooksUp
+from harness.selftest.planted.base import Planted, ReferenceMemory
+from harness.selftest.planted.isolation import PARTS, LooksUp
 
 PAGE = 100
 ANYWHERE = "SELECT * FROM memories WHERE mark = 0 AND id = ?"

@@ -9,7 +9,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from harness.adapter import Ack, Hit, Item, Scope, Usage
-from tests.planted.base import Planted, ReferenceMemory
+from harness.selftest.planted.base import Planted, ReferenceMemory
 
 ALL = ("keeping", "deletion", "isolation", "rollback", "poison", "durability", "sharing", "story")
 

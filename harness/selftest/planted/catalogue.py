@@ -1,10 +1,9 @@
-"""Backends with one believable bug each, to prove that the measures see it: `coldwarm selftest measures` plays them.
+"""Every planted fault, in the order of its module."""
 
-Every class below is a fault that says in its docstring what is wrong, and in `must` which measures have to flag it.
-"""
+from __future__ import annotations
 
 from harness.machine.sandbox import degree
-from tests.planted import (
+from harness.selftest.planted import (
     alike,
     bounds,
     cheating,
@@ -19,8 +18,8 @@ from tests.planted import (
     scopes,
     seeming,
 )
-from tests.planted import bytes as places
-from tests.planted.base import Planted
+from harness.selftest.planted import bytes as places
+from harness.selftest.planted.base import Planted
 
 MODULES = (
     keeping,
@@ -44,4 +43,3 @@ FAULTS: tuple[type[Planted], ...] = tuple(
     for fault in vars(module).values()
     if isinstance(fault, type) and issubclass(fault, Planted) and fault.__module__ == module.__name__
 )
-"""In the order of their modules."""

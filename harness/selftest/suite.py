@@ -1,0 +1,165 @@
+"""What a suite proves about itself before anybody believes a run of it: one row a scenario, one line a breach."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+
+from harness.compare import statements
+from harness.model.results import Cell
+from harness.model.trial import READ_POLICIES
+from harness.repo.checks import WorkTrees
+from harness.selftest import bounds, cheats, playing, pooling, telling, wording, working
+from harness.selftest.proof import Breach, Count, Told
+from tasks import loader
+
+SOLVED = 0.75
+"""The largest share of decisions that one read policy may solve from the full pool."""
+MISLED = 0.25
+"""The smallest share of decisions of which the newest entry must be wrong."""
+ENOUGH = 10
+"""Scenarios below which shares are printed, not judged: a few stories are no suite."""
+
+
+@dataclass(frozen=True)
+class ScenarioRow:
+    """What was proven of one scenario."""
+
+    scenario: str
+    checks: Count
+    oracle: Count
+    stale: Count
+    none: Count
+    refusal: Count
+    texts: Count
+    names: Count
+    noise: Count
+    cold: Count
+    open_: pooling.Pooling
+    """The full pool of a store that heeds no scopes."""
+    scoped: pooling.Pooling
+    """The full pool of a store that keeps apart what holds elsewhere."""
+    noisy: tuple[Cell, ...]
+    """What a run would report of `full_context` and some real backends."""
+    told: tuple[telling.ItemRow, ...]
+    """All that is written, as a backend is handed it."""
+    cheated: cheats.CheatPlayed
+    """What stores that drop by kind, source, batch or length reach, and the same store that drops nothing."""
+
+
+@dataclass(frozen=True)
+class SelfTest:
+    """All rows, what must be mended, and what is worth knowing."""
+
+    rows: tuple[ScenarioRow, ...]
+    breaches: tuple[Breach, ...]
+    notes: tuple[Breach, ...]
+    chance: pooling.Chance | None
+    apart: tuple[telling.Apart, ...] = ()
+    gains: tuple[cheats.Gain, ...] = ()
+
+
+def prove(files: Sequence[Path], fixtures: Path, cache: Path, workers: int | None = None) -> SelfTest:
+    """Proves the scenarios of these files, side by side."""
+    if len(files) >= ENOUGH:
+        telling.ready()
+    work_trees, breaches, told = WorkTrees(), [], []
+    for file in files:
+        if problems := loader.validate(file, fixtures, cache):
+            breaches += [_broken(file, line) for line in problems]
+        else:
+            ((scenario, repo),) = loader.load([file], fixtures, cache)
+            told.append(Told(file, scenario, repo))
+    with ThreadPoolExecutor(workers or os.cpu_count() or 1, thread_name_prefix="proof") as pool:
+        rows = list(pool.map(lambda each: row(each, work_trees), told))
+    many = len(rows) >= ENOUGH
+    apart = telling.apart([each for row in rows for each in row.told]) if many else []
+    gains = cheats.gains([row.cheated for row in rows]) if many else []
+    drawn = next((found for each in told if (found := pooling.chance(each)) is not None), None)
+    for each in told:
+        breaches += each.breaches
+    breaches += [*judge(rows, drawn), *_alike(apart, gains)]
+    notes = tuple(note for each in told for note in each.notes)
+    return SelfTest(tuple(rows), tuple(breaches), notes, drawn, tuple(apart), tuple(gains))
+
+
+def _broken(file: Path, line: str) -> Breach:
+    key, _, reason = line.removeprefix(f"{file}: ").partition(": ")
+    return Breach(file, key, reason)
+
+
+def row(told: Told, work_trees: WorkTrees) -> ScenarioRow:
+    """All proofs of one scenario; what does not hold is added to its breaches."""
+    paper = playing.PaperWorkTrees()
+    cold = playing.play(told, None, work_trees)
+    right = [end.outcome == "right" for end in cold.ends[None].values()]
+    return ScenarioRow(
+        told.scenario.id,
+        checks=working.checks(told, work_trees),
+        oracle=playing.oracle(told, work_trees),
+        stale=playing.stale_oracle(told, work_trees),
+        none=playing.nothing(told, work_trees, cold),
+        refusal=playing.nothing(told, work_trees, cold, "refusal"),
+        texts=wording.texts(told),
+        names=wording.names(told),
+        noise=wording.quiet(told),
+        cold=Count(sum(right), len(right)),
+        open_=pooling.pool(told, paper, scoped=False),
+        scoped=pooling.pool(told, paper, scoped=True),
+        noisy=tuple(bounds.cells(told)),
+        told=tuple(telling.rows(told)),
+        cheated=cheats.cells(told),
+    )
+
+
+def judge(rows: Sequence[ScenarioRow], drawn: pooling.Chance | None) -> Iterator[Breach]:
+    """What must hold of the suite as a whole."""
+    if drawn is not None and not drawn.fair:
+        yield Breach(
+            "suite", "random", f"an answer was drawn {drawn.drawn} times; {drawn.k} of {drawn.n} by chance are "
+            f"{drawn.expected:.0%}",
+        )  # fmt: skip
+    if len(rows) < ENOUGH:
+        return
+    for name, pools in (("full pool", [each.open_ for each in rows]), ("scoped pool", [each.scoped for each in rows])):
+        for policy in READ_POLICIES:
+            solved = total(pool.solved[policy] for pool in pools)
+            if share(solved) > SOLVED:
+                yield Breach("suite", policy, f"solves {share(solved):.0%} of the decisions from the {name}; "
+                             f"at most {SOLVED:.0%} may be")  # fmt: skip
+        wrong = total(pool.newest_wrong for pool in pools)
+        if share(wrong) < MISLED:
+            yield Breach("suite", "newest", f"the newest entry of the {name} is wrong in {share(wrong):.0%} of the "
+                         f"decisions; at least {MISLED:.0%} are needed")  # fmt: skip
+    for key, what in (("head_misleads", "the source at HEAD misleads"), ("only_memory", "only memory knows")):
+        if not any(getattr(each.open_, key).hits for each in rows):
+            yield Breach("suite", key, f"there is no decision in which {what}")
+    for name in statements.dominated(bounds.weigh([cell for each in rows for cell in each.noisy])):
+        yield Breach("suite", statements.DUMP, f"is as good as {name} or better in recall within the budget, stale "
+                     f"exposure and tokens at noise {bounds.NOISE}; it must lose in one of them")  # fmt: skip
+
+
+def _alike(apart: Iterable[telling.Apart], gains: Iterable[cheats.Gain]) -> Iterator[Breach]:
+    """What may not be told apart by how it is told, and who may not gain by trying."""
+    for each in apart:
+        if each.open:
+            yield Breach("suite", each.kind, f"is told from facts by metadata and style alone, area under the curve "
+                         f"{each.area:.2f}; at most {telling.BOUNDS[each.kind]:.2f} may be")  # fmt: skip
+    for gain in gains:
+        if gain.pays:
+            yield Breach("suite", gain.cheat, f"a store that keeps no more gains {gain.gain:.2f} in {gain.measure}; "
+                         f"at most {cheats.BOUND:.2f} may be")  # fmt: skip
+
+
+def total(counts: Iterable[Count]) -> Count:
+    """Cases of several counts, put together."""
+    pairs = list(counts)
+    return Count(sum(each.hits for each in pairs), sum(each.of for each in pairs))
+
+
+def share(count: Count) -> float:
+    """0 where there are no cases."""
+    return count.hits / count.of if count.of else 0.0
