@@ -400,8 +400,13 @@ def _posted(host: str, port: int | None, path: str, body: bytes, head: Mapping[s
     return found
 
 
+_PLAIN = frozenset((str, int, float, bool, type(None)))
+
+
 def to_wire(value: Any) -> Any:
     """Plain JSON values; absent fields are left out."""
+    if type(value) in _PLAIN:
+        return value
     if isinstance(value, list | tuple):
         return [to_wire(part) for part in value]
     if hasattr(value, "__dataclass_fields__"):

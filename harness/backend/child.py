@@ -28,6 +28,7 @@ from harness.model.backend import Fault, FaultKind
 
 T = TypeVar("T")
 
+_NUMBERED = re.compile(rb'\{"n": ?(\d{1,15}),')
 PRINTED = 64 * 2**20
 """Bytes of what a child printed that are kept if they had to be searched for secrets."""
 
@@ -103,7 +104,8 @@ class Child:
             said = f"an answer of more than {bounds.REPLY:,} bytes, which is not read; the process was killed"
             raise self._fault("limit", op, said)
         line = self._redactor.data(line)
-        if not re.match(rb'\{"n": ?%d,' % self._asked, line):
+        numbered = _NUMBERED.match(line)
+        if numbered is None or numbered[1] != b"%d" % self._asked:
             self.kill()
             raise self._fault("breach", op, f"something else spoke on its channel: {line[:80]!r}; it was killed")
         try:

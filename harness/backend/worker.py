@@ -32,6 +32,7 @@ from harness.adapter import Adapter, Memory, Scope, Space, Unsupported, read_ite
 from harness.machine.sandbox import Sandbox
 
 PDEATHSIG = 1
+_STRICT = json.JSONEncoder(allow_nan=False).encode
 
 
 def _scope(value: Mapping[str, Any]) -> Scope:
@@ -136,9 +137,9 @@ def _error(error: BaseException) -> dict[str, Any]:
 
 def main(descriptor: int, name: str) -> None:
     _die_with_parent()
-    link = socket.socket(fileno=descriptor).makefile("rwb")
+    asked, told = open(descriptor, "rb"), open(descriptor, "wb", closefd=False)  # noqa: SIM115  until the process ends
     worker: Worker | None = None
-    for line in link:
+    for line in asked:
         request = json.loads(line)
         start = time.perf_counter()
         try:
@@ -148,11 +149,11 @@ def main(descriptor: int, name: str) -> None:
             reply = {"error": _error(error)}
         head = {"n": request["n"], "took": round(time.perf_counter() - start, 6)}
         try:
-            data = json.dumps({**head, **reply}, allow_nan=False).encode()
+            data = _STRICT({**head, **reply}).encode()
         except (TypeError, ValueError) as error:
             data = json.dumps({**head, "error": {**_error(error), "kind": "breach"}}).encode()
-        link.write(data + b"\n")
-        link.flush()
+        told.write(data + b"\n")
+        told.flush()
 
 
 def fork_on_request(descriptor: int, name: str) -> None:

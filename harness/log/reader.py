@@ -125,7 +125,7 @@ def parsed(path: Path, form: TypeAdapter[E], lines: SealedLines) -> Iterator[E]:
 def check(path: Path, events: Sequence[Event], blobs: Blobs) -> None:
     """Every blob that an event names is there and whole: else it would be missed in the middle of a measure."""
     for number, event in enumerate(events, 1):
-        for _, value in event:
+        for value in vars(event).values():
             if isinstance(value, Ref):
                 try:
                     blobs.check(value)
