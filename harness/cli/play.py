@@ -122,6 +122,7 @@ def run(
     from harness.log.folder import Folder, FolderError
     from harness.play import plan, runner
     from harness.play.backends import describe_all
+    from harness.play.executor import Threads
     from harness.report.progress import PlainProgress, during
     from tasks import suite
 
@@ -134,7 +135,7 @@ def run(
             raise regress.RegressError("a shard is no run that gates could judge: give them to `coldwarm merge`")
         selection = _resumed(folder.read().selection, **asked) if folder else _selection(**asked)
         allowance = Budget(chat_budget, chat_cost, *(chat_price or (0.0, 0.0)))
-        chat = upstream(selection.chat, os.environ) if selection.chat else None
+        chat = upstream(selection.chat, os.environ).name if selection.chat else ""
         screen = terminal(quiet=quiet, as_json=as_json)
         with during(screen, "asking the backends what they are"):
             playables = describe_all(selection, allow)
@@ -152,8 +153,8 @@ def run(
     command = " ".join(["coldwarm", *map(registry.redacted, sys.argv[1:])])
     played = runner.Runner(
         folder, selection, playables, command, stories, paths.cache_root(), listener,
-        jobs=jobs, only=only, keep=keep, shard=dealt, chat=chat, budget=allowance, allowed_faults=tolerated,
-        suite=suite.identity([story for story, _ in stories], tasks, selection.split),
+        executor=Threads(jobs), only=only, keep=keep, shard=dealt, chat=chat, budget=allowance,
+        allowed_faults=tolerated, suite=suite.identity([story for story, _ in stories], tasks, selection.split),
     )  # fmt: skip
     try:
         played.play()

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Self
 
 from harness.gateway.cache import EmbeddingCache
-from harness.gateway.meter import Budget, Ledger, Meter, Spending
+from harness.gateway.meter import Ledger, Meter
 
 if TYPE_CHECKING:
     from harness.gateway.chat.wire import Upstream
@@ -25,17 +25,17 @@ class Gateway:
     """`with Gateway(cache) as gateway:` serves at `gateway.url`, in a thread. Each trial registers a key of its own.
 
     `chat`: who answers chat calls (nobody: they are refused with 404); leaving closes it, so it serves one gateway.
-    `budget`: what the chat calls of all trials may cost; the call that crosses it is the last that is answered.
+    `ledger`: what chat calls may cost; the call that crosses its budget is the last that is answered.
     Entering raises GatewayError; starlette and uvicorn are imported there, so that scoring runs without them.
     """
 
     url: str
     port: int
 
-    def __init__(self, cache: EmbeddingCache, chat: Upstream | None = None, budget: Budget | None = None) -> None:
+    def __init__(self, cache: EmbeddingCache, chat: Upstream | None = None, ledger: Ledger | None = None) -> None:
         self._cache = cache
         self._chat = chat
-        self._ledger = Ledger(budget)
+        self.ledger = ledger or Ledger()
         self._meters: dict[str, Meter] = {}
         self._server: Any = None
         self._thread: threading.Thread | None = None
@@ -51,7 +51,7 @@ class Gateway:
                 f"the gateway needs starlette and uvicorn ({error}): pip install '.[embedder]'"
             ) from None
         config = uvicorn.Config(
-            application(self._cache, self._meters, ChatRoute(self._chat, self._ledger) if self._chat else None),
+            application(self._cache, self._meters, ChatRoute(self._chat, self.ledger) if self._chat else None),
             # Named, not "auto": the same server wherever it runs, whatever else is installed.
             loop="asyncio",
             http="httptools",
@@ -89,16 +89,6 @@ class Gateway:
         assert self._thread is not None
         self._server.should_exit = True
         self._thread.join()
-
-    @property
-    def exhausted(self) -> bool:
-        """Whether the budget is used up, so that no later chat call is answered and the run should stop."""
-        return bool(self._ledger.used_up)
-
-    @property
-    def spent(self) -> Spending:
-        """What the chat calls of all trials have cost so far: (tokens, money)."""
-        return self._ledger.spent
 
     def register(self, *keys: str) -> Meter:
         """Accept these keys and count together what they ask for. Raises ValueError for an empty or known key."""

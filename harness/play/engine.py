@@ -6,7 +6,7 @@ The engine knows no adapter's name and computes no score. What it hands to a bac
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from contextlib import suppress
 from itertools import count, groupby
 from math import ceil
@@ -65,7 +65,7 @@ def texts(part: Part) -> Iterator[str]:
     yield from map(canary.asked, part.canaries.values())
 
 
-def play(part: Part, host: Host | None, tools: Tools, meter: Meter | None = None) -> Iterator[Event]:
+def play(part: Part, host: Host | None, tools: Tools, meter: Meter | None = None) -> Generator[Event, None, None]:
     """The events of a trial, `closed` included, whatever the backend does. No host: the cold arm."""
     backend = host.backend if host else None
     story = tools.blobs.put(part.scenario.model_dump_json(by_alias=True).encode())

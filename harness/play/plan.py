@@ -4,21 +4,20 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from functools import lru_cache
 from typing import NamedTuple
-from weakref import WeakKeyDictionary
 
 from harness.backend import registry
-from harness.log.events import PROTOCOL, Written
+from harness.log.events import PROTOCOL
 from harness.model.backend import Backend
 from harness.model.drill import DrillTrial, Plan
 from harness.model.scenario import Scenario
 from harness.model.trial import Selection, Trial, WritePolicy, digest
-from harness.play import drills, noise, readers
+from harness.play import drills, readers
+from harness.play.drills.stage import Drill
 from harness.play.engine import canaries
 from harness.play.session import Part
-from harness.repo.checkout import Repo
-from harness.text.classify import Classifier
+from harness.play.story import Story
 
 
 class Shard(NamedTuple):
@@ -79,45 +78,22 @@ def _variants(selection: Selection) -> list[tuple[str | None, WritePolicy | None
     return found
 
 
-def part(
-    trial: Trial,
-    scenario: Scenario,
-    repo: Repo,
-    classifier: Classifier,
-    backend: Backend | None,
-    source: str,
-    embedder: str,
-    chat: str = "",
-) -> Part:
+def part(trial: Trial, story: Story, backend: Backend | None, source: str, embedder: str, chat: str = "") -> Part:
     """A trial with its noise, its canaries, and the digests of everything that its outcome depends on.
 
     source, embedder: digests. chat: who answers models inside the backend; empty: nobody.
     """
-    memories, told = _noise(scenario, repo, classifier, trial.noise, trial.seed)
+    memories, told = story.noise(trial.noise, trial.seed)
     digests: dict[str, str] = {
         "protocol": str(PROTOCOL),
-        "scenario": digest(scenario),
-        "fixture": repo.digest,
+        "scenario": story.digest,
+        "fixture": story.repo.digest,
         "noise": told,
         "reader": readers.digest(trial.reader),
     }
     if backend is not None:
         digests |= _digests(backend, source, embedder, chat)
-    return Part(trial, scenario, memories, canaries(scenario, trial.seed), digests)
-
-
-_NOISES: WeakKeyDictionary[Classifier, dict[tuple[int, int], tuple[tuple[Written, ...], str]]] = WeakKeyDictionary()
-
-
-def _noise(
-    scenario: Scenario, repo: Repo, classifier: Classifier, amount: int, seed: int
-) -> tuple[tuple[Written, ...], str]:
-    """A story's noise and its digest, made once for all trials that share the story's classifier."""
-    known = _NOISES.setdefault(classifier, {})
-    if (amount, seed) not in known:
-        memories = noise.generate(scenario, repo, classifier, amount, seed)
-        known[amount, seed] = tuple(memories), digest([asdict(each.item) for each in memories])
-    return known[amount, seed]
+    return Part(trial, story.scenario, memories, canaries(story.scenario, trial.seed), digests)
 
 
 def _digests(backend: Backend, source: str, embedder: str, chat: str) -> dict[str, str]:
@@ -146,9 +122,16 @@ def drilled(selection: Selection, backends: Sequence[str]) -> list[DrillTrial]:
     ]
 
 
-def drill_digests(plan: Plan, backend: Backend, source: str, embedder: str, chat: str = "") -> dict[str, str]:
-    """The digests of everything that a drill's outcome depends on."""
-    return {"protocol": str(PROTOCOL), "plan": digest(plan), **_digests(backend, source, embedder, chat)}
+@lru_cache
+def written(drill: Drill, size: int, seed: int) -> tuple[Plan, str]:
+    """What a drill writes and asks, and its digest: the same for every backend."""
+    plan = drill.plan(size, seed)
+    return plan, digest(plan)
+
+
+def drill_digests(plan: str, backend: Backend, source: str, embedder: str, chat: str = "") -> dict[str, str]:
+    """The digests of everything that a drill's outcome depends on; plan: that of what it writes."""
+    return {"protocol": str(PROTOCOL), "plan": plan, **_digests(backend, source, embedder, chat)}
 
 
 def identity(trial: Trial | DrillTrial, digests: Mapping[str, str]) -> str:

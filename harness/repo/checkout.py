@@ -15,7 +15,7 @@ from functools import cached_property
 from pathlib import Path, PurePosixPath
 from threading import Lock, RLock
 from types import MappingProxyType
-from typing import Literal
+from typing import Any, Literal
 
 from filelock import FileLock
 
@@ -51,14 +51,14 @@ class Trace:
 class Repo:
     """A built fixture. Thread-safe; what was read once stays in memory.
 
-    path is a bare git directory, digest the sha256 over the names and bytes of the patches, commits the hashes of
-    main's series and then of each branch's own, each oldest first.
+    path is a bare git directory, digest the sha256 over the names and bytes of the patches in folder, commits the
+    hashes of main's series and then of each branch's own, each oldest first.
     """
 
     def __init__(
-        self, name: str, path: Path, digest: str, series: Sequence[Series], made: Sequence[Sequence[str]]
+        self, folder: Path, path: Path, digest: str, series: Sequence[Series], made: Sequence[Sequence[str]]
     ) -> None:
-        self.name, self.path, self.digest = name, path, digest
+        self.name, self.path, self.digest, self._folder = folder.name, path, digest, folder.absolute()
         self.commits = tuple(commit for commits in made for commit in commits)
         self._series = series
         self._numbers = dict(zip((number for one in series for number in one.numbers), self.commits, strict=True))
@@ -75,6 +75,10 @@ class Repo:
         self._places: dict[str, Mapping[str, Sequence[tuple[str, int]]]] = {}
         self._traces: dict[tuple[str, str, int, str], Trace] = {}
         self._lock = RLock()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Another process builds it from the same patches, or finds it built."""
+        return build, (self._folder, self.path.parent)
 
     def resolve(self, number: str) -> str:
         """The hash of the commit that patch `number` ("0007", on a branch "release-2.x/0003") made."""
@@ -277,7 +281,7 @@ def build(folder: Path, cache: Path) -> Repo:
                     raise FixtureError(
                         f"fixture {name}: cannot be built in {cache}: {cause(error)}; name a writable folder"
                     ) from None
-            _opened[target] = Repo(name, target, digest, series, made)
+            _opened[target] = Repo(folder, target, digest, series, made)
         return _opened[target]
 
 

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any, cast
 
 from harness.adapter import Ack, Adapter, Item, Layer, Memory, Space
 from harness.backend import registry
+from harness.gateway.meter import Meter
 from harness.model.backend import Backend, Declared
 from harness.model.trial import Spec
+from harness.play import controls
+from harness.play.backends import Playable
 from harness.play.session import Handle
-from harness.selftest.proof import SEED
 
 Keeps = Callable[[Item, Sequence[Item]], bool]
 """Whether a store that drops some of what it is told keeps an item of a batch."""
@@ -58,13 +62,9 @@ class _Local:
 class LocalHost:
     """A space for one trial; what reopens is the store in `root`."""
 
-    def __init__(self, name: str, root: Path, seed: int = SEED, keeps: Keeps | None = None) -> None:
-        self._adapter, self.root, self._keeps = adapter(name), root, keeps
+    def __init__(self, backend: Backend, root: Path, seed: int, keeps: Keeps | None) -> None:
+        self._adapter, self.backend, self.root, self._keeps = adapter(backend.name), backend, root, keeps
         self._space = Space(str(root), "", "", 0, seed)
-        support = {word: Declared(level=said.level, note=said.note) for word, said in self._adapter.support.items()}
-        self.backend = Backend(
-            name=name, version=self._adapter.version(), support=support, control=_entry(name).control
-        )
 
     def open(self) -> Handle:
         return cast(Handle, _Local(self._adapter.open(self._space), self._keeps))
@@ -78,3 +78,33 @@ class LocalHost:
 
     def layers(self) -> list[Layer]:
         return self._adapter.storage(self._space)
+
+
+@dataclass(frozen=True)
+class LocalStores:
+    """Opens stores in this process; nothing in them embeds. keeps: what a store does not drop."""
+
+    keeps: Keeps | None = None
+
+    def warm(self, texts: Sequence[str]) -> None:
+        """Nothing is embedded."""
+
+    def vectors(self, texts: Sequence[str]) -> Sequence[bytes]:
+        return ()
+
+    @contextmanager
+    def lend(self, playable: Playable, seed: int, folder: Path) -> Iterator[tuple[LocalHost, Meter]]:
+        yield LocalHost(playable.backend, folder / "store", seed, self.keeps), Meter()
+
+    def kill(self) -> None:
+        """Nobody waits here."""
+
+
+def playable(name: str) -> Playable:
+    """A control or an adapter in this process, as a run would play it."""
+    spec, entry = Spec(adapter=name), _entry(name)
+    if entry.reference is None:
+        return Playable(entry, spec, controls.described(name))
+    made = adapter(name)
+    support = {word: Declared(level=said.level, note=said.note) for word, said in made.support.items()}
+    return Playable(entry, spec, Backend(name=name, version=made.version(), support=support, control=entry.control))

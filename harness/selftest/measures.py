@@ -10,44 +10,40 @@ import gc
 import os
 import shutil
 import tempfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
-from contextlib import ExitStack, closing, contextmanager
+from contextlib import ExitStack, closing
 from functools import lru_cache
 from multiprocessing import get_context
 from pathlib import Path
 
 from harness import metrics, paths
-from harness.adapter import Space
 from harness.backend import client, registry
 from harness.backend.client import Deadlines
-from harness.backend.forkserver import ForkServers, Launcher
-from harness.backend.registry import ORACLES
-from harness.backend.store import ChildStore, opaque
-from harness.gateway import tokens
+from harness.backend.registry import ORACLES, AdapterEntry
+from harness.backend.store import opaque
 from harness.gateway.cache import EmbeddingCache
 from harness.gateway.chat.standin import StandIn
 from harness.gateway.embedder import Embedder
 from harness.gateway.gateway import Gateway
-from harness.gateway.meter import Meter
 from harness.log import transcript
-from harness.log.blobs import Blobs
-from harness.log.events import Closed, Opened
-from harness.log.lines import Writer
-from harness.log.reader import Log
+from harness.log.reader import read
 from harness.machine import leftovers
 from harness.metrics import trust
 from harness.model.backend import SOUND, Backend
-from harness.model.drill import DrillName, DrillTrial, Plan
+from harness.model.drill import DrillName, DrillTrial
 from harness.model.trial import DEFAULT_BUDGET, DEFAULT_K, SCRIPTED, Definition, Measure, Spec, Trial, WritePolicy
-from harness.play import controls, drills, engine, plan
-from harness.play.controls import GoldStore
-from harness.play.session import Host, Tools
-from harness.selftest import faults
+from harness.play import drills
+from harness.play.backends import Playable
+from harness.play.children import Children
+from harness.play.environment import Environment, Settings
+from harness.play.story import Story
+from harness.play.trial import play_trial
+from harness.selftest import faults, local
 from harness.selftest.faults import Matrix, PlantedFault
-from harness.selftest.playing import PaperWorkTrees
-from harness.selftest.proof import SEED, Told
-from harness.text.classify import Classifier
+from harness.selftest.local import LocalStores
+from harness.selftest.playing import PaperWorkTrees, whole
+from harness.selftest.proof import SEED
 from tasks import loader
 
 SIZES: Mapping[DrillName, int] = {
@@ -65,6 +61,8 @@ STORY_SEED = 3
 """Of the noise and the canaries of the story: with these the reference is silent about one unknown thing, so that a
 store that never is can be worse."""
 DEADLINES = Deadlines(open=60.0, call=5.0, item=0.02)
+PAPER = PaperWorkTrees()
+"""A check would see the value that was chosen: no measure of the story is of the work itself."""
 DEFINITIONS: Mapping[str, Definition] = {**trust.DEFINITIONS, **metrics.DEFINITIONS}
 FAMILIES: Mapping[str, str] = {
     **{metric.definition.name: metric.drill for metric in trust.METRICS},
@@ -110,96 +108,64 @@ def _bench(cache: Path) -> FaultPlayer:
     atexit.register(stack.close)
     root = stack.enter_context(leftovers.temporary())
     embeddings = stack.enter_context(closing(EmbeddingCache(cache / "embeddings.sqlite", Embedder())))
-    bench = FaultPlayer(_told(cache), root, stack.enter_context(Gateway(embeddings, StandIn())))
+    bench = FaultPlayer(_story(cache), root, stack.enter_context(Gateway(embeddings, StandIn())))
     gc.collect()
     gc.freeze()  # what all plays share is not looked through after each of them
     return bench
 
 
-def _told(cache: Path) -> Told:
-    (file,) = loader.find(paths.TASKS, (SCENARIO,))
-    ((scenario, repo),) = loader.load([file], paths.FIXTURES, cache)
-    return Told(file, scenario, repo)
+def _story(cache: Path) -> Story:
+    ((scenario, repo),) = loader.load(loader.find(paths.TASKS, (SCENARIO,)), paths.FIXTURES, cache)
+    return Story(scenario, repo)
 
 
 class FaultPlayer:
     """What the plays of a process share, one after the other."""
 
-    def __init__(self, told: Told, root: Path, gateway: Gateway) -> None:
-        self._told, self._root, self._gateway = told, root, gateway
-        self._blobs = Blobs(root / "blobs")
-        self._controls = [self._logged(None, None), *(self._logged(name, _gold(told, name)) for name in ORACLES)]
+    def __init__(self, story: Story, root: Path, gateway: Gateway) -> None:
+        self._story, self._root, self._gateway = story, root, gateway
+        with Environment(self._settings(*map(local.playable, ORACLES)), stores=LocalStores(), work_trees=PAPER) as home:
+            controls = [_trial(None, story, None), *(_trial(name, story, "append") for name in ORACLES)]
+            self._controls = [whole(read(play_trial(trial, home), home.blobs)) for trial in controls]
+
+    def _settings(self, *playables: Playable) -> Settings:
+        return Settings(
+            root=self._root,
+            playables={each.backend.name: each for each in playables},
+            stories={self._story.scenario.id: self._story},
+            deadlines=DEADLINES,
+        )
 
     def measures(self, name: str, adapter: str) -> Mapping[str, Measure]:
         """Every measure of every drill and of the story."""
         found: dict[str, Measure] = {}
-        with ForkServers(self._root / "work" / opaque(), (self._gateway.port,)) as fork_servers:
-            said = client.describe(adapter, self._root / "work" / opaque() / "home", DEADLINES, fork_servers.launch)
+        home = self._root / "work" / opaque() / "home"
+        with Children.opened(self._gateway, self._root, DEADLINES, Embedder.dims) as children:
+            said = client.describe(adapter, home, DEADLINES, children.fork_servers.launch)
             backend = Backend(name=name, version=said.version, support=said.support)
-            for drill in drills.ALL:
-                with self._host(adapter, backend, fork_servers.launch) as (host, _):
-                    found |= self._drill(name, host, drill)
-            with self._host(adapter, backend, fork_servers.launch) as (host, meter):
-                found |= self._story(name, host, meter)
+            playable = Playable(AdapterEntry(name, adapter, control=False), Spec(adapter=adapter), backend, said.source)
+            with Environment(self._settings(playable), stores=children, work_trees=PAPER) as environment:
+                for drill in drills.ALL:
+                    found |= self._drilled(name, drill, environment)
+                found |= self._told(name, environment)
         return found
 
-    def _drill(self, name: str, host: ChildStore, drill: DrillName) -> Mapping[str, Measure]:
+    def _drilled(self, name: str, drill: DrillName, environment: Environment) -> Mapping[str, Measure]:
         trial = DrillTrial(backend=name, drill=drill, size=SIZES[drill], seed=SEED, k=DEFAULT_K)
-        written = _plan(drill)
-        self._gateway.warm([piece.item.text for piece in written.pieces if piece.item.text])
-        path = self._root / f"{trial.id}.jsonl"
-        with Writer(path) as log:
-            drills.play(trial, written, host, self._blobs, log.append, self._gateway.vectors, {}, {})
-        (cell,) = trust.score([transcript.read(path, self._blobs)])
+        path = play_trial(trial, environment)
+        (cell,) = trust.score([whole(transcript.read(path, environment.blobs))])
         path.unlink()
         return cell.measures
 
-    def _story(self, name: str, host: ChildStore, meter: Meter) -> Mapping[str, Measure]:
-        cells = metrics.score([self._logged(name, host, meter), *self._controls])
+    def _told(self, name: str, environment: Environment) -> Mapping[str, Measure]:
+        path = play_trial(_trial(name, self._story, "curated"), environment)
+        cells = metrics.score([whole(read(path, environment.blobs)), *self._controls])
+        path.unlink()
         return next(cell for cell in cells if cell.backend == name and cell.read_policy == "trusting").measures
 
-    def _logged(self, name: str | None, host: Host | None, meter: Meter | None = None) -> Log:
-        """The log of a story, never written down. Its work is believed: a check would see the value that was chosen."""
-        told = self._told
-        policy: WritePolicy | None = None if host is None else "append" if host.backend.control else "curated"
-        trial = Trial(
-            backend=name, scenario=told.scenario.id, write_policy=policy, noise=NOISE, seed=STORY_SEED, reader=SCRIPTED,
-            k=DEFAULT_K, budget=DEFAULT_BUDGET,
-        )  # fmt: skip
-        part = plan.part(trial, told.scenario, told.repo, told.classifier, host.backend if host else None, "", "")
-        self._gateway.warm(list(engine.texts(part)))
-        tools = Tools(
-            told.repo,
-            told.explorer,
-            Classifier(told.scenario, part.canaries),
-            PaperWorkTrees(),
-            self._blobs,
-            tokens.count,
-        )
-        events = tuple(engine.play(part, host, tools, meter))
-        opened, closed = events[0], events[-1]
-        assert isinstance(opened, Opened) and isinstance(closed, Closed)
-        return Log(self._root / trial.id, "", opened, events, closed, told.scenario, self._blobs)
 
-    @contextmanager
-    def _host(self, adapter: str, backend: Backend, launch: Launcher) -> Iterator[tuple[ChildStore, Meter]]:
-        """A new store of a backend, removed afterwards, and what counts its embeddings."""
-        key = opaque()
-        folder = self._root / "work" / key
-        space = Space(str(folder / "store"), self._gateway.url, key, Embedder.dims, SEED)
-        meter = self._gateway.register(key)
-        try:
-            yield ChildStore(adapter, backend, folder / "store", space, DEADLINES, launch), meter
-        finally:
-            self._gateway.unregister(key)
-            shutil.rmtree(folder, ignore_errors=True)
-
-
-@lru_cache
-def _plan(drill: DrillName) -> Plan:
-    return drills.ALL[drill].plan(SIZES[drill], SEED)
-
-
-def _gold(told: Told, name: str) -> GoldStore:
-    wanted = controls.wanted(name, told.scenario)
-    return GoldStore(controls.described(name), lambda: controls.GoldMemory(wanted, told.classifier))
+def _trial(backend: str | None, story: Story, policy: WritePolicy | None) -> Trial:
+    return Trial(
+        backend=backend, scenario=story.scenario.id, write_policy=policy, noise=NOISE, seed=STORY_SEED, reader=SCRIPTED,
+        k=DEFAULT_K, budget=DEFAULT_BUDGET,
+    )  # fmt: skip

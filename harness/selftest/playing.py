@@ -3,29 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from harness import metrics
-from harness.backend.registry import ORACLES
-from harness.gateway import tokens
-from harness.log.blobs import Blobs
-from harness.log.events import Check, Closed, Opened, Recalled, Worked, Written, Wrote
-from harness.log.reader import Log
+from harness.log.events import Check, Recalled, Worked, Written, Wrote
+from harness.log.reader import Log, read
+from harness.log.transcript import Transcript
 from harness.machine import leftovers
 from harness.model.results import Cell
 from harness.model.scenario import Decision, Job, Outcome, Session
 from harness.model.trial import DEFAULT_BUDGET, DEFAULT_K, READ_POLICIES, SCRIPTED, ReadPolicy, Trial
-from harness.play import controls, engine, plan
-from harness.play.controls import GoldStore
-from harness.play.session import Host, Tools
+from harness.play.environment import Environment, Settings
+from harness.play.trial import play_trial
 from harness.repo.checkout import Repo
 from harness.repo.checks import Work, WorkTrees
-from harness.selftest.local import Keeps, LocalHost
+from harness.selftest import local
+from harness.selftest.local import Keeps, LocalStores
 from harness.selftest.proof import SEED, Count, Told
 from harness.text.classify import Classifier
 
+T = TypeVar("T", Log, Transcript)
 TAKEN_AT_WORD: tuple[ReadPolicy, ...] = ("trusting", "newest")
 """The policies that look nothing up: with them, a bound must bound."""
 
@@ -65,60 +64,56 @@ class Played:
 
 def play(told: Told, backend: str | None, work_trees: WorkTrees, k: int = DEFAULT_K, seed: int = SEED) -> Played:
     """Plays a story without noise, by appending: a control with gold, an adapter in this process, or cold (None)."""
-    with leftovers.temporary() as folder:
-        return _seen(told, *_logged(told, backend, work_trees, folder, 0, k, seed))
+    with _logged(told, backend, work_trees, 0, k=k, seed=seed) as log:
+        return _seen(told, log)
 
 
 def scored(told: Told, backend: str, work_trees: WorkTrees, noise: int, keeps: Keeps | None = None) -> list[Cell]:
     """What a run would report of a backend that appends, one cell a read policy. keeps: what it does not drop."""
-    with leftovers.temporary() as folder:
-        log, _ = _logged(told, backend, work_trees, folder, noise, DEFAULT_K, SEED, keeps)
+    with _logged(told, backend, work_trees, noise, keeps) as log:
         return metrics.score([log])
 
 
 def batches(told: Told, noise: int) -> list[tuple[Written, ...]]:
     """What a backend that appends is handed in a story, call by call."""
-    with leftovers.temporary() as folder:
-        log, _ = _logged(told, "none", PaperWorkTrees(), folder, noise, DEFAULT_K, SEED)
+    with _logged(told, "none", PaperWorkTrees(), noise) as log:
         return [log.items(event) for event in log.of(Wrote)]
 
 
+@contextmanager
 def _logged(
     told: Told,
     backend: str | None,
     work_trees: WorkTrees,
-    folder: Path,
     noise: int,
-    k: int,
-    seed: int,
     keeps: Keeps | None = None,
-) -> tuple[Log, Classifier]:
-    """The log of a trial, never written down; its payloads are in `folder`. With it, what read its texts."""
-    host = _host(told, backend, folder / "store", seed, keeps)
+    k: int = DEFAULT_K,
+    seed: int = SEED,
+) -> Iterator[Log]:
+    """The log of a trial, with its payloads as long as the block lasts."""
     trial = Trial(
         backend=backend, scenario=told.scenario.id, write_policy="append" if backend else None, noise=noise, seed=seed,
         reader=SCRIPTED, k=k, budget=DEFAULT_BUDGET,
     )  # fmt: skip
-    part = plan.part(trial, told.scenario, told.repo, told.classifier, host.backend if host else None, "", "")
-    blobs = Blobs(folder / "blobs")
-    classifier = Classifier(told.scenario, part.canaries)
-    tools = Tools(told.repo, told.explorer, classifier, work_trees, blobs, tokens.count)
-    events = tuple(engine.play(part, host, tools))
-    opened, closed = events[0], events[-1]
-    assert isinstance(opened, Opened) and isinstance(closed, Closed)
-    return Log(folder / trial.id, "", opened, events, closed, told.scenario, blobs), classifier
+    with leftovers.temporary() as folder:
+        settings = Settings(
+            folder, {backend: local.playable(backend)} if backend else {}, {told.scenario.id: told.story}, embedder=None
+        )
+        with Environment(settings, stores=LocalStores(keeps), work_trees=work_trees) as environment:
+            yield whole(read(play_trial(trial, environment), environment.blobs))
 
 
-def _host(told: Told, backend: str | None, root: Path, seed: int, keeps: Keeps | None) -> Host | None:
-    if backend is None:
-        return None
-    if backend in ORACLES:
-        gold, classifier = controls.wanted(backend, told.scenario), told.classifier
-        return GoldStore(controls.described(backend), lambda: controls.GoldMemory(gold, classifier))
-    return LocalHost(backend, root, seed, keeps)
+def whole(log: T) -> T:
+    """Raises RuntimeError if it ends because we broke: then it proves nothing."""
+    if not log.final:
+        end = log.closed if isinstance(log, Log) else log.ended
+        raise RuntimeError(f"{log.trial.id}: {end.fault.message if end and end.fault else 'it has no end'}")
+    return log
 
 
-def _seen(told: Told, log: Log, classifier: Classifier) -> Played:
+def _seen(told: Told, log: Log) -> Played:
+    same = log.opened.canaries == told.canaries
+    classifier = told.classifier if same else Classifier(told.scenario, log.opened.canaries)
     jobs = {job.id: job for _, job in told.scenario.jobs()}
     ends: dict[ReadPolicy | None, dict[tuple[str, str], DecisionEnd]] = {
         policy: {} for policy in (None, *READ_POLICIES)

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from harness.model.scenario import Scenario
 from harness.play.engine import canaries
-from harness.play.readers.explore import Explorer
+from harness.play.story import Story
 from harness.repo.checkout import Repo
 from harness.text.classify import Classifier
 
@@ -59,8 +59,8 @@ class Told:
         return Classifier(self.scenario, self.canaries)
 
     @cached_property
-    def explorer(self) -> Explorer:
-        return Explorer(self.repo)
+    def story(self) -> Story:
+        return Story(self.scenario, self.repo)
 
     def breach(self, key: str, reason: str) -> None:
         self.breaches.append(Breach(self.file, key, reason))

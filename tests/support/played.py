@@ -1,44 +1,69 @@
-"""Plays trials in tests as a run does, without its folder: scenarios with their tools, and one call per trial."""
+"""Plays trials in tests as a run does: scenarios with their tools, and one call per trial."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
-from harness.gateway import tokens
+from harness.backend.registry import AdapterEntry
+from harness.gateway.meter import Meter
 from harness.log.events import Event
-from harness.log.lines import Writer
 from harness.log.reader import Log, read
 from harness.model.scenario import Scenario
-from harness.model.trial import Trial
-from harness.play import engine, noise
-from harness.play.controls import GoldMemory, GoldStore, described, wanted
+from harness.model.trial import Spec, Trial
+from harness.play import controls, plan, readers
+from harness.play.backends import Playable
+from harness.play.environment import Control, Environment, Settings
 from harness.play.readers import Reader
-from harness.play.readers.explore import Explorer
 from harness.play.readers.scripted import Scripted
-from harness.play.session import Host, Part, Tools
+from harness.play.session import Host, Part
+from harness.play.story import Story
+from harness.play.trial import play_trial
 from harness.repo.checkout import Repo
 from harness.repo.checks import WorkTrees
-from harness.text.classify import Classifier
+from harness.selftest.local import LocalStores
 
-from harness.log.blobs import Blobs  # isort: skip
+
+@dataclass
+class OneStore:
+    """A store that is there already, instead of a new one for each trial."""
+
+    store: Host
+
+    def warm(self, texts: Sequence[str]) -> None: ...
+    def vectors(self, texts: Sequence[str]) -> Sequence[bytes]:
+        return ()
+
+    @contextmanager
+    def lend(self, playable: Playable, seed: int, folder: Path) -> Iterator[tuple[Host, Meter]]:
+        yield self.store, Meter()
+
+    def kill(self) -> None: ...
 
 
 @dataclass
 class Stage:
     """One scenario with what its trials share. Work that was done once in a module is not done again."""
 
-    scenario: Scenario
-    repo: Repo
-    explorer: Explorer
+    story: Story
     work_trees: WorkTrees
     reader: Reader = field(default_factory=Scripted)
 
     @classmethod
     def of(cls, scenario: Scenario, repo: Repo) -> Stage:
-        return cls(scenario, repo, Explorer(repo), WorkTrees())
+        return cls(Story(scenario, repo), WorkTrees())
+
+    @property
+    def scenario(self) -> Scenario:
+        return self.story.scenario
+
+    @property
+    def repo(self) -> Repo:
+        return self.story.repo
 
     def part(self, backend: str | None, amount: int = 0, **changes: Any) -> Part:
         write = "append" if backend else None
@@ -48,27 +73,39 @@ class Stage:
                 "reader": "scripted", "k": 5, "budget": 800, **changes,
             }
         )  # fmt: skip
-        memories = noise.generate(self.scenario, self.repo, Classifier(self.scenario), amount, trial.seed)
-        return Part(trial, self.scenario, memories, engine.canaries(self.scenario, trial.seed), {"fake": "1"})
+        return plan.part(trial, self.story, None, "", "")
 
-    def tools(self, part: Part, blobs: Blobs) -> Tools:
-        read = Classifier(self.scenario, part.canaries)
-        return Tools(self.repo, self.explorer, read, self.work_trees, blobs, tokens.count, reader=self.reader)
-
-    def play(self, folder: Path, host: Host | None, backend: str | None = "fake", **changes: Any) -> Log:
+    def play(
+        self, folder: Path, host: Host, backend: str = "fake", control: Control | None = None, **changes: Any
+    ) -> Log:
         """Plays into a log below `folder` and reads it back."""
-        part, blobs = self.part(backend if host else None, **changes), Blobs(folder / "blobs")
-        path = folder / f"{part.trial.id}-{len(list(folder.glob('*.jsonl')))}.jsonl"
-        with Writer(path) as writer:
-            for event in engine.play(part, host, self.tools(part, blobs)):
-                writer.append(event)
-        return read(path, blobs)
+        trial = self.part(backend, **changes).trial
+        playable = Playable(AdapterEntry(backend, "fake:Fake", control=False), Spec(adapter=backend), host.backend)
+        return self._played(folder, trial, playable, OneStore(host), control)
 
     def gold(self, folder: Path, name: str) -> Log:
         """A control with gold."""
-        part = self.part(name)
-        classifier, facts = Classifier(self.scenario, part.canaries), wanted(name, self.scenario)
-        return self.play(folder, GoldStore(described(name), lambda: GoldMemory(facts, classifier)), name)
+        playable = Playable(AdapterEntry(name, None, control=True), Spec(adapter=name), controls.described(name))
+        return self._played(folder, self.part(name).trial, playable)
+
+    def cold(self, folder: Path) -> Log:
+        return self._played(folder, self.part(None).trial)
+
+    def _played(
+        self,
+        folder: Path,
+        trial: Trial,
+        playable: Playable | None = None,
+        store: OneStore | None = None,
+        control: Control | None = None,
+    ) -> Log:
+        playables = {trial.backend or "": playable} if playable else {}
+        settings = Settings(folder, playables, {self.scenario.id: self.story}, embedder=None)
+        with (
+            patch.object(readers, "find", lambda _: self.reader),
+            Environment(settings, control, store or LocalStores(), self.work_trees) as environment,
+        ):
+            return read(play_trial(trial, environment), environment.blobs)
 
 
 def kinds(events: Sequence[Event]) -> list[str]:

@@ -70,7 +70,7 @@ def said(events: list[Any]) -> str:
 
 def test_a_call_arrives_as_it_was_sent_with_another_key(gateway: Gateway, meter: Meter, upstream: FakeUpstream) -> None:
     body = ASKED | {"temperature": 0.1, "response_format": {"type": "json_object"}, "unknown": [1, "ünï \ud800"]}
-    before = gateway.spent.tokens
+    before = gateway.ledger.spent.tokens
     assert ask(gateway, body) == (200, completion())
     assert upstream.requests == [body]
     assert upstream.keys == [f"Bearer {KEY}"]
@@ -78,7 +78,7 @@ def test_a_call_arrives_as_it_was_sent_with_another_key(gateway: Gateway, meter:
     assert meter.chat() == {"ingest": ChatCount(calls=1, prompt=11, completion=3)}
     assert meter.models() == {"fake-chat-1": 1}
     assert meter.faults() == {}
-    assert gateway.spent.tokens == before + 14
+    assert gateway.ledger.spent.tokens == before + 14
 
 
 @pytest.mark.parametrize("wanted", [False, True])

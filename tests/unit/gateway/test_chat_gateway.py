@@ -176,7 +176,7 @@ def test_a_recorded_run_and_its_replay_have_the_same_books(tmp_path: Path) -> No
         with Gateway(EmbeddingCache(None, FakeEmbedder()), make()) as gateway:
             meter = gateway.register(KEY)
             answers.append(ask(gateway)[1])
-            books.append((meter.chat(), meter.models(), gateway.spent))
+            books.append((meter.chat(), meter.models(), gateway.ledger.spent))
     assert books[0] == books[1] == books[2]
     assert len({json.dumps(message_of(answer)) for answer in answers}) == 1
     assert answers[2]["model"] == MODEL
@@ -210,21 +210,21 @@ def test_a_miss_is_an_error_and_in_the_books(tmp_path: Path) -> None:
     ],
 )
 def test_a_budget_ends_the_calls_of_all_trials(budget: Budget, limit: str, money: float, stream: bool) -> None:
-    with Gateway(EmbeddingCache(None, FakeEmbedder()), Fake(), budget) as gateway:
+    with Gateway(EmbeddingCache(None, FakeEmbedder()), Fake(), Ledger(budget)) as gateway:
         meter, other = gateway.register(KEY), gateway.register("trial-key-2")
         for key in (KEY, "trial-key-2"):
             assert ask(gateway, key=key)[0] == 200
-            assert not gateway.exhausted
+            assert not gateway.ledger.used_up
         assert ask(gateway)[0] == 200  # the one that crosses the line
-        assert gateway.exhausted
-        assert gateway.spent == Spending(30, money)
+        assert gateway.ledger.used_up
+        assert gateway.ledger.spent == Spending(30, money)
         for key in (KEY, "trial-key-2"):
             status, answer = ask(gateway, EXTRACT | {"stream": stream}, key)
             assert (status, answer["error"]["code"]) == (429, "budget")
             assert answer["error"]["message"] == f"the budget of the run, {limit}, is used up"
         assert meter.chat() == {"": ChatCount(calls=3, prompt=14, completion=6, failed=1)}
         assert other.chat() == {"": ChatCount(calls=2, prompt=7, completion=3, failed=1)}
-        assert gateway.spent.tokens == 30
+        assert gateway.ledger.spent.tokens == 30
 
 
 @pytest.mark.parametrize(

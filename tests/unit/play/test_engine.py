@@ -24,6 +24,7 @@ from harness.model.trial import READ_POLICIES
 from harness.play import deletion, engine
 from harness.play import session as play_session
 from harness.play.controls import KEPT
+from harness.play.environment import Control
 from harness.play.session import MemorySession
 from tasks import loader
 from tests.support.fakes import FakeHost, FakeMemory
@@ -175,7 +176,7 @@ def test_a_store_is_asked_to_settle_once_after_each_run_of_writes(small: Stage, 
 
 
 def test_the_cold_arm_does_the_jobs_and_nothing_else(small: Stage, tmp_path: Path) -> None:
-    log = small.play(tmp_path, None)
+    log = small.cold(tmp_path)
     assert kinds(log.events) == ["opened", *["began"] * 3, "worked", "began", "closed"]
     assert log.trial.backend is None and log.opened.backend is None
 
@@ -305,17 +306,16 @@ def test_a_fault_of_telling_where_the_data_lies_ends_the_trial_and_not_the_run(s
 
 
 def test_an_abandoned_trial_leaves_no_process(small: Stage, tmp_path: Path) -> None:
-    from harness.log.blobs import Blobs
-    from harness.play import engine
+    control = Control()
 
-    where, part = host(tmp_path), small.part("fake")
-    events = engine.play(part, where, small.tools(part, Blobs(tmp_path / "blobs")))
-    for event in events:
-        if isinstance(event, Recalled):
-            break
-    assert isinstance(events, Iterator)
-    events.close()  # type: ignore[attr-defined]  # play is a generator
-    assert where.opened[-1].killed
+    class FakeLast(FakeMemory):
+        def recall(self, query: str, scope: Scope, k: int, at: str) -> list[Hit]:
+            control.stop.set()
+            return super().recall(query, scope, k, at)
+
+    where = host(tmp_path, memory=FakeLast)
+    log = small.play(tmp_path, where, control=control)
+    assert log.closed is None and not list(log.of(Recalled)) and where.opened[-1].killed
 
 
 # --- deletion --------------------------------------------------------------------------------------------------------
@@ -520,7 +520,7 @@ class FakeNothing(FakeMemory):
 
 def test_who_remembers_nothing_decides_as_in_the_cold(real: list[Stage], tmp_path: Path) -> None:
     for stage in real:
-        cold = {event.job: event for event in stage.play(tmp_path, None).of(Worked)}
+        cold = {event.job: event for event in stage.cold(tmp_path).of(Worked)}
         warm = list(stage.play(tmp_path, host(tmp_path, memory=FakeNothing)).of(Worked))
         assert len(warm) == len(READ_POLICIES) * len(cold)
         for event in warm:

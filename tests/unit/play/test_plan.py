@@ -15,8 +15,8 @@ from harness.model.trial import Selection, Spec, Trial
 from harness.play import noise, plan
 from harness.play.controls import described
 from harness.play.session import Part
+from harness.play.story import Story
 from harness.repo.checkout import Repo
-from harness.text.classify import Classifier
 from tasks import loader
 from tests.support.faulty import lend
 
@@ -85,7 +85,7 @@ def part(
     backend = described("none").model_copy(update={"version": version})
     base = {"backend": "none", "scenario": scenario.id, "write_policy": "append", "noise": 3, "seed": 1}
     trial = Trial.model_validate({**base, "reader": "scripted", "k": 5, "budget": 800, **changes})
-    return plan.part(trial, scenario, repo, Classifier(scenario), backend, source, embedder)
+    return plan.part(trial, Story(scenario, repo), backend, source, embedder)
 
 
 def identity(made: Part) -> str:
@@ -115,7 +115,7 @@ def test_the_digests_name_everything_that_an_outcome_depends_on(story: tuple[Sce
     scenario, repo = story
     wanted = {"protocol", "scenario", "fixture", "noise", "reader", "adapter", "backend", "settings", "embedder"}
     assert set(part(story).digests) == wanted
-    cold = plan.part(part(story).trial, scenario, repo, Classifier(scenario), None, "", "e")
+    cold = plan.part(part(story).trial, Story(scenario, repo), None, "", "e")
     assert set(cold.digests) == {"protocol", "scenario", "fixture", "noise", "reader"}
 
 
@@ -153,7 +153,7 @@ def test_the_noise_of_a_story_is_made_once_for_all_of_its_trials(
         return generate(*args)
 
     monkeypatch.setattr(noise, "generate", counted)
-    classifier, trial = Classifier(scenario), part(story, noise=4).trial
+    shared, trial = Story(scenario, repo), part(story, noise=4).trial
     made.clear()
-    parts = [plan.part(trial, scenario, repo, classifier, None, "", "e") for _ in range(3)]
+    parts = [plan.part(trial, shared, None, "", "e") for _ in range(3)]
     assert made == [4] and len({id(each.noise) for each in parts}) == 1

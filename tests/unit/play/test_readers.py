@@ -7,10 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from harness.log.blobs import Blobs
 from harness.log.events import Recalled, Worked
-from harness.play import readers, trouble
-from harness.play.readers import BrokenReader, Reader, ReaderError
+from harness.play import readers
+from harness.play.readers import Reader, ReaderError
 from tasks import loader
 from tests.support.curious import Breaking, Curious, Silent, Stubborn
 from tests.support.fakes import FakeHost
@@ -52,7 +51,7 @@ def test_a_store_that_dies_under_a_question_ends_the_story(small: Stage, tmp_pat
 
 
 def test_the_cold_arm_brings_nothing_to_any_reader(small: Stage, tmp_path: Path) -> None:
-    log = replace(small, reader=Curious()).play(tmp_path, None)
+    log = replace(small, reader=Curious()).cold(tmp_path)
     assert [event.choices[0].origin for event in log.of(Worked)] == ["nowhere"]
     assert list(log.of(Recalled)) == []
 
@@ -61,9 +60,11 @@ def test_the_cold_arm_brings_nothing_to_any_reader(small: Stage, tmp_path: Path)
     ("reader", "why"), [(Breaking(), "RuntimeError: this reader breaks"), (Silent(), "no Outcome")]
 )
 def test_a_reader_that_breaks_is_to_blame_itself(small: Stage, tmp_path: Path, reader: Reader, why: str) -> None:
-    with pytest.raises(BrokenReader, match=why) as caught:
-        replace(small, reader=reader).play(tmp_path, FakeHost(tmp_path / "store"))
-    assert "a fault of the reader, not of the backend" in trouble.told(caught.value, Blobs(tmp_path))
+    log = replace(small, reader=reader).play(tmp_path, FakeHost(tmp_path / "store"))
+    assert log.closed is not None and log.closed.fault is not None
+    fault = log.closed.fault
+    assert fault.kind == "harness" and why in fault.message
+    assert "a fault of the reader, not of the backend" in fault.message
 
 
 def test_readers_are_found_by_name_and_by_place() -> None:

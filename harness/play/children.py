@@ -1,0 +1,79 @@
+"""The stores of backends that live in child processes, with all that these share: gateway, fork servers, services."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from harness.adapter import Space
+from harness.backend.client import Deadlines
+from harness.backend.forkserver import ForkServers
+from harness.backend.servers import Services
+from harness.backend.store import ChildStore
+from harness.gateway.gateway import Gateway
+from harness.gateway.meter import Meter
+from harness.play.backends import Playable
+
+
+@dataclass(frozen=True)
+class Children:
+    """Safe for several threads. dims: of the embeddings behind the gateway."""
+
+    gateway: Gateway
+    fork_servers: ForkServers
+    services: Services
+    deadlines: Deadlines
+    dims: int
+
+    @classmethod
+    @contextmanager
+    def opened(
+        cls,
+        gateway: Gateway,
+        root: Path,
+        deadlines: Deadlines,
+        dims: int,
+        noted: Callable[[str], None] = lambda _: None,
+    ) -> Iterator[Children]:
+        """For stores in folders below `root`/work. noted: hears one line now and then while a server starts."""
+        with (
+            ForkServers(root / "work" / "forkservers", (gateway.port,)) as fork_servers,
+            Services(root / "services", gateway.url, noted) as services,
+        ):
+            yield cls(gateway, fork_servers, services, deadlines, dims)
+
+    def warm(self, texts: Sequence[str]) -> None:
+        """Embeds what a trial will write and ask, before any of its clocks starts."""
+        self.gateway.warm(texts)
+
+    def vectors(self, texts: Sequence[str]) -> Sequence[bytes]:
+        return self.gateway.vectors(texts)
+
+    @contextmanager
+    def lend(self, playable: Playable, seed: int, folder: Path) -> Iterator[tuple[ChildStore, Meter]]:
+        """An empty store in a folder, whose name is its key, and a meter for what it embeds.
+
+        The backend's server, if it has one, serves this store alone.
+        """
+        reference, key = playable.entry.reference, folder.name
+        assert reference is not None
+        with self.services.lent(reference) as service:
+            keys = (key, service.key) if service else (key,)
+            meter = self.gateway.register(*keys)
+            root = folder / "store"
+            space = Space(str(root), self.gateway.url, key, self.dims, seed, dict(playable.spec.settings))
+            try:
+                yield (
+                    ChildStore(
+                        reference, playable.backend, root, space, self.deadlines, self.fork_servers.launch, service
+                    ),
+                    meter,
+                )
+            finally:
+                self.gateway.unregister(*keys)
+
+    def kill(self) -> None:
+        """Ends every child: nobody waits for the deadline of a call whose answer is not wanted."""
+        self.fork_servers.kill()

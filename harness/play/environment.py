@@ -1,0 +1,147 @@
+"""Where trials are played: what a worker opens once, from settings that can be sent to it, and closes once."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, ExitStack, closing, contextmanager
+from dataclasses import dataclass, field
+from os import environ
+from pathlib import Path
+from typing import Protocol, Self
+
+from harness.backend.client import Deadlines
+from harness.backend.store import opaque
+from harness.gateway.cache import EmbeddingCache
+from harness.gateway.chat.choice import upstream
+from harness.gateway.embedder import Embedder, Encoder
+from harness.gateway.gateway import Gateway
+from harness.gateway.meter import Budget, Ledger, Meter
+from harness.log.folder import Folder
+from harness.log.redaction import Redactor
+from harness.machine import leftovers
+from harness.model.trial import Chat
+from harness.play.backends import DEADLINES, Playable
+from harness.play.children import Children
+from harness.play.session import Host
+from harness.play.story import Story
+from harness.repo.checks import WorkTrees
+
+
+@dataclass(frozen=True)
+class Settings:
+    """All that a worker needs to know, in this process or another. It holds the secrets of backends.
+
+    root: takes logs, blobs and, while they are played, stores. playables: by label. stories: by the id of the scenario.
+    cache: where embeddings are kept; None: in memory. chat: who answers models inside backends; answerer: what they are
+    called. keep: stores stay below the root. embedder: None where no store embeds anything.
+    """
+
+    root: Path
+    playables: Mapping[str, Playable]
+    stories: Mapping[str, Story] = field(default_factory=dict)
+    embedder: Callable[[], Encoder] | None = Embedder
+    cache: Path | None = None
+    chat: Chat | None = None
+    answerer: str = ""
+    deadlines: Deadlines = DEADLINES
+    keep: bool = False
+
+    @property
+    def redactor(self) -> Redactor:
+        """Keeps the secrets out of all that is written down."""
+        return Redactor(secret for each in self.playables.values() for secret in each.withheld)
+
+    @property
+    def embedder_digest(self) -> str:
+        return self.embedder().digest if self.embedder else ""
+
+
+class Control:
+    """What the scheduler of a run keeps for itself, and those who play look at: the budget, and whether to stop.
+
+    noted: hears one line now and then while a server starts, from any thread.
+    """
+
+    def __init__(self, budget: Budget | None = None, noted: Callable[[str], None] = lambda _: None) -> None:
+        self.ledger, self.noted = Ledger(budget), noted
+        self.stop = threading.Event()
+
+    @property
+    def stopping(self) -> bool:
+        """No trial may come to its end whose chat calls were refused for the budget's sake."""
+        return self.stop.is_set() or bool(self.ledger.used_up)
+
+
+class Stores(Protocol):
+    """Where the stores of backends come from. A control with gold needs none."""
+
+    def warm(self, texts: Sequence[str]) -> None:
+        """Takes note of what a trial will write and ask, before any of its clocks starts."""
+
+    def vectors(self, texts: Sequence[str]) -> Sequence[bytes]:
+        """The embeddings of texts as little-endian float32 bytes: what to look for on disk."""
+
+    def lend(self, playable: Playable, seed: int, folder: Path) -> AbstractContextManager[tuple[Host, Meter]]:
+        """An empty store for one trial, in a folder of its own, and what counts its calls to models."""
+
+    def kill(self) -> None:
+        """Ends what waits for an answer."""
+
+
+class Environment:
+    """Opened once a worker, for any number of trials; safe for several threads.
+
+    stores, work_trees: instead of child processes and real work trees, for who brings their own.
+    """
+
+    def __init__(
+        self,
+        settings: Settings,
+        control: Control | None = None,
+        stores: Stores | None = None,
+        work_trees: WorkTrees | None = None,
+    ) -> None:
+        self.settings, self.control = settings, control or Control()
+        self.folder = Folder(settings.root)
+        self.blobs = self.folder.blobs
+        self.blobs.redactor = settings.redactor
+        self.work_trees = work_trees or WorkTrees()
+        self._given, self._open = stores, ExitStack()
+
+    def __enter__(self) -> Self:
+        """Raises GatewayError and ChatError."""
+        with self._open:
+            self.stores = self._given or self._open.enter_context(_children(self.settings, self.control))
+            self._open = self._open.pop_all()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._open.close()
+
+    @contextmanager
+    def place(self, trial: str, below: str) -> Iterator[tuple[Path, Path]]:
+        """Where a trial is logged, and a folder for its store, whose name says nothing; kept, it gets the trial's."""
+        path, space, kept = self.folder.new_log(trial, below), self.folder.work / opaque(), self.folder.work / trial
+        try:
+            yield path, space
+        finally:
+            if self.settings.keep and space.exists():
+                leftovers.remove(kept)
+                space.rename(kept)
+            else:
+                leftovers.remove(space)
+
+
+@contextmanager
+def _children(settings: Settings, control: Control) -> Iterator[Stores]:
+    assert settings.embedder is not None, "children embed"
+    embedder = settings.embedder()
+    chat = upstream(settings.chat, environ) if settings.chat else None
+    file = settings.cache / "embeddings.sqlite" if settings.cache else None
+    with (
+        closing(EmbeddingCache(file, embedder)) as cache,
+        Gateway(cache, chat, control.ledger) as gateway,
+        Children.opened(gateway, settings.root, settings.deadlines, embedder.dims, control.noted) as children,
+    ):
+        yield children

@@ -1,0 +1,51 @@
+"""Where the trials of a run are played side by side: an executor opens the environments and takes the trials."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+from harness.model.drill import DrillTrial
+from harness.model.trial import Trial
+from harness.play.environment import Control, Environment, Settings
+from harness.play.trial import play_trial
+
+Submit = Callable[[Trial | DrillTrial], "Future[Path]"]
+"""Hands a trial over; the future brings what `play_trial` returns or raises."""
+
+
+class Executor(Protocol):
+    """slots: how many trials are played at once. It neither orders trials nor judges them: that is the scheduler's."""
+
+    @property
+    def slots(self) -> int: ...
+
+    def opened(self, settings: Settings, control: Control) -> AbstractContextManager[Submit]:
+        """Its workers have opened their environments; they close them at the end of the block.
+
+        An exception in the block ends what is under way at once.
+        """
+
+
+@dataclass(frozen=True)
+class Threads:
+    """Threads of this process, which share one environment."""
+
+    slots: int
+
+    @contextmanager
+    def opened(self, settings: Settings, control: Control) -> Iterator[Submit]:
+        with (
+            Environment(settings, control) as environment,
+            ThreadPoolExecutor(self.slots, thread_name_prefix="trial") as pool,
+        ):
+            try:
+                yield lambda trial: pool.submit(play_trial, trial, environment)
+            except BaseException:
+                control.stop.set()
+                environment.stores.kill()
+                raise

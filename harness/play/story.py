@@ -1,0 +1,57 @@
+"""A story with all that its trials share."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from dataclasses import asdict
+from functools import cached_property
+from typing import Any, NamedTuple
+
+from harness.log.events import Written
+from harness.model.scenario import Scenario
+from harness.model.trial import digest
+from harness.play import noise
+from harness.play.readers.explore import Explorer
+from harness.repo.checkout import Repo
+from harness.text.classify import Classifier
+
+
+class Noise(NamedTuple):
+    """What is told beside a story, and its digest."""
+
+    memories: Sequence[Written]
+    digest: str
+
+
+class Story:
+    """One scenario and its repository. What is derived from them is made once, and anew where the story is sent to."""
+
+    def __init__(self, scenario: Scenario, repo: Repo) -> None:
+        self.scenario, self.repo = scenario, repo
+        self._noises: dict[tuple[int, int], Noise] = {}
+        self._lock = threading.Lock()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Story, (self.scenario, self.repo)
+
+    @cached_property
+    def classifier(self) -> Classifier:
+        """Knows no trial's canaries."""
+        return Classifier(self.scenario)
+
+    @cached_property
+    def explorer(self) -> Explorer:
+        return Explorer(self.repo)
+
+    @cached_property
+    def digest(self) -> str:
+        return digest(self.scenario)
+
+    def noise(self, amount: int, seed: int) -> Noise:
+        """Made once for all trials."""
+        with self._lock:
+            if (amount, seed) not in self._noises:
+                memories = tuple(noise.generate(self.scenario, self.repo, self.classifier, amount, seed))
+                self._noises[amount, seed] = Noise(memories, digest([asdict(each.item) for each in memories]))
+            return self._noises[amount, seed]

@@ -1,0 +1,176 @@
+"""One way to play a trial: `play_trial`, in any process that has opened an environment."""
+
+from __future__ import annotations
+
+import os
+import platform
+import sqlite3
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager, suppress
+from functools import cache
+from pathlib import Path
+from typing import cast
+
+from harness.gateway import tokens
+from harness.gateway.meter import Meter
+from harness.log import transcript
+from harness.log.blobs import Blobs
+from harness.log.events import Closed, Event
+from harness.log.folder import DRILLS, LOGS
+from harness.log.lines import Writer
+from harness.log.reader import Log, read
+from harness.log.transcript import Ended, Transcript
+from harness.model.canary import asked
+from harness.model.drill import DrillTrial, Plan
+from harness.model.trial import Trial
+from harness.play import controls, drills, engine, plan, readers, trouble
+from harness.play.backends import Playable
+from harness.play.controls import GoldStore
+from harness.play.drills.stage import DrillStore
+from harness.play.environment import Environment, Settings
+from harness.play.session import Host, Part, Tools
+from harness.scan.copies import Copies
+from harness.text.classify import Classifier
+
+
+def play_trial(trial: Trial | DrillTrial, environment: Environment) -> Path:
+    """Plays a trial or a drill into a log of its own, whose payloads are blobs; its store is removed afterwards.
+
+    What goes wrong is in the log, but for what ends the run: trouble.ENDS_RUN. A log without an end: it was stopped.
+    """
+    if isinstance(trial, DrillTrial):
+        return _drill(trial, environment)
+    return _story(trial, environment)
+
+
+def identity(trial: Trial | DrillTrial, settings: Settings) -> str:
+    """Equal for two trials that must have the same outcome; nothing is played or opened."""
+    if isinstance(trial, DrillTrial):
+        return plan.identity(trial, _drilled(trial, settings)[1])
+    return plan.identity(trial, _part(trial, settings).digests)
+
+
+def load(trial: Trial | DrillTrial, path: Path, blobs: Blobs) -> Log | Transcript:
+    """What was played, from where `play_trial` said. Raises LogError."""
+    return transcript.read(path, blobs) if isinstance(trial, DrillTrial) else read(path, blobs)
+
+
+class Stopped(BaseException):  # not an error, and for nobody else to handle: the run was told to end
+    """Ends a drill in the middle; its transcript stays incomplete."""
+
+
+def _story(trial: Trial, environment: Environment) -> Path:
+    part, story = _part(trial, environment.settings), environment.settings.stories[trial.scenario]
+    tools = Tools(
+        repo=story.repo,
+        explorer=story.explorer,
+        classifier=Classifier(story.scenario, part.canaries),
+        work_trees=environment.work_trees,
+        blobs=environment.blobs,
+        count=tokens.count,
+        host=_machine(),
+        reader=readers.find(trial.reader),
+    )
+    with (
+        environment.place(trial.id, LOGS) as (path, folder),
+        _home(part, environment, tools.classifier, folder) as (host, meter),
+        Writer(path, environment.blobs.redactor) as log,
+        trouble.fenced(log, Closed, environment.blobs),
+        closing(engine.play(part, host, tools, meter)) as events,
+    ):
+        for event in events:
+            if environment.control.stopping:  # what comes now may be our own doing: the trial is played again
+                break
+            log.append(event)
+    return path
+
+
+def _drill(trial: DrillTrial, environment: Environment) -> Path:
+    written, digests = _drilled(trial, environment.settings)
+    environment.stores.warm(_said(written))
+    with (
+        environment.place(trial.id, DRILLS) as (path, folder),
+        environment.stores.lend(_playable(trial, environment.settings), trial.seed, folder) as (store, _),
+        Writer(path, environment.blobs.redactor) as log,
+    ):
+
+        def emit(event: Event) -> None:
+            if environment.control.stopping:
+                raise Stopped
+            log.append(event)
+
+        with suppress(Stopped), trouble.fenced(log, Ended, environment.blobs):
+            drills.play(
+                trial,
+                written,
+                cast(DrillStore, store),  # drills kill, and only child processes can be killed
+                environment.blobs,
+                emit,
+                environment.stores.vectors,
+                digests,
+                _machine(),
+                Copies(folder, environment.control.noted) if environment.settings.keep else None,
+            )
+    return path
+
+
+def _said(written: Plan) -> Sequence[str]:
+    """Every text that a drill will write or ask."""
+    texts = ((each.item.text, each.query, asked(each.canary or "")) for each in written.pieces)
+    return [text for each in texts for text in each if text]
+
+
+@contextmanager
+def _home(
+    part: Part, environment: Environment, classifier: Classifier, folder: Path
+) -> Iterator[tuple[Host | None, Meter]]:
+    """Where the memory of a story lives; nowhere in the cold arm, and in this process if it is handed the gold."""
+    if part.trial.backend is None:
+        yield None, Meter()
+        return
+    playable = _playable(part.trial, environment.settings)
+    if playable.entry.reference is None:
+        gold = controls.wanted(playable.entry.name, part.scenario)
+        yield GoldStore(playable.backend, lambda: controls.GoldMemory(gold, classifier)), Meter()
+        return
+    environment.stores.warm(list(engine.texts(part)))
+    with environment.stores.lend(playable, part.trial.seed, folder) as lent:
+        yield lent
+
+
+def _playable(trial: Trial | DrillTrial, settings: Settings) -> Playable:
+    assert trial.backend is not None
+    return settings.playables[trial.backend]
+
+
+def _part(trial: Trial, settings: Settings) -> Part:
+    """A trial with all that it is made of."""
+    story, embedder = settings.stories[trial.scenario], settings.embedder_digest
+    if trial.backend is None:
+        return plan.part(trial, story, None, "", embedder)
+    playable = _playable(trial, settings)
+    return plan.part(trial, story, playable.backend, playable.source, embedder, settings.answerer)
+
+
+def _drilled(trial: DrillTrial, settings: Settings) -> tuple[Plan, Mapping[str, str]]:
+    """What a drill writes and asks, and its digests."""
+    playable = _playable(trial, settings)
+    written, told = plan.written(drills.ALL[trial.drill], trial.size, trial.seed)
+    return written, plan.drill_digests(
+        told, playable.backend, playable.source, settings.embedder_digest, settings.answerer
+    )
+
+
+@cache
+def _machine() -> Mapping[str, str]:
+    """What of this machine a result may depend on."""
+    link = sqlite3.connect(":memory:")
+    secure = link.execute("pragma secure_delete").fetchone()[0]
+    link.close()
+    return {
+        "python": platform.python_version(),
+        "system": platform.system(),
+        "sqlite": sqlite3.sqlite_version,
+        "sqlite_secure_delete": str(secure),
+        "cpus": str(os.cpu_count()),
+    }
