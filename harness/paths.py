@@ -1,4 +1,4 @@
-"""Where things lie in a checkout."""
+"""Where things lie: in a checkout, or where a wheel was installed."""
 
 from __future__ import annotations
 
@@ -6,10 +6,16 @@ import os
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
+"""The folder that holds our packages."""
+_FIXTURES = ROOT / "harness" / "fixtures"
+INSTALLED = _FIXTURES.is_dir()
+"""Whether we came in a wheel, which holds apart what a checkout keeps beside the packages (setup.py)."""
 TASKS = ROOT / "tasks"
-FIXTURES = ROOT / "fixtures" / "repos"
-REPORTS = ROOT / "reports"
-SERVERS = ROOT / ".cache"
+FIXTURES = (_FIXTURES if INSTALLED else ROOT / "fixtures") / "repos"
+TEMPLATES = ROOT / "harness" / "report" / "templates" if INSTALLED else ROOT / "reports" / "templates"
+REPORTS = Path("reports").absolute() if INSTALLED else ROOT / "reports"
+_CACHE = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "coldwarm" if INSTALLED else ROOT / ".cache"
+SERVERS = _CACHE
 """Where `make` installs the servers of backends: SERVER/venv."""
 PLACES = "COLDWARM_ADAPTER_PATH"
 
@@ -25,5 +31,5 @@ def adapter_places() -> list[str]:
 
 
 def cache_root() -> Path:
-    """Where what can be rebuilt is kept between runs: COLDWARM_CACHE, else `.cache` in the checkout."""
-    return Path(os.environ.get("COLDWARM_CACHE") or ROOT / ".cache").absolute()
+    """Where what can be rebuilt is kept between runs: COLDWARM_CACHE, else `.cache` in the checkout or the user's."""
+    return Path(os.environ.get("COLDWARM_CACHE") or _CACHE).absolute()

@@ -61,8 +61,8 @@ def modules(adapter: str, own: Path, python: str = sys.executable) -> Modules:
 
 def _hidden() -> tuple[Path, ...]:
     """What no child may see, even where it lies in a folder that is lent."""
-    ours = ("fixtures", "reports", "tasks", "tests", ".git")
-    return (*(paths.ROOT / name for name in ours), paths.cache_root())
+    ours = ("harness", "tasks") if paths.INSTALLED else ("fixtures", "tasks", "tests", ".git")
+    return (*(paths.ROOT / name for name in ours), paths.REPORTS, paths.cache_root())
 
 
 def _clear(place: Path, own: Path) -> bool:
@@ -73,7 +73,12 @@ def _clear(place: Path, own: Path) -> bool:
 
 
 def _places(adapter: str, python: str) -> Iterator[Path]:
-    """Folders of adapters beside the checkout's: those of COLDWARM_ADAPTER_PATH, and where else it is installed."""
+    """Folders of adapters beside the checkout's: those of COLDWARM_ADAPTER_PATH, and where else it is installed.
+
+    Installed, all packages lie beside the suite, and a folder cannot be listed when something in it is hidden.
+    """
+    if paths.INSTALLED:
+        yield paths.ROOT
     for place in paths.listed(paths.PLACES):
         if place != paths.ROOT and place.is_dir():
             yield place

@@ -83,14 +83,15 @@ def selftest() -> None:
 
 
 @selftest.command(name="suite")
+@click.option("--scenario", "-s", "names", multiple=True, help="Of one id, kind or file; repeatable. Default: all.")
 @with_suite
-def selftest_suite(tasks: Path, fixtures: Path) -> None:
+def selftest_suite(names: tuple[str, ...], tasks: Path, fixtures: Path) -> None:
     """Prove of every scenario that no control wins it and its checks cannot be fooled (some minutes)."""
     from harness.selftest import suite, table, telling
     from tasks import loader
 
     try:
-        files = loader.find(tasks)
+        files = loader.find(tasks, names)
     except loader.ScenarioError as error:
         stop(error)
     try:
@@ -105,17 +106,18 @@ def selftest_suite(tasks: Path, fixtures: Path) -> None:
 
 
 @selftest.command(name="measures")
+@click.argument("names", nargs=-1, metavar="[FAULT]...")
 @click.option("--jobs", "-j", type=click.IntRange(1, 64), help="Plays side by side. Default: one more than processors.")
-def selftest_measures(jobs: int | None) -> None:
-    """Prove that the measures see every planted fault and nothing else moves (some minutes)."""
+def selftest_measures(names: tuple[str, ...], jobs: int | None) -> None:
+    """Prove that the measures see every planted fault, or these, and nothing else moves (all: some minutes)."""
     from harness.gateway.embedder import EmbedderError
     from harness.selftest import faults, measures, measures_table
 
     try:
-        planted = faults.planted()
+        planted = faults.planted(names)
         proven = measures.prove(planted, paths.cache_root(), jobs, lambda name: click.echo(f"played {name}"))
-    except ImportError as error:
-        stop(f"{error}: the planted faults come with a checkout, not with an installed coldwarm")
+    except faults.FaultNameError as error:
+        stop(error)
     except EmbedderError as error:
         stop(error, COULD_NOT_RUN)
     measures_table.show(proven, terminal())

@@ -215,6 +215,8 @@ def _joined(parts: Iterable[tuple[dict[str, T], list[str]]]) -> tuple[dict[str, 
 
 def commit() -> tuple[str | None, bool | None]:
     """The checkout's commit and whether it was changed since; None outside of one."""
+    if paths.INSTALLED:  # what surrounds us then is a repository of somebody else
+        return None, None
     try:
         head = subprocess.run(
             ["git", "rev-parse", "HEAD"], cwd=paths.ROOT, capture_output=True, text=True, check=True, timeout=20

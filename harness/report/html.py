@@ -36,7 +36,6 @@ from harness.report.worst import LEGEND
 if TYPE_CHECKING:
     from jinja2 import Environment
 
-TEMPLATES = paths.REPORTS / "templates"
 STYLES, SCRIPTS = ("style.css", "timeline.css"), ("page.js", "unpack.js")
 GATES = ("broken", "not-measured", "held")
 FAULTS = {"stale": wrong.BAD["stale_use"], "deleted": wrong.BAD["deleted_from_bytes"]}
@@ -51,7 +50,9 @@ def page(results: Results, stories: Iterable[Sequence[Log]], transcripts: Iterab
 
 def rendered(results: Results, seen: evidence.Evidence) -> str:
     """Its policy names the hashes of its own style and script, so nothing else can style or run."""
-    style, script = ("\n".join((TEMPLATES / name).read_text("utf-8") for name in names) for names in (STYLES, SCRIPTS))
+    style, script = (
+        "\n".join((paths.TEMPLATES / name).read_text("utf-8") for name in names) for names in (STYLES, SCRIPTS)
+    )
     pools = list(parts.pools(results))
     names = tables.names(results)
     anchors = {cell.id: pool.anchor for pool in pools for cell in pool.cells}
@@ -108,7 +109,7 @@ def _environment() -> Environment:
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
     environment = Environment(
-        loader=FileSystemLoader(TEMPLATES),
+        loader=FileSystemLoader(paths.TEMPLATES),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
@@ -63,9 +64,19 @@ class Matrix:
         return tuple(breach for row in self.rows for breach in row.breaches)
 
 
-def planted() -> tuple[PlantedFault, ...]:
-    """All planted faults, by the names under which a child imports them."""
-    return tuple(map(_fault, FAULTS))
+class FaultNameError(Exception):
+    """No planted fault has this name. One line, for users."""
+
+
+def planted(names: Sequence[str] = ()) -> tuple[PlantedFault, ...]:
+    """All planted faults, or those of these names, as a child imports them. Raises FaultNameError."""
+    known = {made.__name__: made for made in FAULTS}
+    for name in names:
+        if name not in known:
+            near = difflib.get_close_matches(name, known, n=3)
+            hint = f"did you mean {' or '.join(near)}?" if near else "they stand in harness/selftest/planted/"
+            raise FaultNameError(f"fault '{name}' is not known; {hint}")
+    return tuple(map(_fault, (known[name] for name in dict.fromkeys(names)) if names else FAULTS))
 
 
 def _fault(made: type[Planted]) -> PlantedFault:

@@ -140,6 +140,15 @@ def test_every_planted_fault_says_what_is_wrong_and_which_measure_has_to_flag_it
         assert not {*fault.must, *fault.may} - known, fault.name
 
 
+def test_faults_are_chosen_by_name_and_a_name_that_is_none_hints_at_one() -> None:
+    assert [fault.name for fault in faults.planted(["SoftDeletes", "CutsTexts", "SoftDeletes"])] == [
+        "SoftDeletes",
+        "CutsTexts",
+    ]
+    with pytest.raises(faults.FaultNameError, match="'SoftDelete' is not known; did you mean SoftDeletes"):
+        faults.planted(["SoftDelete"])
+
+
 def test_a_measure_that_only_failed_was_not_put_to_the_proof() -> None:
     fault = PlantedFault("Hangs", "m:C", "Hangs.", ("kept",), ())
     row = judged(fault, SOUND, {**SOUND, "kept": word("failed"), "leaks": number(1)}, DEFINITIONS, FAMILIES)
