@@ -13,7 +13,8 @@ INSTALLED = _FIXTURES.is_dir()
 TASKS = ROOT / "tasks"
 FIXTURES = (_FIXTURES if INSTALLED else ROOT / "fixtures") / "repos"
 TEMPLATES = ROOT / "harness" / "report" / "templates" if INSTALLED else ROOT / "reports" / "templates"
-REPORTS = Path("reports").absolute() if INSTALLED else ROOT / "reports"
+RUNS = Path("coldwarm-runs").absolute() if INSTALLED else ROOT / "reports" / "out"
+"""Where runs are written unless --out names another folder."""
 _CACHE = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "coldwarm" if INSTALLED else ROOT / ".cache"
 SERVERS = _CACHE
 """Where `make` installs the servers of backends: SERVER/venv."""
@@ -23,11 +24,6 @@ PLACES = "COLDWARM_ADAPTER_PATH"
 def listed(variable: str) -> list[Path]:
     """The paths that an environment variable names, with the separator of PATH between them."""
     return [Path(each).absolute() for each in os.environ.get(variable, "").split(os.pathsep) if each]
-
-
-def adapter_places() -> list[str]:
-    """Where adapters are looked for: the checkout, then the folders of COLDWARM_ADAPTER_PATH."""
-    return [str(ROOT), *map(str, listed(PLACES))]
 
 
 def cache_root() -> Path:

@@ -52,6 +52,7 @@ def modules(adapter: str, own: Path, python: str = sys.executable) -> Modules:
             direct.append(place)
         else:
             links = {entry.name: entry for entry in sorted(place.iterdir()) if _clear(entry, own)} | links
+    links = {each.name: each for each in _here(adapter, links) if _clear(each, own)} | links
     stage = _staged(adapter, links)
     lent = [*paths.listed(ALLOW), *_prefixes(python), *paths.listed("LD_LIBRARY_PATH"), *paths.SERVERS.glob("*/venv")]
     beside = [part for each in dict.fromkeys(lent) if each.exists() for part in around(each, (*_hidden(), own))]
@@ -61,8 +62,8 @@ def modules(adapter: str, own: Path, python: str = sys.executable) -> Modules:
 
 def _hidden() -> tuple[Path, ...]:
     """What no child may see, even where it lies in a folder that is lent."""
-    ours = ("harness", "tasks") if paths.INSTALLED else ("fixtures", "tasks", "tests", ".git")
-    return (*(paths.ROOT / name for name in ours), paths.REPORTS, paths.cache_root())
+    ours = ("harness", "tasks") if paths.INSTALLED else ("fixtures", "reports", "tasks", "tests", ".git")
+    return (*(paths.ROOT / name for name in ours), paths.RUNS, paths.cache_root())
 
 
 def _clear(place: Path, own: Path) -> bool:
@@ -89,6 +90,16 @@ def _places(adapter: str, python: str) -> Iterator[Path]:
             place = Path(spec.origin).parent.parent if spec.submodule_search_locations else Path(spec.origin).parent
             if not any(each == place or each in place.parents for each in (paths.ROOT, *_prefixes(python))):
                 yield place
+
+
+def _here(adapter: str, found: Mapping[str, Path]) -> Iterator[Path]:
+    """The adapter's module or package in the working folder, if no other folder has it; nothing else of that folder."""
+    top = _top(adapter)
+    names = (f"{top}.py", top)
+    if any((place / name).exists() for place in (paths.ROOT, *paths.listed(paths.PLACES)) for name in names):
+        return
+    if not {*names} & {*found} and importlib.util.find_spec(top) is None:
+        yield from (Path.cwd() / name for name in names if (Path.cwd() / name).exists())
 
 
 def _top(adapter: str) -> str:

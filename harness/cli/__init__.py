@@ -13,8 +13,9 @@ from pathlib import Path
 import click
 
 from harness import paths
-from harness.cli import check, gate, github, play, suite
+from harness.cli import check, demo, gate, github, play, suite
 from harness.cli.common import COULD_NOT_RUN, stop
+from harness.machine import extras
 
 
 def main() -> None:
@@ -34,9 +35,17 @@ def main() -> None:
         sys.exit(COULD_NOT_RUN if gone else ending.code)
     except OSError as error:
         stop(f"{error.filename or 'a file'}: {error.strerror or error}", COULD_NOT_RUN)
+    except ModuleNotFoundError as error:
+        if (name := (error.name or "").partition(".")[0]) not in extras.EXTRAS:
+            stop(_fault(error), COULD_NOT_RUN)
+        stop(extras.lacks(name, "this command"), COULD_NOT_RUN)
     except Exception as error:
-        said = f"{type(error).__name__}: {error}"[:500]
-        stop(f"{said}; a fault of coldwarm: please report it, with {_kept(error)}", COULD_NOT_RUN)
+        stop(_fault(error), COULD_NOT_RUN)
+
+
+def _fault(error: Exception) -> str:
+    said = f"{type(error).__name__}: {error}"[:500]
+    return f"{said}; a fault of coldwarm: please report it, with {_kept(error)}"
 
 
 def _kept(error: Exception) -> str:
@@ -77,7 +86,8 @@ def _check_checkout() -> None:
         places = list(found.submodule_search_locations or ()) if found else []
         if not any(Path(place).parent == paths.ROOT for place in places):
             stop(
-                f"the package '{name}' comes from {places or 'nowhere'}, not from {paths.ROOT}: run `make bench` there"
+                f"the package '{name}' comes from {places or 'nowhere'}, not from {paths.ROOT}, so another package of "
+                "that name hides it: install coldwarm into an environment of its own"
             )
 
 
@@ -91,6 +101,7 @@ def commands() -> None:
 
 
 for _command in (  # in the order of --help
+    demo.demo,
     play.run,
     play.score,
     play.report,

@@ -13,13 +13,17 @@ from harness.cli.common import COULD_NOT_RUN, FAILED, GOOD, stop, tell, with_out
 @click.command()
 @with_out
 def doctor(out: Path) -> None:
-    """Say what works on this machine, and open every adapter for real."""
+    """Say what works on this machine, and open every adapter for real.
+
+    ok: works; no: not installed or not configured, needed only by those who ask for it; BAD: broken.
+    """
     from harness.cli.doctor import examine
 
     good = True
     for finding in examine(out):
         good = good and finding.good
-        tell(f"{'ok  ' if finding.good else 'BAD '} {finding.name:<22} {' '.join(finding.seen.split())}")
+        mark = "no  " if finding.absent else "ok  " if finding.good else "BAD "
+        tell(f"{mark} {finding.name:<22} {' '.join(finding.seen.split())}")
     sys.exit(GOOD if good else COULD_NOT_RUN)
 
 

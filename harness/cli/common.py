@@ -55,7 +55,7 @@ def with_suite(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def with_out(command: Callable[..., Any]) -> Callable[..., Any]:
-    return click.option("--out", type=FOLDER, default=paths.REPORTS / "out", help="Where runs are written.")(command)
+    return click.option("--out", type=FOLDER, default=paths.RUNS, help="Where runs are written.")(command)
 
 
 def with_elsewhere(command: Callable[..., Any]) -> Callable[..., Any]:

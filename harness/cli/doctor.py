@@ -18,7 +18,7 @@ from harness.backend.client import Deadlines, MemoryFault
 from harness.gateway.cache import EmbeddingCache
 from harness.gateway.embedder import Embedder, EmbedderError
 from harness.gateway.gateway import Gateway
-from harness.machine import bubblewrap, leftovers, sandbox
+from harness.machine import bubblewrap, extras, leftovers, sandbox
 
 PACKAGES = (
     "mem0ai", "qdrant-client", "faiss-cpu", "chromadb", "letta-client", "openai", "onnxruntime", "pandas", "datasets",
@@ -32,6 +32,8 @@ class Examined:
     name: str
     good: bool
     seen: str
+    absent: bool = False
+    """Not installed, which breaks only what asks for it."""
 
 
 def examine(out: Path) -> Iterator[Examined]:
@@ -75,7 +77,8 @@ def _package(name: str) -> Examined:
     try:
         return Examined(name, True, metadata.version(name))
     except metadata.PackageNotFoundError:
-        return Examined(name, False, "not installed; `make bench` installs it, or: pip install 'coldwarm[all]'")
+        extra = extras.EXTRAS.get(name.replace("-", "_"), "all")
+        return Examined(name, True, f"not installed; {extras.install(extra)}", absent=True)
 
 
 def _writable(name: str, folder: Path) -> Examined:
@@ -104,13 +107,15 @@ def _opened(name: str, reference: str, folder: Path, gateway: Gateway) -> Examin
     try:
         server = client.describe(reference, folder / "describe").server
         if server is not None:  # asked for by name only, so that its absence breaks nothing
-            return Examined(f"adapter {name}", True, servers.missing(server) or "its server is installed")
+            lacks = servers.missing(server)
+            return Examined(f"adapter {name}", True, lacks or "its server is installed", bool(lacks))
         memory = client.open_memory(
             reference, Space(str(root), gateway.url, name, Embedder.dims, 1), folder / "home", Deadlines()
         )
         memory.close()
     except MemoryFault as error:  # refused: it lacks a key, and is asked for by name only as well
-        return Examined(f"adapter {name}", error.fault.kind == "refused", str(error))
+        absent = error.fault.kind == "refused" or "is not installed" in str(error)
+        return Examined(f"adapter {name}", absent, extras.spelled(str(error)), absent)
     finally:
         gateway.unregister(name)
     return Examined(f"adapter {name}", True, f"{memory.description.version} opens and closes")

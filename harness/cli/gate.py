@@ -86,7 +86,7 @@ def save(folder: Path, output: Path) -> None:
 
 
 @click.command()
-@click.argument("folder", metavar="RUN", type=FOLDER, default=paths.REPORTS / "out" / "latest")
+@click.argument("folder", metavar="RUN", type=FOLDER, default=paths.RUNS / "latest")
 @click.option("--output", "-o", type=FOLDER, help="The file to write; its name ends with .tar.xz.")
 def pack(folder: Path, output: Path | None) -> None:
     """Write RUN's logs, blobs and results into one file, which score, report, compare, merge and export read."""

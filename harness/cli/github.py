@@ -14,7 +14,7 @@ SUMMARY = "GITHUB_STEP_SUMMARY"
 
 
 @click.command()
-@click.argument("folder", type=FOLDER, default=paths.REPORTS / "out" / "latest")
+@click.argument("folder", type=FOLDER, default=paths.RUNS / "latest")
 @click.option("--gates", default="gates.toml", show_default=True, help="Where the gates stand in the repository.")
 def github(folder: Path, gates: str) -> None:
     """Annotate broken gates and what is bad that none demands, and append the run's summary to that of the job.

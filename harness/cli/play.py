@@ -120,6 +120,7 @@ def run(
     from harness.gateway.gateway import GatewayError
     from harness.gateway.meter import Budget
     from harness.log.folder import Folder, FolderError
+    from harness.machine import extras
     from harness.play import plan, runner
     from harness.play.backends import describe_all
     from harness.play.executor import Threads
@@ -139,7 +140,13 @@ def run(
         screen = terminal(quiet=quiet, as_json=as_json)
         with during(screen, "asking the backends what they are"):
             playables = describe_all(selection, allow)
+        for each in playables.unplayed:
+            if each.backend in playables.undescribed and not each.allowed:
+                hint = f"nothing was played; leave it out with -b, or go on without it: --allow {each.backend}"
+                stop(f"{each.backend} could not run: {each.reason}; {hint}", COULD_NOT_RUN)
         stories = load_stories(tasks, fixtures, selection.scenarios, selection.split)
+        if len(stories) > 1 and extras.missing(["scipy"]):
+            stop(extras.lacks("scipy", "comparing backends over several stories"), COULD_NOT_RUN)
         dealt = plan.Shard.parse(shard) if shard else None
         ids = [trial.id for trial in plan.trials(selection, [story for story, _ in stories])]
         ids += [trial.id for trial in plan.drilled(selection, [*playables.playables])]
@@ -228,7 +235,7 @@ def _resumed(
 
 
 @click.command()
-@click.argument("folder", type=FOLDER, default=paths.REPORTS / "out" / "latest")
+@click.argument("folder", type=FOLDER, default=paths.RUNS / "latest")
 @with_elsewhere
 def score(folder: Path, out: Path | None) -> None:
     """Compute results.json of a run again, from its logs and blobs alone."""
@@ -239,7 +246,7 @@ def score(folder: Path, out: Path | None) -> None:
 
 
 @click.command()
-@click.argument("folder", type=FOLDER, default=paths.REPORTS / "out" / "latest")
+@click.argument("folder", type=FOLDER, default=paths.RUNS / "latest")
 @with_output
 @with_elsewhere
 def report(folder: Path, quiet: bool, as_json: bool, out: Path | None) -> None:

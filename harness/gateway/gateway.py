@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from harness.gateway.cache import EmbeddingCache
 from harness.gateway.meter import Ledger, Meter
+from harness.machine import extras
 
 if TYPE_CHECKING:
     from harness.gateway.chat.wire import Upstream
@@ -47,9 +48,7 @@ class Gateway:
             from harness.gateway.chat.route import ChatRoute
             from harness.gateway.endpoint import application
         except ImportError as error:
-            raise GatewayError(
-                f"the gateway needs starlette and uvicorn ({error}): pip install '.[embedder]'"
-            ) from None
+            raise GatewayError(f"the gateway needs starlette and uvicorn ({error}): {extras.install()}") from None
         config = uvicorn.Config(
             application(self._cache, self._meters, ChatRoute(self._chat, self.ledger) if self._chat else None),
             # Named, not "auto": the same server wherever it runs, whatever else is installed.

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from harness.backend import client, registry, servers
 from harness.backend.client import Deadlines, MemoryFault
-from harness.machine import leftovers
+from harness.machine import extras, leftovers
 from harness.model.backend import SOUND, Backend
 from harness.model.results import Unplayed
 from harness.model.trial import Selection, Spec, digest
@@ -37,6 +37,8 @@ class Backends:
 
     playables: Mapping[str, Playable]
     unplayed: tuple[Unplayed, ...] = ()
+    undescribed: tuple[str, ...] = ()
+    """Those among them that could not even say what they are: most often something is not installed, or misspelt."""
 
 
 def describe_all(selection: Selection, allowed: Iterable[str] = (), deadlines: Deadlines = DEADLINES) -> Backends:
@@ -45,7 +47,7 @@ def describe_all(selection: Selection, allowed: Iterable[str] = (), deadlines: D
     Raises RegistryError for a backend that nobody knows or a setting that its adapter does not read.
     """
     playables = {name: Playable(*_gold(name)) for name in registry.ORACLES}
-    unplayed = []
+    unplayed, undescribed = [], []
     asked = (*selection.backends, *((Spec(adapter=SOUND),) if selection.drills else ()))
     entries = {spec.label: (spec, registry.find(spec)) for spec in asked}
     if len(entries) < len({digest(spec) for spec in selection.backends}):
@@ -57,7 +59,9 @@ def describe_all(selection: Selection, allowed: Iterable[str] = (), deadlines: D
             try:
                 said = client.describe(entry.reference, home / str(len(playables)), deadlines, settings=spec.settings)
             except MemoryFault as error:
-                unplayed.append(Unplayed(backend=spec.label, reason=str(error), allowed=spec.label in allowed))
+                why = extras.spelled(str(error))
+                unplayed.append(Unplayed(backend=spec.label, reason=why, allowed=spec.label in allowed))
+                undescribed.append(spec.label)
                 continue
             registry.check_settings(spec, said.settings, said.problem)
             reason = servers.missing(said.server) if said.server else None
@@ -72,7 +76,7 @@ def describe_all(selection: Selection, allowed: Iterable[str] = (), deadlines: D
             )
             withheld = client.withheld(spec.settings, said.secrets)
             playables[spec.label] = Playable(entry, spec, backend, said.source, withheld)
-    return Backends(playables, tuple(unplayed))
+    return Backends(playables, tuple(unplayed), tuple(undescribed))
 
 
 def _gold(name: str) -> tuple[registry.AdapterEntry, Spec, Backend]:

@@ -60,7 +60,7 @@ class Plays:
         except (registry.RegistryError, loader.ScenarioError, FixtureError, ValueError) as error:
             raise pytest.UsageError(_line(error)) from None
         self._asked = {registry.parse(text).label: text for text in config.option.coldwarm_backend}
-        self._out = Path(config.option.coldwarm_out or paths.REPORTS / "out")
+        self._out = Path(config.option.coldwarm_out or paths.RUNS)
         self._folder: Folder | None = None
         self._played: dict[str, Log | Transcript] = {}
         self._reasons: dict[str, str] = {}

@@ -16,6 +16,7 @@ from typing import Any
 from harness.adapter import Scope
 from harness.compare import statements
 from harness.log.folder import Folder
+from harness.machine import extras
 from harness.model.results import Cell, Results, Suite
 from harness.model.scenario import STRATA, Learn, Scenario, Session
 from harness.model.trial import Measure, Measured
@@ -185,10 +186,7 @@ def _pandas() -> Any:
         importlib.import_module("pyarrow.parquet")  # pandas writes with it, and would say so too late
         return importlib.import_module("pandas")
     except ImportError as error:
-        missing = (error.name or "pandas").partition(".")[0]
-        raise MissingExtraError(
-            f"{missing}: Parquet needs it and it is missing; pip install 'coldwarm[data]'"
-        ) from None
+        raise MissingExtraError(extras.lacks((error.name or "pandas").partition(".")[0], "Parquet")) from None
 
 
 # --- the suite ----------------------------------------------------------------------------------------------------

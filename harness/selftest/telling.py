@@ -18,6 +18,7 @@ import numpy as np
 
 from harness.adapter import Item
 from harness.log.events import Written
+from harness.machine import extras
 from harness.play import noise
 from harness.selftest.playing import batches
 from harness.selftest.proof import SEED, Told
@@ -62,9 +63,7 @@ class Apart(NamedTuple):
 def ready() -> None:
     """MissingError if the classifier is not installed."""
     if find_spec("sklearn") is None:
-        raise MissingError(
-            "scikit-learn is missing, which the proof of a suite needs: pip install 'coldwarm[selftest]'"
-        )
+        raise MissingError(extras.lacks("sklearn", "the proof of a suite"))
 
 
 def rows(told: Told, amount: int = AMOUNT) -> list[ItemRow]:

@@ -12,7 +12,7 @@ from tests.e2e.conftest import Cli
 
 pytestmark = pytest.mark.slow
 
-SAMPLE, PAGES = paths.REPORTS / "sample.tar.xz", paths.REPORTS / "sample"
+SAMPLE, PAGES = paths.ROOT / "reports" / "sample.tar.xz", paths.ROOT / "reports" / "sample"
 SHOWN = ("report.html", "summary.md", "junit.xml")
 
 

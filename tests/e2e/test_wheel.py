@@ -103,4 +103,4 @@ def test_an_installed_coldwarm_plays_and_reports_where_it_is_called(
         "append",
     )
     run(installed, tmp_path, cache, *words)
-    assert (tmp_path / "reports" / "out" / "latest" / "report.html").stat().st_size > 100_000
+    assert (tmp_path / "coldwarm-runs" / "latest" / "report.html").stat().st_size > 100_000

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
+from harness.machine import extras
 from harness.model.results import Pooled, Results
 from harness.report import tables, words
 from harness.report.charts.drawing import INK, PALE, ROW, SOFT, VERMILLION, Scale, Shape, Sheet
@@ -13,6 +14,9 @@ from harness.report.charts.drawing import INK, PALE, ROW, SOFT, VERMILLION, Scal
 NARROW = 126
 """Where a plot begins, right of the names."""
 CONTROLS = "controls, never ranked"
+UNDRAWN = (
+    "<p>Not drawn: matplotlib is not installed (the extra <code>report</code>). The table holds the same numbers.</p>"
+)
 
 
 @dataclass(frozen=True)
@@ -35,7 +39,8 @@ def finished(
     sheet: Sheet, name: str, topic: str, title: str, says: str, heads: tuple[str, ...],
     rows: Iterable[tuple[str, ...]],
 ) -> Chart:  # fmt: skip
-    return Chart(name, topic, title, says, heads, tuple(rows), sheet.svg(name, title, says))
+    drawn = UNDRAWN if extras.missing(["matplotlib"]) else sheet.svg(name, title, says)
+    return Chart(name, topic, title, says, heads, tuple(rows), drawn)
 
 
 def measured(results: Results, name: str, measure: str) -> Pooled | None:

@@ -120,7 +120,7 @@ def test_missing_package_is_one_clear_line(package: str, monkeypatch: pytest.Mon
 
 def test_missing_runtime_is_one_clear_line(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "onnxruntime", None)
-    with pytest.raises(EmbedderError, match=r"^the embedder needs onnxruntime .*pip install '\.\[embedder\]'$"):
+    with pytest.raises(EmbedderError, match=r"^the embedder needs onnxruntime .*pip install .*'$"):
         Embedder().encode(["text"])
 
 

@@ -250,7 +250,7 @@ def test_a_missing_extra_is_one_line_and_leaves_nothing(
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, missing, None)
     said = one_line(call("results", tmp_path, tmp_path / "out"), 3)
-    assert said.startswith(f"coldwarm: {missing}: ") and "pip install 'coldwarm[data]'" in said
+    assert said.startswith(f"coldwarm: Parquet needs {missing}, ") and "[data]'" in said
     assert not (tmp_path / "out").exists()
 
 

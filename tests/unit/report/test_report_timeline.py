@@ -19,8 +19,8 @@ from harness.log.reader import Log
 from harness.metrics.view import Record
 from harness.model.backend import Fault
 from harness.model.results import Results
+from harness.paths import TEMPLATES
 from harness.report import timeline, words, wrong
-from harness.report.html import TEMPLATES
 from harness.report.packed import Node, markup
 from harness.report.telling import Telling
 from harness.report.timeline import Timeline, Timelines
