@@ -9,9 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness import paths, selftest
+from harness import paths
 from harness.model.scenario import Kind
 from harness.repo.checks import WorkTrees
+from harness.selftest.proof import Told
+from harness.selftest.suite import row
 from tasks import loader, skeleton, suite
 
 House = Any  # of conftest.py, which no test can import
@@ -79,8 +81,8 @@ def test_a_new_scenario_holds_and_is_proven(tmp_path: Path) -> None:
     ((scenario, repo),) = loader.load([file], paths.FIXTURES, tmp_path / "cache")
     assert (scenario.kind, scenario.title, scenario.fixture) == ("rename", "First try", "storefront")
     assert scenario.sessions[-1].commit == repo.commits[-1]
-    story = selftest.Told(file, scenario, repo)
-    assert selftest.row(story, WorkTrees()).checks == (1, 1) and story.breaches == []
+    story = Told(file, scenario, repo)
+    assert row(story, WorkTrees()).checks == (1, 1) and story.breaches == []
 
 
 @pytest.mark.parametrize("name", get_args(Kind))
