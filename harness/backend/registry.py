@@ -38,8 +38,9 @@ def known() -> Mapping[str, AdapterEntry]:
 
 def find(spec: Spec) -> AdapterEntry:
     """The entry that a spec names; `module:Class` needs no registration."""
-    if ":" in spec.adapter:
-        return AdapterEntry(spec.adapter, spec.adapter, control=False)
+    name, _, reference = spec.adapter.rpartition("=")
+    if ":" in reference:
+        return AdapterEntry(name or reference, reference, control=False)
     entries = known()
     if spec.adapter not in entries:
         near = difflib.get_close_matches(spec.adapter, entries, n=3)
@@ -49,11 +50,18 @@ def find(spec: Spec) -> AdapterEntry:
 
 
 def parse(text: str) -> Spec:
-    """`mem0` or `mem0,store=faiss,...`: a name, then settings that differ from the defaults."""
+    """`mem0`, `mem0,store=faiss` or `mine=module:Class`: a name, then settings that differ from the defaults."""
     name, *settings = text.split(",")
     pairs = [setting.partition("=") for setting in settings]
     if not name or any(not key or not equals for key, equals, _ in pairs):
         raise RegistryError(f"backend '{text}' is not of the form NAME or NAME,key=value,...")
+    alias, equals, reference = name.partition("=")
+    if equals and (not alias or ":" not in reference):
+        raise RegistryError(
+            f"backend '{text}' is not of the form NAME=module:Class: only module:Class gets another name"
+        )
+    if equals and alias in known():
+        raise RegistryError(f"backend '{text}': a backend is called '{alias}' already; choose another name")
     return Spec(adapter=name, settings={key: value for key, _, value in pairs})
 
 

@@ -30,14 +30,19 @@ def doctor(out: Path) -> None:
 @click.command()
 @click.argument("backends", metavar="BACKEND...", nargs=-1, required=True)
 def conform(backends: tuple[str, ...]) -> None:
-    """Check that adapters keep the contract: NAME[,key=value...] or module:Class, one line for each check.
+    """Check that adapters keep the contract, one line for each check (a minute or two).
 
-    Up to a minute or two. A model inside of an adapter is answered by a stand-in, and a line says so.
+    BACKEND is NAME, NAME,key=value or module:Class. It stops with one line if the adapter cannot open its store. A
+    stand-in answers models inside of an adapter, and a line says so.
+
+    \b
+    Example: coldwarm conform mem0,store=faiss my_store:MyStore
     """
     from harness import conformance
     from harness.backend import registry
     from harness.backend.client import MemoryFault
     from harness.gateway.embedder import EmbedderError
+    from harness.machine import extras
 
     marks = {"kept": "ok  ", "broken": "BAD ", "unsupported": "--  ", "not-applicable": "n/a "}
     broken = 0
@@ -45,6 +50,7 @@ def conform(backends: tuple[str, ...]) -> None:
         for spec in [registry.parse(text) for text in backends]:
             told = dict.fromkeys(marks, 0)
             with conformance.setting(spec) as place:
+                place.try_open()
                 if place.chat:
                     tell(f"{spec.label}: the model inside is answered by {place.chat}")
                 for check in conformance.CHECKS:
@@ -57,6 +63,8 @@ def conform(backends: tuple[str, ...]) -> None:
             broken += told["broken"]
     except registry.RegistryError as error:
         stop(error)
-    except (MemoryFault, EmbedderError) as error:
+    except MemoryFault as error:
+        stop(f"{extras.spelled(str(error))}; no check was made", COULD_NOT_RUN)
+    except EmbedderError as error:
         stop(error, COULD_NOT_RUN)
     sys.exit(FAILED if broken else GOOD)

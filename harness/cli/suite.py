@@ -58,7 +58,23 @@ def list_(split: Any, backends: tuple[str, ...], tasks: Path, fixtures: Path) ->
 
 @click.group()
 def new() -> None:
-    """Write what a suite of your own begins with."""
+    """Write what an adapter or a suite of your own begins with."""
+
+
+@new.command(name="adapter")
+@click.argument("name")
+@click.option("--into", type=FOLDER, default=Path(), help="Folder of the file. Default: the working folder.")
+def new_adapter(name: str, into: Path) -> None:
+    """Write NAME.py, an adapter that works, with every method and what it owes explained."""
+    from harness.cli import authoring
+
+    try:
+        file, reference = authoring.write_adapter(name, into)
+    except authoring.NewAdapterError as error:
+        stop(error)
+    place = "" if into.resolve() == Path.cwd() else f"COLDWARM_ADAPTER_PATH={into} "
+    tell(f"{file}: written. Check it: {place}coldwarm conform {reference}")
+    tell(f"Play it: {place}coldwarm run -b {name}={reference} -b none -s forgotten-runbook -n 0 -d deletion")
 
 
 @new.command(name="scenario")
@@ -74,7 +90,7 @@ def new_scenario(name: str, fixture: str, tasks: Path, fixtures: Path) -> None:
         file = skeleton.write(name, tasks, fixtures, fixture, paths.cache_root())
     except ScenarioError as error:
         stop(error)
-    tell(f"{shown(file)}: written; tasks/README.md explains it")
+    tell(f"{shown(file)}: written; {shown(paths.TASKS / 'README.md')} explains it")
 
 
 @click.group()

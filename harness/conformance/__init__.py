@@ -61,6 +61,17 @@ class Setting:
                 return Outcome(check, "unsupported", f"{name}: {self.backend.support[name].note}")
         if check.verbatim and self.backend.support["extracts"].supported:
             return Outcome(check, "not-applicable", "a model inside rewrites what it is told")
+        with self._store() as store:
+            why = run(check, Bench(store))
+        return Outcome(check, "broken", why) if why else Outcome(check, "kept")
+
+    def try_open(self) -> None:
+        """Opens and closes an empty store. MemoryFault: no check could say more than that."""
+        with self._store() as store:
+            store.open().close()
+
+    @contextmanager
+    def _store(self) -> Iterator[ChildStore]:
         key = opaque()
         root = self.folder / "work" / key / "store"
         space = Space(str(root), self.gateway.url, key, self.dims, 1, dict(self.settings))
@@ -71,10 +82,9 @@ class Setting:
             )
             self.gateway.register(*keys)
             try:
-                why = run(check, Bench(site))
+                yield site
             finally:
                 self.gateway.unregister(*keys)
-        return Outcome(check, "broken", why) if why else Outcome(check, "kept")
 
 
 @contextmanager

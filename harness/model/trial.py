@@ -30,14 +30,17 @@ def digest(value: Any) -> str:
 
 
 class Spec(Model):
-    """A backend as asked for: a registered name or `module:Class`, and settings that differ from the defaults."""
+    """A backend as asked for, and settings that differ from the defaults.
+
+    adapter: a registered name, `module:Class`, or `NAME=module:Class`, which every table calls NAME.
+    """
 
     adapter: str
     settings: Mapping[str, str] = {}
 
     @property
     def label(self) -> str:
-        return self.adapter + "".join(f"+{key}={self.shown[key]}" for key in sorted(self.shown))
+        return self.adapter.partition("=")[0] + "".join(f"+{key}={self.shown[key]}" for key in sorted(self.shown))
 
     @property
     def shown(self) -> Mapping[str, str]:

@@ -103,3 +103,15 @@ def test_the_redacted_form_of_an_argument_shows_no_secret() -> None:
 def test_a_selection_may_be_written_down(tmp_path: object) -> None:
     shown = Spec(adapter="mem0", settings=registry.parse(f"mem0,api_key={SECRET}").shown)
     assert SECRET not in Selection(backends=(shown,)).model_dump_json()
+
+
+def test_a_class_may_be_given_a_name() -> None:
+    spec = registry.parse("mine=my.own.module:Thing,dims=3")
+    entry = registry.find(spec)
+    assert (spec.label, entry.name, entry.reference) == ("mine+dims=3", "mine", "my.own.module:Thing")
+
+
+@pytest.mark.parametrize("text", ["=a:B", "mine=chroma", "chroma=a:B", "oracle=a:B", "mine="])
+def test_a_name_that_would_mislead_is_refused(text: str) -> None:
+    with pytest.raises(RegistryError):
+        registry.parse(text)
