@@ -45,23 +45,21 @@ COLD = "cold"
 ENOUGH = 10
 """Scenarios below which a row carries no interval."""
 ALPHA = 0.05
-BETWEEN = ("recall", "jobs_done", "decisions_right", "stale_exposure", "stale_use", "tokens_total")
+BETWEEN = metrics.placed(lambda words: words.between.place if words.between else None)
 """Measures on which backends are compared with each other. Whether a source is right or bytes are gone is no draw: such
 facts are counted, and have no p."""
-CONTRASTED = ("recall", "stale_use", "decisions_right", "harm", "help", "tokens_total", "tokens_per_job")
+CONTRASTED = metrics.placed(lambda words: words.contrasted)
 """Measures that are shown for every policy."""
-LOOKED_UP = ("decisions_right", "stale_use")
+LOOKED_UP = metrics.placed(lambda words: words.between.place if words.between and words.between.looked_up else None)
 """Measures on which backends are compared under every other write policy, too."""
-RATIOS: Mapping[str, tuple[str, str]] = {"tokens_per_job": ("tokens_total", "jobs_done")}
-"""Measures pooled as a ratio of sums: where no job was done, tokens were spent all the same."""
 DUMP = "full_context"
 """The one control that is compared: knowing everything is what a backend is bought to do better than."""
-DOMINANCE = ("recall_in_budget", "stale_exposure", "tokens_total")
+DOMINANCE = metrics.placed(lambda words: words.decisive)
 """Measures on one of which knowing everything must lose against each backend, else the stories tell nothing of it. All
 of the budget counts, as it does for what is stale: whoever reads a whole file reads more than its first k lines."""
 GOLD = ("oracle", "stale_oracle")
 """Controls that play once a scenario, without noise and by one policy."""
-AGAINST_COLD = ("jobs_done", "decisions_right", "tokens_total")
+AGAINST_COLD = metrics.placed(lambda words: words.between.place if words.between and words.between.cold else None)
 """Measures that the cold arm has too."""
 
 
@@ -254,7 +252,8 @@ def _contrasts(cells: Sequence[Cell], conditions: Conditions) -> Iterator[Contra
 
 def pooled(name: str, cells: Sequence[Cell]) -> Pooled:
     """One measure over scenarios; what was not measured is counted by word and says why."""
-    if name in RATIOS and (ratio := _ratio(*RATIOS[name], cells)):
+    # Where no job was done, tokens were spent all the same: a ratio is of the sums.
+    if name in metrics.RATIOS and (ratio := _ratio(*metrics.RATIOS[name], cells)):
         return ratio
     measured = {cell.id: m for cell in cells if isinstance(m := cell.measures.get(name), Measured)}
     missed = [m for cell in cells if isinstance(m := cell.measures.get(name), NotMeasured)]

@@ -1,30 +1,43 @@
-"""What logs say, in numbers. Pure functions: no backend, no repository, no model, no clock."""
+"""What logs say, in numbers. Pure functions: no backend, no repository, no model, no clock.
+
+Every module beside this one that defines METRICS adds its own: a measure, with its words, is in one file.
+"""
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Literal
 
 from harness.log.reader import Log
-from harness.metrics import acting, broken, completion, deletion, extraction, provenance, recall, staleness, tokens
+from harness.machine.modules import defining
+from harness.metrics import broken
 from harness.metrics.metric import Metric, failed, not_applicable, unsupported
 from harness.metrics.view import Record, View
+from harness.metrics.words import WORDLESS, Words
 from harness.model.results import Cell, Status
 from harness.model.trial import READ_POLICIES, CellKey, Definition, Measure, NotMeasured, Trial
 from harness.text.classify import Classifier
 
-METRICS: tuple[Metric, ...] = (
-    *recall.METRICS,
-    *staleness.METRICS,
-    *acting.METRICS,
-    *completion.METRICS,
-    *tokens.METRICS,
-    *provenance.METRICS,
-    *deletion.METRICS,
-    *extraction.METRICS,
+METRICS: tuple[Metric, ...] = tuple(
+    metric for module in defining("METRICS", __name__, __path__) for metric in module.METRICS
 )
 DEFINITIONS: Mapping[str, Definition] = {metric.definition.name: metric.definition for metric in METRICS}
+WORDS: Mapping[str, Words] = {metric.definition.name: metric.words for metric in METRICS}
+FIRST = tuple(sorted(WORDS, key=lambda name: (WORDS[name].topic.first, WORDS[name].place, name)))
+"""By topic, in the order of the first screen."""
+RATIOS: Mapping[str, tuple[str, str]] = {metric.definition.name: metric.ratio for metric in METRICS if metric.ratio}
+
+
+def words_of(name: str) -> Words:
+    """Of a measure that results name and that is no more: nothing but its name."""
+    return WORDS.get(name, WORDLESS)
+
+
+def placed(place: Callable[[Words], int | None]) -> tuple[str, ...]:
+    """The measures that have a place in a list, in its order."""
+    found = [(at, name) for name, each in WORDS.items() if (at := place(each)) is not None]
+    return tuple(name for _, name in sorted(found))
 
 
 def score(logs: Sequence[Log]) -> list[Cell]:

@@ -13,6 +13,7 @@ from typing import Literal, NamedTuple
 from harness.log.events import Recalled
 from harness.metrics.metric import amount, failed, metric, not_applicable, proportion
 from harness.metrics.view import Decided, Key, Record, View
+from harness.metrics.words import STALE, WORK, Between, Case, Column, Question, Words
 from harness.model.scenario import Decision
 from harness.model.trial import Measure, NotMeasured
 
@@ -185,47 +186,57 @@ def net(view: View) -> Measure:
     return amount(gain / len(found), len(found))
 
 
+STALE_USE, HARM, HELP = "stale_use", "harm", "help"
 _RIGHT = "a part of `decisions_right`: each of these is not right"
 _SENSITIVE = "decisions with a stale option that oracle gets right and stale_oracle gets stale under this read policy"
 METRICS = (
     metric(
-        "stale_use", "lower", "proportion",
+        STALE_USE, "lower", "proportion",
         f"decisions whose check sees a stale value that was taken from memory / {_SENSITIVE}; not applicable if memory "
         "decided nothing", partial(used, trap="stale", origin="memory"), source="MemStrata", reads=True,
-        family="stale", version=2,
+        family="stale", version=2, words=Words(
+            STALE, 10, thing="decisions acted on stale rules", did="acted on stale rules in {} decisions",
+            column=(Column(20, "Acted on stale", ("acted", "on stale")),),
+            question=Question("Acted on stale", both=True), answers=True, cells="acted on stale",
+            case=Case(10, "acted on a stale rule", example=True), clean_if_zero=True,
+            between=Between(50, looked_up=True), contrasted=20,
+        ),
     ),
     metric(
         "stale_from_repo", "neither", "proportion",
         f"decisions whose check sees a stale value that was taken from the repository / {_SENSITIVE}",
-        partial(used, trap="stale", origin="repo"), reads=True,
+        partial(used, trap="stale", origin="repo"), reads=True, words=Words(STALE, 20),
     ),
     metric(
         "lure_use", "lower", "proportion",
         "decisions whose check sees a neighbour's value that was taken from memory / decisions with such an option "
         "that oracle gets right; not applicable if memory decided nothing",
         partial(used, trap="lure", origin="memory"), reads=True, aside=_RIGHT, version=2,
+        words=Words(STALE, 40, clean_if_zero=True),
     ),
     metric(
         "missing", "lower", "proportion", f"decisions left unresolved / {_SENSITIVE}", missing, reads=True,
-        aside=_RIGHT,
+        aside=_RIGHT, words=Words(STALE, 30),
     ),
     metric(
-        "harm", "lower", "proportion",
+        HARM, "lower", "proportion",
         "decisions right cold and not right here / decisions right cold; a decision that was not reached is not right; "
         "not applicable if memory decided nothing, or if stale_oracle harms nothing", harm,
         source="own, after SWE-ContextBench", reads=True, aside=_RIGHT, version=2,
+        words=Words(WORK, 40, clean_if_zero=True, contrasted=40),
     ),
     metric(
-        "help", "higher", "proportion", "decisions not right cold and right here / decisions not right cold", help_,
+        HELP, "higher", "proportion", "decisions not right cold and right here / decisions not right cold", help_,
         reads=True, aside="`decisions_right` beside what cold reached says it",
+        words=Words(WORK, 30, contrasted=50),
     ),
     metric(
         "new_harmful_action", "lower", "proportion",
         "decisions unresolved cold and stale or lured here, or not reached / decisions unresolved cold",
-        new_harmful_action, reads=True, aside=_RIGHT, version=2,
+        new_harmful_action, reads=True, aside=_RIGHT, version=2, words=Words(WORK, 45, clean_if_zero=True),
     ),
     metric(
         "net", "higher", "difference", "(decisions helped - decisions harmed) / decisions in both arms", net,
-        reads=True, aside="`decisions_right` beside what cold reached says it",
+        reads=True, aside="`decisions_right` beside what cold reached says it", words=Words(WORK),
     ),
 )  # fmt: skip

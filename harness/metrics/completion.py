@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from harness.metrics.metric import metric, proportion
 from harness.metrics.view import Decided, View
+from harness.metrics.words import WORK, Between, Column, Progress, Question, Words
 from harness.model.trial import Measure
 
 NO_JOB = "the scenario has no job"
@@ -37,19 +38,29 @@ def checks_failed(view: View) -> Measure:
     return proportion(len(broken) + len(lost), len(view.decisions), broken + lost, none=NO_JOB)
 
 
+DECISIONS_RIGHT, JOBS_DONE = "decisions_right", "jobs_done"
 METRICS = (
     metric(
-        "decisions_right", "higher", "proportion",
+        DECISIONS_RIGHT, "higher", "proportion",
         "decisions whose check sees the right value / decisions of the story; one not reached is not right",
-        decisions_right, reads=True, cold=True, family="decided",
+        decisions_right, reads=True, cold=True, family="decided", words=Words(
+            WORK, 10, thing="right decisions", did="took {} right decisions", column=(
+                Column(30, "Decided right", ("decided", "right"), cold=True),
+                Column(40, "Decided right, curated", ("right,", "curated"), "curated"),
+            ),
+            question=Question("Decided right", both=True, cold=True), answers=True, cells="decided right",
+            between=Between(30, cold=True, looked_up=True), contrasted=30, progress=Progress(20, "decided right"),
+        ),
     ),
     metric(
-        "jobs_done", "higher", "proportion", "jobs of which every decision is right / jobs of the story", jobs_done,
+        JOBS_DONE, "higher", "proportion", "jobs of which every decision is right / jobs of the story", jobs_done,
         reads=True, cold=True, aside="the cost of each job done stands in the column of cost",
+        words=Words(WORK, 20, thing="jobs done", did="got {} jobs done", between=Between(20, cold=True)),
     ),
     metric(
         "checks_failed", "lower", "proportion",
         "decisions whose check did not run to its end, or that were not reached / decisions of the story",
         checks_failed, reads=True, cold=True, aside="a part of `decisions_right`: each of these is not right",
+        words=Words(WORK, 60),
     ),
 )  # fmt: skip

@@ -17,6 +17,7 @@ from harness.log.reader import Log
 from harness.log.receipts import Receipt
 from harness.metrics.metric import Metric, failed, metric, not_applicable, proportion, unsupported
 from harness.metrics.view import Record, View
+from harness.metrics.words import DELETED, Case, Column, Question, Words
 from harness.model.canary import kept
 from harness.model.trial import Measure, NotMeasured
 
@@ -277,33 +278,45 @@ def deleted_from_bytes(view: View) -> Measure:
     return proportion(len(facts - left.keys()), len(facts), receipts, none=none)
 
 
-_WHERE: dict[Route, str] = {
-    "search": "the story's own question",
-    "forbidden": "a search for the deleted string itself",
-    "entries": "the listing of all memories",
-    "get": "its id",
-    "history": "the audit history of its id",
-}
-_measure = partial(metric, family="deleted")
+_WHERE: dict[Route, tuple[str, str, str]] = {
+    "search": ("the story's own question", "found by search", "a search"),
+    "forbidden": (
+        "a search for the deleted string itself", "found by searching for it", "a search for the secret itself"
+    ),
+    "entries": ("the listing of all memories", "listed", "the listing"),
+    "get": ("its id", "returned by its id", "their ids"),
+    "history": ("the audit history of its id", "in the audit history", "the history"),
+}  # fmt: skip
+"""Route -> what brings a target, what a target is that it still brings, and by what deleted secrets are brought."""
+DELETED_FROM_BYTES = "deleted_from_bytes"
+_measure = partial(metric, family="deleted", words=Words(DELETED))
 METRICS: tuple[Metric, ...] = (
     *(
         _measure(
             f"deleted_from_{route}", "higher", "proportion",
             f"targets that {where} does not bring after the deletion / targets that it brought before",
             partial(deleted_from, route=route), source="ForgetEval" if route == "forbidden" else "own", version=2,
+            words=Words(DELETED, 10 + at, case=Case(30 + at, f"deleted, and still {still}"), brought_by=brings),
         )
-        for route, where in _WHERE.items()
+        for at, (route, (where, still, brings)) in enumerate(_WHERE.items())
     ),
     _measure(
         "deleted_after_reopening", "higher", "proportion",
         "targets that no route brings in a fresh process on the same store / targets that a route brought before",
-        deleted_after_reopening, version=2,
+        deleted_after_reopening, version=2, words=Words(
+            DELETED, 20, case=Case(40, "deleted, and back after reopening"), brought_by="a route, after reopening",
+        ),
     ),
     _measure(
-        "deleted_from_bytes", "higher", "proportion",
+        DELETED_FROM_BYTES, "higher", "proportion",
         "targets that no layer and no undeclared place shows in its bytes after closing / targets that one showed "
         "before; where a part could not be looked at and nothing is left elsewhere, nothing is measured",
-        deleted_from_bytes, version=2,
+        deleted_from_bytes, version=2, words=Words(
+            DELETED, 30, thing="deleted secrets gone from storage",
+            column=(Column(70, "Gone after delete", ("gone after", "delete")),),
+            question=Question("Gone after delete"), answers=True, cells="gone after delete",
+            case=Case(20, "deleted, and still in the stored bytes", example=True), fault=True,
+        ),
     ),
     _measure(
         "deletion_acknowledged", "higher", "proportion",

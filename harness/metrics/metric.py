@@ -10,7 +10,8 @@ from statistics import NormalDist
 from typing import Literal
 
 from harness.metrics.view import View
-from harness.model.trial import Better, Definition, Family, Interval, Measure, Measured, NotMeasured
+from harness.metrics.words import WORDLESS, Words
+from harness.model.trial import Better, Definition, Interval, Measure, Measured, NotMeasured
 
 RECEIPTS = 20
 """Receipts kept of one measure; the counts beside them are complete."""
@@ -25,7 +26,8 @@ class Metric:
     """A measure as a function of one cell.
 
     reads: depends on the read policy, else one value holds for all cells of the trial. cold: means something without
-    a memory. whole: says nothing about a trial that did not reach its end.
+    a memory. whole: says nothing about a trial that did not reach its end. ratio: the names of two measures; over
+    several cells it is the sum of the first over the hits of the second, where there are any.
     """
 
     definition: Definition
@@ -33,6 +35,8 @@ class Metric:
     reads: bool = False
     cold: bool = False
     whole: bool = False
+    ratio: tuple[str, str] | None = None
+    words: Words = WORDLESS
 
 
 def metric(
@@ -44,18 +48,20 @@ def metric(
     *,
     source: str = "own",
     version: int = 1,
-    family: Family | None = None,
+    family: str | None = None,
     aside: str = "",
     reads: bool = False,
     cold: bool = False,
     whole: bool = False,
+    ratio: tuple[str, str] | None = None,
+    words: Words = WORDLESS,
 ) -> Metric:
-    """family: the headline that shows it if it is the worst. aside: why none does."""
+    """family: the headline that shows it if it is the worst. aside: why none does. words: how and where it is shown."""
     shown = None if aside or better == "neither" else family
     definition = Definition(
         name=name, better=better, unit=unit, version=version, formula=formula, source=source, family=shown, aside=aside
     )
-    return Metric(definition, measure, reads, cold, whole)
+    return Metric(definition, measure, reads, cold, whole, ratio, words)
 
 
 def proportion(

@@ -14,6 +14,7 @@ from harness.adapter import Item, Source
 from harness.log.events import Checked, Resolved, Wrote
 from harness.metrics.metric import Metric, metric, proportion, unsupported
 from harness.metrics.view import RecalledEntry, Record, View, once, same_moment
+from harness.metrics.words import PROVEN, Case, Column, Question, Words
 from harness.model.trial import Better, Measure, NotMeasured
 from harness.text.classify import holds
 
@@ -172,23 +173,28 @@ def dangling_sources(view: View) -> Measure:
     return proportion(len(loose), len(checked), loose, none=_none(view, "no memory cites a line of a file at a commit"))
 
 
-_measure = partial(metric, family="proven")
+SOURCE_VERIFIED = "source_verified"
+_measure = partial(metric, family="proven", words=Words(PROVEN))
 METRICS: tuple[Metric, ...] = (
     _measure(
         "source_coverage", "higher", "proportion",
         "memories returned to probes with a source / memories returned that say something of a fact; other noise "
         "is left out",
-        source_coverage, version=2,
+        source_coverage, version=2, words=Words(PROVEN, 20),
     ),
     _measure(
         "source_fidelity", "higher", "proportion",
         "source fields (commit, path, line, session) equal to those written / fields written, over memories whose text "
-        "came back as written", source_fidelity,
+        "came back as written", source_fidelity, words=Words(PROVEN, 30),
     ),
     _measure(
-        "source_verified", "higher", "proportion",
+        SOURCE_VERIFIED, "higher", "proportion",
         "sources whose line at the cited commit holds an accepted form of each part of a fact that the memory asserts "
-        "/ sources with commit and path of memories that assert a fact", source_verified,
+        "/ sources with commit and path of memories that assert a fact", source_verified, words=Words(
+            PROVEN, 10, thing="sources proven", column=(Column(60, "Source proven", ("source", "proven")),),
+            question=Question("Source proven"), answers=True, cells="source proven",
+            case=Case(90, "source not proven"), fault=True,
+        ),
     ),
     *(
         _measure(
@@ -196,8 +202,9 @@ METRICS: tuple[Metric, ...] = (
             f"verified sources whose line is {state} at the checkout of the probe / verified sources, by checkout",
             partial(source_at_head, state=state),
             aside="what the story did to the cited line since, not what memory says of it",
+            words=Words(PROVEN, 40 + at),
         )
-        for state, better in STATES
+        for at, (state, better) in enumerate(STATES)
     ),
     _measure(
         "dangling_sources", "lower", "proportion",

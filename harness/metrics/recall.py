@@ -16,6 +16,7 @@ from math import comb
 from harness.log.events import Forgot, Recalled, Wrote
 from harness.metrics.metric import mean, metric, not_applicable, proportion, unsupported
 from harness.metrics.view import PhrasingSeen, RecalledEntry, Record, View
+from harness.metrics.words import RECALLED, Between, Column, Progress, Question, Words
 from harness.model.scenario import STRATA, Learn, Stratum
 from harness.model.trial import Measure
 
@@ -196,83 +197,93 @@ _RECALL = (
 )
 _K = "; in reading order, drawn by seed where the backend gives none; a fault counts 0"
 _CUT = "another cut of what `recall` counts"
+RECALL, CHANCE = "recall", "chance_at_k"
 METRICS = (
     metric(
-        "recall", "higher", "proportion", f"{_RECALL}; unclear entries assert nothing; a fault is a miss", recall,
-        version=2, family="recalled",
+        RECALL, "higher", "proportion", f"{_RECALL}; unclear entries assert nothing; a fault is a miss", recall,
+        version=2, family="recalled", words=Words(
+            RECALLED, 10, thing="answers recalled", did="brought back {} answers",
+            column=(Column(10, "Recalled", ("recalled", "")),), question=Question("Recalled", both=True),
+            answers=True, cells="recalled", between=Between(10), contrasted=10, progress=Progress(10, "recalled"),
+        ),
     ),
     *(
         metric(
             f"recall_{s}", "higher", "proportion", f"{_RECALL}; {s} phrasings only", partial(recall, stratum=s),
-            version=2, aside=_CUT,
+            version=2, aside=_CUT, words=Words(RECALLED, 20),
         )
         for s in STRATA
     ),
     metric(
         "recall_upper", "higher", "proportion", f"{_RECALL}; unclear entries count as they assert", recall_upper,
-        version=2, aside=_CUT,
+        version=2, aside=_CUT, words=Words(RECALLED, 20),
     ),
     metric(
         "recall_in_budget", "higher", "proportion",
         "probes of which an entry within the token budget asserts a gold fact, however many entries fit / probes with "
         "gold", recall_in_budget,
         aside="whoever packs many memories into one hit has more of them here, and not in `recall`",
+        words=Words(RECALLED, 20, decisive=10),
     ),
     metric(
         "precision_in_budget", "higher", "proportion",
         "mean share of the entries within the token budget that assert a gold fact; nothing returned counts 0",
         precision_in_budget, aside="what else comes back is paid for, and stands in the column of cost",
+        words=Words(RECALLED, 40),
     ),
     metric(
         "unclear_entries", "neither", "proportion",
         "entries within the budget that assert rivals without order / such entries of all probes", unclear_entries,
+        words=Words(RECALLED, 60),
     ),
     metric(
         "facts_stored", "higher", "proportion",
         "facts of which a write was acknowledged with an id / facts that the story teaches", facts_stored,
-        aside="what is not stored is not recalled",
+        aside="what is not stored is not recalled", words=Words(RECALLED, 55),
     ),
     metric(
         "recall_any_at_k", "higher", "proportion",
         f"probes of which the first k entries assert a gold fact / probes with gold{_K}", recall_any_at_k,
-        source="LongMemEval", aside=_CUT,
+        source="LongMemEval", aside=_CUT, words=Words(RECALLED, 20),
     ),
     metric(
         "recall_all_at_k", "higher", "proportion",
         f"probes of which the first k entries assert every gold fact / probes with at most k gold facts{_K}",
-        recall_all_at_k, source="LongMemEval", aside=_CUT,
+        recall_all_at_k, source="LongMemEval", aside=_CUT, words=Words(RECALLED, 20),
     ),
     metric(
         "recall_avg_at_k", "higher", "proportion",
         f"mean share of the gold facts that the first k entries assert{_K}", recall_avg_at_k, source="LongMemEval",
-        aside=_CUT,
+        aside=_CUT, words=Words(RECALLED, 20),
     ),
     metric(
         "precision_at_k", "higher", "proportion",
         f"mean share of the first k entries that assert a gold fact; nothing returned counts 0{_K}", precision_at_k,
         source="standard", aside="what else comes back is paid for, and stands in the column of cost",
+        words=Words(RECALLED, 40),
     ),
     metric(
         "mrr", "higher", "proportion",
         f"mean of 1 / rank of the first entry that asserts a gold fact, 0 if none of the first k does; ranked backends "
         f"only, probes with a pool of at least {LEAST_POOL} k memories", mrr, source="standard",
-        aside=_CUT,
+        aside=_CUT, words=Words(RECALLED, 35),
     ),
     metric(
-        "chance_at_k", "neither", "proportion",
+        CHANCE, "neither", "proportion",
         "mean of 1 - C(N - g, k) / C(N, k): N memories stored at the time of the probe, g of them written as texts "
-        "that assert a gold fact (all parts, where the backend split one)", chance_at_k,
+        "that assert a gold fact (all parts, where the backend split one)", chance_at_k, words=Words(RECALLED, 30),
     ),
     metric(
         "abstention", "higher", "proportion",
         "probes without an answer for which nothing came back / such probes in strata of which a probe with gold was "
         "answered", abstention, source="own, after LongMemEval", version=2,
-        aside="no headline promises silence about what is not known",
+        aside="no headline promises silence about what is not known", words=Words(RECALLED, 45),
     ),
     metric(
         "history_recall", "higher", "proportion",
         "probes about the past of which one of the first k entries within the budget asserts or mentions the gold fact "
         "/ such probes", history_recall, version=2,
         aside="no headline is about the past; `recall` leaves these probes out",
+        words=Words(RECALLED),
     ),
 )  # fmt: skip

@@ -15,6 +15,7 @@ from typing import Literal, get_args
 from harness.log.events import Wrote
 from harness.metrics.metric import Metric, metric, not_applicable, proportion, unsupported
 from harness.metrics.view import PhrasingSeen, RecalledEntry, Record, View, once
+from harness.metrics.words import STALE, Between, Progress, Words
 from harness.model.trial import Better, Measure, NotMeasured
 
 UpdateOutcome = Literal[
@@ -203,38 +204,43 @@ METRICS: tuple[Metric, ...] = (
         metric(
             f"update_{outcome}", _MEANING[outcome][0], "proportion", f"{_MEANING[outcome][1]}{_OF}",
             partial(update_outcome, outcome=outcome), source="memtrust", aside=_SHOWN, version=2,
+            words=Words(STALE, 60 + at),
         )
-        for outcome in OUTCOMES
+        for at, outcome in enumerate(OUTCOMES)
     ),
     metric(
         "updates_eligible", "neither", "proportion", "eligible updates / phrasings of probes for a fact that replaced "
-        "another", updates_eligible,
+        "another", updates_eligible, words=Words(STALE, 55),
     ),
     metric(
         "stale_exposure", "lower", "proportion",
         f"updates of which an entry within the budget asserts an old fact, marked or not{_OF}{_FAULT}", stale_exposure,
-        source="own, after memtrust", aside=_SHOWN, version=2,
+        source="own, after memtrust", aside=_SHOWN, version=2, words=Words(
+            STALE, thing="stale memories shown", did="showed stale rules in {} updates", clean_if_zero=True,
+            between=Between(40), decisive=20, progress=Progress(30, "shown stale"),
+        ),
     ),
     metric(
         "stale_exposure_upper", "lower", "proportion",
         f"as stale_exposure, unclear entries counted as they assert{_OF}{_FAULT}", stale_exposure_upper,
-        aside=_SHOWN, version=2,
+        aside=_SHOWN, version=2, words=Words(STALE),
     ),
     metric(
         "unflagged_stale_exposure", "lower", "proportion",
         f"updates of which an entry asserts an old fact without the backend's superseded field (a date is no mark)"
         f"{_OF}{_FAULT}", unflagged_stale_exposure, source="memtrust",
-        aside=_SHOWN, version=2,
+        aside=_SHOWN, version=2, words=Words(STALE, 52),
     ),
     metric(
         "stale_first", "lower", "proportion",
         f"updates that bring an unmarked old fact before the current one, or without it; ranked backends only{_OF}"
-        f"{_FAULT}", stale_first, aside=_SHOWN, version=2,
+        f"{_FAULT}", stale_first, aside=_SHOWN, version=2, words=Words(STALE, 54, clean_if_zero=True),
     ),
     metric(
         "update_omission", "lower", "proportion",
         "curated writes that added although a predecessor was stored (the look-up did not bring it) / curated writes "
         "of a fact with a stored predecessor", update_omission, source="HaluMem",
         aside="what a look-up missed, and what came of it is in the columns of the curated policy",
+        words=Words(STALE, 70),
     ),
 )  # fmt: skip

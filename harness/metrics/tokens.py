@@ -6,9 +6,10 @@ from collections.abc import Sequence
 from typing import Literal
 
 from harness.log.events import Metered, Wrote
-from harness.metrics.completion import done
+from harness.metrics.completion import JOBS_DONE, done
 from harness.metrics.metric import UNANSWERED, Metric, amount, failed, metric, not_applicable, proportion, unsupported
 from harness.metrics.view import Asking, Record, View
+from harness.metrics.words import COST, Between, Column, Question, Words
 from harness.model.trial import Measure, Measured, NotMeasured
 
 NO_COLD = "the cold arm was not run"
@@ -217,30 +218,34 @@ def first_relevant(view: View) -> Measure:
 
 _PART = "a part of `tokens_total`"
 _WHY = "why `tokens_total` is what it is"
+TOKENS_TOTAL, TOKENS_PER_JOB = "tokens_total", "tokens_per_job"
+TOKENS_AGENT, TOKENS_RECALL, TOKENS_INGEST = "tokens_agent", "tokens_recall", "tokens_ingest"
+TOKENS_BACKEND, EMBEDDING_TOKENS = "tokens_backend", "embedding_tokens"
 METRICS: tuple[Metric, ...] = (
     metric(
-        "tokens_ingest", "lower", "tokens",
+        TOKENS_INGEST, "lower", "tokens",
         "texts learnt and remarked, and curated look-ups (question and all that came back)", tokens_ingest, whole=True,
-        aside=_PART, version=2,
+        aside=_PART, version=2, words=Words(COST, 30),
     ),
     metric(
         "tokens_noise", "neither", "tokens", "noise written; in no total", tokens_noise, whole=True,
+        words=Words(COST, 40),
     ),
     metric(
-        "tokens_recall", "lower", "tokens",
+        TOKENS_RECALL, "lower", "tokens",
         "questions to memory for decisions, and all that came back; of: such questions", tokens_recall, whole=True,
-        aside=_PART, version=2,
+        aside=_PART, version=2, words=Words(COST, 25),
     ),
     metric(
-        "tokens_agent", "lower", "tokens",
+        TOKENS_AGENT, "lower", "tokens",
         "goals, questions and repository text that the agent reads, and values that it writes; of: jobs", tokens_agent,
-        reads=True, cold=True, whole=True, aside=_PART,
+        reads=True, cold=True, whole=True, aside=_PART, words=Words(COST, 20),
     ),
     metric(
-        "tokens_backend", "lower", "tokens",
+        TOKENS_BACKEND, "lower", "tokens",
         "prompt and completion of models inside the backend over the whole trial, counted at the endpoint (at least, "
         "if a call failed), else as the backend reports them; of: calls",
-        tokens_backend, whole=True, aside=_PART, version=2,
+        tokens_backend, whole=True, aside=_PART, version=2, words=Words(COST, 35),
     ),
     metric(
         "chat_unreported", "lower", "proportion",
@@ -248,47 +253,52 @@ METRICS: tuple[Metric, ...] = (
         "there", chat_unreported, whole=True, aside="tokens are taken from the endpoint, whatever the backend says",
     ),
     metric(
-        "tokens_total", "lower", "tokens",
+        TOKENS_TOTAL, "lower", "tokens",
         "tokens_ingest + tokens_recall + tokens_agent + tokens_backend; at least, if the backend does not tell; of: "
         "jobs", tokens_total, source="own, after the LoCoMo audit", reads=True, cold=True, whole=True, family="cost",
-        version=2,
+        version=2, words=Words(
+            COST, 10, thing="tokens", did="took {} tokens a story",
+            column=(Column(50, "Tokens a story", ("tokens", "a story")),), answers=True, cells="tokens",
+            between=Between(60, cold=True), contrasted=60, decisive=30,
+        ),
     ),
     metric(
-        "tokens_per_job", "lower", "tokens", "tokens_total / jobs done; of: jobs done", tokens_per_job,
-        reads=True, cold=True, whole=True, family="cost",
-        version=2,
+        TOKENS_PER_JOB, "lower", "tokens", "tokens_total / jobs done; of: jobs done", tokens_per_job,
+        reads=True, cold=True, whole=True, family="cost", version=2, ratio=(TOKENS_TOTAL, JOBS_DONE),
+        words=Words(COST, 15, question=Question("Tokens per job done", both=True, cold=True), contrasted=70),
     ),
     metric(
         "break_even", "lower", "jobs",
         "(tokens_ingest + tokens_backend) / tokens that a job saves against cold (agent cold - agent - recall); of: "
-        "jobs", break_even, reads=True, whole=True, aside=_WHY, version=2,
+        "jobs", break_even, reads=True, whole=True, aside=_WHY, version=2, words=Words(COST, 45),
     ),
     metric(
-        "embedding_tokens", "lower", "word pieces",
+        EMBEDDING_TOKENS, "lower", "word pieces",
         "word pieces that the embedder saw while learning and working (not for probes or deletion); of: texts",
-        embedding_tokens, whole=True, aside="paid to no model: beside the total",
+        embedding_tokens, whole=True, aside="paid to no model: beside the total", words=Words(COST, 60),
     ),
     metric(
         "truncated_share", "lower", "proportion", "texts cut by the embedder's limit / texts embedded",
         truncated_share, whole=True, aside="what is cut is not found, and is missing in `recall`",
+        words=Words(COST, 60),
     ),
     metric(
         "repeated_context_reduction", "higher", "ratio",
         "1 - tokens of content read again in a later session, here / cold; below 0 if more is read again than cold",
-        repeated_context_reduction, source="RavByte", reads=True, whole=True, aside=_WHY,
+        repeated_context_reduction, source="RavByte", reads=True, whole=True, aside=_WHY, words=Words(COST),
     ),
     metric(
         "duplicate_reads", "lower", "proportion", "reads of content that was read before, in any session / reads",
-        duplicate_reads, source="RavByte", reads=True, cold=True, whole=True, aside=_WHY,
+        duplicate_reads, source="RavByte", reads=True, cold=True, whole=True, aside=_WHY, words=Words(COST, 52),
     ),
     metric(
         "false_paths", "lower", "files",
         "files opened before the first relevant one (all, if none was opened), mean over jobs; of: jobs", false_paths,
-        source="RavByte", reads=True, cold=True, whole=True, aside=_WHY,
+        source="RavByte", reads=True, cold=True, whole=True, aside=_WHY, words=Words(COST, 54),
     ),
     metric(
         "first_relevant", "lower", "files",
         "files opened up to the first relevant one, mean over the jobs that opened one; of: those jobs",
-        first_relevant, source="RavByte", reads=True, cold=True, whole=True, aside=_WHY,
+        first_relevant, source="RavByte", reads=True, cold=True, whole=True, aside=_WHY, words=Words(COST, 56),
     ),
 )  # fmt: skip

@@ -10,43 +10,26 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 
+from harness import metrics
 from harness.compare.statements import COLD, LOOKED_UP
+from harness.metrics.deletion import DELETED_FROM_BYTES
+from harness.metrics.tokens import TOKENS_PER_JOB, TOKENS_TOTAL
 from harness.model.results import Comparison, Results
 from harness.model.trial import Better, WritePolicy
-from harness.report import findings, tables, words
+from harness.report import tables, words
 
 Formatter = Callable[[float], str]
 MARGIN = 0.05
 """Differences of a proportion that are smaller than this matter to nobody: fixed here, before any run."""
 MORE: Mapping[Better, str] = {"higher": "more", "lower": "fewer", "neither": "more"}
 """What the side has that the verdict calls better."""
-DID: Mapping[str, str] = {
-    "decisions_right": "took {} right decisions",
-    "stale_use": "acted on stale rules in {} decisions",
-    "stale_exposure": "showed stale rules in {} updates",
-    "recall": "brought back {} answers",
-    "jobs_done": "got {} jobs done",
-    "tokens_total": "took {} tokens a story",
-}
-"""What a side did; a measure without a line of its own `has more` of it."""
-BROUGHT: Mapping[str, str] = {
-    "deleted_from_search": "a search",
-    "deleted_from_forbidden": "a search for the secret itself",
-    "deleted_from_entries": "the listing",
-    "deleted_from_get": "their ids",
-    "deleted_from_history": "the history",
-    "deleted_after_reopening": "a route, after reopening",
+BROUGHT = {
+    name: metrics.words_of(name).brought_by
+    for name in metrics.placed(lambda words: words.place if words.brought_by else None)
 }
 """What still brings a deleted secret where a measure is not as good as it can be."""
-ASKED: tuple[tuple[str, str, str], ...] = (
-    ("work", "Help", "decisions_right"),
-    ("stale", "Stale", "stale_use"),
-    ("recalled", "Recall", "recall"),
-    ("cost", "Cost", "tokens_total"),
-    ("proven", "Provenance", "source_verified"),
-    ("deleted", "Deletion", "deleted_from_bytes"),
-)
-"""Topic of the page, label, and the measure that is compared or counted."""
+ANSWERING = tuple(name for name in metrics.FIRST if metrics.words_of(name).answers)
+"""The measures that are compared or counted to answer the question of their topic."""
 CURATED = "Written with a look-up first (curated)"
 
 
@@ -74,7 +57,12 @@ class Answer:
 def answers(results: Results) -> list[Answer]:
     """One answer a question that has anything to say, in the order of the questions."""
     could: set[str] = set()
-    found = [Answer(topic, label, tuple(_answer(results, measure, could))) for topic, label, measure in ASKED]
+    found = [
+        Answer(topic.id, topic.label or topic.title, tuple(_answer(results, measure, could)))
+        for measure in ANSWERING
+        for topic in [metrics.words_of(measure).topic]
+        if measure in results.definitions
+    ]
     return [answer for answer in found if answer.sentences]
 
 
@@ -95,7 +83,7 @@ def _answer(results: Results, measure: str, could: set[str]) -> Iterator[Sentenc
     yield from _plainly(results, measure)
     compared = [each for each in results.compared() if each.measure == measure and {each.left, each.right} <= mine]
     yield from _compared(results, compared, could)
-    if measure != "deleted_from_bytes":  # told above
+    if measure != DELETED_FROM_BYTES:  # told above
         named = {name for each in compared if each.able for name in (each.left, each.right)}
         yield from _alone(results, measure, mine - named)
     if measure in LOOKED_UP and results.run.conditions.headline_write != "curated":
@@ -142,10 +130,10 @@ def _alone(results: Results, measure: str, names: set[str]) -> Iterator[Sentence
 def _plainly(results: Results, measure: str) -> Iterator[Sentence]:
     """What happened in counts that no comparison tells: what a job done has cost, whose secrets are still there."""
     ranked = [name for name in tables.names(results) if tables.group(results, name) == "ranked"]
-    if measure == "tokens_total":
+    if measure == TOKENS_TOTAL:
         yield from _paid(results, (*ranked, COLD), None, "Tokens for each job done, failures paid too")
         yield from _paid(results, ranked, "curated", CURATED)
-    if measure == "deleted_from_bytes":
+    if measure == DELETED_FROM_BYTES:
         held = [(name, results.backends[name].measures[measure]) for name in ranked]
         kept = [
             f"{tables.naming(results, name)} {words.count(pooled.of - pooled.hits, pooled.of)}"
@@ -177,7 +165,7 @@ def _paid(results: Results, names: Sequence[str], write: WritePolicy | None, say
     for name in names:
         row = results.backends.get(name)
         own = tables.contrast(results, name, write) if write else row.measures if row else None
-        pooled = own.get(findings.PER_JOB) if own else None
+        pooled = own.get(TOKENS_PER_JOB) if own else None
         if pooled is not None:
             jobs = words.plural(pooled.of or 0, "job") if pooled.value is not None else "no job"
             told.append(f"{tables.naming(results, name)} {words.value(pooled)} ({jobs})")
@@ -240,7 +228,7 @@ def _shown(results: Results, group: Sequence[Comparison]) -> Sentence:
     definition = results.definitions[measure]
     show = words.share if definition.unit == "proportion" else words.number
     firsts, seconds = ({_sides(each)[side] for each in group} for side in (0, 1))
-    did = DID.get(measure, f"has {{}} {words.measure_name(measure)}").format(MORE[definition.better])
+    did = (metrics.words_of(measure).did or f"has {{}} {words.measure_name(measure)}").format(MORE[definition.better])
     small = f", by less than {words.share(MARGIN)}" if _near(results, group) else ""
     p = f"{'at most ' if len(group) > 1 else ''}{max(each.adjusted_p for each in group):.2g}"
     text = f"{_named(results, group, firsts)} {did} than {_named(results, group, seconds)}{small}"

@@ -5,6 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from harness.metrics.acting import STALE_USE
+from harness.metrics.provenance import SOURCE_VERIFIED
+from harness.metrics.recall import RECALL
+from harness.metrics.tokens import TOKENS_TOTAL
 from harness.model.results import Results
 from harness.report import words
 from harness.report.tables import Figure, figure, group, names, shown
@@ -79,7 +83,7 @@ def contrasts(results: Results) -> Iterator[Contrasted]:
             noise=each.noise,
             primary=each.primary,
             cells=next(iter(measures.values())).cells,
-            figures=tuple(figure(name, pooled, measures.get("recall")) for name, pooled in measures.items()),
+            figures=tuple(figure(name, pooled, measures.get(RECALL)) for name, pooled in measures.items()),
         )
 
 
@@ -87,7 +91,7 @@ def verified(results: Results) -> Iterator[str]:
     """Of each backend that returns sources: what a reader who checks them was spared, and what he paid for it."""
     conditions = results.run.conditions
     for name in names(results):
-        if group(results, name) != "ranked" or results.backends[name].measures["source_verified"].value is None:
+        if group(results, name) != "ranked" or results.backends[name].measures[SOURCE_VERIFIED].value is None:
             continue
         told = {
             each.read_policy: each.measures
@@ -96,7 +100,7 @@ def verified(results: Results) -> Iterator[str]:
             == (name, conditions.headline_write, conditions.headline_noise)
         }
         trusting, verifying = (
-            [told[policy][measure] for measure in ("stale_use", "tokens_total")] if policy in told else []
+            [told[policy][measure] for measure in (STALE_USE, TOKENS_TOTAL)] if policy in told else []
             for policy in ("trusting", "verifying")
         )
         if all(each.value is not None for each in (*trusting, *verifying)) and trusting and verifying:

@@ -112,10 +112,10 @@ def _table(results: Results, notes: dict[str, str]) -> Table:
         pad_edge=False,
     )
     table.add_column(Text("backend"), min_width=12, max_width=NAME, overflow="fold")
-    cold = tables.cold_right(results)
     for column in COLUMNS:
-        first, second = column.short
-        beneath = f"\n(cold {cold})" if column.measure == "decisions_right" and not column.write and cold else ""
+        first, second = column.asks.short
+        cold = tables.cold(results, column.measure) if column.asks.cold else ""
+        beneath = f"\n(cold {cold})" if cold else ""
         table.add_column(Text(f"{first}\n{second}{beneath}".rstrip()), justify="right", overflow="fold")
     before = "ranked"
     for line in tables.lines(results):

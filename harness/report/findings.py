@@ -4,33 +4,34 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from harness import metrics
 from harness.compare.statements import COLD
+from harness.metrics.words import Question
 from harness.model.results import Results
 from harness.model.trial import WritePolicy
 from harness.report import tables, words
 from harness.report.tables import Figure, TableLine
 
 WRITES: tuple[WritePolicy, ...] = ("append", "curated")
-PER_JOB = "tokens_per_job"
 
 
 @dataclass(frozen=True)
 class FindingQuestion:
-    """topic: the part of the page that goes on with it. both: it depends on how memory was written."""
+    """topic: the part of the page that goes on with it. asks: as the words of the measure ask it."""
 
     topic: str
-    head: str
     measure: str
-    both: bool = False
+    asks: Question
+
+    @property
+    def head(self) -> str:
+        return self.asks.head
 
 
-QUESTIONS = (
-    FindingQuestion("work", "Decided right", "decisions_right", both=True),
-    FindingQuestion("stale", "Acted on stale", "stale_use", both=True),
-    FindingQuestion("recalled", "Recalled", "recall", both=True),
-    FindingQuestion("cost", "Tokens per job done", PER_JOB, both=True),
-    FindingQuestion("proven", "Source proven", "source_verified"),
-    FindingQuestion("deleted", "Gone after delete", "deleted_from_bytes"),
+QUESTIONS = tuple(
+    FindingQuestion(asked.topic.id, name, asked.question)
+    for name in metrics.FIRST
+    if (asked := metrics.words_of(name)).question
 )
 
 
@@ -63,7 +64,7 @@ class Findings:
 def collect(results: Results) -> Findings:
     """Questions, columns, and rows in the order of every table; what could not run keeps its row."""
     writes = _writes(results)
-    heads = tuple(Head(each, writes if each.both else (), _beside(results, each)) for each in QUESTIONS)
+    heads = tuple(Head(each, writes if each.asks.both else (), _beside(results, each)) for each in QUESTIONS)
     chosen = [(head, write) for head in heads for write in (head.writes or (None,))]
     columns = tuple(
         FindingColumn(head.question, write, _head(head, write), at) for at, (head, write) in enumerate(chosen, 1)
@@ -86,7 +87,7 @@ def _head(head: Head, write: WritePolicy | None) -> str:
 def _beside(results: Results, question: FindingQuestion) -> str:
     """What the cold arm reached, where there is such a thing; else which direction is better."""
     row = results.backends.get(COLD)
-    cold = row.measures[question.measure] if row and question.measure in ("decisions_right", PER_JOB) else None
+    cold = row.measures.get(question.measure) if row and question.asks.cold else None
     if cold is not None and cold.value is not None:
         return f"cold {words.value(cold)}"
     return f"{results.definitions[question.measure].better} is better"

@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from harness import paths
+from harness import metrics, paths
 from harness.compare.statements import COLD
 from harness.log.reader import Log
 from harness.log.transcript import Transcript
@@ -28,7 +28,6 @@ from harness.report import (
     tables,
     trust,
     words,
-    wrong,
 )
 from harness.report.timeline import Timelines
 from harness.report.worst import LEGEND
@@ -38,7 +37,7 @@ if TYPE_CHECKING:
 
 STYLES, SCRIPTS = ("style.css", "timeline.css"), ("page.js", "unpack.js")
 GATES = ("broken", "not-measured", "held")
-FAULTS = {"stale": wrong.BAD["stale_use"], "deleted": wrong.BAD["deleted_from_bytes"]}
+FAULTS = {each.topic.id: each.case.called for each in metrics.WORDS.values() if each.case and each.case.example}
 """Questions of which one bad case is an example, and what a timeline calls it."""
 _STARTED = re.compile(r"(\d{4})(\d\d)(\d\d)-\d{6}-")
 
@@ -84,6 +83,7 @@ def rendered(results: Results, seen: evidence.Evidence) -> str:
             cannot_say=tables.cannot_say(results),
             conditions=words.conditions(results),
             suite=tables.suite(results),
+            told_in_cells=parts.told_in_cells(results),
             missing=tables.missing(results),
             lacking=findings.lacking(results),
             meaning=words.MEANING,

@@ -7,65 +7,18 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from harness import metrics
 from harness.adapter import CAPABILITIES
 from harness.compare.statements import COLD
 from harness.metrics import deletion
+from harness.metrics.completion import DECISIONS_RIGHT
+from harness.metrics.recall import RECALL
+from harness.metrics.words import PROVEN, Topic
 from harness.model.results import Cell, Results
 from harness.model.trial import Measured
 from harness.report import answers, beside, tables, words
 from harness.report.tables import Figure
 
-
-@dataclass(frozen=True)
-class Topic:
-    """A question of the page; a measure belongs to the first topic that names the start of its name."""
-
-    id: str
-    title: str
-    asks: str
-    starts: tuple[str, ...]
-
-
-TOPICS = (
-    Topic(
-        "recalled", "Recalled", "Asked for something it was told, does the memory bring it back?",
-        ("recall", "chance", "mrr", "precision", "abstention", "history_recall", "facts_stored", "unclear"),
-    ),
-    Topic(
-        "stale", "Stale", "After a rule has changed, does the memory still serve the old one, and is it acted on?",
-        (
-            "stale_use", "stale_from", "missing", "lure", "stale_exposure", "unflagged", "stale_first", "updates",
-            "update_current", "update_both_flagged", "update_both_current", "update_both_stale", "update_stale",
-            "update_neither", "update_failed", "update", "stale",
-        ),
-    ),
-    Topic(
-        "cost", "Cost", "What does it cost in tokens, and what are they spent on?",
-        (
-            "tokens_total", "tokens_per_job", "tokens_agent", "tokens_recall", "tokens_ingest", "tokens_backend",
-            "tokens", "break_even", "repeated", "duplicate", "false_paths", "first_relevant", "embedding", "truncated",
-        ),
-    ),
-    Topic(
-        "proven", "Provenance", "Can a memory show the line of the repository that it comes from?",
-        (
-            "source_verified", "source_coverage", "source_fidelity", "source_at_head_same", "source_at_head_moved",
-            "source_at_head_renamed", "source_at_head_gone", "source", "dangling", "dates",
-        ),
-    ),
-    Topic(
-        "deleted", "Deletion", "Is deleted gone, however one asks, and in the stored bytes?",
-        (
-            "deleted_from_search", "deleted_from_forbidden", "deleted_from_entries", "deleted_from_get",
-            "deleted_from_history", "deleted_after", "deleted_from_bytes", "delet", "over_",
-        ),
-    ),
-    Topic(
-        "work", "Cold against warm", "Is more of the work right with the memory than without?",
-        ("decisions_right", "jobs_done", "help", "harm", "new_harmful", "net", "checks"),
-    ),
-    Topic("other", "Other measures", "What else was measured?", ("",)),
-)  # fmt: skip
 ARROW = {"higher": "\u2191", "lower": "\u2193", "neither": ""}
 
 
@@ -118,26 +71,26 @@ def figure_of(cell: Cell, measure: str) -> Figure:
 
 
 def sections(results: Results, links: Sequence[str]) -> Iterator[Section]:
-    left = set(results.definitions)
-    for topic in TOPICS:
-        mine = sorted(
-            (index, name)
-            for name in left
-            if (index := next((at for at, start in enumerate(topic.starts) if name.startswith(start)), -1)) >= 0
-        )
-        chosen = [name for _, name in mine]
-        left.difference_update(chosen)
-        if chosen:
-            compared = [c for c in results.compared() if c.measure in chosen and c.verdict != "no-difference-shown"]
-            rows = tuple(_row(results, name) for name in chosen)
-            says = [answers.sentence(each, results) for each in compared]
-            says += beside.verified(results) if topic.id == "proven" else []
-            yield Section(topic, tuple(says), rows, tuple(links))
+    by_topic: dict[Topic, list[str]] = {}
+    for name in sorted(results.definitions, key=lambda name: (metrics.words_of(name).place, name)):
+        by_topic.setdefault(metrics.words_of(name).topic, []).append(name)
+    for topic, chosen in sorted(by_topic.items(), key=lambda known: (known[0].place, known[0].id)):
+        compared = [c for c in results.compared() if c.measure in chosen and c.verdict != "no-difference-shown"]
+        rows = tuple(_row(results, name) for name in chosen)
+        says = [answers.sentence(each, results) for each in compared]
+        says += beside.verified(results) if topic == PROVEN else []
+        yield Section(topic, tuple(says), rows, tuple(links))
+
+
+def told_in_cells(results: Results) -> list[tuple[str, str]]:
+    """The measures that stand beside each cell, with their heads, in the order of the first screen."""
+    cells = [(name, metrics.words_of(name).cells) for name in metrics.FIRST if name in results.definitions]
+    return [(name, head) for name, head in cells if head]
 
 
 def _row(results: Results, name: str) -> MeasureRow:
     rows = [results.backends[each].measures for each in tables.names(results)]
-    figures = tuple(tables.figure(name, row.get(name), row.get("recall")) for row in rows)
+    figures = tuple(tables.figure(name, row.get(name), row.get(RECALL)) for row in rows)
     return MeasureRow(name, ARROW[results.definitions[name].better], figures)
 
 
@@ -182,7 +135,7 @@ def pools(results: Results) -> Iterator[CellPool]:
 
 def _worst(cell: Cell) -> tuple[bool, float, str]:
     """What did not end well first, then by the share of decisions that were wrong."""
-    right = cell.measures.get("decisions_right")
+    right = cell.measures.get(DECISIONS_RIGHT)
     return cell.status == "complete", right.value if isinstance(right, Measured) else 1.0, cell.scenario
 
 

@@ -21,7 +21,11 @@ from harness.model.trial import Measured, Trial
 from harness.report.receipts import sound
 from harness.report.words import plain, plural
 
-SHOWN = (("recall", "recalled"), ("decisions_right", "decided right"), ("stale_exposure", "shown stale"))
+SHOWN = tuple(
+    (name, progress.did)
+    for name in metrics.placed(lambda words: words.progress.place if words.progress else None)
+    if (progress := metrics.words_of(name).progress)
+)
 SLOW = 10.0
 """Seconds after which what goes on is named, and again whenever it has taken twice as long."""
 

@@ -6,39 +6,43 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Literal
 
+from harness import metrics
 from harness.compare.statements import COLD, DOMINANCE, DUMP, ENOUGH, dominated, headline
+from harness.metrics.recall import CHANCE, RECALL
+from harness.metrics.words import Column as AskedColumn
 from harness.model.results import Cell, Pooled, Results, Row
-from harness.model.trial import SCRIPTED, Definition, Family, NotMeasured, WritePolicy
+from harness.model.trial import SCRIPTED, Definition, NotMeasured, WritePolicy
 from harness.report import words
 from harness.report.worst import MARK, Worst, worst
 
 Group = Literal["ranked", "control", "cold"]
 GROUPS: tuple[Group, ...] = ("ranked", "control", "cold")
-CLEAN_IF_ZERO = ("stale_use", "stale_exposure", "stale_first", "harm", "new_harmful_action", "lure_use")
-"""Measures of which 0 looks like a merit, and is none for a memory that brings nothing."""
 
 
 @dataclass(frozen=True)
 class Column:
-    """A question of the findings table. `write`: under this write policy instead of the primary one."""
+    """A question of the findings table, as the words of its measure ask it."""
 
     measure: str
-    head: str
-    short: tuple[str, str]
-    write: WritePolicy | None = None
+    asks: AskedColumn
+
+    @property
+    def head(self) -> str:
+        return self.asks.head
+
+    @property
+    def write(self) -> WritePolicy | None:
+        return self.asks.write
 
 
-COLUMNS = (
-    Column("recall", "Recalled", ("recalled", "")),
-    Column("stale_use", "Acted on stale", ("acted", "on stale")),
-    Column("decisions_right", "Decided right", ("decided", "right")),
-    Column("decisions_right", "Decided right, curated", ("right,", "curated"), "curated"),
-    Column("tokens_total", "Tokens a story", ("tokens", "a story")),
-    Column("source_verified", "Source proven", ("source", "proven")),
-    Column("deleted_from_bytes", "Gone after delete", ("gone after", "delete")),
+COLUMNS = tuple(
+    sorted(
+        (Column(name, column) for name, each in metrics.WORDS.items() for column in each.column),
+        key=lambda column: (column.asks.place, column.measure),
+    )
 )
 """The findings: one column a question, no grade over them. The measure leads the family that the head's word covers."""
-MARKED: frozenset[Family] = frozenset(("proven", "deleted"))
+MARKED = frozenset(metrics.DEFINITIONS[name].family for name, each in metrics.WORDS.items() if each.fault)
 """Headlines of trust, in which anything but the best is a fault; of the others more or less is the answer."""
 
 
@@ -74,7 +78,7 @@ def figure(name: str, pooled: Pooled | None, recall: Pooled | None = None) -> Fi
     if pooled is None:
         return Figure(words.NOT_MEASURED["not-run"], measured=False, why="not a measure of this version")
     note = words.beside(pooled)
-    if name in CLEAN_IF_ZERO and pooled.value == 0 and recall is not None and not recall.value:
+    if metrics.words_of(name).clean_if_zero and pooled.value == 0 and recall is not None and not recall.value:
         note = f"{words.NO_MERIT}, {note}" if note else words.NO_MERIT
     why = "; ".join(words.visible(reason, 200) for reason in pooled.reasons)
     return Figure(words.value(pooled), note, pooled.value is not None, why, pooled.cells, words.left_out(pooled))
@@ -92,7 +96,7 @@ def headlined(definitions: Mapping[str, Definition], measures: Mapping[str, Pool
     found, family = shown_by(definitions, measures, lead), definitions[lead].family
     if found is None:
         return figure(lead, None)
-    made = figure(found.measure, found.counted, measures.get("recall"))
+    made = figure(found.measure, found.counted, measures.get(RECALL))
     mark = f"{MARK} " if found.bad and family in MARKED else ""
     name = found.name if family in MARKED or found.measure != lead else ""
     note = ", ".join(filter(None, [name, made.note, *found.lacking]))
@@ -183,10 +187,10 @@ def stand_in(results: Results) -> str:
     )
 
 
-def cold_right(results: Results) -> str:
-    """How many decisions the cold arm got right, to stand beside the warm counts; empty if it was not played."""
+def cold(results: Results, measure: str) -> str:
+    """What the cold arm reached, to stand beside the warm figures; empty if it was not played."""
     row = results.backends.get(COLD)
-    known = row.measures.get("decisions_right") if row else None
+    known = row.measures.get(measure) if row else None
     return words.value(known) if known else ""
 
 
@@ -194,7 +198,7 @@ def chance(results: Results) -> str:
     """Chance and pool, without which recall says little; per backend, as its own store has its own size."""
     told: dict[str, list[str]] = {}
     for name in names(results):
-        at_random = results.backends[name].measures.get("chance_at_k")
+        at_random = results.backends[name].measures.get(CHANCE)
         pools = [cell.pool for cell in pool_cells(results, name)]
         if group(results, name) == "ranked" and at_random and at_random.value is not None and pools:
             size = f"{min(pools)} to {max(pools)}" if min(pools) < max(pools) else f"{pools[0]}"

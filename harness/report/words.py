@@ -6,6 +6,7 @@ import re
 import unicodedata
 from collections.abc import Callable, Mapping, Sequence
 
+from harness import metrics
 from harness.model.results import Pooled, Results
 from harness.model.trial import Interval
 
@@ -35,17 +36,6 @@ CANNOT_SAY_OF_DRILLS = (
     "with this machine's builds of libraries. Its intervals are over the drill's own cases."
 )
 
-THINGS: Mapping[str, str] = {
-    "recall": "answers recalled",
-    "jobs_done": "jobs done",
-    "decisions_right": "right decisions",
-    "stale_exposure": "stale memories shown",
-    "stale_use": "decisions acted on stale rules",
-    "tokens_total": "tokens",
-    "source_verified": "sources proven",
-    "deleted_from_bytes": "deleted secrets gone from storage",
-}
-"""What a compared measure counts, so that `more` and `fewer` can stand before it."""
 _UNSEEN = frozenset(
     ["\u034f", "\u115f", "\u1160", "\u17b4", "\u17b5", "\u2800", "\u3164", "\uffa0"]
     + [chr(code) for code in (*range(0xFE00, 0xFE0F), *range(0xE0100, 0xE01F0))]
@@ -121,7 +111,8 @@ def left_out(pooled: Pooled) -> str:
 
 
 def measure_name(name: str) -> str:
-    return THINGS.get(name, name.replace("_", " "))
+    """What it counts, so that `more` and `fewer` can stand before it."""
+    return metrics.words_of(name).thing or name.replace("_", " ")
 
 
 def power(results: Results) -> list[str]:

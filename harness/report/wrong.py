@@ -5,9 +5,11 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
 
+from harness import metrics
 from harness.log.events import Forgot, Recalled, Scanned, Sought
 from harness.log.reader import Log
 from harness.log.receipts import Receipt, read
+from harness.metrics.acting import STALE_USE
 from harness.metrics.view import Record
 from harness.model.results import Cell
 from harness.model.trial import (
@@ -24,15 +26,9 @@ from harness.report.entries import checked, place, proof, quoted, said, shown, s
 from harness.report.packed import Node, node
 
 BAD: Mapping[str, str] = {
-    "stale_use": "acted on a stale rule",
-    "deleted_from_bytes": "deleted, and still in the stored bytes",
-    "deleted_from_search": "deleted, and still found by search",
-    "deleted_from_forbidden": "deleted, and still found by searching for it",
-    "deleted_from_entries": "deleted, and still listed",
-    "deleted_from_get": "deleted, and still returned by its id",
-    "deleted_from_history": "deleted, and still in the audit history",
-    "deleted_after_reopening": "deleted, and back after reopening",
-    "source_verified": "source not proven",
+    name: case.called
+    for name in metrics.placed(lambda words: words.case.place if words.case else None)
+    if (case := metrics.words_of(name).case)
 }
 """Measures of which every receipt is a bad case, and what such a case is called."""
 MOST = 12
@@ -83,7 +79,7 @@ def told(record: Record, cells: Sequence[Cell]) -> Iterator[Node]:
         listed.append(node("li", "quiet", f"\u2026 and {len(lines) - MOST} more"))
     if listed:
         yield node("ul", "wrong", *listed)
-    asked = [each for each in ("stale_use", "deleted_from_bytes", "source_verified") if each in cells[0].measures]
+    asked = [each for each in BAD if metrics.words_of(each).answers and each in cells[0].measures]
     missing = [f"{words.measure_name(each)} {word}" for each in asked if (word := _word(cells[0], each))]
     if missing:
         yield node("p", "quiet", f"Not measured here: {'; '.join(missing)}.")
@@ -104,7 +100,7 @@ def _merged(record: Record, cells: Sequence[Cell]) -> Iterator[tuple[str, _Case]
     """Bad cases; a decision stands once, by whichever entry of the same question each reader took it."""
     known: dict[tuple[str, str], list[Cell]] = {}
     for (measure, ref), cited in cases(cells).items():
-        known.setdefault((measure, ref.partition(":")[0] if measure == "stale_use" else ref), []).extend(cited)
+        known.setdefault((measure, ref.partition(":")[0] if measure == STALE_USE else ref), []).extend(cited)
     told = [(measure, _case(record, measure, ref, cited)) for (measure, ref), cited in known.items()]
     yield from sorted(told, key=lambda each: (list(BAD).index(each[0]), each[1][0]))
 
@@ -113,7 +109,7 @@ def _case(record: Record, measure: str, ref: str, cited: Sequence[Cell]) -> _Cas
     found = read(ref) or Receipt(1)
     line, entry = min(found.line, len(record.log.events)), found.entry
     event = record.log.events[line - 1]
-    if isinstance(event, Recalled) and measure == "stale_use":
+    if isinstance(event, Recalled) and measure == STALE_USE:
         readers = [policy for policy in READ_POLICIES if policy in {cell.read_policy for cell in cited}]
         where = f"{event.at:%Y-%m-%d}, session {event.session}, reading {words.listed(readers)}"
         return line, _decision(record, event, readers), where

@@ -25,6 +25,8 @@ from typing import Any
 from harness import metrics
 from harness.metrics import trust
 
+_SHOWN = {"definition", "words", "head"}
+"""How a measure is called and shown, which computes nothing."""
 _IDLE = {"annotation", "ctx", "decorator_list", "kind", "name", "returns", "type_comment", "type_params"}
 TABLE = Path(__file__).parents[1] / "golden" / "formulas.json"
 Table = dict[str, dict[str, Any]]
@@ -50,7 +52,7 @@ def changed(old: Table, new: Table) -> list[str]:
 
 def _computing(measure: metrics.Metric | trust.TrustMetric) -> tuple[Any, ...]:
     """The function, and what decides whether it is asked."""
-    return tuple(getattr(measure, field.name) for field in fields(measure) if field.name != "definition")
+    return tuple(getattr(measure, field.name) for field in fields(measure) if field.name not in _SHOWN)
 
 
 def digest(measure: Any) -> str:

@@ -6,6 +6,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from harness.compare.statements import COLD
+from harness.metrics.completion import JOBS_DONE
+from harness.metrics.tokens import (
+    EMBEDDING_TOKENS,
+    TOKENS_AGENT,
+    TOKENS_BACKEND,
+    TOKENS_INGEST,
+    TOKENS_RECALL,
+    TOKENS_TOTAL,
+)
 from harness.model.results import Cell, Pooled, Results
 from harness.model.trial import Measured
 from harness.report import tables, words
@@ -30,11 +39,11 @@ from harness.report.charts.drawing import PALE, ROW, SOFT, VERMILLION, WIDTH, Sc
 
 NAME, TITLE = "tokens", "Tokens for each job done, by who was paid"
 PAYERS: Mapping[str, tuple[str, str]] = {
-    "tokens_agent": ("the", "agent"),
-    "tokens_recall": ("recall", ""),
-    "tokens_ingest": ("writing", ""),
-    "tokens_backend": ("models", "inside"),
-    "embedding_tokens": ("pieces*", ""),
+    TOKENS_AGENT: ("the", "agent"),
+    TOKENS_RECALL: ("recall", ""),
+    TOKENS_INGEST: ("writing", ""),
+    TOKENS_BACKEND: ("models", "inside"),
+    EMBEDDING_TOKENS: ("pieces*", ""),
 }
 """The parts of the total, and apart from it what was embedded: another unit, in no total."""
 HEADS = (
@@ -75,19 +84,19 @@ def chart(results: Results) -> Chart | None:
 
 def _row(results: Results, name: str) -> CostRow:
     """All tokens of the stories whose total is known, failures included, over the jobs that got done in them."""
-    cells = [cell for cell in tables.pool_cells(results, name) if _value(cell, "tokens_total") is not None]
-    done = sum(jobs.hits or 0 for cell in cells if isinstance(jobs := cell.measures.get("jobs_done"), Measured))
-    spent = [tokens for cell in cells if isinstance(tokens := cell.measures["tokens_total"], Measured)]
+    cells = [cell for cell in tables.pool_cells(results, name) if _value(cell, TOKENS_TOTAL) is not None]
+    done = sum(jobs.hits or 0 for cell in cells if isinstance(jobs := cell.measures.get(JOBS_DONE), Measured))
+    spent = [tokens for cell in cells if isinstance(tokens := cell.measures[TOKENS_TOTAL], Measured)]
     each = sum(tokens.value for tokens in spent) / done if done else None
     if each is None:
-        total = NO_JOB if cells else told(results.backends[name].measures["tokens_total"])
+        total = NO_JOB if cells else told(results.backends[name].measures[TOKENS_TOTAL])
     else:
         least = any(tokens.known == "at-least" for tokens in spent)
         total = f"{LEAST if least else ''}{words.number(round(each))}"
     return CostRow(
         name,
         len({cell.scenario for cell in cells}),
-        results.backends[name].measures["jobs_done"],
+        results.backends[name].measures[JOBS_DONE],
         each,
         total,
         tuple(_part(results, name, cells, measure, done) for measure in PAYERS),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from harness.metrics.recall import RECALL
 from harness.model.results import Contrast, Pooled, Results
 from harness.report import tables, words
 from harness.report.charts.chart import CONTROLS, WARM, Chart, counted, counts, finished, shown, told, within
@@ -27,7 +28,7 @@ def chart(results: Results) -> Chart | None:
         (shown(name), str(recall.scenarios), str(each.noise), told(recall), within(recall))
         for name, levels in rows.items()
         for each in levels
-        for recall in [each.measures["recall"]]
+        for recall in [each.measures[RECALL]]
     ]
     real = {shown(name) for name in rows if tables.group(results, name) == "ranked"}
     sheet = Sheet()
@@ -38,7 +39,7 @@ def chart(results: Results) -> Chart | None:
             sheet.text(0, top, CONTROLS, colour=SOFT, italic=True)
             top += 18
         for at, name in enumerate(mine):
-            points = [(each.noise, each.measures["recall"]) for each in rows[name]]
+            points = [(each.noise, each.measures[RECALL]) for each in rows[name]]
             _panel(sheet, WIDTH / ACROSS * (at % ACROSS), top + at // ACROSS * _TALL, name, points)
     sheet.text(0, sheet.height + 6, "upper line: all answers; lower line: none", colour=SOFT)
     return finished(sheet, NAME, "recalled", TITLE, says([row for row in body if row[0] in real]), HEADS, body)

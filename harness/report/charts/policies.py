@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import get_args
 
+from harness.metrics.acting import STALE_USE
+from harness.metrics.completion import DECISIONS_RIGHT
 from harness.model.results import Pooled, Results
 from harness.model.trial import READ_POLICIES, ReadPolicy, WritePolicy
 from harness.report import words
@@ -16,7 +18,7 @@ HEADS = (
     "backend", "stories", "write", "read", "acted on stale", "interval", "decided right", "interval",
 )  # fmt: skip
 WRITES: tuple[WritePolicy, ...] = get_args(WritePolicy)
-MEASURES = {"stale_use": "acted on stale", "decisions_right": "decided right"}
+MEASURES = {STALE_USE: "acted on stale", DECISIONS_RIGHT: "decided right"}
 LOOK: Mapping[ReadPolicy, tuple[Shape, str, Dash]] = {
     "trusting": ("circle", INK, ()),
     "newest": ("triangle", VERMILLION, (5.0, 3.0)),
@@ -38,8 +40,8 @@ def chart(results: Results) -> Chart | None:
         return None
     body = [
         (
-            shown(name), str(measures["decisions_right"].scenarios), write, read, told(measures["stale_use"]),
-            within(measures["stale_use"]), told(measures["decisions_right"]), within(measures["decisions_right"]),
+            shown(name), str(measures[DECISIONS_RIGHT].scenarios), write, read, told(measures[STALE_USE]),
+            within(measures[STALE_USE]), told(measures[DECISIONS_RIGHT]), within(measures[DECISIONS_RIGHT]),
         )
         for name in names
         for write in WRITES

@@ -7,6 +7,7 @@ from typing import get_args
 
 from harness.compare import statements
 from harness.compare.statements import headline
+from harness.metrics.acting import STALE_USE
 from harness.model.results import Pooled, Results
 from harness.model.scenario import Kind
 from harness.report import words
@@ -14,7 +15,6 @@ from harness.report.charts.chart import WARM, WARM_SHAPE, Chart, counts, finishe
 from harness.report.charts.drawing import PALE, SOFT, WIDTH, Scale, Sheet
 
 NAME, TITLE = "stale-by-kind", "Acted on a rule that no longer held, by kind of story"
-MEASURE = "stale_use"
 ALL = "all kinds"
 ACROSS = 6
 """Backends side by side; more of them stand in a further block below."""
@@ -44,11 +44,11 @@ def _pooled(results: Results, names: Sequence[str], kinds: Sequence[str]) -> Sta
     """Kind and backend -> the measure under the primary conditions."""
     cells = [cell for cell in results.cells if cell.backend in names and headline(cell, results.run.conditions)]
     found = {
-        (kind, name): statements.pooled(MEASURE, [c for c in cells if (c.kind, c.backend) == (kind, name)])
+        (kind, name): statements.pooled(STALE_USE, [c for c in cells if (c.kind, c.backend) == (kind, name)])
         for kind in kinds
         for name in names
     }
-    return found | {(ALL, name): results.backends[name].measures[MEASURE] for name in names}
+    return found | {(ALL, name): results.backends[name].measures[STALE_USE] for name in names}
 
 
 def _intervals(table: StaleTable, names: Sequence[str]) -> str:

@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from harness.compare.statements import COLD
+from harness.metrics.acting import HARM, HELP
+from harness.metrics.completion import DECISIONS_RIGHT
 from harness.model.results import Pooled, Results
 from harness.report import tables, words
 from harness.report.charts.chart import (
@@ -50,13 +52,13 @@ class WorkRow:
 
 
 def chart(results: Results) -> Chart | None:
-    cold = measured(results, COLD, "decisions_right")
+    cold = measured(results, COLD, DECISIONS_RIGHT)
     rows = [
         WorkRow(
-            name, right, measured(results, name, "help"), measured(results, name, "harm"), _verdict(results, name)
+            name, right, measured(results, name, HELP), measured(results, name, HARM), _verdict(results, name)
         )
         for name in tables.names(results)
-        if name != COLD and (right := measured(results, name, "decisions_right")) is not None
+        if name != COLD and (right := measured(results, name, DECISIONS_RIGHT)) is not None
     ]  # fmt: skip
     if not rows or cold is None or cold.value is None:
         return None
@@ -84,7 +86,7 @@ def says(body: Sequence[Sequence[str]]) -> str:
 def _verdict(results: Results, name: str) -> str:
     """What the paired comparison with the cold arm showed."""
     for each in results.compared():
-        if each.measure == "decisions_right" and {each.left, each.right} == {COLD, name}:
+        if each.measure == DECISIONS_RIGHT and {each.left, each.right} == {COLD, name}:
             if each.verdict == "no-difference-shown":
                 return "could be chance" if each.able else NOT_COMPARED
             better = each.left if each.verdict == "left-better" else each.right

@@ -1,0 +1,14 @@
+"""The modules of a package that define something, so that a new one is a file and a line nowhere else."""
+
+from __future__ import annotations
+
+import pkgutil
+from collections.abc import Iterable
+from importlib import import_module
+from types import ModuleType
+
+
+def defining(name: str, package: str, path: Iterable[str]) -> list[ModuleType]:
+    """By the names of the modules; sub-packages are not looked into. name: what each of them defines."""
+    names = sorted(each.name for each in pkgutil.iter_modules(path) if not each.ispkg)
+    return [module for each in names if hasattr(module := import_module(f"{package}.{each}"), name)]

@@ -1,0 +1,131 @@
+"""The words of a measure, which stand beside its formula, and where it is shown.
+
+Those who compare and those who report name no measure: they ask which ones have a word for what they show. A number
+called `place` orders one such list; what has the same place stands by name.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from harness.model.trial import WritePolicy
+
+
+@dataclass(frozen=True)
+class Topic:
+    """A question of the page. place: of its part on the page. first: its place on the first screen, where label is what
+    the answer begins with."""
+
+    id: str
+    title: str
+    asks: str
+    place: int
+    label: str = ""
+    first: int = 100
+
+
+RECALLED = Topic(
+    "recalled", "Recalled", "Asked for something it was told, does the memory bring it back?", 10, "Recall", 30
+)
+STALE = Topic(
+    "stale", "Stale", "After a rule has changed, does the memory still serve the old one, and is it acted on?", 20,
+    "Stale", 20,
+)  # fmt: skip
+COST = Topic("cost", "Cost", "What does it cost in tokens, and what are they spent on?", 30, "Cost", 40)
+PROVEN = Topic(
+    "proven", "Provenance", "Can a memory show the line of the repository that it comes from?", 40, "Provenance", 50
+)
+DELETED = Topic(
+    "deleted", "Deletion", "Is deleted gone, however one asks, and in the stored bytes?", 50, "Deletion", 60
+)
+WORK = Topic("work", "Cold against warm", "Is more of the work right with the memory than without?", 60, "Help", 10)
+OTHER = Topic("other", "Other measures", "What else was measured?", 70)
+
+
+@dataclass(frozen=True)
+class Column:
+    """A question of the table on the terminal; the measure leads the family that the head's word covers.
+
+    short: the head in two lines. write: under this write policy instead of the primary one. cold: what the cold arm
+    reached stands beneath.
+    """
+
+    place: int
+    head: str
+    short: tuple[str, str]
+    write: WritePolicy | None = None
+    cold: bool = False
+
+
+@dataclass(frozen=True)
+class Question:
+    """A question of the page's first table, among those of its topic.
+
+    both: it depends on how memory was written. cold: what the cold arm reached stands beside it, where that was
+    measured.
+    """
+
+    head: str
+    both: bool = False
+    cold: bool = False
+
+
+@dataclass(frozen=True)
+class Case:
+    """What a bad case is called; every receipt of the measure is one. example: it is an example of its topic."""
+
+    place: int
+    called: str
+    example: bool = False
+
+
+@dataclass(frozen=True)
+class Between:
+    """Backends are compared with each other on it. cold: and with the cold arm, which has it, too. looked_up: and under
+    every other write policy."""
+
+    place: int
+    cold: bool = False
+    looked_up: bool = False
+
+
+@dataclass(frozen=True)
+class Progress:
+    """What stands behind the count in the line of a trial that has ended."""
+
+    place: int
+    did: str
+
+
+@dataclass(frozen=True)
+class Words:
+    """thing: what a compared measure counts, so that `more` and `fewer` can stand before it. did: what a side did, with
+    a place for `more` or `fewer`; without it a side `has more` of the thing.
+
+    place: of its row among those of its topic. answers: the answer to its topic is told by it.
+    cells: head of its column in the table of cells. brought_by: what still brings a deleted secret if the measure is
+    not as good as it can be. clean_if_zero: 0 looks like a merit, and is none for a memory that brings nothing. fault:
+    anything but the best is a fault in the headline that it leads; else more or less is the answer. contrasted: its
+    place among those that are shown for every policy. decisive: its place among those on one of which knowing
+    everything must lose against each backend.
+    """
+
+    topic: Topic = OTHER
+    place: int = 50
+    thing: str = ""
+    did: str = ""
+    column: tuple[Column, ...] = ()
+    question: Question | None = None
+    answers: bool = False
+    cells: str = ""
+    case: Case | None = None
+    brought_by: str = ""
+    clean_if_zero: bool = False
+    fault: bool = False
+    between: Between | None = None
+    contrasted: int | None = None
+    decisive: int | None = None
+    progress: Progress | None = None
+
+
+WORDLESS = Words()

@@ -1,0 +1,67 @@
+"""The words of a measure live with it: those who compare, judge and report ask for them and name no measure."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Collection, Iterator
+from pathlib import Path
+
+import pytest
+
+from harness import metrics
+from harness.metrics.words import WORDLESS
+
+HARNESS = Path(metrics.__file__).parents[1]
+ROOMS = ("report", "compare", "regress", "cli")
+OPERATIONS = {("report/charts/footprint.py", "recall"), ("report/receipts.py", "recall")}
+"""Where the same word is the name of a backend's operation."""
+
+
+def literals(source: str, names: Collection[str]) -> Iterator[str]:
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Constant) and node.value in names:
+            yield node.value
+
+
+def test_a_literal_is_found_wherever_it_stands() -> None:
+    assert [*literals("a = {'recall': ('help',)}[f(x='net')]  # harm", metrics.DEFINITIONS)] == ["recall", "help", "net"]
+
+
+@pytest.mark.parametrize("room", ROOMS)
+def test_no_measure_is_named_where_measures_are_shown_compared_or_judged(room: str) -> None:
+    """A view that is about one measure imports its name from where the measure is defined."""
+    files = sorted((HARNESS / room).rglob("*.py"))
+    found = {
+        (file.relative_to(HARNESS).as_posix(), name)
+        for file in files
+        for name in literals(file.read_text("utf-8"), metrics.DEFINITIONS)
+    }
+    assert files and found <= OPERATIONS
+
+
+def test_a_measure_that_is_no_more_has_no_words_and_stands_with_the_others() -> None:
+    assert metrics.words_of("gone_since") == WORDLESS
+
+
+def test_each_list_has_its_order_and_no_two_measures_at_one_place() -> None:
+    for places in (
+        [column.place for each in metrics.WORDS.values() for column in each.column],
+        [each.between.place for each in metrics.WORDS.values() if each.between],
+        [each.case.place for each in metrics.WORDS.values() if each.case],
+        [each.contrasted for each in metrics.WORDS.values() if each.contrasted is not None],
+        [each.decisive for each in metrics.WORDS.values() if each.decisive is not None],
+        [each.progress.place for each in metrics.WORDS.values() if each.progress],
+    ):
+        assert places and len(places) == len(set(places))
+
+
+def test_a_topic_is_answered_by_one_measure_and_shows_one_bad_case() -> None:
+    for shown in (
+        [each.topic for each in metrics.WORDS.values() if each.answers],
+        [each.topic for each in metrics.WORDS.values() if each.case and each.case.example],
+    ):
+        assert shown and len(shown) == len(set(shown))
+
+
+def test_what_is_said_of_a_side_has_a_place_for_more_or_fewer() -> None:
+    assert all(each.did.count("{}") == 1 for each in metrics.WORDS.values() if each.did)
