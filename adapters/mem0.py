@@ -187,7 +187,7 @@ class Mem0(BaseAdapter):
     name = "mem0"
     memory: ClassVar[type[Mem0Memory]] = Mem0Memory
     settings: ClassVar[Sequence[str]] = ("store", "infer", "model")
-    imports = ("qdrant_client", "openai")
+    imports = ("qdrant_client", "openai", "httpcore2", "portalocker", "posthog", "requests")  # all but what reads HOME
     store, infer, model = "qdrant", False, "local"
     native: ClassVar[tuple[str, ...]] = (
         "entries",

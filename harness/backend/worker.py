@@ -161,7 +161,8 @@ def fork_on_request(descriptor: int, name: str) -> None:
     _die_with_parent()
     link = socket.socket(fileno=descriptor)
     for module in load(name).imports:
-        importlib.import_module(module)
+        with suppress(ModuleNotFoundError):  # opening says what is missing, and to whom it matters
+            importlib.import_module(module)
     gc.collect()
     gc.freeze()  # what was imported is shared with every child: no collection there may write to its pages
     link.sendall(json.dumps({"ready": int(_alone())}).encode())
@@ -203,6 +204,7 @@ def leave() -> NoReturn:
     for file in (*held, sys.stdout, sys.stderr):
         with suppress(Exception):
             file.flush()
+    ctypes.CDLL(None).fflush(None)  # what libraries in C hold back
     os._exit(0)
 
 

@@ -11,7 +11,7 @@ import pytest
 from harness.adapter import Item, Scope, Space
 from harness.backend import client
 from harness.backend.client import Deadlines, RemoteMemory
-from harness.backend.forkserver import Forked, ForkServers
+from harness.backend.forkserver import Forked, ForkServers, spawn
 from tests.support.faulty import lend
 
 SHORT = Deadlines(open=60, call=20, item=0, exit=5)
@@ -89,6 +89,48 @@ def test_where_an_import_leaves_a_thread_or_fails_every_open_is_spawned(place: P
         assert not isinstance(memory._child._process, Forked)
         assert said[0] in ("0", said[1])
         memory.close()
+
+
+LEAVING = """
+import atexit, ctypes, os, threading, time
+
+class Memory(SoundMemory):
+    def close(self):
+        libc = ctypes.CDLL(None)
+        libc.fopen.restype, libc.fputs.argtypes = ctypes.c_void_p, (ctypes.c_char_p, ctypes.c_void_p)
+        libc.fputs(b"written", libc.fopen(os.fsencode(self.root / "held-by-c"), b"w"))
+        self.held = open(self.root / "held-back", "w")
+        self.held.write("written")
+        atexit.register(self.root.joinpath("at-exit").write_text, "written")
+        threading.Thread(target=self.later).start()
+
+    def later(self):
+        time.sleep(0.3)
+        self.root.joinpath("by-a-thread").write_text("written")
+
+class Thing(Sound):
+    name = "thing"
+    def open(self, space):
+        memory = Memory(space)
+        memory.root = __import__("pathlib").Path(space.root)
+        return memory
+"""
+
+
+@pytest.mark.parametrize("forks", [True, False])
+def test_a_child_that_leaves_keeps_what_an_interpreter_would(place: Path, forks: bool) -> None:
+    """Exit functions and threads come to their end, and neither Python nor C holds anything back."""
+    (place / "thing.py").write_text(CODE.partition("class")[0].replace("import slow_sdk", "") + LEAVING)
+    with ForkServers(place / "forkservers") as fork_servers:
+        (place / "a").mkdir()
+        space = Space(str(place / "a"), "http://127.0.0.1:1/v1", "key", 384, 1)
+        launch = fork_servers.launch if forks else spawn
+        memory = client.open_memory("thing:Thing", space, place / "home-a", SHORT, launch)
+        assert isinstance(memory._child._process, Forked) == forks
+        memory.close()
+        assert memory._child._process.poll() == 0
+    for name in ("held-by-c", "held-back", "at-exit", "by-a-thread"):
+        assert (place / "a" / name).read_text() == "written", name
 
 
 def test_ending_the_fork_server_ends_its_children(place: Path) -> None:
