@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, TypeVar
 
 from harness.gateway.embedder import Encoder
 
-_SLICE = 256  # texts claimed, embedded and stored at a time: what a kill can lose, and how long others wait
+_SLICE = 64  # texts claimed, embedded and stored at a time: what a kill can lose, and how long others wait
 _TABLE = (
     "CREATE TABLE IF NOT EXISTS embedding (key BLOB PRIMARY KEY, vector BLOB, tokens INTEGER, cut INTEGER, sum BLOB)"
 )

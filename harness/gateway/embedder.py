@@ -56,7 +56,7 @@ class Encoder(Protocol):
 
 
 class Embedder:
-    """MiniLM int8. Loads at the first `encode`; safe to share between threads, which take turns batch by batch."""
+    """MiniLM int8. Loads at the first `encode`; safe to share between threads, which run side by side."""
 
     name = "all-MiniLM-L6-v2-int8"
     dims = 384
@@ -64,7 +64,7 @@ class Embedder:
     digest = hashlib.sha256(f"{_MODEL[2]} {_TOKENIZER[2]} cut {LIMIT} mean l2".encode()).hexdigest()
 
     def __init__(self) -> None:
-        self._turn = threading.Lock()
+        self._loading = threading.Lock()
         self._net: Any = None
         self._tokenizer: Any = None
 
@@ -102,15 +102,14 @@ class Embedder:
             ids[index, : len(row)] = row
             mask[index, : len(row)] = 1
         inputs = {"input_ids": ids, "attention_mask": mask, "token_type_ids": np.zeros_like(ids)}
-        with self._turn:
-            states = self._net.run(None, inputs)[0]
+        states = self._net.run(None, inputs)[0]
         # The model ends in token states: pooling and normalising are the caller's. In float64, through the mask.
         pooled = (states * mask[..., None]).sum(1) / mask.sum(1, keepdims=True)
         unit: NDArray[Any] = pooled / np.linalg.norm(pooled, axis=1, keepdims=True)
         return unit
 
     def _load(self) -> None:
-        with self._turn:
+        with self._loading:
             if self._net is not None:
                 return
             os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")  # one thread, and no complaint after a fork

@@ -5,7 +5,7 @@ from __future__ import annotations
 import socket
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, Self
 
 from harness.gateway.cache import EmbeddingCache
@@ -38,6 +38,7 @@ class Gateway:
         self._chat = chat
         self.ledger = ledger or Ledger()
         self._meters: dict[str, Meter] = {}
+        self._silent: dict[str, bool] = {}
         self._server: Any = None
         self._thread: threading.Thread | None = None
 
@@ -97,9 +98,17 @@ class Gateway:
         self._meters.update(dict.fromkeys(keys, meter))
         return meter
 
-    def warm(self, texts: Sequence[str]) -> None:
-        """Embeds these texts now, so that no later request waits for the model."""
-        self._cache.warm(texts)
+    def warm(self, texts: Iterable[str], who: str = "") -> None:
+        """Embeds these texts now, so that no later request waits for the model.
+
+        who: the backend that is to be told them; for one that has played a whole trial without a request, nothing is.
+        """
+        if not self._silent.get(who):
+            self._cache.warm(list(texts))
+
+    def played(self, who: str, meter: Meter) -> None:
+        """A backend has come to the end of a trial: whether it asks is known until it is seen to ask after all."""
+        self._silent[who] = self._silent.get(who, True) and not meter.counts()
 
     def vectors(self, texts: Sequence[str]) -> list[bytes]:
         """The embeddings of these texts as little-endian float32 bytes: what to look for on disk. Nobody is charged."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -44,9 +44,12 @@ class Children:
         ):
             yield cls(gateway, fork_servers, services, deadlines, dims)
 
-    def warm(self, texts: Sequence[str]) -> None:
-        """Embeds what a trial will write and ask, before any of its clocks starts."""
-        self.gateway.warm(texts)
+    def warm(self, texts: Iterable[str], backend: str) -> None:
+        """Embeds what a trial will write and ask, before any of its clocks starts; nothing for who never asks."""
+        self.gateway.warm(texts, backend)
+
+    def played(self, backend: str, meter: Meter) -> None:
+        self.gateway.played(backend, meter)
 
     def vectors(self, texts: Sequence[str]) -> Sequence[bytes]:
         return self.gateway.vectors(texts)

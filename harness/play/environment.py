@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, closing, contextmanager
 from dataclasses import dataclass, field
 from os import environ
@@ -76,8 +76,11 @@ class Control:
 class Stores(Protocol):
     """Where the stores of backends come from. A control with gold needs none."""
 
-    def warm(self, texts: Sequence[str]) -> None:
+    def warm(self, texts: Iterable[str], backend: str) -> None:
         """Takes note of what a trial will write and ask, before any of its clocks starts."""
+
+    def played(self, backend: str, meter: Meter) -> None:
+        """A story came to its end: what it asked of models tells which trials of this backend need `warm`."""
 
     def vectors(self, texts: Sequence[str]) -> Sequence[bytes]:
         """The embeddings of texts as little-endian float32 bytes: what to look for on disk."""

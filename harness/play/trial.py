@@ -82,12 +82,14 @@ def _story(trial: Trial, environment: Environment) -> Path:
             if environment.control.stopping:  # what comes now may be our own doing: the trial is played again
                 break
             log.append(event)
+            if trial.backend is not None and isinstance(event, Closed) and event.status == "complete":
+                environment.stores.played(trial.backend, meter)
     return path
 
 
 def _drill(trial: DrillTrial, environment: Environment) -> Path:
     written, digests = _drilled(trial, environment.settings)
-    environment.stores.warm(_said(written))
+    environment.stores.warm(_said(written), trial.backend)
     with (
         environment.place(trial.id, DRILLS) as (path, folder),
         environment.stores.lend(_playable(trial, environment.settings), trial.seed, folder) as (store, _),
@@ -133,7 +135,7 @@ def _home(
         gold = controls.wanted(playable.entry.name, part.scenario)
         yield GoldStore(playable.backend, lambda: controls.GoldMemory(gold, classifier)), Meter()
         return
-    environment.stores.warm(list(engine.texts(part)))
+    environment.stores.warm(engine.texts(part), part.trial.backend)
     with environment.stores.lend(playable, part.trial.seed, folder) as lent:
         yield lent
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
@@ -86,8 +86,11 @@ class LocalStores:
 
     keeps: Keeps | None = None
 
-    def warm(self, texts: Sequence[str]) -> None:
+    def warm(self, texts: Iterable[str], backend: str) -> None:
         """Nothing is embedded."""
+
+    def played(self, backend: str, meter: Meter) -> None:
+        """Nobody asks."""
 
     def vectors(self, texts: Sequence[str]) -> Sequence[bytes]:
         return ()

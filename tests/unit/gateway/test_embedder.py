@@ -3,9 +3,11 @@ from __future__ import annotations
 import importlib.util
 import subprocess
 import sys
+import threading
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -94,6 +96,20 @@ def test_threads_get_the_same_vectors(model: Embedder) -> None:
     with ThreadPoolExecutor(4) as pool:
         answers = [vectors.tobytes() for vectors, _, _ in pool.map(model.encode, [TEXTS[:4]] * 8)]
     assert len(set(answers)) == 1
+
+
+def test_two_threads_compute_at_the_same_time(model: Embedder, monkeypatch: pytest.MonkeyPatch) -> None:
+    model.encode(TEXTS[:1])
+    net, together = model._net, threading.Barrier(2, timeout=30)
+
+    class Net:
+        def run(self, *args: Any) -> Any:
+            together.wait()  # breaks, if the other has to wait for this one
+            return net.run(*args)
+
+    monkeypatch.setattr(model, "_net", Net())
+    with ThreadPoolExecutor(2) as pool:
+        assert all(len(each.vectors) == 2 for each in pool.map(model.encode, [TEXTS[:2]] * 2))
 
 
 def test_nothing_heavy_is_imported_before_use() -> None:

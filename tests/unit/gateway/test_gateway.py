@@ -361,3 +361,23 @@ def test_a_slow_embedding_holds_up_nobody_and_counts_where_it_arrived() -> None:
         fake.gate.set()
         slow.join(10)
         assert meter.counts()["slow"] == PhaseCount(calls=1, texts=1, tokens=1)
+
+
+# --- what is embedded before anybody asks --------------------------------------------------------------------------
+
+
+def test_texts_are_embedded_beforehand_unless_a_backend_is_known_never_to_ask() -> None:
+    fake = FakeEmbedder()
+    with Gateway(EmbeddingCache(None, fake)) as gateway:
+        gateway.warm(["before anything is known"], "words")
+        meter = gateway.register(KEY)
+        gateway.played("words", meter)
+        gateway.warm(["it played and did not ask"], "words")
+        gateway.warm(["another one"], "vectors")
+        assert set(fake.seen) == {"before anything is known", "another one"}
+
+        embed(space(gateway), ["asked after all"])
+        gateway.played("words", meter)
+        gateway.played("words", gateway.register("another trial"))  # silent again: seen to ask is seen to ask
+        gateway.warm(["now it is told"], "words")
+        assert fake.seen["now it is told"] == 1
