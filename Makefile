@@ -24,6 +24,8 @@ LETTA_PYTHON ?= $(BIN)/python
 LOCAL := .cache/local
 AXE := .cache/axe
 
+# A place on the module path, as the finders of other editable installations are imported at every start of Python: 10 ms of 20.
+AS_A_PLACE := --config-settings editable_mode=compat
 # A backend's process may write nothing there, so each of them would compile its SDK anew. These take long and none of them
 # imports them.
 UNCOMPILED := /(datasets|fontTools|kubernetes|matplotlib|mypyc?|pandas|pyarrow|setuptools|sklearn|sqlalchemy)/
@@ -37,7 +39,7 @@ UNCOMPILED := /(datasets|fontTools|kubernetes|matplotlib|mypyc?|pandas|pyarrow|s
 	@test -x $(BIN)/python || $(PYTHON) -m venv .venv
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r installer.lock
 	@$(BIN)/uv pip sync --quiet --python $(BIN)/python --require-hashes requirements.lock
-	@$(BIN)/uv pip install --quiet --python $(BIN)/python --no-deps --no-build-isolation --editable .
+	@$(BIN)/uv pip install --quiet --python $(BIN)/python --no-deps --no-build-isolation --editable . $(AS_A_PLACE)
 	@$(BIN)/python -m compileall -q -j 2 -x '$(UNCOMPILED)' .venv/lib/python3*/site-packages >/dev/null || true
 	@touch $@
 
