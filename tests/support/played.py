@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -34,7 +34,8 @@ class OneStore:
 
     store: Host
 
-    def warm(self, texts: Sequence[str]) -> None: ...
+    def warm(self, texts: Iterable[str], backend: str) -> None: ...
+    def played(self, backend: str, meter: Meter) -> None: ...
     def vectors(self, texts: Sequence[str]) -> Sequence[bytes]:
         return ()
 
