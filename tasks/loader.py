@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import stat
 import tomllib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
@@ -20,6 +20,18 @@ LIMIT = 1_000_000
 """Bytes of the largest scenario file that is read."""
 _DOTS = 64
 """Most dots in a line: the parser's memory grows with the square of a dotted key, and no key is that long."""
+_REASONS = {
+    "missing": "missing",
+    "extra_forbidden": "unknown key",
+    "unexpected_keyword_argument": "unknown key",
+    "tuple_type": "must be a list, as [...]",
+    "list_type": "must be a list, as [...]",
+    "string_type": 'must be a text, as "..."',
+    "int_type": "must be a whole number",
+    "model_type": "must be a table, as {...}",
+    "dataclass_type": "must be a table, as {...}",
+    "timezone_aware": "needs a time zone, as in 2025-03-01T10:00:00Z",
+}
 _WIDTH = 500  # characters of a message; what is longer quotes a text that is too long to help
 
 
@@ -119,7 +131,9 @@ def _read(path: Path) -> Scenario:
     try:
         return Scenario.model_validate({**data, "id": f"{place.parent.name}/{place.stem}"})
     except ValidationError as error:
-        raise _BrokenError([_flat(one["loc"], one["type"], one["msg"], data) for one in error.errors()]) from None
+        raise _BrokenError(
+            [_flat(one["loc"], _worded(one["type"], one["msg"], one.get("ctx", {})), data) for one in error.errors()]
+        ) from None
 
 
 def _text(path: Path) -> str:
@@ -154,7 +168,15 @@ def _parse(text: str) -> dict[str, Any]:
         raise _BrokenError([f"toml: {error}"]) from None
 
 
-def _flat(where: tuple[int | str, ...], kind: str, message: str, data: Any) -> str:
+def _worded(kind: str, message: str, known: Mapping[str, Any]) -> str:
+    """The reason in the words of a TOML file."""
+    if kind in ("too_short", "too_long"):
+        bound = "at least" if kind == "too_short" else "at most"
+        return f"needs {bound} {known.get('min_length', known.get('max_length'))} entries, has {known['actual_length']}"
+    return _REASONS.get(kind, message.removeprefix("Value error, "))
+
+
+def _flat(where: tuple[int | str, ...], reason: str, data: Any) -> str:
     """`key: reason` of one error, with ids in place of positions where the data has them."""
     key: list[str] = []
     node = data
@@ -168,9 +190,6 @@ def _flat(where: tuple[int | str, ...], kind: str, message: str, data: Any) -> s
         else:
             node = node.get(part) if isinstance(node, dict) else None
             key.append(str(part))
-    reason = {"missing": "missing", "extra_forbidden": "unknown key", "unexpected_keyword_argument": "unknown key"}.get(
-        kind, message.removeprefix("Value error, ")
-    )
     return ": ".join(filter(None, [".".join(key), reason]))
 
 

@@ -86,6 +86,23 @@ def prove(files: Sequence[Path], fixtures: Path, cache: Path, workers: int | Non
     return SelfTest(tuple(rows), tuple(breaches), notes, drawn, tuple(apart), tuple(gains))
 
 
+def validate(files: Sequence[Path], fixtures: Path, cache: Path) -> list[str]:
+    """One line a problem: what the files say, how the rules read their texts, and each check after the right job."""
+    work_trees = WorkTrees()
+
+    def problems(file: Path) -> list[str]:
+        if found := loader.validate(file, fixtures, cache):
+            return found
+        ((scenario, repo),) = loader.load([file], fixtures, cache)
+        told = Told(file, scenario, repo)
+        wording.texts(told)
+        working.tried(told, work_trees)
+        return [str(breach) for breach in told.breaches]
+
+    with ThreadPoolExecutor(os.cpu_count() or 1, thread_name_prefix="validate") as pool:
+        return [line for found in pool.map(problems, files) for line in found]
+
+
 def _broken(file: Path, line: str) -> Breach:
     key, _, reason = line.removeprefix(f"{file}: ").partition(": ")
     return Breach(file, key, reason)
