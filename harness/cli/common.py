@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 GOOD, FAILED, BAD, COULD_NOT_RUN = 0, 1, 2, 3
 FOLDER = click.Path(path_type=Path)
 SPLIT = click.Choice(["all", "dev", "held"])
+SPLIT_HELP = "Part of the suite: dev to work with, held kept back for a final run."
 
 
 def stop(message: object, code: int = BAD) -> NoReturn:
@@ -49,6 +50,24 @@ def tell_json(text: str) -> None:
     click.echo(text.replace("##", "\\u0023#").replace("::", "\\u003a:"), nl=False)
 
 
+class GroupedCommand(click.Command):
+    """A command of many options: its help shows them under headings. groups: heading -> names of parameters."""
+
+    def __init__(self, *args: Any, groups: Mapping[str, Sequence[str]], **more: Any) -> None:
+        super().__init__(*args, **more)
+        self.groups = groups
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        known = {param.name: param.get_help_record(ctx) for param in self.get_params(ctx)}
+        named = {name for names in self.groups.values() for name in names}
+        groups = {**self.groups, "Other": [name for name in known if name not in named]}
+        for heading, names in groups.items():
+            records = [record for name in names if (record := known[name]) is not None]
+            if records:
+                with formatter.section(heading):
+                    formatter.write_dl(records)
+
+
 def with_suite(command: Callable[..., Any]) -> Callable[..., Any]:
     command = click.option("--fixtures", type=FOLDER, default=paths.FIXTURES, help="Folder of the fixtures.")(command)
     return click.option("--tasks", type=FOLDER, default=paths.TASKS, help="Folder of the scenarios.")(command)
@@ -63,8 +82,10 @@ def with_elsewhere(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def with_demands(command: Callable[..., Any]) -> Callable[..., Any]:
-    baseline = click.option("--baseline", type=FOLDER, help="What `baseline save` wrote: the run is compared with it.")
-    return click.option("--gates", type=FOLDER, help="A gates.toml: demands that the run must hold.")(baseline(command))
+    baseline = click.option("--baseline", type=FOLDER, help="Compare with what `coldwarm baseline save` wrote.")
+    return click.option("--gates", type=FOLDER, help="Thresholds of a gates.toml; a broken one exits 1.")(
+        baseline(command)
+    )
 
 
 def load_stories(tasks: Path, fixtures: Path, names: tuple[str, ...], split: Split) -> list[tuple[Scenario, Repo]]:
@@ -81,10 +102,10 @@ def load_stories(tasks: Path, fixtures: Path, names: tuple[str, ...], split: Spl
 
 
 def with_output(command: Callable[..., Any]) -> Callable[..., Any]:
-    command = click.option("--json", "as_json", is_flag=True, help="results.json on stdout, all else on stderr.")(
+    command = click.option("--json", "as_json", is_flag=True, help="Print results.json on stdout, all else on stderr.")(
         command
     )
-    return click.option("--quiet", "-q", is_flag=True, help="No progress, no table: only how it ended.")(command)
+    return click.option("--quiet", "-q", is_flag=True, help="Print only how it ended.")(command)
 
 
 def terminal(*, quiet: bool = False, as_json: bool = False) -> Any:

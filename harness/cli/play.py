@@ -14,6 +14,8 @@ from harness.cli.common import (
     COULD_NOT_RUN,
     FOLDER,
     SPLIT,
+    SPLIT_HELP,
+    GroupedCommand,
     beside,
     load_stories,
     open_run,
@@ -43,22 +45,67 @@ from harness.model.trial import (
     Split,
 )
 
+GROUPS = {
+    "What is played": (
+        "backends", "scenarios", "split", "noise", "write", "seed", "drilled", "drill_size", "reader", "k", "budget",
+    ),
+    "Models inside backends": ("chat", "record", "chat_budget", "chat_cost", "chat_price"),
+    "How it is played": ("jobs", "shard", "only", "keep", "resume"),
+    "What fails the run": ("gates", "baseline", "allow", "allow_faults"),
+    "Output": ("out", "quiet", "as_json"),
+    "A suite of your own": ("tasks", "fixtures"),
+}  # fmt: skip
 
-@click.command()
-@click.option("--backend", "-b", "backends", multiple=True, help="NAME, NAME,key=value or module:Class; repeatable.")
+
+@click.command(cls=GroupedCommand, groups=GROUPS)
+@click.option(
+    "--backend",
+    "-b",
+    "backends",
+    metavar="BACKEND",
+    multiple=True,
+    help="NAME, NAME,key=value, module:Class or NAME=module:Class; repeatable. "
+    f"Default: {', '.join(DEFAULT_BACKENDS)}.",
+)
 @click.option(
     "--scenario",
     "-s",
     "scenarios",
+    metavar="NAME",
     multiple=True,
-    help="Id, kind or file name; repeatable; none: drills only. Default: all.",
+    help="Id, kind or file of a scenario; repeatable. none: only the drills. Default: all.",
 )
-@click.option("--split", type=SPLIT, default="all", show_default=True, help="Of each kind, a part is held back.")
-@click.option("--noise", "-n", type=click.IntRange(0, 100_000), multiple=True, default=DEFAULT_NOISE, show_default=True)
-@click.option("--write", type=click.Choice(["append", "curated"]), multiple=True, default=("append", "curated"))
-@click.option("--seed", type=int, multiple=True, default=(1,), show_default=True)
-@click.option("-k", type=click.IntRange(1, 100), default=DEFAULT_K, show_default=True, help="Hits asked for.")
-@click.option("--budget", type=click.IntRange(1), default=DEFAULT_BUDGET, show_default=True, help="Tokens that count.")
+@click.option("--split", type=SPLIT, default="all", show_default=True, help=SPLIT_HELP)
+@click.option(
+    "--noise",
+    "-n",
+    type=click.IntRange(0, 100_000),
+    multiple=True,
+    default=DEFAULT_NOISE,
+    show_default=True,
+    help="Unrelated memories written beside the story's; repeatable.",
+)
+@click.option(
+    "--write",
+    type=click.Choice(["append", "curated"]),
+    multiple=True,
+    default=("append", "curated"),
+    show_default=True,
+    help="append: write only; curated: look up first and supersede. Repeatable.",
+)
+@click.option(
+    "--seed", type=int, multiple=True, default=(1,), show_default=True, help="Of drawn noise and canaries; repeatable."
+)
+@click.option(
+    "-k", type=click.IntRange(1, 100), default=DEFAULT_K, show_default=True, help="Hits that a query asks for."
+)
+@click.option(
+    "--budget",
+    type=click.IntRange(1),
+    default=DEFAULT_BUDGET,
+    show_default=True,
+    help="Tokens of memory text that count as recalled.",
+)
 @click.option(
     "--drill",
     "-d",
@@ -72,22 +119,26 @@ from harness.model.trial import (
 @click.option(
     "--reader", metavar="NAME", default=SCRIPTED, show_default=True, help="Who does the jobs; module:Class works."
 )
-@click.option("--drill-size", type=click.IntRange(20, 100_000), help="Memories in the store of every drill.")
-@click.option("--chat", metavar="WHO", help="Answers models inside backends: stand-in, model, or a recordings' folder.")
+@click.option(
+    "--drill-size",
+    type=click.IntRange(20, 100_000),
+    help="Memories in the store of a drill. Default: each drill's own.",
+)
+@click.option("--chat", metavar="WHO", help="Who answers models inside backends: stand-in, model, or a folder.")
 @click.option("--record", type=FOLDER, help="Folder to which the answers of --chat are recorded.")
 @click.option("--chat-budget", type=click.IntRange(1), help="Tokens of chat calls after which the run stops.")
-@click.option("--chat-cost", type=float, help="The same in money, at --chat-price.")
-@click.option("--chat-price", type=(float, float), help="Of a million tokens, prompt and completion.")
+@click.option("--chat-cost", type=float, help="Money for chat calls after which the run stops, at --chat-price.")
+@click.option("--chat-price", type=(float, float), help="Price of a million tokens: prompt, completion.")
 @click.option("--jobs", "-j", type=click.IntRange(1, 64), default=1, show_default=True, help="Trials side by side.")
-@click.option("--allow", multiple=True, help="A backend that may be missing without failing the run; repeatable.")
+@click.option("--allow", metavar="BACKEND", multiple=True, help="May be missing without failing the run; repeatable.")
 @click.option(
     "--allow-faults", metavar="NAME=COUNT", multiple=True, help="So many calls of a backend may fail; repeatable."
 )
-@click.option("--trial", "only", multiple=True, help="Only the trials whose id begins so; repeatable.")
+@click.option("--trial", "only", metavar="ID", multiple=True, help="Only trials whose id begins so; repeatable.")
 @click.option("--keep", is_flag=True, help="Keep each trial's store below the run's folder.")
-@click.option("--shard", metavar="N/OF", help="Play a share, as 2/4, to be joined with the others by `merge`.")
+@click.option("--shard", metavar="N/OF", help="Play a share, as 2/4; `coldwarm merge` joins them.")
 @with_demands
-@click.option("--resume", type=FOLDER, help="Go on with this run's folder: what is finished is not played again.")
+@click.option("--resume", type=FOLDER, metavar="RUN", help="Resume the run in this folder; skips finished trials.")
 @with_output
 @with_out
 @with_suite
@@ -111,7 +162,13 @@ def run(
     fixtures: Path,
     **asked: Any,
 ) -> None:
-    """Play scenarios cold and warm against backends, and write a report."""
+    """Play scenarios cold and warm against backends, and write a report.
+
+    \b
+    coldwarm run -b notes -b bm25 -s forgotten-runbook -n 0 -d none     one story, half a minute
+    coldwarm run -b mine=my_store:MyStore -b none -d deletion -j 2      your own backend, all stories, one drill
+    coldwarm run -b chroma -b mem0,store=faiss --gates gates.toml -j 2  thresholds for CI
+    """
     from harness import regress
     from harness.backend import registry
     from harness.gateway.chat.choice import upstream

@@ -16,6 +16,7 @@ from harness.cli.common import (
     FOLDER,
     GOOD,
     SPLIT,
+    SPLIT_HELP,
     load_stories,
     open_run,
     say,
@@ -29,7 +30,7 @@ from harness.cli.common import (
 
 
 @click.command(name="list")
-@click.option("--split", type=SPLIT, default="all", show_default=True, help="Of each kind, a part is held back.")
+@click.option("--split", type=SPLIT, default="all", show_default=True, help=SPLIT_HELP)
 @click.option("--backend", "-b", "backends", multiple=True, help="What this one declares instead; repeatable.")
 @with_suite
 def list_(split: Any, backends: tuple[str, ...], tasks: Path, fixtures: Path) -> None:
