@@ -8,7 +8,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from harness import metrics, paths
@@ -25,8 +25,10 @@ from harness.report import (
     faulted,
     findings,
     parts,
+    scoreboard,
     tables,
     trust,
+    verdict,
     words,
 )
 from harness.report.timeline import Timelines
@@ -35,7 +37,7 @@ from harness.report.worst import LEGEND
 if TYPE_CHECKING:
     from jinja2 import Environment
 
-STYLES, SCRIPTS = ("style.css", "timeline.css"), ("page.js", "unpack.js")
+STYLES, SCRIPTS = ("style.css", "first.css", "timeline.css"), ("page.js", "unpack.js")
 GATES = ("broken", "not-measured", "held")
 FAULTS = {each.topic.id: each.case.called for each in metrics.WORDS.values() if each.case and each.case.example}
 """Questions of which one bad case is an example, and what a timeline calls it."""
@@ -55,6 +57,8 @@ def rendered(results: Results, seen: evidence.Evidence) -> str:
     pools = list(parts.pools(results))
     names = tables.names(results)
     anchors = {cell.id: pool.anchor for pool in pools for cell in pool.cells}
+    board = scoreboard.collect(results)
+    drilled = trust.collect(results, seen.receipts) if results.trust else None
     held = [tables.pool_cells(results, name) for name in names]
     return (
         _environment()
@@ -98,11 +102,36 @@ def rendered(results: Results, seen: evidence.Evidence) -> str:
             told=seen.timelines,
             example={topic: found for topic, fault in FAULTS.items() if (found := _example(seen.timelines, fault))},
             supports=list(parts.supports(results)),
-            trust=trust.collect(results, seen.receipts) if results.trust else None,
+            trust=drilled,
+            board=board,
+            verdict=verdict.judge(results, board),
+            links=_links(results, board, anchors, drilled.links if drilled else {}),
             arrow=parts.ARROW,
             legend=LEGEND,
         )
     )
+
+
+def _links(
+    results: Results,
+    board: scoreboard.Scoreboard,
+    anchors: Mapping[str, str],
+    receipts: Mapping[tuple[str, str], str],
+) -> dict[tuple[str, str], str]:
+    """Row and column of the scoreboard -> where its number was taken: a receipt, its cells, else why there is none."""
+    drills = {cell.id: cell.drill for cell in results.trust}
+
+    def link(score: scoreboard.Score) -> str:
+        if score.drill:
+            return receipts.get((score.drill, score.measure)) or f"drill-{drills[score.drill]}"
+        known = [anchors[cell] for cell in score.cells if cell in anchors]
+        return known[0] if known and score.measure else "not-measured"
+
+    return {
+        (row.key, column.name): link(score)
+        for row in board.rows
+        for column, score in zip(board.columns, row.scores, strict=True)
+    }
 
 
 def _environment() -> Environment:

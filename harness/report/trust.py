@@ -89,6 +89,8 @@ class DrillTables:
     layers: tuple[Layers, ...]
     receipts: tuple[BadCase, ...]
     total: int
+    links: Mapping[tuple[str, str], str]
+    """Cell and measure -> the first of its receipts on the page."""
 
 
 def collect(results: Results, receipts: Mapping[str, Sequence[BadCase]]) -> DrillTables:
@@ -102,7 +104,7 @@ def collect(results: Results, receipts: Mapping[str, Sequence[BadCase]]) -> Dril
     columns, rows = headline.table(results)
     lines = [(name, tuple((_link(each, links), each) for each in figures)) for name, figures in rows]
     return DrillTables(
-        columns, tuple(lines), tuple(_tables(results, links)), tuple(_layers(results)), shown, len(turns)
+        columns, tuple(lines), tuple(_tables(results, links)), tuple(_layers(results)), shown, len(turns), links
     )
 
 

@@ -39,7 +39,7 @@ def test_without_script_the_page_is_complete(opened: Opener, report: Path) -> No
     page.run(OPEN)
     said = page.run(TOLD)
     for word in (
-        "What this run says",
+        "Which memory should this agent use?",
         "acts on no stale rule",
         "alphadeploy",
         "git -C",
@@ -63,7 +63,8 @@ def test_stripped_as_a_ci_server_does_it_reads_in_order(opened: Opener, report: 
         said.index(word)
         for word in (
             "coldwarm 9.9",
-            "What this run says",
+            "Which memory should this agent use?",
+            "How sure?",
             "Summary of findings",
             "This run cannot say",
             "Every trial under every read policy",
@@ -72,7 +73,7 @@ def test_stripped_as_a_ci_server_does_it_reads_in_order(opened: Opener, report: 
     ]
     assert order == sorted(order)
     assert "Sort" not in said and bare.run("document.querySelector('#filter').getClientRects().length") == 0
-    sizes = bare.run("[...document.querySelectorAll('svg')].map((one) => one.getBoundingClientRect().height)")
+    sizes = bare.run("[...document.querySelectorAll('figure svg')].map((one) => one.getBoundingClientRect().height)")
     assert sizes and all(height > 20 for height in sizes)
 
 

@@ -1,0 +1,218 @@
+"""The verdict: at most five plain sentences, each true of the data that it is made from.
+
+A sentence is made from counts and comparisons by a template. Where the data contradict the template, it is left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from harness.compare.statements import COLD
+from harness.model.results import Comparison, Results
+from harness.model.trial import SCRIPTED, WritePolicy
+from harness.report import scoreboard, tables, words
+from harness.report.scoreboard import Score, Scoreboard, pooled_under
+
+Tone = Literal["good", "bad", "plain"]
+RIGHT = "decisions_right"
+
+
+@dataclass(frozen=True)
+class VerdictLine:
+    """One sentence or two. `topic` is the part of the page that goes on with it."""
+
+    text: str
+    topic: str
+    tone: Tone = "plain"
+
+
+def judge(results: Results, board: Scoreboard) -> list[VerdictLine]:
+    """What a manager may quote, the agent's work first, then what the memory can be trusted with."""
+    if board.empty:
+        return [VerdictLine("Nothing was measured of any backend.", "not-measured", "bad")]
+    found = [*_decisions(results), *_between(results), *_deletion(board), *_trust(results, board)]
+    return [*found, VerdictLine(_open(results, board), "limits")]
+
+
+def _tested(results: Results) -> list[str]:
+    return [name for name in scoreboard.list_tested(results) if name in results.backends]
+
+
+def _name(results: Results, names: Sequence[str]) -> str:
+    return words.listed([tables.naming(results, name) for name in names])
+
+
+def _hits(results: Results, name: str, write: WritePolicy) -> int | None:
+    pooled = pooled_under(results, name, RIGHT, write)
+    return None if pooled is None or pooled.hits is None else round(pooled.hits)
+
+
+def _range(values: Sequence[int]) -> str:
+    return f"{min(values)} to {max(values)}" if min(values) < max(values) else f"{values[0]}"
+
+
+def _winner(comparison: Comparison) -> str | None:
+    sides = {"left-better": comparison.left, "right-better": comparison.right}
+    return sides.get(comparison.verdict)
+
+
+def _against_cold(results: Results, write: WritePolicy) -> dict[str, str | None]:
+    """Backend -> who is better by more than chance, it or the cold arm, or neither; only of what could be told."""
+    tested = set(_tested(results))
+    pairs = [each for each in results.compared(write) if each.measure == RIGHT and each.able]
+    return {
+        other: _winner(each)
+        for each in pairs
+        for other in {each.left, each.right} - {COLD}
+        if COLD in (each.left, each.right) and other in tested
+    }
+
+
+# --- the agent's work ---------------------------------------------------------------------------------------------
+
+
+def _decisions(results: Results) -> Iterator[VerdictLine]:
+    """Whether memory helped, and under which write policy."""
+    played = scoreboard.writes(results)
+    last = played[-1] if played else results.run.conditions.headline_write
+    against = _against_cold(results, last)
+    cold = _hits(results, COLD, last)
+    pooled = pooled_under(results, COLD, RIGHT, last)
+    if cold is None or pooled is None:
+        return
+    better = [name for name, winner in against.items() if winner == name]
+    worse = [name for name, winner in against.items() if winner == COLD]
+    counts = [f"{tables.naming(results, name)} {hits}" for name, hits in _all(results, last)]
+    lost = f" With {_name(results, worse)}, fewer: {_range(_of(results, worse, last))}." if worse else ""
+    if better:
+        yield VerdictLine(_helped(results, better, last, cold, pooled.of or 0) + lost, "work", "good")
+    elif against:
+        yield VerdictLine(
+            f"No backend was shown to lead to more right decisions than no memory ({cold} of {pooled.of:,}): "
+            f"{words.listed(counts)}.{lost}",
+            "work",
+            "bad" if worse else "plain",
+        )
+    elif counts:
+        yield VerdictLine(
+            f"Too few stories to tell whether memory helps. Right decisions of {pooled.of:,}: "
+            f"{words.listed(counts)}, no memory {cold}.",
+            "work",
+        )
+
+
+def _all(results: Results, write: WritePolicy) -> list[tuple[str, int]]:
+    """Right decisions of each backend under test that has a number."""
+    found = [(name, _hits(results, name, write)) for name in _tested(results)]
+    return [(name, hits) for name, hits in found if hits is not None]
+
+
+def _of(results: Results, names: Sequence[str], write: WritePolicy) -> list[int]:
+    return [hits for name, hits in _all(results, write) if name in names]
+
+
+def _helped(results: Results, better: Sequence[str], write: WritePolicy, cold: int, of: int) -> str:
+    now, before = _of(results, better, write), _of(results, better, "append")
+    helped_before = {name for name, winner in _against_cold(results, "append").items() if winner == name}
+    looked_up = write == "curated" and len(before) == len(now) and not helped_before & set(better)
+    verb = "leads" if len(better) == 1 else "lead"
+    if looked_up and all(old < new for old, new in zip(before, now, strict=True)):
+        return (
+            f"Look up before you write. Written that way, {_name(results, better)} {verb} to {_range(now)} right "
+            f"decisions of {of:,}; appended only, to {_range(before)}. Without memory: {cold}."
+        )
+    way = ", written with a look-up first," if write == "curated" else ""
+    return (
+        f"Memory helps: {_name(results, better)}{way} {verb} to {_range(now)} right decisions of {of:,}. "
+        f"Without memory: {cold}."
+    )
+
+
+def _between(results: Results) -> Iterator[VerdictLine]:
+    """What differs between backends, in the policy that the first sentence is about."""
+    played = scoreboard.writes(results)
+    last = played[-1] if played else results.run.conditions.headline_write
+    tested = set(_tested(results))
+    pairs = [
+        each for each in results.compared(last)
+        if each.measure == RIGHT and each.able and {each.left, each.right} <= tested
+    ]  # fmt: skip
+    if not pairs:
+        return
+    beaten: dict[str, list[str]] = {}
+    for each in pairs:
+        if winner := _winner(each):
+            beaten.setdefault(winner, []).append(each.right if winner == each.left else each.left)
+    told = []
+    for losers in dict.fromkeys(tuple(sorted(each)) for each in beaten.values()):
+        winners = [name for name, own in beaten.items() if tuple(sorted(own)) == losers]
+        told.append(f"{_name(results, winners)} led to more right decisions than {_name(results, losers)}")
+    open_ = {frozenset((each.left, each.right)) for each in pairs if not _winner(each)}
+    alike = sorted({name for pair in open_ for name in pair})
+    if open_ and len(open_) == len(alike) * (len(alike) - 1) // 2:
+        told.append(f"between {_name(results, alike)} no difference in decisions was found")
+    if told:
+        text = "; ".join(told)
+        yield VerdictLine(f"{text[0].upper()}{text[1:]}.", "work")
+
+
+# --- trust --------------------------------------------------------------------------------------------------------
+
+
+def _deletion(board: Scoreboard) -> Iterator[VerdictLine]:
+    told = _scored(board, "deleted")
+    bad = [(name, score) for name, score in told if score.judgement == "bad" and score.measure]
+    clean = [name for name, score in told if score.judgement == "good"]
+    if bad:
+        kept = words.listed([f"{name} ({score.text})" for name, score in bad])
+        rest = f" It is in {words.listed(clean)}." if clean else ""
+        yield VerdictLine(f"Deleted is not gone in {kept}.{rest}", "deleted", "bad")
+    elif clean:
+        yield VerdictLine(f"Deleted is gone in {words.listed(clean)}.", "deleted", "good")
+
+
+BAD = {"scopes": "scopes were crossed in", "poison": "poison did harm in", "kept": "something was lost or not kept in"}
+CLEAN = {
+    "scopes": "no search crossed a scope",
+    "poison": "poison did no harm",
+    "kept": "nothing was lost by kills, updates and restores",
+}
+
+
+def _trust(results: Results, board: Scoreboard) -> Iterator[VerdictLine]:
+    """What else went wrong, with the backend; what is clean names whom, unless it is so of all."""
+    if not results.trust:
+        yield VerdictLine("Trust was not tested: no drill was played.", "not-measured")
+        return
+    bad, clean = list[str](), list[str]()
+    for name in BAD:
+        told = _scored(board, name)
+        faulty = [f"{who} ({score.text})" for who, score in told if score.judgement == "bad" and score.measure]
+        if faulty:
+            bad.append(f"{BAD[name]} {words.listed(faulty)}")
+        elif sound := [who for who, score in told if score.judgement == "good"]:
+            everyone = sum(not row.cold for row in board.rows)
+            clean.append(CLEAN[name] if len(sound) == everyone else f"{CLEAN[name]} in {words.listed(sound)}")
+    text = "; ".join([*bad, *clean])
+    if text:
+        yield VerdictLine(f"{text[0].upper()}{text[1:]}.", "trust", "bad" if bad else "good")
+
+
+def _scored(board: Scoreboard, column: str) -> list[tuple[str, Score]]:
+    """Of each backend with something to say under a question: declared as unsupported is no part of it."""
+    if column not in {each.name for each in board.columns}:
+        return []
+    rows = [(row, board.of(row.key, column)) for row in board.rows if not row.cold]
+    return [(row.name, score) for row, score in rows if score.measure or score.judgement == "bad"]
+
+
+def _open(results: Results, board: Scoreboard) -> str:
+    """What the run does not answer."""
+    scripted = results.run.conditions.reader == SCRIPTED and results.stories
+    open_ = sum(not score.measure and bool(score.why) for row in board.rows for score in row.scores)
+    parts = ["what a live agent would do"] if scripted else ["what another agent would do"]
+    if open_:
+        parts.append(f"{words.plural(open_, 'cell')} below without a number")
+    return f"Not answered by this run: {words.listed(parts)}."
