@@ -11,6 +11,13 @@ from dataclasses import dataclass
 from typing import Literal
 
 from harness.compare.statements import COLD
+from harness.metrics.acting import STALE_USE
+from harness.metrics.completion import DECISIONS_RIGHT
+from harness.metrics.deletion import DELETED_FROM_BYTES
+from harness.metrics.provenance import SOURCE_VERIFIED
+from harness.metrics.recall import CHANCE, RECALL
+from harness.metrics.tokens import TOKENS_PER_JOB, TOKENS_TOTAL
+from harness.metrics.trust.keeping import RECALL_SECONDS
 from harness.model.backend import SOUND
 from harness.model.results import Pooled, Results, TrustCell
 from harness.model.trial import WritePolicy
@@ -130,7 +137,7 @@ def collect(results: Results) -> Scoreboard:
         for each in results.run.unplayed
         if each.backend not in known
     ]
-    cold = _pooled(results, COLD, "decisions_right")
+    cold = _pooled(results, COLD, DECISIONS_RIGHT)
     return Scoreboard(
         tuple(QUESTIONS[at][0] for at in kept), tuple(rows), _share(cold) if cold else None, _bounds(results)
     )
@@ -210,11 +217,11 @@ def _counts(both: Sequence[Pooled]) -> str:
 
 def _decisions(results: Results, key: str) -> Score:
     """Against no memory, by the comparison that belongs to the last write policy."""
-    both = _both(results, key, "decisions_right")
+    both = _both(results, key, DECISIONS_RIGHT)
     if not both:
-        return _none(_pooled(results, key, "decisions_right"))
+        return _none(_pooled(results, key, DECISIONS_RIGHT))
     made = Score(
-        _counts(both), cells=both[0].cells, measure="decisions_right",
+        _counts(both), cells=both[0].cells, measure=DECISIONS_RIGHT,
         shares=tuple(_share(each) or 0.0 for each in both),
     )  # fmt: skip
     if key == COLD:
@@ -229,7 +236,7 @@ def _with(score: Score, judgement: Judgement, word: str) -> Score:
 
 def _against_cold(results: Results, key: str, write: WritePolicy) -> tuple[Judgement, str]:
     for each in results.compared(write):
-        if each.measure == "decisions_right" and {each.left, each.right} == {COLD, key} and each.able:
+        if each.measure == DECISIONS_RIGHT and {each.left, each.right} == {COLD, key} and each.able:
             if each.verdict == "no-difference-shown":
                 return "middling", "no difference shown"
             better = each.left if each.verdict == "left-better" else each.right
@@ -238,12 +245,12 @@ def _against_cold(results: Results, key: str, write: WritePolicy) -> tuple[Judge
 
 
 def _stale(results: Results, key: str) -> Score:
-    both = _both(results, key, "stale_use")
+    both = _both(results, key, STALE_USE)
     if not both:
-        return _none(_pooled(results, key, "stale_use"))
+        return _none(_pooled(results, key, STALE_USE))
     shares = tuple(_share(each) or 0.0 for each in both)
-    made = Score(_counts(both), cells=both[0].cells, measure="stale_use", shares=shares)
-    recall = _pooled(results, key, "recall")
+    made = Score(_counts(both), cells=both[0].cells, measure=STALE_USE, shares=shares)
+    recall = _pooled(results, key, RECALL)
     if not shares[-1] and recall is not None and not recall.value:
         return _with(made, "open", words.NO_MERIT)
     if shares[-1] <= RARELY:
@@ -253,26 +260,26 @@ def _stale(results: Results, key: str) -> Score:
 
 def _recall(results: Results, key: str) -> Score:
     """Between drawing blindly and the oracle, which recalls all."""
-    pooled, chance = _pooled(results, key, "recall"), _pooled(results, key, "chance_at_k")
+    pooled, chance = _pooled(results, key, RECALL), _pooled(results, key, CHANCE)
     if pooled is None or pooled.value is None:
         return _none(pooled)
     share = _share(pooled) or 0.0
     floor = (_share(chance) if chance else None) or 0.0
     gone = (share - floor) / (1 - floor) if floor < 1 else 1.0
-    made = Score(_of(pooled), cells=pooled.cells, measure="recall", shares=(share,), why=f"by chance {floor:.0%}")
+    made = Score(_of(pooled), cells=pooled.cells, measure=RECALL, shares=(share,), why=f"by chance {floor:.0%}")
     if gone >= MOST:
         return _with(made, "good", "most of it")
     return _with(made, "bad", "little above chance") if gone < LITTLE else _with(made, "middling", "some of it")
 
 
 def _cost(results: Results, key: str) -> Score:
-    pooled, cold = _pooled(results, key, "tokens_per_job"), _pooled(results, COLD, "tokens_per_job")
+    pooled, cold = _pooled(results, key, TOKENS_PER_JOB), _pooled(results, COLD, TOKENS_PER_JOB)
     if pooled is None or pooled.value is None:
-        paid = _pooled(results, key, "tokens_total")
+        paid = _pooled(results, key, TOKENS_TOTAL)
         if pooled is not None and pooled.not_applicable and paid is not None and paid.value is not None:
             return Score("no job done", "bad", "paid for nothing", cells=paid.cells)
         return _none(pooled)
-    made = Score(words.number(pooled.value), cells=pooled.cells, measure="tokens_per_job")
+    made = Score(words.number(pooled.value), cells=pooled.cells, measure=TOKENS_PER_JOB)
     if key == COLD:
         return made
     if cold is None or cold.value is None:
@@ -288,7 +295,7 @@ def _of(pooled: Pooled) -> str:
 
 def _proven(results: Results, key: str) -> Score:
     own = results.backends[key].measures if key in results.backends else {}
-    found = tables.shown_by(results.definitions, own, "source_verified") if own else None
+    found = tables.shown_by(results.definitions, own, SOURCE_VERIFIED) if own else None
     return _faults(results, [(found, "")] if found else [], "all proven", "not proven")
 
 
@@ -353,14 +360,14 @@ def _wrong(results: Results, found: Worst) -> float:
 
 def _speed(results: Results, key: str) -> Score:
     for cell in results.trust:
-        if cell.backend == key and "recall_seconds" in cell.measures:
-            pooled = Pooled.of_one(cell.measures["recall_seconds"])
+        if cell.backend == key and RECALL_SECONDS in cell.measures:
+            pooled = Pooled.of_one(cell.measures[RECALL_SECONDS])
             if pooled.value is None:
                 return _none(pooled)
             seconds = pooled.value
             milliseconds = f"{seconds * 1000:,.0f} ms" if seconds >= 0.001 else "under 1 ms"
             text = milliseconds if seconds < 1 else f"{seconds:,.1f} s"
-            made = Score(text, drill=cell.id, measure="recall_seconds", why=f"{cell.size:,} memories in the store")
+            made = Score(text, drill=cell.id, measure=RECALL_SECONDS, why=f"{cell.size:,} memories in the store")
             if seconds <= AT_ONCE:
                 return _with(made, "good", "at once")
             return _with(made, "middling", "noticed") if seconds <= WAITING else _with(made, "bad", "slow")
@@ -371,7 +378,7 @@ def _bounds(results: Results) -> str:
     told = [
         f"{name.replace('_', ' ')} {words.number(pooled.hits)}"
         for name in ("oracle", "stale_oracle")
-        if (pooled := _pooled(results, name, "decisions_right")) is not None and pooled.hits is not None
+        if (pooled := _pooled(results, name, DECISIONS_RIGHT)) is not None and pooled.hits is not None
     ]
     return ", ".join(told)
 
@@ -379,12 +386,12 @@ def _bounds(results: Results) -> str:
 QUESTIONS: tuple[tuple[ScoreColumn, Judge], ...] = (
     (ScoreColumn("decisions", "Decides right", "append \u2192 look up first", "work"), _decisions),
     (ScoreColumn("stale", "Acts on stale", "append \u2192 look up", "stale"), _stale),
-    (ScoreColumn("recall", "Recalls", "brought back", "recalled"), _recall),
+    (ScoreColumn("recalled", "Recalls", "brought back", "recalled"), _recall),
     (ScoreColumn("cost", "Costs", "tokens a job done", "cost"), _cost),
     (ScoreColumn("sources", "Sources", "not proven", "proven"), _proven),
     (
         ScoreColumn("deleted", "Deletion", "still there", "deleted"),
-        _trust(("deleted", "text", "vectors"), "all gone", "still there", "deleted_from_bytes"),
+        _trust(("deleted", "text", "vectors"), "all gone", "still there", DELETED_FROM_BYTES),
     ),
     (ScoreColumn("scopes", "Scopes", "crossed", "trust"), _trust(("scopes",), "none crossed", "crossed")),
     (ScoreColumn("poison", "Poison", "acted on", "trust"), _trust(("poison",), "no harm", "harmed")),

@@ -10,13 +10,13 @@ from dataclasses import dataclass
 from typing import Literal
 
 from harness.compare.statements import COLD
+from harness.metrics.completion import DECISIONS_RIGHT
 from harness.model.results import Comparison, Results
 from harness.model.trial import SCRIPTED, WritePolicy
 from harness.report import scoreboard, tables, words
 from harness.report.scoreboard import Score, Scoreboard, pooled_under
 
 Tone = Literal["good", "bad", "plain"]
-RIGHT = "decisions_right"
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ def _name(results: Results, names: Sequence[str]) -> str:
 
 
 def _hits(results: Results, name: str, write: WritePolicy) -> int | None:
-    pooled = pooled_under(results, name, RIGHT, write)
+    pooled = pooled_under(results, name, DECISIONS_RIGHT, write)
     return None if pooled is None or pooled.hits is None else round(pooled.hits)
 
 
@@ -61,7 +61,7 @@ def _winner(comparison: Comparison) -> str | None:
 def _against_cold(results: Results, write: WritePolicy) -> dict[str, str | None]:
     """Backend -> who is better by more than chance, it or the cold arm, or neither; only of what could be told."""
     tested = set(_tested(results))
-    pairs = [each for each in results.compared(write) if each.measure == RIGHT and each.able]
+    pairs = [each for each in results.compared(write) if each.measure == DECISIONS_RIGHT and each.able]
     return {
         other: _winner(each)
         for each in pairs
@@ -79,7 +79,7 @@ def _decisions(results: Results) -> Iterator[VerdictLine]:
     last = played[-1] if played else results.run.conditions.headline_write
     against = _against_cold(results, last)
     cold = _hits(results, COLD, last)
-    pooled = pooled_under(results, COLD, RIGHT, last)
+    pooled = pooled_under(results, COLD, DECISIONS_RIGHT, last)
     if cold is None or pooled is None:
         return
     better = [name for name, winner in against.items() if winner == name]
@@ -137,7 +137,7 @@ def _between(results: Results) -> Iterator[VerdictLine]:
     tested = set(_tested(results))
     pairs = [
         each for each in results.compared(last)
-        if each.measure == RIGHT and each.able and {each.left, each.right} <= tested
+        if each.measure == DECISIONS_RIGHT and each.able and {each.left, each.right} <= tested
     ]  # fmt: skip
     if not pairs:
         return

@@ -197,6 +197,7 @@ def undeclared_bytes(transcript: Transcript) -> Measure:
     return proportion(astray, total, lines, none="no place has bytes")
 
 
+RECALL_SECONDS = "recall_seconds"
 METRICS: tuple[TrustMetric, ...] = (
     trust(
         "batch_kept", "keeping", "higher", "proportion",
@@ -257,7 +258,7 @@ METRICS: tuple[TrustMetric, ...] = (
         calls_failed, whole=False,
     ),
     trust(
-        "recall_seconds", "keeping", "lower", "seconds",
+        RECALL_SECONDS, "keeping", "lower", "seconds",
         "median time inside the adapter of a recall at the trial's k, the endpoint's embedding of the question "
         "included, beside the trial's number of memories; a timing, which differs between equal runs",
         recall_seconds,
