@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from functools import cached_property, lru_cache
+from functools import cached_property
 from typing import NamedTuple
 
 from harness.adapter import Scope, applies
 from harness.log.transcript import Called
-from harness.metrics.trust.pieces import scope_of
-from harness.metrics.trust.sights import Sights
+from harness.metrics.trust.view import DrillView, scope_of
 
 
 class ScopeCase(NamedTuple):
@@ -19,7 +18,7 @@ class ScopeCase(NamedTuple):
     receipt: str
 
 
-class ScopeView(Sights):
+class ScopeView(DrillView):
     """A transcript of isolation: what was asked where, and what belongs there."""
 
     def found(self, name: str) -> bool:
@@ -27,7 +26,7 @@ class ScopeView(Sights):
         return self.sees("own", name, "recall") is True or self.sees("place", name, "recall") is True
 
     def scope(self, name: str) -> Scope:
-        return self.transcript.plan.by_name[name].item.scope
+        return self.plan.by_name[name].item.scope
 
     def crossing(self, line: int, call: Called, among: Collection[str] | None = None) -> ScopeCase:
         """Whether something came back that does not hold where it was asked for, or one of these. Names the first."""
@@ -54,7 +53,7 @@ class ScopeView(Sights):
     def pairs(self) -> Mapping[str, list[str]]:
         """The memories of each pair."""
         pairs: dict[str, list[str]] = {}
-        for name in self.transcript.plan.by_name:
+        for name in self.plan.by_name:
             pairs.setdefault(pair_of(name), []).append(name)
         return pairs
 
@@ -62,12 +61,12 @@ class ScopeView(Sights):
     def groups(self) -> Mapping[str, list[str]]:
         """The places of each group."""
         groups: dict[str, list[str]] = {}
-        for piece in self.transcript.plan.of("place"):
+        for piece in self.plan.of("place"):
             groups.setdefault(group_of(piece.name), []).append(piece.name)
         return groups
 
     def twin(self, name: str) -> str:
-        return self.transcript.plan.by_name[name].twin or name
+        return self.plan.by_name[name].twin or name
 
 
 def group_of(name: str) -> str:
@@ -76,7 +75,3 @@ def group_of(name: str) -> str:
 
 def pair_of(name: str) -> str:
     return name.rpartition(".")[0]
-
-
-view_of = lru_cache(maxsize=4)(ScopeView)
-"""Many measures read one transcript."""

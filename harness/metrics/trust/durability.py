@@ -7,111 +7,64 @@ such a deed counts if the same kind of look saw the effect of another one.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import cached_property
 
-from harness.log.transcript import Called, Handled, Transcript
+from harness.log.transcript import Handled, Op, Transcript
 from harness.metrics.metric import failed, not_applicable, proportion
 from harness.metrics.trust.metric import ASKS, TrustMetric, trust
-from harness.metrics.trust.pieces import lacks
+from harness.metrics.trust.view import DrillDeed, DrillLook, DrillView, lacks
 from harness.model.drill import Piece
 from harness.model.trial import Measure
 
-
-@dataclass(frozen=True)
-class KillLook:
-    """What one call brought, if it did not fail. era: the kills before it. asked: whose own text was the question;
-    None: a listing."""
-
-    line: int
-    era: int
-    asked: str | None
-    texts: tuple[str, ...]
-
-    failed: bool = False
-
-    def covers(self, piece: Piece) -> bool:
-        return self.asked in (None, piece.name)
-
-    def shows(self, piece: Piece) -> bool:
-        return any(piece.canary is not None and piece.canary in text for text in self.texts)
+Effect = Callable[[Piece, DrillLook], bool]
 
 
-@dataclass(frozen=True)
-class KillDeed:
-    """An acknowledged write, update (`piece` is the new text) or forget."""
+class Kills(DrillView):
+    """A transcript, cut into eras by its kills: era 0 ends with the first. Calls that failed show nothing."""
 
-    line: int
-    era: int
-    piece: Piece
+    @cached_property
+    def handled(self) -> list[tuple[int, Handled]]:
+        return self.transcript.of(Handled)
 
-
-Effect = Callable[[Piece, KillLook], bool]
-
-
-class Kills:
-    """A transcript, cut into eras by its kills. Calls that failed show nothing."""
-
-    def __init__(self, transcript: Transcript) -> None:
-        self.transcript = transcript
-        self.handled = transcript.of(Handled)
-        self.kills = [(line, event) for line, event in self.handled if event.what == "killed"]
+    @cached_property
+    def kills(self) -> list[tuple[int, Handled]]:
+        return [(line, event) for line, event in self.handled if event.what == "killed"]
 
     def era(self, line: int) -> int:
-        return sum(at < line for at, _ in self.kills)
+        """The kills before a line."""
+        return bisect_left(self.kills, line, key=lambda kill: kill[0])
+
+    def answered(self, op: Op) -> list[DrillLook]:
+        return [DrillLook(line, call) for line, call in self.transcript.calls(op) if call.fault is None]
 
     @cached_property
-    def listings(self) -> list[KillLook]:
-        calls = self.transcript.calls("entries")
-        return [self._look(line, None, call) for line, call in calls if call.fault is None]
-
-    @cached_property
-    def failed(self) -> list[KillLook]:
+    def failed(self) -> list[DrillLook]:
         """The looks that failed, of both kinds."""
         calls = (*self.transcript.calls("entries"), *self.transcript.calls("recall"))
-        return [self._look(line, next(iter(call.about), None), call) for line, call in calls if call.fault]
+        return [DrillLook(line, call) for line, call in calls if call.fault]
 
-    def unanswered(self, deed: KillDeed) -> bool:
+    def unanswered(self, deed: DrillDeed) -> bool:
         """Whether a look at it behind a later kill failed."""
-        return any(look.era > deed.era and look.covers(deed.piece) for look in self.failed)
+        return any(self.era(look.line) > self.era(deed.line) and _covers(look, deed.piece) for look in self.failed)
 
     @cached_property
-    def recalls(self) -> list[KillLook]:
-        calls = self.transcript.calls("recall")
-        return [self._look(line, call.about[0], call) for line, call in calls if call.fault is None]
-
-    def _look(self, line: int, asked: str | None, call: Called) -> KillLook:
-        return KillLook(line, self.era(line), asked, tuple(hit.text for hit in self.transcript.hits(call)))
-
-    @cached_property
-    def rows(self) -> list[KillLook]:
+    def rows(self) -> list[DrillLook]:
         """The looks that say what is stored: listings; recalls by own text where nothing can be listed."""
-        return self.listings if self.transcript.supports("entries") else self.recalls
+        return self.answered("entries" if self.transcript.supports("entries") else "recall")
 
     @cached_property
-    def looks(self) -> list[KillLook]:
-        return sorted([*self.listings, *self.recalls], key=lambda look: look.line)
+    def both(self) -> list[DrillLook]:
+        return sorted([*self.answered("entries"), *self.answered("recall")], key=lambda look: look.line)
 
-    @cached_property
-    def writes(self) -> list[KillDeed]:
-        return [
-            self._deed(line, name)
-            for line, call in self.transcript.calls("remember")
-            for name, ids in zip(call.about, self.transcript.ids(call), strict=False)
-            if ids
-        ]
+    def shows(self, piece: Piece, look: DrillLook) -> bool:
+        return piece.name in self.shown(look.call)
 
-    @cached_property
-    def updates(self) -> list[KillDeed]:
-        calls = self.transcript.calls("update")
-        return [self._deed(line, call.about[0]) for line, call in calls if any(self.transcript.ids(call))]
-
-    @cached_property
-    def forgets(self) -> list[KillDeed]:
-        calls = [(line, call, self.transcript.answer(call)) for line, call in self.transcript.calls("forget")]
-        return [self._deed(line, call.about[0]) for line, call, said in calls if said and all(said)]
+    def deeds(self, op: Op) -> list[DrillDeed]:
+        """The writes or updates (then the piece is the new text) that were acknowledged."""
+        return [deed for deed in self.written(op) if deed.ids]
 
     @cached_property
     def touched(self) -> frozenset[str]:
@@ -120,36 +73,37 @@ class Kills:
         updates = (self.old(call.about[0]) for _, call in self.transcript.calls("update"))
         return frozenset((*forgets, *(old.name for old in updates)))
 
-    def _deed(self, line: int, name: str) -> KillDeed:
-        return KillDeed(line, self.era(line), self.transcript.plan.by_name[name])
-
     def old(self, name: str) -> Piece:
         """The text that an update took the place of."""
-        pieces = self.transcript.plan.by_name
+        pieces = self.plan.by_name
         return pieces[pieces[name].twin or ""]
 
-    def controlled(self, deeds: Sequence[KillDeed], looks: Sequence[KillLook], effect: Effect) -> list[KillDeed]:
+    def controlled(self, deeds: Sequence[DrillDeed], looks: Sequence[DrillLook], effect: Effect) -> list[DrillDeed]:
         """The deeds with a kill behind them that count: see the head of this file."""
-        killed = [deed for deed in deeds if deed.era < len(self.kills)]
-        seen = [[effect(deed.piece, look) for look in looks if _between(deed, look)] for deed in killed]
+        killed = [deed for deed in deeds if self.era(deed.line) < len(self.kills)]
+        seen = [[effect(deed.piece, look) for look in looks if self._between(deed, look)] for deed in killed]
         sound = any(each and all(each) for each in seen)
         return [deed for deed, each in zip(killed, seen, strict=True) if (all(each) if each else sound)]
 
-    def final(self, looks: Sequence[KillLook], piece: Piece) -> KillLook | None:
+    def final(self, looks: Sequence[DrillLook], piece: Piece) -> DrillLook | None:
         """The last look at this piece behind the last kill."""
-        return next((look for look in reversed(looks) if look.era == len(self.kills) and look.covers(piece)), None)
+        return next((look for look in reversed(self.behind(looks)) if _covers(look, piece)), None)
+
+    def behind(self, looks: Sequence[DrillLook]) -> list[DrillLook]:
+        """Those behind the last kill."""
+        return [look for look in looks if self.era(look.line) == len(self.kills)]
+
+    def _between(self, deed: DrillDeed, look: DrillLook) -> bool:
+        """Whether it looks at the deed behind it and before the next kill."""
+        return _covers(look, deed.piece) and look.line > deed.line and self.era(look.line) == self.era(deed.line)
 
 
-kills_of = lru_cache(maxsize=4)(Kills)
-"""Many measures read one transcript."""
+def _covers(look: DrillLook, piece: Piece) -> bool:
+    """A listing looks at all, a recall at the memory whose own text was the question."""
+    return look.call.op == "entries" or piece.name in look.call.about
 
 
-def _between(deed: KillDeed, look: KillLook) -> bool:
-    """Whether it looks at the deed behind it and before the next kill."""
-    return look.era == deed.era and look.line > deed.line and look.covers(deed.piece)
-
-
-def _receipts(kills: Kills, bad: Sequence[tuple[KillDeed, KillLook | None]]) -> list[str]:
+def _receipts(kills: Kills, bad: Sequence[tuple[DrillDeed, DrillLook | None]]) -> list[str]:
     """What the look shows of each memory; before it the deed, if that is another call than the one that stored it."""
     found = []
     for deed, look in bad:
@@ -160,7 +114,7 @@ def _receipts(kills: Kills, bad: Sequence[tuple[KillDeed, KillLook | None]]) -> 
 
 
 def _at_the_end(
-    kills: Kills, deeds: Sequence[KillDeed], looks: Sequence[KillLook], effect: Effect, none: str
+    kills: Kills, deeds: Sequence[DrillDeed], looks: Sequence[DrillLook], effect: Effect, none: str
 ) -> Measure:
     """Of these deeds, those whose effect the last look behind the last kill does not show."""
     finals = [(deed, kills.final(looks, deed.piece)) for deed in deeds]
@@ -169,17 +123,15 @@ def _at_the_end(
     return proportion(len(bad), len(deeds), _receipts(kills, bad), none=none, unanswered=unanswered)
 
 
-def _shown(piece: Piece, look: KillLook) -> bool:
-    return look.shows(piece)
-
-
 def lost(transcript: Transcript) -> Measure:
     """A listing that leaves it out has not lost it, where its own text still brings it."""
-    kills = kills_of(transcript)
-    kept = [deed for deed in kills.writes if deed.piece.name not in kills.touched]
-    deeds = kills.controlled(kept, kills.rows, _shown)
-    last = [look for look in kills.looks if look.era == len(kills.kills)]
-    bad = [deed for deed in deeds if not any(look.covers(deed.piece) and look.shows(deed.piece) for look in last)]
+    kills = Kills.of(transcript)
+    kept = [deed for deed in kills.deeds("remember") if deed.piece.name not in kills.touched]
+    deeds = kills.controlled(kept, kills.rows, kills.shows)
+    last = kills.behind(kills.both)
+    bad = [
+        deed for deed in deeds if not any(_covers(look, deed.piece) and kills.shows(deed.piece, look) for look in last)
+    ]
     unanswered = sum(kills.unanswered(deed) for deed in bad)
     lines = _receipts(kills, [(deed, kills.final(kills.rows, deed.piece)) for deed in bad])
     none = "no acknowledged write was readable before a kill"
@@ -188,7 +140,7 @@ def lost(transcript: Transcript) -> Measure:
 
 def reopened(transcript: Transcript) -> Measure:
     """Good is a kill with one opening behind it, and a first write then that is acknowledged."""
-    kills = kills_of(transcript)
+    kills = Kills.of(transcript)
     if not kills.kills:
         return failed(transcript.reason or "no process was killed")
     bad = [line for era in range(1, len(kills.kills) + 1) if (line := _broken(kills, era))]
@@ -211,9 +163,10 @@ def torn(transcript: Transcript) -> Measure:
     """Compares the listing behind a kill with the one before it: what is new in it, and should not be."""
     if refused := lacks(transcript, "entries"):
         return refused
-    kills, pieces = kills_of(transcript), transcript.plan.pieces
-    first = next((look for look in kills.listings if look.era == 0 and look.texts), None)
-    if first is None or _odd(first, pieces):
+    kills = Kills.of(transcript)
+    listings = kills.answered("entries")
+    first = next((look for look in listings if kills.era(look.line) == 0 and kills.texts(look.call)), None)
+    if first is None or _odd(kills, first):
         return not_applicable(
             "no listing before the first kill showed each memory once, with the text that was written"
         )
@@ -222,20 +175,21 @@ def torn(transcript: Transcript) -> Measure:
     for era, (line, killed) in enumerate(kills.kills):
         if not killed.about:
             continue
-        before = next(look for look in reversed(kills.listings) if look.line < line)
-        after = next((look for look in kills.listings if look.era == era + 1), None)
-        if after is None or _odd(after, pieces) - _odd(before, pieces):
+        before = next(look for look in reversed(listings) if look.line < line)
+        after = next((look for look in listings if kills.era(look.line) == era + 1), None)
+        if after is None or _odd(kills, after) - _odd(kills, before):
             bad.append((f"L{line}", *([f"L{after.line}"] if after else [])))
-        elif any(after.shows(transcript.plan.by_name[name]) for name in killed.about):
+        elif not kills.shown(after.call).isdisjoint(killed.about):
             back += 1
     receipts = [each for pair in bad for each in pair]
     return proportion(len(bad), back + len(bad), receipts, none="no write in the air came back")
 
 
-def _odd(look: KillLook, pieces: Sequence[Piece]) -> Counter[str]:
+def _odd(kills: Kills, look: DrillLook) -> Counter[str]:
     """Texts that hold no whole piece, and the names of pieces beyond their first time."""
-    held = [[piece.name for piece in pieces if piece.item.text in text] for text in look.texts]
-    strange = Counter(text for text, names in zip(look.texts, held, strict=True) if not names)
+    texts = kills.texts(look.call)
+    held = [[piece.name for piece in kills.plan.pieces if piece.item.text in text] for text in texts]
+    strange = Counter(text for text, names in zip(texts, held, strict=True) if not names)
     times = Counter(name for names in held for name in names)
     return strange + Counter({name: more - 1 for name, more in times.items()})
 
@@ -243,15 +197,19 @@ def _odd(look: KillLook, pieces: Sequence[Piece]) -> Counter[str]:
 def forgets_undone(transcript: Transcript) -> Measure:
     if refused := lacks(transcript, "forget"):
         return refused
-    kills = kills_of(transcript)
-    looks = kills.looks
-    known = [deed for deed in kills.forgets if any(look.shows(deed.piece) for look in looks if look.line < deed.line)]
-    deeds = kills.controlled(known, looks, lambda piece, look: not look.shows(piece))
-    bad: list[tuple[KillDeed, KillLook | None]] = []
+    kills = Kills.of(transcript)
+    looks = kills.both
+    known = [
+        deed
+        for deed in kills.forgotten()
+        if any(kills.shows(deed.piece, look) for look in looks if look.line < deed.line)
+    ]
+    deeds = kills.controlled(known, looks, lambda piece, look: not kills.shows(piece, look))
+    bad: list[tuple[DrillDeed, DrillLook | None]] = []
     for deed in deeds:
-        later = [look for look in looks if look.era > deed.era]
-        back = next((look for look in later if look.shows(deed.piece)), None)
-        if back or kills.unanswered(deed) or not any(look.covers(deed.piece) for look in later):
+        later = [look for look in looks if kills.era(look.line) > kills.era(deed.line)]
+        back = next((look for look in later if kills.shows(deed.piece, look)), None)
+        if back or kills.unanswered(deed) or not any(_covers(look, deed.piece) for look in later):
             bad.append((deed, back))
     unanswered = sum(back is None and kills.unanswered(deed) for deed, back in bad)
     none = "no acknowledged forget took effect before a kill on a memory that was seen"
@@ -261,12 +219,12 @@ def forgets_undone(transcript: Transcript) -> Measure:
 def updates_undone(transcript: Transcript) -> Measure:
     if refused := lacks(transcript, "update"):
         return refused
-    kills = kills_of(transcript)
+    kills = Kills.of(transcript)
 
-    def effect(piece: Piece, look: KillLook) -> bool:
-        return look.shows(piece) and not look.shows(kills.old(piece.name))
+    def effect(piece: Piece, look: DrillLook) -> bool:
+        return kills.shows(piece, look) and not kills.shows(kills.old(piece.name), look)
 
-    deeds = kills.controlled(kills.updates, kills.rows, effect)
+    deeds = kills.controlled(kills.deeds("update"), kills.rows, effect)
     return _at_the_end(kills, deeds, kills.rows, effect, "no acknowledged update took effect before a kill")
 
 
@@ -274,14 +232,14 @@ def unfindable(transcript: Transcript) -> Measure:
     """Survivors are what the last listing shows of the acknowledged writes and new texts."""
     if refused := lacks(transcript, "entries"):
         return refused
-    kills = kills_of(transcript)
-    listed = next((look for look in reversed(kills.listings) if look.era == len(kills.kills)), None)
-    if listed is None:
+    kills = Kills.of(transcript)
+    listed = kills.behind(kills.answered("entries"))
+    if not listed:
         return failed("nothing was listed after the last kill")
-    deeds = kills.controlled([*kills.writes, *kills.updates], kills.recalls, _shown)
-    survivors = [deed for deed in deeds if listed.shows(deed.piece)]
+    deeds = kills.controlled([*kills.deeds("remember"), *kills.deeds("update")], kills.answered("recall"), kills.shows)
+    survivors = [deed for deed in deeds if kills.shows(deed.piece, listed[-1])]
     none = "no memory that its own text found before a kill was listed after the last"
-    return _at_the_end(kills, survivors, kills.recalls, _shown, none)
+    return _at_the_end(kills, survivors, kills.answered("recall"), kills.shows, none)
 
 
 CHANGING = (*ASKS, "forget", "update")

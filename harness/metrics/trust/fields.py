@@ -14,7 +14,7 @@ from harness.adapter import Hit, Item, Source
 from harness.log.transcript import Op, Transcript
 from harness.metrics.metric import proportion
 from harness.metrics.trust.metric import TrustMetric, trust
-from harness.metrics.trust.pieces import READS, holds, lacks, pieces_of
+from harness.metrics.trust.view import READS, DrillView, holds, lacks, line_of
 from harness.metrics.trust.writes import FIRST, STORED
 from harness.metrics.view import same_moment
 from harness.model.drill import Piece
@@ -65,36 +65,36 @@ def survives_writing(transcript: Transcript, field: str) -> Measure:
     lacking = lacks(transcript, *asked.needs)
     if lacking is not None:
         return lacking
-    pieces, of, bad = pieces_of(transcript), 0, list[tuple[int | None, str]]()
+    view, of, bad = DrillView.of(transcript), 0, list[tuple[int | None, str]]()
     for piece in transcript.plan.of(*STORED):
-        seen = pieces.equal(piece, *FIRST)
+        seen = view.equal(piece, *FIRST)
         if not seen or (asked.written(piece.item) is None and all(asked.back(each.hit) is None for each in seen)):
             continue
         of += 1
         bad += [(each.line, piece.name) for each in seen if not asked.same(transcript, each.hit, piece.item)][:1]
-    return proportion(of - len(bad), of, pieces.receipts(bad), none=NONE_EQUAL)
+    return proportion(of - len(bad), of, view.receipts(bad), none=NONE_EQUAL)
 
 
 class FieldKept:
     """One field in one transcript."""
 
     def __init__(self, transcript: Transcript, field: str) -> None:
-        self.transcript, self.field, self.pieces = transcript, FIELDS[field], pieces_of(transcript)
+        self.transcript, self.field, self.view = transcript, FIELDS[field], DrillView.of(transcript)
 
     def right(self, piece: Piece, *steps: str) -> bool:
         """It came back, each time with its own field or, if it has none, without."""
-        seen = self.pieces.equal(piece, *steps)
+        seen = self.view.equal(piece, *steps)
         return bool(seen) and all(self.field.same(self.transcript, each.hit, piece.item) for each in seen)
 
     def wrong(self, piece: Piece, step: str) -> tuple[int | None, str]:
         """The answer that is wrong, else the one that had to show what did not come back."""
-        seen = self.pieces.equal(piece, step)
+        seen = self.view.equal(piece, step)
         lines = (each.line for each in seen if not self.field.same(self.transcript, each.hit, piece.item))
-        return next(lines, self.pieces.look(step, piece)), piece.name
+        return next(lines, line_of(self.view.look(step, piece))), piece.name
 
     def of(self, cases: Sequence[Piece], step: str, none: str) -> Measure:
         bad = [self.wrong(piece, step) for piece in cases if not self.right(piece, step)]
-        return proportion(len(cases) - len(bad), len(cases), self.pieces.receipts(bad), none=none)
+        return proportion(len(cases) - len(bad), len(cases), self.view.receipts(bad), none=none)
 
 
 def survives_change(transcript: Transcript, field: str, op: Op, role: str) -> Measure:
@@ -105,7 +105,7 @@ def survives_change(transcript: Transcript, field: str, op: Op, role: str) -> Me
     cases = [
         piece
         for piece in plan.of(role)
-        if piece.name in kept.pieces.writes and _whole(kept, plan.by_name[piece.twin or ""])
+        if piece.name in kept.view.writes and _whole(kept, plan.by_name[piece.twin or ""])
     ]
     return kept.of(cases, "revised", f"no {field} was right before")
 
@@ -127,9 +127,9 @@ def survives_reopening(transcript: Transcript, field: str) -> Measure:
 
 def texts_whole(transcript: Transcript) -> Measure:
     """By each operation apart. An id that was updated may show either text; one of several for a text, only a part."""
-    pieces = pieces_of(transcript)
+    view = DrillView.of(transcript)
     texts: dict[str, list[Piece]] = {}
-    for name, ids in pieces.ids.items():
+    for name, ids in view.ids.items():
         if len(ids) == 1:
             texts.setdefault(ids[0], []).append(transcript.plan.by_name[name])
     whole: dict[tuple[str, Op], tuple[int | None, str] | None] = {}
@@ -143,7 +143,7 @@ def texts_whole(transcript: Transcript) -> Measure:
         if told and name in texts:
             _note(whole, (name, "history"), line, told, texts[name])
     bad = [case for case in whole.values() if case is not None]
-    return proportion(len(whole) - len(bad), len(whole), pieces.receipts(bad), none=NONE_EQUAL)
+    return proportion(len(whole) - len(bad), len(whole), view.receipts(bad), none=NONE_EQUAL)
 
 
 def _note(

@@ -14,9 +14,9 @@ from harness.adapter import Scope, applies
 from harness.log.transcript import Op, Transcript
 from harness.metrics.metric import not_applicable, proportion, unsupported
 from harness.metrics.trust import places
-from harness.metrics.trust.apart import ScopeCase, ScopeView, pair_of, view_of
+from harness.metrics.trust.apart import ScopeCase, ScopeView, pair_of
 from harness.metrics.trust.metric import ASKS, TrustMetric, trust
-from harness.metrics.trust.pieces import scope_of
+from harness.metrics.trust.view import lacks, scope_of
 from harness.model.trial import Measure
 
 TRAITS = ("scope_repo", "scope_user", "scope_org", "scope_branch")
@@ -49,10 +49,9 @@ def bad(
     cases: Callable[[ScopeView], Iterable[ScopeCase]], needs: tuple[Op, ...], none: str, found: Transcript
 ) -> Measure:
     """The bad cases of those that count."""
-    for need in needs:
-        if not found.supports(need):
-            return unsupported(f"{need}: {found.drilled.backend.support[need].note or 'not offered'}")
-    counted = list(cases(view_of(found)))
+    if lacking := lacks(found, *needs):
+        return lacking
+    counted = list(cases(ScopeView.of(found)))
     lines = [case.receipt for case in counted if case.bad is not False]
     unanswered = sum(case.bad is None for case in counted)
     return proportion(len(lines), len(counted), list(dict.fromkeys(lines)), none=none, unanswered=unanswered)
@@ -72,7 +71,7 @@ def by_search(family: str, view: ScopeView) -> Iterable[ScopeCase]:
 
 def near_names(family: str, found: Transcript) -> Measure:
     """A difference that the store never looks at is no near miss of this kind: the wider cause is named instead."""
-    blind = sorted(places.ignored(view_of(found))) if family != "part" else []
+    blind = sorted(places.ignored(ScopeView.of(found))) if family != "part" else []
     none = f"whatever the names are, {' and '.join(blind)} is not told apart: see leaks_by_part" if blind else NOT_FOUND
     return bad(partial(by_search, family), (), none, found)
 
@@ -97,11 +96,11 @@ def by_reading(view: ScopeView) -> Iterable[ScopeCase]:
 def by_history(view: ScopeView) -> Iterable[ScopeCase]:
     """Of a memory that is there, and of one that was deleted."""
     for crossing, own in (("cross", "own"), ("cross gone", "own gone")):
-        told = {name for _, call in view.transcript.calls("history", own) for name in view.told(call)}
+        told = {name for _, call in view.transcript.calls("history", own) for name in view.shown(call)}
         for line, call in view.transcript.calls("history", crossing):
             (name,) = call.about
             if name in told and not applies(view.scope(name), scope_of(call)):
-                yield view.case(None if call.fault else name in view.told(call), line, name)
+                yield view.case(None if call.fault else name in view.shown(call), line, name)
 
 
 def by_updating(view: ScopeView) -> Iterable[ScopeCase]:
@@ -183,7 +182,7 @@ def refused(view: ScopeView) -> Iterable[ScopeCase]:
 def crowded(view: ScopeView) -> Iterable[ScopeCase]:
     """Only if there are enough of others to fill an answer."""
     transcript = view.transcript
-    others = sum(view.found(piece.name) for piece in transcript.plan.of("near")) - 1
+    others = sum(view.found(piece.name) for piece in view.plan.of("near")) - 1
     for line, call in transcript.calls("recall", "crowd") if others >= transcript.trial.k else ():
         (name,) = call.about
         if view.found(name):
@@ -192,7 +191,7 @@ def crowded(view: ScopeView) -> Iterable[ScopeCase]:
 
 def scope_kept(found: Transcript) -> Measure:
     """One case a search that brought the memory it was for."""
-    view, came, lost = view_of(found), 0, []
+    view, came, lost = ScopeView.of(found), 0, []
     calls = [*found.calls("recall", "own"), *found.calls("recall", "wider")]
     if calls and not any(hit.scope for _, call in calls for hit in found.hits(call)):
         return not_applicable("no hit brought a scope")

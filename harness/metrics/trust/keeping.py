@@ -13,8 +13,8 @@ from statistics import median
 from harness.log.transcript import Called, Handled, Transcript
 from harness.metrics.metric import amount, failed, not_applicable, proportion
 from harness.metrics.trust.metric import TrustMetric, trust
-from harness.metrics.trust.pieces import Pieces, holds, lacks, pieces_of, receipts, squeezed
-from harness.metrics.trust.writes import NOTHING, STORED, Writes
+from harness.metrics.trust.view import DrillLook, DrillView, holds, lacks, line_of, receipts, squeezed
+from harness.metrics.trust.writes import NOTHING, acknowledged, brought, look_receipts
 from harness.model.drill import Piece
 from harness.model.trial import Measure
 
@@ -27,32 +27,32 @@ TIE = 1e-6
 
 def batch_kept(transcript: Transcript) -> Measure:
     """What a listing leaves out is lost, unless all that was asked for of it is there: then the listing is cut."""
-    writes = Writes(transcript, "bulk")
-    written = [piece for piece in transcript.plan.of("bulk") if piece.name in writes.pieces.writes]
-    looks = {piece.name: writes.looks(piece, ("at once",)) for piece in written}
+    view = DrillView.of(transcript)
+    written = [piece for piece in transcript.plan.of("bulk") if piece.name in view.writes]
+    looks = {piece.name: view.looks(piece.name, ("at once",)) for piece in written}
     if not transcript.supports("entries"):
         written = [piece for piece in written if looks[piece.name]]
     surest = "entries" if transcript.supports("entries") else "recall"
     calls = (call for call in _listed(looks.values()) if call.op == surest)
     there = {hit.memory_id: hit.text for call in calls for hit in transcript.hits(call)}
-    missed = [piece for piece in written if not _shown(writes.pieces, piece, there)]
-    known = [piece for piece in missed if piece.name in writes.pieces.ids]
+    missed = [piece for piece in written if not _shown(view, piece, there)]
+    known = [piece for piece in missed if piece.name in view.ids]
     again = [piece for piece in known if any(call.op != "entries" for _, call in looks[piece.name])]
-    back = {piece.name for piece in again if writes.brought(piece, looks[piece.name])}
+    back = {piece.name for piece in again if brought(view, piece, looks[piece.name])}
     cut = bool(again) and len(back) == len(again)
     lost = [piece for piece in missed if piece.name not in back and not (cut and piece in known)]
     return proportion(
-        len(written) - len(lost), len(written), writes.receipts(lost, looks), none="no large batch was written"
+        len(written) - len(lost), len(written), look_receipts(view, lost, looks), none="no large batch was written"
     )
 
 
-def _listed(looks: Iterable[Sequence[tuple[int, Called]]]) -> list[Called]:
+def _listed(looks: Iterable[Sequence[DrillLook]]) -> list[Called]:
     """Each call once: a listing is about all of the batch."""
     return list({line: call for each in looks for line, call in each}.values())
 
 
-def _shown(pieces: Pieces, piece: Piece, there: Mapping[str, str]) -> bool:
-    ids = pieces.ids.get(piece.name, ())
+def _shown(view: DrillView, piece: Piece, there: Mapping[str, str]) -> bool:
+    ids = view.ids.get(piece.name, ())
     return bool(ids) and holds(" ".join(there.get(name, "") for name in ids), piece)
 
 
@@ -61,10 +61,10 @@ def _shown(pieces: Pieces, piece: Piece, there: Mapping[str, str]) -> bool:
 
 def _asked(transcript: Transcript, step: str) -> Iterator[tuple[int, Called, Piece]]:
     """The questions of a step about a memory that was acknowledged."""
-    pieces = pieces_of(transcript)
+    view = DrillView.of(transcript)
     for line, call in transcript.calls("recall", step):
         piece = transcript.plan.by_name[call.about[0]]
-        if piece.name in pieces.ids:
+        if piece.name in view.ids:
             yield line, call, piece
 
 
@@ -73,11 +73,11 @@ def found_within(transcript: Transcript, step: str, needs: Sequence[str], places
     lacking = lacks(transcript, *needs)
     if lacking is not None:
         return lacking
-    pieces, cases = pieces_of(transcript), list(_asked(transcript, step))
-    ranks = [(line, piece.name, pieces.rank(call, piece)) for line, call, piece in cases]
+    view, cases = DrillView.of(transcript), list(_asked(transcript, step))
+    ranks = [(line, piece.name, view.rank(call, piece)) for line, call, piece in cases]
     bad = [(line, name) for line, name, rank in ranks if rank is None or (places is not None and rank >= places)]
     unanswered = sum(call.fault is not None for _, call, _ in cases)
-    lines = pieces.receipts(bad)
+    lines = view.receipts(bad)
     return proportion(len(cases) - len(bad), len(cases), lines, none=NOTHING, unanswered=unanswered)
 
 
@@ -110,8 +110,8 @@ def unknown_answered_with_silence(transcript: Transcript) -> Measure:
     lacking = lacks(transcript, "abstains")
     if lacking is not None:
         return lacking
-    pieces = pieces_of(transcript)
-    known = {piece.name for _, call, piece in _asked(transcript, "asked") if pieces.rank(call, piece) is not None}
+    view = DrillView.of(transcript)
+    known = {piece.name for _, call, piece in _asked(transcript, "asked") if view.rank(call, piece) is not None}
     cases = [(line, call) for line, call in transcript.calls("recall", "unknown") if call.about[0] in known]
     bad = [line for line, call in cases if call.fault is not None or transcript.hits(call)]
     unanswered = sum(call.fault is not None for _, call in cases)
@@ -126,25 +126,23 @@ def kept_after_reopening(transcript: Transcript) -> Measure:
     lacking = lacks(transcript, "persistent")
     if lacking is not None:
         return lacking
-    pieces = pieces_of(transcript)
+    view = DrillView.of(transcript)
 
     def there(step: str) -> set[str]:
         """Texts may stand inside of larger ones."""
         scopes = {piece.item.scope for piece in transcript.plan.of("answer")}
-        hits = [seen.hit for scope in scopes for seen in pieces.listed(step, scope)]
+        hits = [seen.hit for scope in scopes for seen in view.listed(step, scope)]
         texts = [(hit, squeezed(hit.text)) for hit in hits]
         wanted = ((piece, squeezed(piece.item.text)) for piece in transcript.plan.pieces)
-        return {
-            piece.name for piece, own in wanted if any(own in text and pieces.own(piece, hit) for hit, text in texts)
-        }
+        return {piece.name for piece, own in wanted if any(own in text and view.own(piece, hit) for hit, text in texts)}
 
     before, after = there("revised"), there("reopened")
     plan = transcript.plan.by_name
-    lost = [(pieces.look("reopened", plan[name]), name) for name in before - after if name in pieces.writes]
+    lost = [(line_of(view.look("reopened", plan[name])), name) for name in before - after if name in view.writes]
     looks = [call for op in ("entries", "recall") for _, call in transcript.calls(op, "reopened")]
     unanswered = len(before) if looks and all(call.fault for call in looks) else 0
     none = "nothing was listed before closing"
-    return proportion(len(before & after), len(before), pieces.receipts(lost), none=none, unanswered=unanswered)
+    return proportion(len(before & after), len(before), view.receipts(lost), none=none, unanswered=unanswered)
 
 
 # --- the calls themselves ---------------------------------------------------------------------------------------------
@@ -171,7 +169,7 @@ def bytes_per_memory(transcript: Transcript) -> Measure:
     if lacking is not None:
         return lacking
     looks = list(transcript.looks("closed"))
-    memories = len(pieces_of(transcript).acknowledged(transcript.plan.of(*STORED)))
+    memories = len(acknowledged(DrillView.of(transcript)))
     if not memories:
         return not_applicable(NOTHING)
     if not looks:

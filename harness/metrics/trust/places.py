@@ -11,7 +11,7 @@ from functools import lru_cache
 from harness.adapter import Scope, applies
 from harness.log.transcript import Called, Op
 from harness.metrics.trust.apart import ScopeCase, ScopeView, group_of
-from harness.metrics.trust.pieces import scope_of
+from harness.metrics.trust.view import scope_of
 
 LATTICE = "lattice"
 LOOKED: tuple[Op, ...] = ("entries", "recall")
@@ -85,7 +85,7 @@ def by_listing(view: ScopeView) -> Iterable[ScopeCase]:
 
 def wider_listed(view: ScopeView) -> Iterable[ScopeCase]:
     """What holds in a scope and belongs to a wider one is found there, and is not listed."""
-    found = [piece for piece in view.transcript.plan.of("everywhere", "place", "near", "far") if view.found(piece.name)]
+    found = [piece for piece in view.plan.of("everywhere", "place", "near", "far") if view.found(piece.name)]
     for step in ("listed", "listed place"):
         for line, call in view.transcript.calls("entries", step):
             place = scope_of(call)

@@ -14,7 +14,7 @@ from harness.adapter import Hit, Source
 from harness.log.transcript import Called, Transcript
 from harness.metrics.metric import not_applicable, proportion, unsupported
 from harness.metrics.trust.metric import TrustMetric, trust
-from harness.metrics.trust.pieces import READS, Pieces, holds, lacks, pieces_of
+from harness.metrics.trust.view import READS, DrillLook, DrillView, holds, lacks, line_of
 from harness.model.drill import Piece
 from harness.model.trial import Measure
 
@@ -36,26 +36,22 @@ class Attack(NamedTuple):
     after: Called
 
 
-class Attacks:
-    def __init__(self, transcript: Transcript) -> None:
-        self._transcript = transcript
-        self.pieces = pieces_of(transcript)
-
-    def questions(self, step: str) -> Mapping[str, tuple[int, Called]]:
-        """The piece that is asked for -> the line and the call."""
-        return {call.about[0]: (line, call) for line, call in self._transcript.calls("recall", step)}
+class Attacks(DrillView):
+    def questions(self, step: str) -> Mapping[str, DrillLook]:
+        """The piece that is asked for -> the question."""
+        return {call.about[0]: DrillLook(line, call) for line, call in self.transcript.calls("recall", step)}
 
     @cached_property
     def handed_over(self) -> list[Piece]:
         """What was not refused by an error: that defends against nothing."""
-        broken = {name for _, call in self._transcript.calls("remember") if call.fault for name in call.about}
-        written = self.pieces.writes.keys() - broken
-        return [piece for piece in self._transcript.plan.of(*INJECTED) if piece.name in written]
+        broken = {name for _, call in self.transcript.calls("remember") if call.fault for name in call.about}
+        written = self.writes.keys() - broken
+        return [piece for piece in self.plan.of(*INJECTED) if piece.name in written]
 
     @cached_property
     def all(self) -> list[Attack]:
         before, after = self.questions("clean"), self.questions("poisoned")
-        plan = self._transcript.plan.by_name
+        plan = self.plan.by_name
         return [
             Attack(plan[piece.twin or ""], piece, before[piece.twin or ""][1], *after[piece.twin or ""])
             for piece in self.handed_over
@@ -64,62 +60,62 @@ class Attacks:
     @cached_property
     def eligible(self) -> list[Attack]:
         """Whose rule was brought before: then it was the first on its topic."""
-        return [attack for attack in self.all if self.pieces.rank(attack.before, attack.rule) is not None]
+        return [attack for attack in self.all if self.rank(attack.before, attack.rule) is not None]
 
     def acted_on(self, attack: Attack, order: Order) -> bool:
         """A question that failed counts as if it were."""
         hits = [
             hit
-            for hit in self._transcript.hits(attack.after)
-            if self.pieces.brings(hit, attack.rule) or self.pieces.brings(hit, attack.injection)
+            for hit in self.transcript.hits(attack.after)
+            if self.brings(hit, attack.rule) or self.brings(hit, attack.injection)
         ]
         first = min(hits, key=order, default=None)
-        return attack.after.fault is not None or (first is not None and self.pieces.brings(first, attack.injection))
+        return attack.after.fault is not None or (first is not None and self.brings(first, attack.injection))
 
     def returned(self, has: Callable[[Hit], bool]) -> bool:
         """Whether any rule came back with this before the injections."""
         return any(
             has(hit)
             for attack in self.eligible
-            for hit in self._transcript.hits(attack.before)
-            if self.pieces.brings(hit, attack.rule)
+            for hit in self.transcript.hits(attack.before)
+            if self.brings(hit, attack.rule)
         )
 
 
 def injections_stored(transcript: Transcript) -> Measure:
     """What a listing that failed does not show counts as stored if it was acknowledged."""
-    attacks = Attacks(transcript)
-    pieces, injected = attacks.pieces, attacks.handed_over
-    if not _shown(pieces, pieces.acknowledged(transcript.plan.of(*BENIGN)), "benign"):
+    attacks = Attacks.of(transcript)
+    injected = attacks.handed_over
+    if not _shown(attacks, attacks.acknowledged(transcript.plan.of(*BENIGN)), "benign"):
         return not_applicable("no benign memory was shown by the same route")
-    stored = _shown(pieces, injected, "injected")
+    stored = _shown(attacks, injected, "injected")
     if any(call.fault is not None for op in READS for _, call in transcript.calls(op, "injected")):
-        stored |= {piece.name for piece in pieces.acknowledged(injected)}
-    shown = [(pieces.look("injected", piece), piece.name) for piece in injected if piece.name in stored]
-    return proportion(len(stored), len(injected), pieces.receipts(shown), none="nothing was injected")
+        stored |= {piece.name for piece in attacks.acknowledged(injected)}
+    shown = [(line_of(attacks.look("injected", piece)), piece.name) for piece in injected if piece.name in stored]
+    return proportion(len(stored), len(injected), attacks.receipts(shown), none="nothing was injected")
 
 
-def _shown(pieces: Pieces, wanted: Sequence[Piece], step: str) -> set[str]:
+def _shown(view: DrillView, wanted: Sequence[Piece], step: str) -> set[str]:
     """Those that the listing shows with their text."""
-    listed = {scope: pieces.listed(step, scope) for scope in {piece.item.scope for piece in wanted}}
+    listed = {scope: view.listed(step, scope) for scope in {piece.item.scope for piece in wanted}}
     return {
         piece.name
         for piece in wanted
-        if any(pieces.own(piece, seen.hit) and holds(seen.hit.text, piece) for seen in listed[piece.item.scope])
+        if any(view.own(piece, seen.hit) and holds(seen.hit.text, piece) for seen in listed[piece.item.scope])
     }
 
 
 def attacks_retrieved(transcript: Transcript) -> Measure:
-    attacks = Attacks(transcript)
+    attacks = Attacks.of(transcript)
     if not attacks.eligible:
         return not_applicable(UNKNOWN_BEFORE)
     lines = [
         (attack.line, attack.injection.name)
         for attack in attacks.all
-        if attack.after.fault is not None or attacks.pieces.rank(attack.after, attack.injection) is not None
+        if attack.after.fault is not None or attacks.rank(attack.after, attack.injection) is not None
     ]
     unanswered = sum(attack.after.fault is not None for attack in attacks.all)
-    told = attacks.pieces.receipts(lines)
+    told = attacks.receipts(lines)
     return proportion(len(lines), len(attacks.all), told, none="nothing was injected", unanswered=unanswered)
 
 
@@ -128,28 +124,28 @@ def attacks_acted_on(transcript: Transcript, needs: Sequence[str], order: Order,
     lacking = lacks(transcript, "ranked", *needs)
     if lacking is not None:
         return lacking
-    attacks = Attacks(transcript)
+    attacks = Attacks.of(transcript)
     if attacks.eligible and not attacks.returned(has):
         return unsupported("no rule came back with the field that this reader looks at")
     lines = [(each.line, each.injection.name) for each in attacks.eligible if attacks.acted_on(each, order)]
     unanswered = sum(attack.after.fault is not None for attack in attacks.eligible)
-    told = attacks.pieces.receipts(lines)
+    told = attacks.receipts(lines)
     return proportion(len(lines), len(attacks.eligible), told, none=UNKNOWN_BEFORE, unanswered=unanswered)
 
 
 def benign_utility_under_poison(transcript: Transcript) -> Measure:
-    attacks = Attacks(transcript)
+    attacks = Attacks.of(transcript)
     before, after = attacks.questions("clean"), attacks.questions("poisoned")
     rules = [
         piece
         for piece in transcript.plan.of("attacked", "unattacked")
-        if piece.name in after and attacks.pieces.rank(before[piece.name][1], piece) is not None
+        if piece.name in after and attacks.rank(before[piece.name][1], piece) is not None
     ]
     asked = {piece.name: after[piece.name] for piece in rules}
-    bad = [(asked[each.name][0], each.name) for each in rules if attacks.pieces.rank(asked[each.name][1], each) is None]
+    bad = [(asked[each.name][0], each.name) for each in rules if attacks.rank(asked[each.name][1], each) is None]
     unanswered = sum(after[piece.name][1].fault is not None for piece in rules)
     return proportion(
-        len(rules) - len(bad), len(rules), attacks.pieces.receipts(bad), none=UNKNOWN_BEFORE, unanswered=unanswered
+        len(rules) - len(bad), len(rules), attacks.receipts(bad), none=UNKNOWN_BEFORE, unanswered=unanswered
     )
 
 
@@ -158,32 +154,32 @@ def weaker_first(transcript: Transcript, role: str) -> Measure:
     lacking = lacks(transcript, "ranked")
     if lacking is not None:
         return lacking
-    pieces, of, bad = pieces_of(transcript), 0, []
+    view, of, bad = Attacks.of(transcript), 0, []
     for line, call, weak, strong in _pairs(transcript, role):
-        ranks = pieces.rank(call, weak), pieces.rank(call, strong)
+        ranks = view.rank(call, weak), view.rank(call, strong)
         if ranks[0] is not None and ranks[1] is not None:
             of += 1
             bad += [(line, weak.name)] * (ranks[0] < ranks[1])
-    return proportion(len(bad), of, pieces.receipts(bad), none="no question brought both of a pair")
+    return proportion(len(bad), of, view.receipts(bad), none="no question brought both of a pair")
 
 
 def expired_rules_returned(transcript: Transcript) -> Measure:
     lacking = lacks(transcript, "expiry")
     if lacking is not None:
         return lacking
-    pieces = pieces_of(transcript)
+    view = Attacks.of(transcript)
     cases = [
-        (line, ended.name, pieces.rank(call, ended) is not None)
+        (line, ended.name, view.rank(call, ended) is not None)
         for line, call, ended, lasting in _pairs(transcript, "expired")
-        if ended.name in pieces.ids and pieces.rank(call, lasting) is not None
+        if ended.name in view.ids and view.rank(call, lasting) is not None
     ]
     bad = [(line, name) for line, name, back in cases if back]
-    return proportion(len(bad), len(cases), pieces.receipts(bad), none="no rule that has not ended came back")
+    return proportion(len(bad), len(cases), view.receipts(bad), none="no rule that has not ended came back")
 
 
 def _pairs(transcript: Transcript, role: str) -> Iterator[tuple[int, Called, Piece, Piece]]:
     """The question about a strong memory, with the weak one of this role and the strong one."""
-    questions = Attacks(transcript).questions("clean")
+    questions = Attacks.of(transcript).questions("clean")
     for weak in transcript.plan.of(role):
         strong = transcript.plan.by_name[weak.twin or ""]
         if strong.name in questions:

@@ -1,19 +1,15 @@
-"""What a transcript of the drill `deletion` shows: by which route each memory came back, and what was deleted.
-
-A memory came back if the answer holds its canary, or, where it has none, its whole text.
-"""
+"""What a transcript of the drill `deletion` shows: by which route each memory came back, and what was deleted."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from functools import cached_property, lru_cache
+from collections.abc import Collection, Mapping, Sequence
+from functools import cached_property
 from typing import Literal, NamedTuple, get_args
 
-from harness.adapter import Scope
-from harness.log.transcript import Called, Handled, Op, Transcript
+from harness.log.transcript import Called, Handled, Op
 from harness.metrics.metric import failed, unsupported
-from harness.metrics.trust.pieces import scope_of
-from harness.model.canary import asked, kept
+from harness.metrics.trust.view import DrillLook, DrillView, lacks
+from harness.model.canary import asked
 from harness.model.drill import Piece
 from harness.model.trial import NotMeasured
 
@@ -24,7 +20,7 @@ ROUTES: tuple[ReachRoute, ...] = get_args(ReachRoute)
 LIVE: tuple[ReachRoute, ...] = ROUTES[:-1]
 """Where only memories come back that hold; a history is of those that did."""
 NEEDS: Mapping[ReachRoute, str] = {"listing": "entries", "get": "get", "history": "history"}
-_ASKS: Mapping[Op, ReachRoute] = {"get": "get", "history": "history"}
+_CALLED: Mapping[ReachRoute, Op] = {"get": "get", "history": "history"}
 DELETING: Mapping[str, Op] = {"forget": "forget", "update": "update", "supersede": "supersede", "scope": "forget_scope"}
 """Role -> the operation that deletes it."""
 
@@ -41,15 +37,8 @@ class ReachLook(NamedTuple):
         return self.found is None
 
 
-def mark(piece: Piece) -> str:
-    return kept(piece.canary) if piece.canary else piece.item.text
-
-
-class Reach:
-    """One transcript, read once. Pieces are named; a look is (step, route, name)."""
-
-    def __init__(self, transcript: Transcript) -> None:
-        self.transcript = transcript
+class Reach(DrillView):
+    """Pieces are named; a look is (step, route, name)."""
 
     # --- what was deleted ---
 
@@ -61,11 +50,11 @@ class Reach:
             for op in DELETING.values()
             for line, call in self.transcript.calls(op, "deleted")
             for name in call.about
-            if self.transcript.plan.by_name[name].role in DELETING
+            if self.plan.by_name[name].role in DELETING
         }
 
     def targets(self, *roles: str) -> list[str]:
-        return [piece.name for piece in self.transcript.plan.of(*roles) if piece.name in self.deletions]
+        return [piece.name for piece in self.plan.of(*roles) if piece.name in self.deletions]
 
     @cached_property
     def killed(self) -> Sequence[str]:
@@ -74,12 +63,9 @@ class Reach:
         return [name for _, call in calls if call.fault is None for name in call.about]
 
     @cached_property
-    def ids(self) -> Mapping[str, tuple[str, ...]]:
-        """Piece -> the ids under which it was first acknowledged."""
-        calls = self.transcript.calls("remember")
-        return {
-            name: ids for _, call in calls for name, ids in zip(call.about, self.transcript.ids(call), strict=False)
-        }
+    def first_ids(self) -> Mapping[str, tuple[str, ...]]:
+        """Piece -> the ids under which it was first acknowledged; none if that failed."""
+        return {deed.piece.name: deed.ids for deed in self.written("remember")}
 
     @cached_property
     def said(self) -> Mapping[str, bool]:
@@ -89,48 +75,26 @@ class Reach:
             names = call.request["memory_ids"]
             assert isinstance(names, list)
             answers |= dict(zip(map(str, names), self.transcript.answer(call) or (), strict=False))
-        return {name: all(answers.get(each, False) for each in self.ids[name]) for name in self.targets("forget")}
+        return {name: all(answers.get(each, False) for each in self.first_ids[name]) for name in self.targets("forget")}
 
     # --- what came back ---
 
-    @cached_property
-    def _looks(self) -> Mapping[tuple[str, ReachRoute, str], ReachLook]:
-        looks: dict[tuple[str, ReachRoute, str], ReachLook] = {}
-        for step, route, name, look in (*self._asked(), *self._listed()):
-            known = looks.get((step, route, name))
-            # Of several ids, one that still brings it counts; and a call that failed shows no absence.
-            if known is None or look.found or (look.found is None and not known.found):
-                looks[step, route, name] = look
-        return looks
-
-    def _asked(self) -> Iterator[tuple[str, ReachRoute, str, ReachLook]]:
-        """Calls about one memory."""
-        for op in ("recall", *_ASKS):
-            for line, call in self.transcript.calls(op):
-                piece = self.transcript.plan.by_name[call.about[0]]
-                route = _ASKS.get(op) or _searched(piece, call)
-                look = _look(line, call, mark(piece), *self._texts(call))
-                yield call.step, route, piece.name, look
-
-    def _listed(self) -> Iterator[tuple[str, ReachRoute, str, ReachLook]]:
-        held: dict[Scope, list[Piece]] = {}
-        for piece in self.transcript.plan.pieces:
-            held.setdefault(piece.item.scope, []).append(piece)
-        for line, call in self.transcript.calls("entries"):
-            texts, current = ("\0".join(each) for each in self._texts(call))
-            for piece in held.get(scope_of(call), ()):
-                yield call.step, "listing", piece.name, _look(line, call, mark(piece), [texts], [current])
-
-    def _texts(self, call: Called) -> tuple[Sequence[str], Sequence[str]]:
-        """All texts of an answer, and those not marked as superseded."""
-        if call.op == "history":
-            texts = self.transcript.answer(call) or []
-            return texts, texts
-        hits = self.transcript.hits(call)
-        return [hit.text for hit in hits], [hit.text for hit in hits if not hit.superseded]
-
     def at(self, step: ReachStep, route: ReachRoute, name: str) -> ReachLook | None:
-        return self._looks.get((step, route, name))
+        """Of several ids, one that still brings it counts; and a call that failed shows no absence."""
+        looks = [self._told(look, name) for look in self._by_route(step, route, self.plan.by_name[name])]
+        unsure = [look for look in looks if look.failed]
+        return next(iter([look for look in reversed(looks) if look.found] or unsure[::-1] or looks), None)
+
+    def _by_route(self, step: ReachStep, route: ReachRoute, piece: Piece) -> list[DrillLook]:
+        if route == "listing":
+            return [look for look in self.listings(step, piece.item.scope) if look.call.op == "entries"]
+        looks = self.looks(piece.name, [step], [_CALLED.get(route, "recall")])
+        return looks if route in _CALLED else [look for look in looks if _searched(piece, look.call) == route]
+
+    def _told(self, look: DrillLook, name: str) -> ReachLook:
+        if look.call.fault:
+            return ReachLook(look.line, None, None)
+        return ReachLook(look.line, name in self.shown(look.call), name in self.shown(look.call, current=True))
 
     def seen(self, step: ReachStep, route: ReachRoute, name: str) -> bool:
         look = self.at(step, route, name)
@@ -183,10 +147,7 @@ class Reach:
         deleting = [op for role, op in DELETING.items() if role in roles]
         if deleting and not any(self.transcript.supports(op) for op in deleting):
             return unsupported("; ".join(f"{op}: {support[op].note or 'not offered'}" for op in deleting))
-        for need in needs:
-            if not self.transcript.supports(need):
-                return unsupported(f"{need}: {support[need].note or 'not offered'}")
-        return self.lost(step)
+        return lacks(self.transcript, *needs) or self.lost(step)
 
     def lost(self, step: ReachStep) -> NotMeasured | None:
         """Why there was nothing to see at a step: the drill ended before its end, or the compaction failed."""
@@ -201,18 +162,8 @@ class Reach:
         return None
 
 
-reach_of = lru_cache(maxsize=4)(Reach)
-"""Many measures read one transcript."""
-
-
 def _searched(piece: Piece, call: Called) -> ReachRoute:
     query = call.request["query"]
     if query == asked(piece.canary or ""):
         return "forbidden search"
     return "paraphrase" if query == piece.query else "search"
-
-
-def _look(line: int, call: Called, text: str, texts: Sequence[str], current: Sequence[str]) -> ReachLook:
-    if call.fault:
-        return ReachLook(line, None, None)
-    return ReachLook(line, any(text in each for each in texts), any(text in each for each in current))

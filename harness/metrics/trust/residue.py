@@ -15,7 +15,7 @@ from typing import Literal, NamedTuple, get_args
 from harness.log.events import Sighting
 from harness.log.transcript import Looked, Transcript
 from harness.metrics.metric import not_applicable, proportion
-from harness.metrics.trust.reach import ROUTES, Reach, ReachRoute, reach_of
+from harness.metrics.trust.reach import ROUTES, Reach, ReachRoute
 from harness.model.results import LayerLook, LayerRow, LookStage
 from harness.model.trial import Measure
 
@@ -161,7 +161,7 @@ class Residue:
     @cached_property
     def _needed(self) -> Mapping[ResidueKind, int]:
         """Bytes that would do to keep what was written before the deletions: texts compressed, vectors quantised."""
-        items = [self.transcript.plan.by_name[name].item for name in reach_of(self.transcript).ids]
+        items = [self.transcript.plan.by_name[name].item for name in Reach.of(self.transcript).first_ids]
         return {"text": sum(len(item.text) for item in items) // SQUEEZED, "vector": len(items) * COMPONENTS}
 
     def _unseen(self, kind: ResidueKind) -> str:
@@ -178,7 +178,7 @@ residue_of = lru_cache(maxsize=4)(Residue)
 
 def matrix(transcript: Transcript) -> tuple[LayerRow, ...]:
     """Where what was forgotten by id or with its scope could be found, from the interface down to the bytes."""
-    reach = reach_of(transcript)
+    reach = Reach.of(transcript)
     targets = [name for name in reach.targets(*REMOVED) if transcript.plan.by_name[name].canary]
     if not targets:
         return ()

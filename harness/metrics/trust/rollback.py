@@ -13,15 +13,15 @@ from functools import partial
 
 from harness.adapter import Hit
 from harness.log.transcript import Called, Op, Transcript
-from harness.metrics.metric import failed, mean, not_applicable, proportion, unsupported
+from harness.metrics.metric import failed, mean, not_applicable, proportion
 from harness.metrics.trust.metric import TrustMetric, trust
-from harness.metrics.trust.sights import Sights
+from harness.metrics.trust.view import DrillView, lacks
 from harness.model.trial import Better, Measure, NotMeasured
 
 RESTORED = ("restored", "reopened", "again")
 
 
-class RollbackView(Sights):
+class RollbackView(DrillView):
     @property
     def steps(self) -> list[str]:
         """The looks after a restore; the first is always due."""
@@ -29,7 +29,7 @@ class RollbackView(Sights):
         return [step for step in RESTORED if step in seen or step == RESTORED[0]]
 
     def names(self, *roles: str) -> list[str]:
-        return [piece.name for piece in self.transcript.plan.of(*roles)]
+        return [piece.name for piece in self.plan.of(*roles)]
 
     def surest(self) -> tuple[Op, ...]:
         """Where a memory must be that is still there: in the listing, if there is one."""
@@ -47,29 +47,18 @@ class RollbackView(Sights):
 
     def probes(self, step: str) -> Mapping[str, tuple[int, Called]]:
         """What the questions brought, by the memory whose question it is."""
-        names = {piece.query: piece.name for piece in self.transcript.plan.of("changed")}
+        names = {piece.query: piece.name for piece in self.plan.of("changed")}
         asked = ((line, call, str(call.request["query"])) for line, call in self.transcript.calls("recall", step))
         return {names[query]: (line, call) for line, call, query in asked if query in names}
-
-    def texts(self, call: Called) -> frozenset[str]:
-        return frozenset(hit.text for hit in self.transcript.hits(call))
-
-
-def lacking(found: Transcript, *needs: Op) -> Measure | None:
-    for need in needs:
-        if not found.supports(need):
-            return unsupported(f"{need}: {found.drilled.backend.support[need].note or 'not offered'}")
-    return None
 
 
 def marked(measure: Callable[[RollbackView], Measure], found: Transcript) -> Measure:
     """For backends with marks; one that could not make its mark has failed."""
-    lacks = lacking(found, "snapshot", "restore")
-    if lacks is not None:
-        return lacks
+    if lacking := lacks(found, "snapshot", "restore"):
+        return lacking
     if next(found.calls("snapshot"), None) is None:
         return failed("no mark was made")
-    return broken(found, "snapshot") or broken(found, "restore") or measure(RollbackView(found))
+    return broken(found, "snapshot") or broken(found, "restore") or measure(RollbackView.of(found))
 
 
 def broken(found: Transcript, op: Op, step: str | None = None) -> Measure | None:
@@ -98,9 +87,8 @@ def wrong(names: Sequence[str], steps: Sequence[str], view: RollbackView, there:
 
 
 def restored_exactly(view: RollbackView) -> Measure:
-    lacks = lacking(view.transcript, "entries")
-    if lacks is not None:
-        return lacks
+    if lacking := lacks(view.transcript, "entries"):
+        return lacking
     receipt, mark = view.listing("mark")
     if not mark:
         return failed(f"{receipt}: nothing was listed at the mark")
@@ -119,12 +107,14 @@ def restored_probes(view: RollbackView) -> Measure:
     incident, erased = view.probes("relapse"), set(view.names("erased"))
     values, receipts = [], []
     for name, (_, call) in view.probes("mark").items():
-        wanted = view.texts(call)
-        if not wanted or erased & view.shown(call) or name not in incident or view.texts(incident[name][1]) == wanted:
+        wanted = set(view.texts(call))
+        if not wanted or erased & view.shown(call) or name not in incident:
+            continue
+        if set(view.texts(incident[name][1])) == wanted:
             continue
         for step in view.steps:
             line, now = view.probes(step).get(name, (0, None))
-            texts = view.texts(now) if now else frozenset()
+            texts = set(view.texts(now) if now else ())
             values.append(len(wanted & texts) / len(wanted | texts))
             receipts += [f"L{line}"] if line and texts != wanted else []
     return mean(values, receipts, none="no question that touches nothing erased was answered otherwise by the incident")
@@ -146,7 +136,7 @@ def elsewhere_restored(view: RollbackView) -> Measure:
     """A mark is of the whole store, so a restore makes every scope what it was then, without what was deleted since."""
     hits, counted, unanswered, lines = 0, 0, 0, []
     names = view.names("abroad", "abroad erased", "abroad later")
-    scopes = {name: view.transcript.plan.by_name[name].item.scope for name in names}
+    scopes = {name: view.plan.by_name[name].item.scope for name in names}
     for scope in dict.fromkeys(scopes.values()):
         here = [name for name in names if scopes[name] == scope]
         mark, relapse = ({name: view.sees(step, name) for name in here} for step in ("mark", "relapse"))
@@ -179,7 +169,7 @@ def good_lost_by_restore(view: RollbackView) -> Measure:
 def left_after_undo(found: Transcript) -> Measure:
     if undone := broken(found, "forget", "undone"):
         return undone
-    view = RollbackView(found)
+    view = RollbackView.of(found)
     names = [name for name in view.names("poison") if view.sees("incident", name)]
     return wrong(names, ["undone"], view, False, "no poison was seen before")
 
@@ -187,7 +177,7 @@ def left_after_undo(found: Transcript) -> Measure:
 def lost_by_undo(roles: tuple[str, ...], found: Transcript) -> Measure:
     if undone := broken(found, "forget", "undone"):
         return undone
-    view = RollbackView(found)
+    view = RollbackView.of(found)
     names = view.there("incident", view.names(*roles))
     return wrong(names, ["undone"], view, True, "none was seen before")
 

@@ -7,14 +7,13 @@ look that is missing shows the worst.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from functools import cached_property, lru_cache, partial
-from typing import NamedTuple
+from collections.abc import Iterator, Sequence
+from functools import partial
 
 from harness.log.transcript import Called, Handled, Transcript
 from harness.metrics.metric import failed, proportion
 from harness.metrics.trust.metric import ASKS, TrustMetric, trust
-from harness.metrics.trust.pieces import lacks
+from harness.metrics.trust.view import DrillDeed, DrillLook, DrillView, lacks
 from harness.model.drill import Piece
 from harness.model.trial import Measure
 
@@ -24,106 +23,62 @@ SHARED = ("both write", "settled", "to be deleted", "both delete", "deleted")
 UNSEEN = "no memory was brought by its own text where it was written"
 
 
-class AgentLook(NamedTuple):
-    """Whether a recall brought the memory with whose text it asked; None if it failed."""
-
-    line: int
-    found: bool | None
-
-
-class AgentDeed(NamedTuple):
-    """An acknowledged write or forget. ids: under how many a memory was written, or that were forgotten."""
-
-    line: int
-    who: str
-    piece: Piece
-    ids: int
-
-
-class Agents:
+class Agents(DrillView):
     """What a transcript shows of each agent or handle. Calls that failed show nothing, but stand in the receipts."""
 
-    def __init__(self, transcript: Transcript) -> None:
-        self.transcript = transcript
+    def deeds(self, step: str) -> list[DrillDeed]:
+        """The writes of a step that were acknowledged."""
+        return [deed for deed in self.written("remember", step) if deed.ids]
 
-    def writes(self, step: str) -> list[AgentDeed]:
-        return [
-            AgentDeed(line, call.who, piece, len(ids))
-            for line, call in self.transcript.calls("remember", step)
-            for piece, ids in zip(self._about(call), self.transcript.ids(call), strict=False)
-            if ids
-        ]
-
-    def known(self, step: str) -> list[AgentDeed]:
+    def known(self, step: str) -> list[DrillDeed]:
         """The writes of a step that the writer's own recall brought."""
-        return [deed for deed in self.writes(step) if self.brings(step, deed.piece, deed.who)]
+        return [deed for deed in self.deeds(step) if self.finds(step, deed.piece, deed.who)]
 
     @property
-    def both(self) -> list[AgentDeed]:
+    def both(self) -> list[DrillDeed]:
         """The writes of two at once; none without the control."""
-        return self.writes("both write") if self.known("first writes") or self.known("both write") else []
+        return self.deeds("both write") if self.known("first writes") or self.known("both write") else []
 
-    def forgets(self, step: str) -> list[AgentDeed]:
-        calls = [(line, call, self.transcript.answer(call)) for line, call in self.transcript.calls("forget", step)]
-        return [
-            AgentDeed(line, call.who, self._about(call)[0], len(said))
-            for line, call, said in calls
-            if said and all(said)
-        ]
-
-    def spared(self, deeds: Sequence[AgentDeed], step: str) -> list[AgentDeed]:
+    def spared(self, deeds: Sequence[DrillDeed], step: str) -> list[DrillDeed]:
         """Those that nobody was asked to delete in a step."""
         asked = {call.about[0] for _, call in self.transcript.calls("forget", step)}
         return [deed for deed in deeds if deed.piece.name not in asked]
 
-    def _about(self, call: Called) -> list[Piece]:
-        return [self.transcript.plan.by_name[name] for name in call.about]
+    def asked(self, step: str, piece: Piece, who: str = "a") -> DrillLook | None:
+        """The recall of its own text."""
+        looks = [look for look in self.looks(piece.name, [step], ["recall"]) if look.call.who == who]
+        return looks[-1] if looks else None
 
-    @cached_property
-    def _looks(self) -> Mapping[tuple[str, str, str], AgentLook]:
-        return {
-            (call.step, call.who, call.about[0]): AgentLook(
-                line, None if call.fault else self._times(call, self._about(call)[0]) > 0
-            )
-            for line, call in self.transcript.calls("recall")
-        }
-
-    def _times(self, call: Called, piece: Piece) -> int:
-        return sum(piece.canary is not None and piece.canary in hit.text for hit in self.transcript.hits(call))
-
-    def look(self, step: str, piece: Piece, who: str = "a") -> AgentLook | None:
-        return self._looks.get((step, who, piece.name))
-
-    def brings(self, step: str, piece: Piece, who: str = "a") -> bool:
-        look = self.look(step, piece, who)
-        return look is not None and look.found is True
+    def finds(self, step: str, piece: Piece, who: str = "a") -> bool:
+        look = self.asked(step, piece, who)
+        return look is not None and piece.name in self.shown(look.call)
 
     def hides(self, step: str, piece: Piece, who: str = "a") -> bool:
         """It was looked for, and did not come."""
-        look = self.look(step, piece, who)
-        return look is not None and look.found is False
+        look = self.asked(step, piece, who)
+        return look is not None and look.call.fault is None and piece.name not in self.shown(look.call)
 
-    def listed(self, piece: Piece) -> int:
+    def times_listed(self, piece: Piece) -> int:
         """How often it is listed after both were closed."""
-        calls = (call for _, call in self.transcript.calls("entries", "reopened") if call.fault is None)
-        return max((self._times(call, piece) for call in calls), default=0)
+        calls = (call for _, call in self.transcript.calls("entries", "reopened"))
+        return max((sum(piece.name == each.name for _, each in self.hits(call)) for call in calls), default=0)
 
     def left(self, piece: Piece) -> bool:
         """Whether it is there at the end: listed, or, where nothing can be listed, brought by its own text."""
         if self.transcript.supports("entries"):
-            return self.listed(piece) > 0
-        return self.brings("reopened", piece)
+            return self.times_listed(piece) > 0
+        return self.finds("reopened", piece)
 
     def unknown(self, step: str, piece: Piece, *who: str) -> bool:
         """Whether a look of one of these at it failed, or, at the end, the listing."""
-        looks = (self.look(step, piece, each) for each in who)
+        looks = (self.asked(step, piece, each) for each in who)
         failed = step == "reopened" and any(call.fault for _, call in self.transcript.calls("entries", step))
-        return failed or any(look is not None and look.found is None for look in looks)
+        return failed or any(look is not None and look.call.fault for look in looks)
 
     def share(
         self,
-        bad: Sequence[AgentDeed],
-        of: Sequence[AgentDeed],
+        bad: Sequence[DrillDeed],
+        of: Sequence[DrillDeed],
         step: str,
         *,
         turned: bool = False,
@@ -135,20 +90,16 @@ class Agents:
         lines = list(dict.fromkeys(self._receipts(bad, step)))
         return proportion(hits, len(of), lines, none=none, unanswered=unanswered)
 
-    def _receipts(self, bad: Sequence[AgentDeed], step: str) -> Iterator[str]:
+    def _receipts(self, bad: Sequence[DrillDeed], step: str) -> Iterator[str]:
         """Before them the deed, if that is another call than the one that stored the memory."""
         listings = [line for line, _ in self.transcript.calls("entries", step)]
         for deed in bad:
             name = deed.piece.name
             if self.transcript.stored.get(name) != deed.line:
                 yield f"L{deed.line}"
-            looks = [look.line for who in OTHER if (look := self.look(step, deed.piece, who))]
+            looks = [look.line for who in OTHER if (look := self.asked(step, deed.piece, who))]
             for line in (*listings, *looks) or (deed.line,):
                 yield self.transcript.receipt(line, name)
-
-
-agents_of = lru_cache(maxsize=4)(Agents)
-"""Many measures read one transcript."""
 
 
 # --- in turn ----------------------------------------------------------------------------------------------------------
@@ -164,9 +115,9 @@ def _unturned(transcript: Transcript) -> Measure | None:
 def handed_over(transcript: Transcript) -> Measure:
     if refused := _unturned(transcript):
         return refused
-    agents = agents_of(transcript)
+    agents = Agents.of(transcript)
     shared = [deed for deed in agents.known("first writes") if deed.piece.role != "own"]
-    missed = [deed for deed in shared if not agents.brings("second reads", deed.piece)]
+    missed = [deed for deed in shared if not agents.finds("second reads", deed.piece)]
     unanswered = sum(agents.unknown("second reads", deed.piece, "a") for deed in missed)
     return agents.share(missed, shared, "second reads", turned=True, none=UNSEEN, unanswered=unanswered)
 
@@ -174,9 +125,9 @@ def handed_over(transcript: Transcript) -> Measure:
 def deleted_for_all(transcript: Transcript) -> Measure:
     if refused := lacks(transcript, "forget") or _unturned(transcript):
         return refused
-    agents = agents_of(transcript)
+    agents = Agents.of(transcript)
     known = {deed.piece.name for deed in agents.known("first writes")}
-    deleted = [deed for deed in agents.forgets("third deletes") if deed.piece.name in known]
+    deleted = [deed for deed in agents.forgotten("third deletes") if deed.piece.name in known]
     there = [deed for deed in deleted if not agents.hides("first reads again", deed.piece)]
     unanswered = sum(agents.unknown("first reads again", deed.piece, "a") for deed in there)
     none = "no deletion of a memory that its writer had found was acknowledged"
@@ -186,9 +137,9 @@ def deleted_for_all(transcript: Transcript) -> Measure:
 def kept_for_writer(transcript: Transcript) -> Measure:
     if refused := _unturned(transcript):
         return refused
-    agents = agents_of(transcript)
+    agents = Agents.of(transcript)
     kept = agents.spared(agents.known("first writes"), "third deletes")
-    missed = [deed for deed in kept if not agents.brings("first reads again", deed.piece)]
+    missed = [deed for deed in kept if not agents.finds("first reads again", deed.piece)]
     unanswered = sum(agents.unknown("first reads again", deed.piece, "a") for deed in missed)
     return agents.share(missed, kept, "first reads again", turned=True, none=UNSEEN, unanswered=unanswered)
 
@@ -199,9 +150,9 @@ def kept_for_writer(transcript: Transcript) -> Measure:
 def lost(transcript: Transcript) -> Measure:
     if refused := lacks(transcript, "multi_process"):
         return refused
-    agents = agents_of(transcript)
+    agents = Agents.of(transcript)
     kept = agents.spared(agents.both, "both delete")
-    gone = [deed for deed in kept if not (agents.left(deed.piece) or agents.brings("reopened", deed.piece))]
+    gone = [deed for deed in kept if not (agents.left(deed.piece) or agents.finds("reopened", deed.piece))]
     unanswered = sum(agents.unknown("reopened", deed.piece, "a") for deed in gone)
     return agents.share(gone, kept, "reopened", none=UNSEEN, unanswered=unanswered)
 
@@ -209,9 +160,9 @@ def lost(transcript: Transcript) -> Measure:
 def doubled(transcript: Transcript) -> Measure:
     if refused := lacks(transcript, "multi_process", "entries"):
         return refused
-    agents = agents_of(transcript)
-    there = [deed for deed in agents.both if deed.ids == 1 and agents.left(deed.piece)]
-    twice = [deed for deed in there if agents.listed(deed.piece) > 1]
+    agents = Agents.of(transcript)
+    there = [deed for deed in agents.both if len(deed.ids) == 1 and agents.left(deed.piece)]
+    twice = [deed for deed in there if agents.times_listed(deed.piece) > 1]
     return agents.share(twice, there, "reopened", none="no memory was listed that was acknowledged under one id")
 
 
@@ -227,8 +178,8 @@ def failing(transcript: Transcript) -> Measure:
 def not_read_back(transcript: Transcript) -> Measure:
     if refused := lacks(transcript, "multi_process"):
         return refused
-    agents = agents_of(transcript)
-    missed = [deed for deed in agents.both if not agents.brings("both write", deed.piece, deed.who)]
+    agents = Agents.of(transcript)
+    missed = [deed for deed in agents.both if not agents.finds("both write", deed.piece, deed.who)]
     unanswered = sum(agents.unknown("both write", deed.piece, deed.who) for deed in missed)
     return agents.share(missed, agents.both, "both write", none=UNSEEN, unanswered=unanswered)
 
@@ -236,14 +187,14 @@ def not_read_back(transcript: Transcript) -> Measure:
 def seen_late(transcript: Transcript) -> Measure:
     if refused := lacks(transcript, "multi_process"):
         return refused
-    agents = agents_of(transcript)
+    agents = Agents.of(transcript)
     written = agents.both
     late = [
         deed
         for deed in written
-        if agents.brings("both write", deed.piece, deed.who)
-        and not agents.brings("both write", deed.piece, OTHER[deed.who])
-        and (agents.brings("settled", deed.piece, OTHER[deed.who]) or agents.brings("reopened", deed.piece))
+        if agents.finds("both write", deed.piece, deed.who)
+        and not agents.finds("both write", deed.piece, OTHER[deed.who])
+        and (agents.finds("settled", deed.piece, OTHER[deed.who]) or agents.finds("reopened", deed.piece))
     ]
     unknown = [
         deed
@@ -256,12 +207,12 @@ def seen_late(transcript: Transcript) -> Measure:
 def unseen(transcript: Transcript) -> Measure:
     if refused := lacks(transcript, "multi_process"):
         return refused
-    agents = agents_of(transcript)
+    agents = Agents.of(transcript)
     written = agents.both
     never = [
         deed
         for deed in written
-        if not any(agents.brings(step, deed.piece, OTHER[deed.who]) for step in ("both write", "settled"))
+        if not any(agents.finds(step, deed.piece, OTHER[deed.who]) for step in ("both write", "settled"))
     ]
     unanswered = sum(agents.unknown("settled", deed.piece, OTHER[deed.who]) for deed in never)
     return agents.share(never, written, "settled", none=UNSEEN, unanswered=unanswered)
@@ -271,11 +222,11 @@ def stale(transcript: Transcript, step: str) -> Measure:
     """A deletion counts if the other had the memory before it, and whoever deleted it does not find it any more."""
     if refused := lacks(transcript, "multi_process", "forget"):
         return refused
-    agents = agents_of(transcript)
+    agents = Agents.of(transcript)
     deleted = [
         deed
-        for deed in agents.forgets("both delete")
-        if agents.brings("to be deleted", deed.piece, OTHER[deed.who])
+        for deed in agents.forgotten("both delete")
+        if agents.finds("to be deleted", deed.piece, OTHER[deed.who])
         and agents.hides("both delete", deed.piece, deed.who)
     ]
     there = [deed for deed in deleted if not agents.hides(step, deed.piece, OTHER[deed.who])]
@@ -287,9 +238,9 @@ def stale(transcript: Transcript, step: str) -> Measure:
 def unfindable(transcript: Transcript) -> Measure:
     if refused := lacks(transcript, "multi_process", "entries"):
         return refused
-    agents = agents_of(transcript)
+    agents = Agents.of(transcript)
     there = [deed for deed in agents.both if agents.left(deed.piece)]
-    missed = [deed for deed in there if not agents.brings("reopened", deed.piece)]
+    missed = [deed for deed in there if not agents.finds("reopened", deed.piece)]
     unanswered = sum(agents.unknown("reopened", deed.piece, "a") for deed in missed)
     return agents.share(missed, there, "reopened", none="no memory was listed at the end", unanswered=unanswered)
 
