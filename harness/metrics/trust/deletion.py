@@ -52,7 +52,10 @@ def _gone(
     if broken and not known:
         return failed(f"L{broken[0]}: the looks before the deletion failed")
     left = {
-        name: [reach.left(step, route, name, current=current) for route in {*used, *reach.failing(step, name, routes)}]
+        name: [
+            reach.left(step, route, name, current=current)
+            for route in dict.fromkeys((*used, *reach.failing(step, name, routes)))
+        ]
         for name, used in known.items()
     }
     seen = {name for name in known if any(reach.brought(step, route, name, current=current) for route in routes)}

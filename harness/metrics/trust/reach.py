@@ -85,9 +85,9 @@ class Reach(DrillView):
         unsure = [look for look in looks if look.failed]
         return next(iter([look for look in reversed(looks) if look.found] or unsure[::-1] or looks), None)
 
-    def _by_route(self, step: ReachStep, route: ReachRoute, piece: Piece) -> list[DrillLook]:
+    def _by_route(self, step: ReachStep, route: ReachRoute, piece: Piece) -> Sequence[DrillLook]:
         if route == "listing":
-            return [look for look in self.listings(step, piece.item.scope) if look.call.op == "entries"]
+            return self.listings(step, piece.item.scope)
         looks = self.looks(piece.name, [step], [_CALLED.get(route, "recall")])
         return looks if route in _CALLED else [look for look in looks if _searched(piece, look.call) == route]
 

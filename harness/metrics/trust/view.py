@@ -123,15 +123,26 @@ class DrillView:
 
     @cached_property
     def _listings(self) -> Mapping[tuple[str, Scope], list[DrillLook]]:
-        op: Op = "entries" if self.transcript.supports("entries") else "recall"
+        return self._by_scope("entries")
+
+    @cached_property
+    def _questions(self) -> Mapping[tuple[str, Scope], list[DrillLook]]:
+        return self._by_scope("recall")
+
+    def _by_scope(self, op: Op) -> Mapping[tuple[str, Scope], list[DrillLook]]:
         found: dict[tuple[str, Scope], list[DrillLook]] = {}
         for line, call in self.transcript.calls(op):
             found.setdefault((call.step, scope_of(call)), []).append(DrillLook(line, call))
         return found
 
     def listings(self, step: str, scope: Scope) -> Sequence[DrillLook]:
-        """The listings of a scope; where nothing can be listed, the questions in it."""
         return self._listings.get((step, scope), ())
+
+    def scope_looks(self, step: str, scope: Scope) -> Sequence[DrillLook]:
+        """The listings of a scope; where nothing can be listed, the questions in it."""
+        if self.transcript.supports("entries"):
+            return self.listings(step, scope)
+        return self._questions.get((step, scope), ())
 
     # --- what an answer shows, by mark ---
 
@@ -237,11 +248,11 @@ class DrillView:
 
     def listed(self, step: str, scope: Scope) -> list[Seen]:
         """What the listings of a scope show; without listings, what each memory's own text brings."""
-        return [Seen(line, hit) for line, call in self.listings(step, scope) for hit in self.transcript.hits(call)]
+        return [Seen(line, hit) for line, call in self.scope_looks(step, scope) for hit in self.transcript.hits(call)]
 
     def look(self, step: str, piece: Piece) -> DrillLook | None:
         """The call that had to show it: the listing of its scope, else a question of its own text."""
-        looks = self.listings(step, piece.item.scope)
+        looks = self.scope_looks(step, piece.item.scope)
         return next((look for look in looks if look.call.op == "entries" or piece.name in look.call.about), None)
 
     def receipts(self, cases: Iterable[tuple[int | None, str]]) -> list[str]:

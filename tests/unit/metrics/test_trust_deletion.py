@@ -301,6 +301,23 @@ def test_what_is_not_offered_is_unsupported(tmp_path: Path, lack: str, names: li
     assert counts(found["forgotten_from_search" if lack != "forget" else "scope_forgotten_from_search"])
 
 
+def test_receipts_stand_in_the_order_of_the_routes(tmp_path: Path) -> None:
+    """Equal logs give equal results, so nothing may depend on how a process hashes the names of routes."""
+    play = ready().sought("after", "pin", *BYSTANDERS)
+    found = play.measures(tmp_path)["forgotten_by_every_route"]
+    asked = [f"L{at}" for at, event in enumerate(play.events, 2) if _is_about(event, "after", "pin")]
+    listing = next(
+        f"L{at}"
+        for at, event in enumerate(play.events, 2)
+        if getattr(event, "op", "") == "entries" and getattr(event, "step", "") == "after"
+    )
+    assert [receipt.split(" ")[0] for receipt in found.receipts] == [*asked[:3], listing, *asked[3:]]
+
+
+def _is_about(event: Event, step: str, name: str) -> bool:
+    return isinstance(event, Called) and (event.step, event.about) == (step, (name,))
+
+
 def test_a_drill_that_ended_early_says_nothing_of_what_it_did_not_reach(tmp_path: Path) -> None:
     play = ready().sought("after", *BYSTANDERS).handled("closed", "closed").looked("closed")
     found = play.handled("reopened", "opened", FAULT).measures(tmp_path, ended=Ended(status="failed", fault=FAULT))
