@@ -245,7 +245,7 @@ def _ids(answer: Mapping[str, Any]) -> tuple[str, ...]:
 
 class Mem0Platform(BaseAdapter):
     name = "mem0_platform"
-    settings = ("infer",)
+    settings: ClassVar[Sequence[str]] = ("infer",)
     imports = ("qdrant_client", "openai")  # as the library imports both, whatever is asked of it
     secrets = (KEY,)
     infer = False

@@ -16,6 +16,7 @@ import time
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
 
 from harness.adapter import Layer
 from harness.scan.disk import Needles, scan
@@ -32,9 +33,10 @@ def needles() -> tuple[dict[str, str], dict[str, bytes]]:
     return canaries, {f"vector {n}": vectors[n].tobytes() for n in range(NEEDLES)}
 
 
-def _vectors(seed: int, many: int) -> np.ndarray:
+def _vectors(seed: int, many: int) -> NDArray[np.float32]:
     drawn = np.random.default_rng(seed).standard_normal((many, DIMS), "f4")
-    return drawn / np.linalg.norm(drawn, axis=1, keepdims=True)
+    unit: NDArray[np.float32] = drawn / np.linalg.norm(drawn, axis=1, keepdims=True)
+    return unit
 
 
 def fill(path: Path) -> None:

@@ -37,7 +37,10 @@ def main() -> None:
         real = next((folder.root / "logs").glob("bm25*"))
         bounds = [path for path in (folder.root / "logs").iterdir() if path != real]
         lines = len(real.read_bytes().splitlines())
-        copies = [real, *(shutil.copy(real, real.with_name(f"copy{i}.jsonl")) for i in range(1, EVENTS // lines + 1))]
+        copies = [
+            real,
+            *(Path(shutil.copy(real, real.with_name(f"copy{i}.jsonl"))) for i in range(1, EVENTS // lines + 1)),
+        ]
         opened, *body, closed = real.read_bytes().splitlines(keepends=True)
         long = real.with_name("long.jsonl")
         long.write_bytes(opened + b"".join(body * (EVENTS // len(body))) + closed)

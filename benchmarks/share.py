@@ -11,9 +11,11 @@ from harness import paths
 from harness.backend import client, registry
 from harness.log.folder import Folder
 from harness.log.reader import Log
-from harness.model.trial import Selection, Trial
+from harness.log.transcript import Transcript
+from harness.model.trial import Selection
 from harness.play import runner
 from harness.play.backends import describe_all
+from harness.play.runner import AnyTrial
 from harness.repo import checks
 from tasks import loader
 
@@ -45,16 +47,20 @@ class Quiet:
         self.took: dict[str, float] = {}
         self.logs: dict[str, Log] = {}
 
-    def planned(self, trials: int, finished: int) -> None: ...
+    def planned(self, trials: int, reused: int) -> None: ...
 
-    def started(self, trial: Trial) -> None:
+    def started(self, trial: AnyTrial) -> None:
         self.others.seconds = 0.0
         self.took[trial.id] = -time.perf_counter()
+
+    def broke(self, trial: AnyTrial, why: str) -> None:
+        raise RuntimeError(f"{trial.id}: {why}")
 
     def noted(self, line: str) -> None:
         """No server is started here."""
 
-    def finished(self, log: Log) -> None:
+    def finished(self, log: Log | Transcript) -> None:
+        assert isinstance(log, Log)
         self.took[log.trial.id] += time.perf_counter()
         self.logs[log.trial.id] = log
 
@@ -63,10 +69,10 @@ def main() -> None:
     stories = loader.load(loader.find(paths.TASKS, ["forgotten-runbook"]), paths.FIXTURES, paths.cache_root())
     chosen = Selection(backends=(registry.parse("chroma"),), writes=("append",), noise=(100,))
     others = Clock()
-    client.open_memory = others.around(client.open_memory)  # type: ignore[assignment]
-    client.storage = others.around(client.storage)  # type: ignore[assignment]
+    client.open_memory = others.around(client.open_memory)
+    client.storage = others.around(client.storage)
     client.RemoteMemory.close = others.around(client.RemoteMemory.close)  # type: ignore[method-assign]
-    checks._work = others.around(checks._work)  # type: ignore[assignment]  # checks run as subprocesses
+    checks._work = others.around(checks._work)  # checks run as subprocesses
     quiet = Quiet(others)
     with tempfile.TemporaryDirectory() as name:
         folder = Folder.create(Path(name))

@@ -222,15 +222,19 @@ class Memory(Protocol):
 class Adapter(Protocol):
     """The factory that the registry names. Built without arguments; must not import its SDK before `open`."""
 
-    name: str
-    settings: Sequence[str]
-    """The names of the settings that `open` reads; any other is refused before a run begins."""
+    @property
+    def name(self) -> str: ...
+    @property
+    def settings(self) -> Sequence[str]:
+        """The names of the settings that `open` reads; any other is refused before a run begins."""
 
-    imports: Sequence[str]
-    """Modules that `open` imports and that may be imported once for many opens, whatever HOME and TMPDIR are."""
+    @property
+    def imports(self) -> Sequence[str]:
+        """Modules that `open` imports and that may be imported once for many opens, whatever HOME and TMPDIR are."""
 
-    secrets: Sequence[str]
-    """Environment variables without which it cannot open. They reach `open` as settings of their names, and no log."""
+    @property
+    def secrets(self) -> Sequence[str]:
+        """Environment variables without which it cannot open. They reach `open` as settings of their names, no log."""
 
     def configured(self, settings: Mapping[str, str]) -> Adapter:
         """The adapter as these settings make it: its support, storage and opening. Names it does not know are not its

@@ -187,7 +187,7 @@ def test_from_a_figure_in_two_clicks_to_a_timeline(opened: Opener, report: Path)
 
 def trees(report: Path) -> dict[str, str]:
     """The words of each packed timeline, read without a browser."""
-    said = {}
+    said: dict[str, str] = {}
     for data in re.findall(r'<template class="block">(.*?)</template>', report.read_text("utf-8")):
         block: dict[str, Any] = json.loads(gzip.decompress(base64.b64decode(data)))
         texts = iter(block["texts"])

@@ -61,8 +61,8 @@ def test_no_word_of_a_backend_does_anything_anywhere(cli: Cli, tmp_path: Path) -
     said(cli("run", "-b", BACKEND, "-b", "bm25", *drill, "--keep", "--gates", gates, "--out", tmp_path / "o", env=lent))
     run = only(tmp_path / "o")
     assert any("\u202e" in path.name for path in run.rglob("*.json"))
-    for words in (["report", run], ["report", run, "--json"], ["score", run], ["compare", run, run], ["github", run]):
-        said(cli(*words, env=lent))
+    for read in (("report", run), ("report", run, "--json"), ("score", run), ("compare", run, run), ("github", run)):
+        said(cli(*read, env=lent))
     for path in sorted(run.rglob("*")):
         if path.is_file() and not _of_a_store(path):
             text = path.read_text("utf-8", "replace")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from adapters._base import sdk
@@ -17,7 +18,7 @@ def _takes_nothing() -> None:
     """Called with arguments, that is an error of Python's own."""
 
 
-KINDS = {
+KINDS: dict[str, Callable[..., Any]] = {
     "raises": _raises,
     "answers_in_another_form": lambda *_: {"what": "is this"},
     "takes_other_arguments": _takes_nothing,
@@ -29,7 +30,7 @@ def __getattr__(name: str) -> type[Reference]:
     op, _, kind = name.partition("_and_")
     if kind not in KINDS or not hasattr(ReferenceMemory, op):
         raise AttributeError(name)
-    memory = type("Broken", (ReferenceMemory,), {op: KINDS[kind]})
+    memory: type[ReferenceMemory] = type("Broken", (ReferenceMemory,), {op: KINDS[kind]})
 
     def open_(self: Reference, space: Space) -> Memory:
         return memory(self.path(space), space, sdk("numpy", "coldwarm"))

@@ -44,6 +44,7 @@ def pieces(*texts: str, model: str = "fake-chat-1", usage: bool = True, end: boo
 
 
 class Handler(BaseHTTPRequestHandler):
+    server: Server
     protocol_version = "HTTP/1.1"
     wbufsize = -1  # head and body in one write, so that no answer waits for a delayed ack
 

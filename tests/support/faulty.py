@@ -93,9 +93,11 @@ class Sound(BaseAdapter):
     """No fault: what the others are compared with."""
 
     name = "faulty"
-    native = ("ranked", "entries", "forget", "persistent", "source", "created", "scope_org", "scope_repo")
+    native: ClassVar[tuple[str, ...]] = (
+        "ranked", "entries", "forget", "persistent", "source", "created", "scope_org", "scope_repo",
+    )  # fmt: skip
     emulated: ClassVar = {"supersede": "delete and add"}
-    settings = ("answer", "api_key", "store")
+    settings: ClassVar[tuple[str, ...]] = ("answer", "api_key", "store")
     memory: ClassVar[type[SoundMemory]] = SoundMemory
 
     def version(self) -> str:
@@ -370,7 +372,7 @@ class LeavesWorkForItsEnd(Sound):
         def close(self) -> None:
             root = Path(self.space.root)
             atexit.register(root.joinpath("at-exit").write_text, "written")
-            threading.Thread(target=lambda: (time.sleep(0.1), root.joinpath("thread").write_text("written"))).start()
+            threading.Timer(0.1, root.joinpath("thread").write_text, ["written"]).start()
             self.text = root.joinpath("text").open("w", encoding="utf-8")
             self.text.write("written")
             self.bytes = root.joinpath("bytes").open("wb")

@@ -24,6 +24,8 @@ from typing import Any
 
 from harness import metrics
 from harness.metrics import trust
+from harness.metrics.metric import Metric
+from harness.metrics.trust.metric import TrustMetric
 
 _SHOWN = {"definition", "words", "head"}
 """How a measure is called and shown, which computes nothing."""
@@ -34,7 +36,7 @@ Table = dict[str, dict[str, Any]]
 
 def table() -> Table:
     """Measure -> its version and the digest of its formula."""
-    known = [*metrics.METRICS, *trust.METRICS]
+    known: list[Metric | TrustMetric] = [*metrics.METRICS, *trust.METRICS]
     return {
         each.definition.name: {"version": each.definition.version, "formula": digest(_computing(each))}
         for each in sorted(known, key=lambda each: each.definition.name)
@@ -50,7 +52,7 @@ def changed(old: Table, new: Table) -> list[str]:
     ]
 
 
-def _computing(measure: metrics.Metric | trust.TrustMetric) -> tuple[Any, ...]:
+def _computing(measure: Metric | TrustMetric) -> tuple[Any, ...]:
     """The function, and what decides whether it is asked."""
     return tuple(getattr(measure, field.name) for field in fields(measure) if field.name not in _SHOWN)
 
@@ -74,10 +76,14 @@ class _Formula:
     def follow(self, thing: Any) -> None:
         thing = _unwrapped(thing)
         if isinstance(thing, FunctionType | type):
-            known = self._functions if isinstance(thing, FunctionType) else self._classes
-            if (thing.__module__ or "").partition(".")[0] == "harness" and thing not in known:
-                known.add(thing)
-                self._function(thing) if isinstance(thing, FunctionType) else self._class(thing)
+            if (thing.__module__ or "").partition(".")[0] != "harness":
+                return
+            if isinstance(thing, FunctionType) and thing not in self._functions:
+                self._functions.add(thing)
+                self._function(thing)
+            elif isinstance(thing, type) and thing not in self._classes:
+                self._classes.add(thing)
+                self._class(thing)
         elif isinstance(thing, partial | Mapping | tuple):
             for part in _split(thing):
                 self.follow(part)

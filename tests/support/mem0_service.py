@@ -6,12 +6,12 @@ import json
 import re
 import threading
 import uuid
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any
+from typing import Any, ClassVar
 from urllib.parse import parse_qs, unquote, urlsplit
 
 import httpx
@@ -190,7 +190,7 @@ class Service:
 class Loopback(Mem0Platform):
     """The adapter as it is, but for where the service is."""
 
-    settings = ("infer", "host")
+    settings: ClassVar[Sequence[str]] = ("infer", "host")
 
     def connect(self, space: Space) -> Any:
         from mem0 import MemoryClient

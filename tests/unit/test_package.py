@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+from importlib import metadata
 from pathlib import Path
 
 import pytest
@@ -77,7 +78,7 @@ def test_what_is_missing_is_one_command(origin: str, requirement: str, monkeypat
         def read_text(self, name: str) -> str:
             return origin
 
-    monkeypatch.setattr(extras.metadata, "distribution", lambda name: Installed())
+    monkeypatch.setattr(metadata, "distribution", lambda name: Installed())
     said = extras.lacks("scipy", "a comparison")
     assert said.startswith("a comparison needs scipy, which is not installed: ") and said.endswith(f" {requirement}")
     assert sys.executable in said
@@ -89,5 +90,5 @@ def test_an_adapter_that_lacks_its_sdk_is_told_the_command() -> None:
 
 
 def test_every_extra_that_is_named_exists() -> None:
-    declared = extras.metadata.distribution("coldwarm").metadata.get_all("Provides-Extra") or []
+    declared = metadata.distribution("coldwarm").metadata.get_all("Provides-Extra") or []
     assert {*extras.EXTRAS.values()} <= {*declared}

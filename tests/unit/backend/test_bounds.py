@@ -157,7 +157,7 @@ def test_no_room_for_a_copy_is_no_file_that_is_gone(tmp_path: Path, monkeypatch:
         raise FileNotFoundError(2, "No usable temporary directory found")
         yield
 
-    monkeypatch.setattr(sqlite.leftovers, "temporary", full)
+    monkeypatch.setattr(leftovers, "temporary", full)
     found = scan(tmp_path, Layer("db", "db", "sqlite"), NEEDLES)
     assert found.files == 1 and "its rows cannot be read: no room for a copy" in (found.problem or "")
 

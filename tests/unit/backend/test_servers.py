@@ -204,11 +204,16 @@ def test_a_server_that_runs_but_answers_nobody_is_started_again_for_the_next_tri
     assert not running(pids)
 
 
+def pipes(folder: Path) -> None:
+    os.mkfifo(folder / "a")
+    os.mkfifo(folder / "b")
+
+
 @pytest.mark.parametrize(
     ("harm", "said"),
     [
         (shutil.rmtree, r"\[Errno 2\] No such file or directory: '[^']*'"),
-        (lambda folder: [os.mkfifo(folder / name) for name in ("a", "b")], r"`[^`]*` is a named pipe"),
+        (pipes, r"`[^`]*` is a named pipe"),
     ],
 )
 def test_a_store_that_cannot_be_made_costs_one_trial(

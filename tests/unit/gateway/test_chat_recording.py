@@ -202,7 +202,10 @@ def test_mem0_s_own_prompt_too(tmp_path: Path) -> None:
 
 def test_a_file_is_for_people(tmp_path: Path) -> None:
     system = "You are to remember.\n" * 500
-    body = {"model": "m", "messages": [{"role": "system", "content": system}, {"role": "user", "content": "é\nb"}]}
+    body: dict[str, Any] = {
+        "model": "m",
+        "messages": [{"role": "system", "content": system}, {"role": "user", "content": "é\nb"}],
+    }
     complete(Recorder(Echo(), tmp_path), Asked(body))
     (path,) = tmp_path.iterdir()
     shown = json.loads(path.read_text())

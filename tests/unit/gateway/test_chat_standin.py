@@ -23,7 +23,10 @@ def answer(said: str, existing: Sequence[str] = (), recent: Sequence[str] = (), 
 
 
 def memories(said: str, existing: Sequence[str] = (), recent: Sequence[str] = ()) -> list[dict[str, Any]]:
-    return json.loads(message_of(answer(f"user: {said}\n", existing, recent))["content"])["memory"]
+    found: list[dict[str, Any]] = json.loads(message_of(answer(f"user: {said}\n", existing, recent))["content"])[
+        "memory"
+    ]
+    return found
 
 
 @pytest.mark.parametrize(
@@ -103,7 +106,7 @@ def test_it_is_labelled_and_counted() -> None:
 @pytest.mark.parametrize("field", ["max_tokens", "max_completion_tokens"])
 def test_an_answer_fits_and_is_whole(field: str) -> None:
     said = "user: " + " ".join(f"Rule {number} holds in brook-{number}." for number in range(200))
-    text = message_of(answer(said, **{field: 300}))["content"]
+    text = message_of(answer(said, [], [], **{field: 300}))["content"]
     assert tokens.count(text) <= 300
     found = json.loads(text)["memory"]
     assert [memory["id"] for memory in found] == [str(number) for number in range(len(found))]

@@ -18,8 +18,9 @@ from hypothesis import strategies as st
 
 from harness.adapter import Space, embed
 from harness.gateway.cache import EmbeddingCache
+from harness.gateway.chat.wire import Refused
 from harness.gateway.embedder import EmbedderError, Encoded
-from harness.gateway.endpoint import MAX_BYTES, Refused, parse
+from harness.gateway.endpoint import MAX_BYTES, parse
 from harness.gateway.gateway import Gateway
 from harness.gateway.meter import Meter, PhaseCount
 from tests.support.fakes import FakeEmbedder

@@ -228,8 +228,8 @@ def test_the_golden_log_loads_for_ever() -> None:
     }
     for event in log.of(Recalled):
         log.found(event)
-    for event in log.of(Wrote):
-        log.items(event)
+    for wrote in log.of(Wrote):
+        log.items(wrote)
 
 
 def test_every_blob_of_the_golden_log_is_there_and_no_other() -> None:

@@ -13,7 +13,8 @@ from click.testing import CliRunner, Result
 
 from harness import cli, metrics
 from harness.log.folder import Folder
-from harness.metrics import Record, faults, footprint, trust
+from harness.metrics import faults, footprint, trust
+from harness.metrics.view import Record
 from harness.report import timeline
 from tests.support.runs import run
 from tests.support.transcripts import transcript

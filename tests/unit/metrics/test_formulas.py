@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import ast
 import json
 from collections.abc import Sequence
 from types import FunctionType
 
+from harness.metrics import trust
 from tests.support import formulas
 
 
@@ -17,7 +19,7 @@ def test_no_formula_changed_under_its_version() -> None:
 
 def test_a_helper_three_calls_away_changes_the_digest() -> None:
     formula = formulas._Formula()
-    measure = formulas.trust.METRICS[0].measure
+    measure = trust.METRICS[0].measure
     formula.follow(measure)
     formula.close()
     assert (
@@ -35,7 +37,7 @@ def test_words_do_not_count_and_operators_and_constants_do() -> None:
     def digest(body: str) -> str:
         names: dict[str, FunctionType] = {}
         exec(f"def f(x):\n{body}", names)
-        tree = formulas.ast.parse(f"def f(x):\n{body}").body[0]
+        tree = ast.parse(f"def f(x):\n{body}").body[0]
         return repr(formulas._plain(tree))
 
     base = digest("  return x + 1")

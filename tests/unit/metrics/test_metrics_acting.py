@@ -7,17 +7,13 @@ from typing import Literal
 
 from harness.log.reader import Log
 from harness.metrics import score
-from harness.model.trial import Measure, Measured
+from harness.model.trial import Measure
 from tests.support.logs import PEACE, Tape, cold, controls
+from tests.support.measures import counts
 
 
 def measures(log: Log, *others: Log) -> dict[str, Measure]:
     return dict(score([log, *others])[0].measures)
-
-
-def counts(measure: Measure) -> tuple[float | None, int | None]:
-    assert isinstance(measure, Measured), measure
-    return measure.hits, measure.of
 
 
 def reason(measure: Measure) -> str:

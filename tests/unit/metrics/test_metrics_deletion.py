@@ -11,6 +11,7 @@ from harness.metrics import score
 from harness.metrics.deletion import ROUTES, layers
 from harness.model.trial import Measure, Measured
 from tests.support.logs import KEY, NEW, NOISE, OLD, PEACE, PIN, PORT, STORY, Tape, story
+from tests.support.measures import counts
 
 Seen = dict[tuple[str, str], bool | None]
 EVERYWHERE: Seen = {(route, name): True for route in ROUTES for name in ("pin", "key")}
@@ -19,11 +20,6 @@ NOWHERE: Seen = dict.fromkeys(EVERYWHERE, False)
 
 def measures(tape: Tape, **more: object) -> dict[str, Measure]:
     return dict(score([tape.log(**more)])[0].measures)  # type: ignore[arg-type]  # as Tape.log
-
-
-def counts(measure: Measure) -> tuple[float | None, int | None]:
-    assert isinstance(measure, Measured), measure
-    return measure.hits, measure.of
 
 
 def played(folder: Path, **more: object) -> Tape:

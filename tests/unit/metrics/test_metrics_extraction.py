@@ -17,6 +17,7 @@ from harness.metrics.extraction import METRICS
 from harness.model.drill import Piece, Plan
 from harness.model.trial import Measure, Measured
 from tests.support.logs import BOTH, HOME, KEY, LURE, NEW, NOISE, OLD, PEACE, PIN, PORT, Tape, hit
+from tests.support.measures import counts
 from tests.support.transcripts import transcript
 
 TOGETHER = f"{NEW}. {PORT}"
@@ -33,11 +34,6 @@ def told(folder: Path, *, unsupported: Sequence[str] = (), extracts: bool = True
 def measures(tape: Tape) -> dict[str, Measure]:
     found = score([tape.log()])[0].measures
     return {name: found[name] for name in NAMES}
-
-
-def counts(measure: Measure) -> tuple[float | None, int | None]:
-    assert isinstance(measure, Measured), measure
-    return measure.hits, measure.of
 
 
 def test_facts_that_still_hold_survive_in_any_words_and_under_any_id(tmp_path: Path) -> None:

@@ -9,8 +9,9 @@ import pytest
 
 from harness.adapter import Source
 from harness.metrics import score
-from harness.model.trial import Measure, Measured
+from harness.model.trial import Measure
 from tests.support.logs import NEW, NOISE, OLD, PORT, Tape, hit
+from tests.support.measures import counts
 
 PLACE: dict[str, Any] = {"commit": "c1", "path": "ship.toml", "line": 3}
 WRITTEN = Source(**PLACE, session="first")
@@ -19,11 +20,6 @@ AT = "2025-01-10T09:00:00+00:00"
 
 def measures(tape: Tape) -> dict[str, Measure]:
     return dict(score([tape.log()])[0].measures)
-
-
-def counts(measure: Measure) -> tuple[float | None, int | None]:
-    assert isinstance(measure, Measured), measure
-    return measure.hits, measure.of
 
 
 def learnt(folder: Path, **more: object) -> Tape:

@@ -14,15 +14,11 @@ from harness.metrics import score
 from harness.metrics.view import Record
 from harness.model.trial import Measure, Measured
 from tests.support.logs import BOTH, LURE, NEW, NOISE, OLD, PEACE, PORT, Tape, hit
+from tests.support.measures import counts
 
 
 def measures(tape: Tape) -> dict[str, Measure]:
     return dict(score([tape.log()])[0].measures)
-
-
-def counts(measure: Measure) -> tuple[float | None, int | None]:
-    assert isinstance(measure, Measured), measure
-    return measure.hits, measure.of
 
 
 def learnt(folder: Path, **more: object) -> Tape:

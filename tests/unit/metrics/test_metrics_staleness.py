@@ -11,19 +11,15 @@ from harness.adapter import Hit
 from harness.metrics import score
 from harness.metrics.staleness import OUTCOMES, updates
 from harness.metrics.view import Record
-from harness.model.trial import Measure, Measured
+from harness.model.trial import Measure
 from tests.support.logs import AT_ONCE, BOTH, NEW, NOISE, OLD, PEACE, PORT, Tape, hit
+from tests.support.measures import counts
 
 MARKED = hit(OLD, superseded=True)
 
 
 def measures(tape: Tape) -> dict[str, Measure]:
     return dict(score([tape.log()])[0].measures)
-
-
-def counts(measure: Measure) -> tuple[float | None, int | None]:
-    assert isinstance(measure, Measured), measure
-    return measure.hits, measure.of
 
 
 def known(folder: Path, **more: object) -> Tape:

@@ -18,6 +18,7 @@ from harness.model.drill import Piece, Plan
 from harness.model.results import LayerRow
 from harness.model.trial import Measure, Measured, NotMeasured
 from harness.play.drills.deletion import AROUND, GONE, HOME, NARROWER, SIBLINGS, USERS, WIDER, own_words
+from tests.support.measures import counts, value
 from tests.support.transcripts import transcript
 
 ROLES = {
@@ -93,7 +94,7 @@ class Play:
                 there = {name, f"{route}:{name}"} & set(seen)
                 hit = {"memory_id": f"id-{name}", "text": each.item.text}
                 answer: Any = [each.item.text] if op == "history" else [hit] if op == "recall" else hit
-                empty = None if op == "get" else []
+                empty: Any = None if op == "get" else []
                 fault = FAULT if {name, f"{route}:{name}"} & set(faults) else None
                 self.call(step, op, [name], None if fault else answer if there else empty, fault=fault, **request)
         if step == "before":
@@ -172,11 +173,6 @@ def sound() -> Play:
     return play.handled("compacted", "compacted").looked("compacted").sought("compacted", *BYSTANDERS)
 
 
-def counts(measure: Measure) -> tuple[float | None, int | None]:
-    assert isinstance(measure, Measured), measure
-    return measure.hits, measure.of
-
-
 def reason(measure: Measure, status: str) -> str:
     assert isinstance(measure, NotMeasured) and measure.status == status, measure
     return measure.reason
@@ -207,7 +203,7 @@ def test_what_one_route_still_brings_is_not_gone(tmp_path: Path, route: str) -> 
     play = ready().sought("after", *BYSTANDERS, f"{route}:key").sought("reopened", f"{route}:pin")
     found = play.measures(tmp_path)
     own = f"forgotten_from_{route.replace(' ', '_')}"
-    assert {name for name, each in found.items() if name.startswith("forgotten_from") and each.value < 1} == {own}
+    assert {name for name, each in found.items() if name.startswith("forgotten_from") and value(each) < 1} == {own}
     assert counts(found[own]) == counts(found["forgotten_by_every_route"]) == (1, 2)
     assert counts(found["forgotten_after_reopening"]) == (1, 2)
     assert counts(found["forgetting_said_and_done"]) == ((2, 2) if route == "history" else (1, 2))
@@ -432,8 +428,9 @@ def test_said_and_done(tmp_path: Path) -> None:
 def test_bystanders_of_each_kind_are_counted_apart(tmp_path: Path, name: str, lost: str) -> None:
     play = ready().sought("after", *(each for each in BYSTANDERS if each != lost))
     found = {key: each for key, each in play.measures(tmp_path).items() if key.endswith("over_deletion")}
-    assert {key for key, each in found.items() if each.value} == {f"{name}_over_deletion"}
-    assert found[f"{name}_over_deletion"].hits == 1 and len(found[f"{name}_over_deletion"].receipts) == 1
+    assert {key for key, each in found.items() if value(each)} == {f"{name}_over_deletion"}
+    measure = found[f"{name}_over_deletion"]
+    assert counts(measure)[0] == 1 and len(measure.receipts) == 1
 
 
 # --- bytes ------------------------------------------------------------------------------------------------------------

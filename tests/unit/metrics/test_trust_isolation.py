@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 from unittest.mock import patch
 
 import pytest
+from pydantic import JsonValue
 
 from harness.adapter import Hit, Scope, to_wire
 from harness.log.receipts import Receipt, read
@@ -21,12 +22,13 @@ from harness.model.trial import Measure, Measured
 from harness.play.drills import scopes
 from harness.play.drills.isolation import plan
 from tests.support.drilled import measured
+from tests.support.measures import counts
 from tests.support.transcripts import transcript
 
 NAMES = ("api", "api-internal")
 
 
-def one_pair(pair: tuple[str, Scope, Scope] = ("prefix-repo-3", *(Scope(repo=name) for name in NAMES))) -> Plan:
+def one_pair(pair: tuple[str, Scope, Scope] = ("prefix-repo-3", Scope(repo=NAMES[0]), Scope(repo=NAMES[1]))) -> Plan:
     with patch.object(scopes, "pairs", lambda: iter([pair])), patch.object(scopes, "places", lambda: iter(PLACES)):
         return plan(5, 1)
 
@@ -105,11 +107,6 @@ def found(
     calls = {**SOUND, **(changes or {})}
     events = [event for event in calls.values() if event]
     return measured(METRICS, transcript(folder, PLAN, events, drill="isolation", lacks=lacks or {}))
-
-
-def counts(measure: Measure) -> tuple[float | None, int | None]:
-    assert isinstance(measure, Measured), measure
-    return measure.hits, measure.of
 
 
 def test_a_sound_backend(tmp_path: Path) -> None:
@@ -350,7 +347,7 @@ def test_what_another_scope_supersedes_is_gone_or_marked(tmp_path: Path) -> None
         return found(tmp_path / name, changes)["superseded_across_scopes"]
 
     left = call("cross written", "entries", B, BEYOND, "far", "replaced")
-    hits = [{**hit, "superseded": "api" in NAMES} for hit in left.answer]  # type: ignore[union-attr]  # made above
+    hits = [{**hit, "superseded": "api" in NAMES} for hit in cast(list[dict[str, JsonValue]], left.answer)]
     assert counts(measure("left", left)) == (0, 1)
     assert counts(measure("taken", call("cross written", "entries", B, BEYOND, "far"))) == (1, 1)
     assert counts(measure("marked", left.model_copy(update={"answer": hits}))) == (1, 1)

@@ -17,6 +17,7 @@ from harness.model.backend import Fault
 from harness.model.drill import Piece, Plan
 from harness.model.trial import Measure, Measured, NotMeasured
 from tests.support.drilled import measured
+from tests.support.measures import counts, value
 from tests.support.transcripts import transcript
 
 METRICS = (*writes.METRICS, *keeping.METRICS, *fields.METRICS, *replacing.METRICS)
@@ -129,11 +130,6 @@ def changed(op: Op, name: str, how: Callable[[Hit], Hit | None], *steps: str) ->
         return how(hit) if (of, which) == (op, name) and step in (steps or (step,)) else hit
 
     return change
-
-
-def counts(measure: Measure) -> tuple[float | None, int | None]:
-    assert isinstance(measure, Measured), measure
-    return measure.hits, measure.of
 
 
 GOOD: Mapping[str, tuple[int, int]] = {
@@ -366,7 +362,7 @@ def test_bytes_are_those_that_are_found_and_not_those_that_are_declared(tmp_path
     elsewhere = Looked(step="closed", layer=Layer("else", "..", "file"), declared=False, files=2, bytes=600)
     play.events[at : at + 1] = [Looked(step="closed", layer=layers["db"], files=1, bytes=0), elsewhere]
     found = play.measures(tmp_path / "db")
-    assert found["bytes_per_memory"].value == 100 and counts(found["undeclared_bytes"]) == (600, 600)
+    assert value(found["bytes_per_memory"]) == 100 and counts(found["undeclared_bytes"]) == (600, 600)
     play.events[at] = Looked(step="closed", layer=layers["far"], files=0, bytes=0, problem="remote")
     assert play.measures(tmp_path / "far")["bytes_per_memory"].status == "not-applicable"
 

@@ -16,8 +16,9 @@ from harness.log.transcript import Called, Op
 from harness.metrics.trust.poison import METRICS
 from harness.model.backend import Fault
 from harness.model.drill import Piece, Plan
-from harness.model.trial import Measure, Measured, NotMeasured
+from harness.model.trial import Measure, NotMeasured
 from tests.support.drilled import measured
+from tests.support.measures import counts
 from tests.support.transcripts import transcript
 
 HOME = Scope("shop", "acme")
@@ -97,11 +98,6 @@ class Play:
 
     def measures(self, folder: Path, lacks: Mapping[str, str] = {}) -> Mapping[str, Measure]:
         return measured(METRICS, transcript(folder, PLAN, self.events, drill="poison", lacks=lacks))
-
-
-def counts(measure: Measure) -> tuple[float | None, int | None]:
-    assert isinstance(measure, Measured), measure
-    return measure.hits, measure.of
 
 
 USUAL = {

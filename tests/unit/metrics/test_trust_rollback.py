@@ -16,6 +16,7 @@ from harness.model.drill import Piece, Plan
 from harness.model.trial import Measure, Measured
 from harness.play.drills.rollback import SCOPE, plan
 from tests.support.drilled import measured
+from tests.support.measures import counts, value
 from tests.support.transcripts import transcript
 
 PLAN: Plan = plan(8, 1)
@@ -85,16 +86,6 @@ def found(
     events.insert(3, Called(step="mark", op="snapshot", answer=None if snapshot else "m1", fault=snapshot))
     told = transcript(folder, PLAN, events, drill="rollback", lacks=dict.fromkeys(lacks, "not made for it"))
     return measured(METRICS, told)
-
-
-def value(measure: Measure) -> float:
-    assert isinstance(measure, Measured), measure
-    return measure.value
-
-
-def counts(measure: Measure) -> tuple[float | None, int | None]:
-    assert isinstance(measure, Measured), measure
-    return measure.hits, measure.of
 
 
 def test_a_sound_backend(tmp_path: Path) -> None:

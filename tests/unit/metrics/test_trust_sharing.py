@@ -14,8 +14,9 @@ from harness.log.transcript import Called, Ended, Handled
 from harness.metrics.trust.sharing import METRICS
 from harness.model.backend import Fault
 from harness.model.drill import Piece, Plan
-from harness.model.trial import Measure, Measured
+from harness.model.trial import Measure
 from tests.support.drilled import measured
+from tests.support.measures import counts
 from tests.support.transcripts import transcript
 
 ROLES = {"one": "shared", "two": "dropped", "mine": "own", "ay": "a", "axe": "a-dropped", "bee": "b"}
@@ -89,11 +90,6 @@ class Tape:
         reasons = {word: f"no {word}" for word in lacks}
         end = ended or Ended(status="complete")
         return measured(METRICS, transcript(folder, PLAN, self.events, drill="sharing", lacks=reasons, ended=end))
-
-
-def counts(measure: Measure) -> tuple[float | None, int | None]:
-    assert isinstance(measure, Measured), measure
-    return measure.hits, measure.of
 
 
 # --- in turn ----------------------------------------------------------------------------------------------------------

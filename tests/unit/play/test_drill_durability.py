@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import cast
 from unittest.mock import patch
 
 import pytest
@@ -15,10 +16,12 @@ from harness.log.blobs import Blobs
 from harness.log.lines import Writer
 from harness.log.transcript import Called, Ended, Handled, Transcript, read
 from harness.metrics.trust.durability import METRICS
+from harness.model.backend import FaultKind
 from harness.model.drill import DrillTrial
 from harness.model.trial import Measured, NotMeasured
 from harness.play import drills
 from harness.play.drills.durability import DRILL, END, ROUNDS, SMALLEST, lesson, plan, rounds
+from harness.play.drills.stage import DrillStore
 from tests.support.drilled import drilled, measured
 from tests.support.fakes import FakeHost, FakeMemory
 
@@ -114,12 +117,12 @@ def played(folder: Path, host: FakeHost, size: int = 12) -> Transcript:
     trial = DrillTrial(backend="fake", drill="durability", size=size, seed=1, k=5)
     blobs, path = Blobs(folder / "blobs"), folder / "fake.1.jsonl"
     with Writer(path) as log, patch.object(drills, "ALL", {"durability": DRILL}):
-        drills.play(trial, plan(size, 1), host, blobs, log.append, lambda texts: [], {}, {})
+        drills.play(trial, plan(size, 1), cast(DrillStore, host), blobs, log.append, lambda texts: [], {}, {})
     return read(path, blobs)
 
 
 def test_a_store_that_does_not_open_after_a_kill_is_a_result_not_the_end_of_it(tmp_path: Path) -> None:
-    shut = ("crashed", False)
+    shut: tuple[FaultKind, bool] = ("crashed", False)
     host = FakeHost(tmp_path / "s", lacks=["update"], memory=Killed, faults={"open": [None, None, shut, shut]})
     told = played(tmp_path, host)
     assert told.ended == Ended(status="complete")
@@ -139,7 +142,7 @@ def test_a_store_that_opens_at_the_second_try_is_played_to_the_end(tmp_path: Pat
 
 
 def test_a_process_that_dies_at_the_first_look_behind_a_kill_is_a_result(tmp_path: Path) -> None:
-    dies = ("crashed", False)
+    dies: tuple[FaultKind, bool] = ("crashed", False)
     host = FakeHost(tmp_path / "s", lacks=["update"], memory=Killed, faults={"entries": [None, dies, dies]})
     told = played(tmp_path, host)
     assert told.ended == Ended(status="complete")

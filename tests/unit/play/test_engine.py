@@ -118,7 +118,7 @@ def test_what_an_extracting_backend_is_left_with_is_listed_before_the_last_looks
     (first, *_) = (at for at, _ in ends)
     more = {*dict(ends), *(at for at, event in enumerate(log.events) if getattr(event, "stage", "") == "lookup")}
     assert [kind for at, kind in enumerate(kinds(log.events)) if at not in more] == plain
-    assert log.events[first - 1].kind == "recalled" and log.events[ends[-1][0] + 1].kind == "scanned"
+    assert isinstance(log.events[first - 1], Recalled) and isinstance(log.events[ends[-1][0] + 1], Scanned)
     unlisted = small.play(tmp_path / "unlisted", host(tmp_path / "unlisted", extracts=True, lacks=["entries"]))
     assert not list(unlisted.of(Listed))
 

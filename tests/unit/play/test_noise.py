@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import datetime
 
 import pytest
@@ -103,7 +104,7 @@ def test_noise_has_the_metadata_of_what_the_story_writes(scenario: Scenario) -> 
     """Each value that noise has, some item of the story has, and in a large sample the other way round."""
 
     def values(items: list[Item], what: str) -> set[object]:
-        read = {
+        read: Callable[[Item], object] = {
             "scope": lambda item: item.scope,
             "kind": lambda item: item.kind,
             "at": lambda item: (item.at, item.source and item.source.session),

@@ -7,6 +7,7 @@ import re
 import shutil
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from click.testing import CliRunner
@@ -96,7 +97,7 @@ def test_a_missing_shard_is_said_and_stays_said(whole: Folder, tmp_path: Path) -
     ],
 )
 def test_what_does_not_fit_is_one_line_and_makes_no_run(
-    whole: Folder, tmp_path: Path, other: dict[str, object], said: str
+    whole: Folder, tmp_path: Path, other: dict[str, Any], said: str
 ) -> None:
     parts = [shard(whole, 1), shard(whole, 2, **other)]
     with pytest.raises(FolderError) as caught:

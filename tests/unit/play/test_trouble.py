@@ -6,6 +6,7 @@ import errno
 import os
 import subprocess
 import sys
+import tempfile
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from itertools import pairwise
@@ -151,7 +152,7 @@ def test_anything_else_is_one_line_and_could_not_run(
     monkeypatch.setattr(cli, "commands", breaks)
     monkeypatch.setattr(cli, "_heed_signals", lambda: None)
     monkeypatch.setattr(sys, "argv", ["coldwarm"])
-    monkeypatch.setattr(cli.tempfile, "tempdir", str(tmp_path))
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     with pytest.raises(SystemExit) as ending:
         cli.main()
     said = capsys.readouterr().err

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Sequence
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -139,7 +140,7 @@ def test_an_exact_number_that_became_a_lower_bound_is_gone_and_no_improvement() 
         ({"chat": "a model"}, "chat nobody then, a model now"),
     ],
 )
-def test_other_conditions_compare_nothing(condition: dict[str, object], said: str) -> None:
+def test_other_conditions_compare_nothing(condition: dict[str, Any], said: str) -> None:
     old, new = (baseline.of(results({"x": {"recall": [GOOD] * 3}}, **more)) for more in ({}, condition))
     assert pairing.against(old, new).differs == (said,) and pairing.changes(old, new) == ()
 
@@ -225,7 +226,7 @@ def test_what_varies_by_run_makes_no_regression_unless_it_is_more_than_that(name
 
 def test_of_what_varies_a_large_change_is_shown_and_a_first_failure_is_one() -> None:
     found = drill("text_gone_after_churn", (20, 32), (2, 32))
-    assert (found.verdict, found.p) == ("worse", pytest.approx(stats.fisher(20, 32, 2, 32)))
+    assert found.verdict == "worse" and found.p == pytest.approx(stats.fisher(20, 32, 2, 32))
     first = drill("text_gone_after_churn", (32, 32), (31, 32))
     assert first.verdict == "worse" and "had no failure" in first.reason
     assert drill("text_gone_after_churn", (31, 32), (32, 32)).verdict == "no-difference-shown"

@@ -8,7 +8,7 @@ from rich.console import Console
 
 from harness.model.results import Results
 from harness.regress import baseline, pairing, table
-from tests.support.regressed import results
+from tests.support.regressed import Said, results
 
 GOOD, BAD = (20, 20), (5, 20)
 HOSTILE = "\x1b[31mred\u202e[bold]"
@@ -23,7 +23,7 @@ def printed(old: Results, new: Results) -> str:
     return out.getvalue()
 
 
-def rows(x: object, y: object, z: object) -> Results:
+def rows(x: Said, y: Said, z: Said) -> Results:
     said = {"x": x, "y": y, "z": z}
     return results({name: {"recall": [each] * 12} for name, each in said.items() if each}, version="1")
 

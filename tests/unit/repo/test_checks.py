@@ -121,7 +121,12 @@ def test_equal_work_is_done_once_also_at_the_same_time(repo: Repo, monkeypatch: 
     work, shop, start = job(["sleep", "0.1"]), WorkTrees(), threading.Barrier(6)
     count: list[str] = []
     real = checks._work
-    monkeypatch.setattr(checks, "_work", lambda *args: count.append("x") or real(*args))
+
+    def counted(*args: Any) -> checks.Work:
+        count.append("x")
+        return real(*args)
+
+    monkeypatch.setattr(checks, "_work", counted)
 
     def do(value: str) -> checks.Work:
         start.wait()

@@ -23,8 +23,8 @@ from harness.report import export
 from tasks import loader, suite
 from tests.support import runs
 from tests.support.logs import STORY, story
+from tests.unit.conftest import House
 
-House = Any  # of conftest.py, which no test can import
 MADE = Suite(version="1", digest="d1" * 32, split="all", held=("rename/twin",))
 STORIES = [STORY, story(id="rename/twin", title="Ütf — “quoted”")]
 LOAD = """

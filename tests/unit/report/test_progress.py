@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 from pathlib import Path
+from typing import Any
 
 import pytest
 from rich.console import Console
@@ -32,7 +33,7 @@ def out() -> io.StringIO:
     return io.StringIO()
 
 
-def lines(out: io.StringIO, clock: Clock, **how: bool) -> progress.PlainProgress:
+def lines(out: io.StringIO, clock: Clock, **how: Any) -> progress.PlainProgress:
     return progress.PlainProgress(Console(file=out, width=80, soft_wrap=True, **how), clock)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import itertools
 from pathlib import Path
+from typing import Any
 
 import pytest
 from rich.console import Console
@@ -30,7 +31,7 @@ def hostile(tmp_path_factory: pytest.TempPathFactory) -> Results:
     return statements.results(run(tmp_path_factory.mktemp("hostile"), label=HOSTILE))
 
 
-def shown(results: Results, width: int = 80, **how: bool) -> str:
+def shown(results: Results, width: int = 80, **how: Any) -> str:
     out = Console(file=io.StringIO(), width=width, markup=False, highlight=False, emoji=False, **how)
     console.show(results, out)
     assert isinstance(out.file, io.StringIO)

@@ -313,7 +313,7 @@ def test_what_cannot_be_read_is_named_and_does_not_stop_the_look(
             raise PermissionError(13, "Permission denied")
         return real(path, *more)
 
-    monkeypatch.setattr(raw.os, name, refusing)
+    monkeypatch.setattr(os, name, refusing)
     found = look(root)
     assert ([each.fact for each in found.sightings], found.files) == (["key"], 1)
     assert "cannot be read: Permission denied" in (found.problem or "")
@@ -344,7 +344,7 @@ def test_a_file_that_vanishes_meanwhile_was_not_there(root: Path, monkeypatch: p
         (root / "a-journal").unlink(missing_ok=True)
         return real(path, flags)
 
-    monkeypatch.setattr(raw.os, "open", vanishing)
+    monkeypatch.setattr(os, "open", vanishing)
     found = look(root)
     assert ([each.fact for each in found.sightings], found.files, found.problem) == (["key"], 1, None)
 
@@ -360,7 +360,7 @@ def test_a_file_that_gets_shorter_meanwhile_is_read_as_far_as_it_goes(
         os.truncate(root / "log", 2000)
         return real(file, size, at)
 
-    monkeypatch.setattr(raw.os, "pread", shortening)
+    monkeypatch.setattr(os, "pread", shortening)
     found = look(root)
     assert ([each.fact for each in found.sightings], found.problem) == (["pin"], None)
 

@@ -154,8 +154,8 @@ def test_vectors_in_rows_and_in_what_is_left_of_them(tmp_path: Path) -> None:
         assert seen.nearness is not None and seen.nearness > 0.99999
         link.execute("delete from queue where length(name) > 2")
         found = scan(tmp_path, DB, needles)
-    seen = places(found)
-    assert seen.pop("rows queue.vector") == 3 and seen and seen.keys() <= GONE
+    counts = places(found)
+    assert counts.pop("rows queue.vector") == 3 and counts and counts.keys() <= GONE
     data = (tmp_path / "store.db").read_bytes()
     assert all(data.startswith(near.tobytes(), each.offset) for each in found.sightings)
 

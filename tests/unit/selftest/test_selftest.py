@@ -13,13 +13,13 @@ from harness.adapter import Item, Scope
 from harness.compare.statements import DOMINANCE
 from harness.log.events import Written
 from harness.model.trial import Measured
+from harness.play import noise
 from harness.repo.checks import WorkTrees
 from harness.selftest import bounds, playing, pooling, suite, table, wording, working
 from harness.selftest.proof import Count, Told
 from harness.selftest.suite import ScenarioRow, SelfTest, judge
 from tasks import loader
-
-House = Any  # of conftest.py, which no test can import
+from tests.unit.conftest import House
 
 
 def told(house: House, old: str = "", new: str = "") -> Told:
@@ -156,7 +156,7 @@ def test_noise_that_speaks_of_a_fact_is_named_wherever_it_is_told(
     house: House, monkeypatch: pytest.MonkeyPatch, scope: Scope
 ) -> None:
     item = Item("Someone deployed to harborline", scope, "2024-01-01T00:00:00+00:00", "episodic")
-    monkeypatch.setattr(wording.noise, "generate", lambda *_: [Written(name="noise:0", item=item)])
+    monkeypatch.setattr(noise, "generate", lambda *_: [Written(name="noise:0", item=item)])
     story = told(house)
     assert wording.quiet(story) == (0, 3)
     assert said(story).count("'Someone deployed to harborline' speaks of old-platform") == 3
@@ -192,7 +192,7 @@ def test_a_lure_is_no_breach_where_and_when_it_holds(
 ) -> None:
     at = f"2024-01-0{day}T12:00:00+00:00"
     item = Item("Ticket 7: the back office goes to gantry-nine", Scope(repo), at, "episodic")
-    monkeypatch.setattr(wording.noise, "generate", lambda *_: [Written(name="noise:0", item=item)])
+    monkeypatch.setattr(noise, "generate", lambda *_: [Written(name="noise:0", item=item)])
     story = told(house, '\n[[sessions]]\nid = "friday"\n', ELSEWHERE)
     assert wording.quiet(story) == (3 - heard, 3)
     assert said(story).count("speaks of admin-platform") == heard
@@ -355,7 +355,7 @@ def printed(report: SelfTest, folder: Path) -> str:
 def test_drawn_memories_hold_an_answer_as_often_as_chance(house: House) -> None:
     story = told(house)
     drawn = pooling.chance(story, k=1)
-    assert drawn is not None and (drawn.k, drawn.n, drawn.drawn.of) == (1, 3, 200)
+    assert drawn is not None and (drawn.k, drawn.n, drawn.drawn.of) == (1, 3, pooling.DRAWS)
     assert drawn.expected == pytest.approx(1 / 3) and drawn.fair
     assert list(judge([], drawn)) == []
     assert pooling.chance(story, k=2) is None

@@ -3,15 +3,13 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tasks.loader import LIMIT, ScenarioError, find, load, read, resolve, validate
-
-House = Any  # of conftest.py, which no test can import
+from tests.unit.conftest import House
 
 
 def test_a_good_scenario_is_loaded_with_hashes(house: House) -> None:

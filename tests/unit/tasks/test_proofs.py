@@ -2,13 +2,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from harness.repo.checkout import FixtureError, Repo
-
-House = Any  # of conftest.py, which no test can import
+from tests.unit.conftest import House
 
 
 @pytest.mark.parametrize(

@@ -15,8 +15,8 @@ from harness.repo.checks import WorkTrees
 from harness.selftest.proof import Told
 from harness.selftest.suite import row
 from tasks import loader, skeleton, suite
+from tests.unit.conftest import House
 
-House = Any  # of conftest.py, which no test can import
 IDS = st.sets(st.builds("{}/{}".format, st.sampled_from(get_args(Kind)), st.from_regex(r"[a-z]{1,8}", fullmatch=True)))
 
 

@@ -1,0 +1,16 @@
+"""What a measure says, where it must have said a number."""
+
+from __future__ import annotations
+
+from harness.model.trial import Measure, Measured
+
+
+def value(measure: Measure) -> float:
+    assert isinstance(measure, Measured), measure
+    return measure.value
+
+
+def counts(measure: Measure) -> tuple[float | None, int | None]:
+    """(hits, of)"""
+    assert isinstance(measure, Measured), measure
+    return measure.hits, measure.of
