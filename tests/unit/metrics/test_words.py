@@ -21,7 +21,7 @@ OPERATIONS = {
 
 def literals(source: str, names: Collection[str]) -> Iterator[str]:
     for node in ast.walk(ast.parse(source)):
-        if isinstance(node, ast.Constant) and node.value in names:
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and node.value in names:
             yield node.value
 
 

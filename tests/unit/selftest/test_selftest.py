@@ -363,7 +363,7 @@ def test_drawn_memories_hold_an_answer_as_often_as_chance(house: House) -> None:
 
 def test_what_is_not_drawn_by_chance_is_named(house: House) -> None:
     drawn = pooling.chance(told(house), "full_context", k=1)
-    assert drawn is not None and drawn.drawn == (200, 200) and not drawn.fair
+    assert drawn is not None and drawn.drawn == (pooling.DRAWS, pooling.DRAWS) and not drawn.fair
     assert [breach.key for breach in judge([], drawn)] == ["random"]
 
 
