@@ -104,7 +104,7 @@ def test_a_store_that_starts_to_drop_sources_is_red_with_one_clear_line(team: Te
     assert re.fullmatch(
         r"coldwarm: gate 'sources are kept' broken: own_store:Own: source_coverage \d+/\d+ against (\d+)/\1 in "
         r"baseline \S+ over 1 scenario, 1 cell worse and 0 better, difference -0\.\d+, a margin of 0\.05 allowed "
-        r"\(gates\.toml:2\); see cell own-store-own-forgotten-runbook-\S+",
+        r"\(\S+/gates\.toml:2\); see cell own-store-own-forgotten-runbook-\S+",
         line,
     )
     found = results(folder)

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from harness import regress
 from harness.model.results import Contrast, GateVerdict, Results, Unplayed
 from harness.model.trial import Measured
 from harness.regress import baseline, gates, judging, pairing
@@ -275,3 +276,16 @@ def test_the_worse_of_two_demands_is_the_verdict() -> None:
     assert one(gate(at_least=0.9, margin=0), new, old).verdict == "broken"
     assert one(gate(at_least=0.9, margin=0.1), new, old).verdict == "held"
     assert one(gate(at_least=0.99, margin=0.1), new, old).verdict == "broken"
+
+
+@pytest.mark.parametrize(
+    ("command", "name"),
+    [
+        ("coldwarm run -b x --gates ci/my-gates.toml -j 2", "ci/my-gates.toml"),
+        ("coldwarm run --gates=ci/my-gates.toml", "ci/my-gates.toml"),
+        ("coldwarm run --gates", None),
+        ("pytest --coldwarm-backend x", None),
+    ],
+)
+def test_a_verdict_names_the_file_that_was_given(command: str, name: str | None) -> None:
+    assert regress._given(command, "--gates") == name
