@@ -51,7 +51,9 @@ class Launcher(Protocol):
     The caller keeps and closes its own copies of both descriptors.
     """
 
-    def __call__(self, adapter: str, descriptor: int, home: Path, output: int, ports: Ports) -> Running: ...
+    def __call__(
+        self, adapter: str, descriptor: int, home: Path, output: int, ports: Ports, python: str = sys.executable
+    ) -> Running: ...
 
 
 def spawn(
@@ -101,22 +103,25 @@ def environment(home: Path) -> dict[str, str]:
 
 
 class ForkServers:
-    """Launches by fork, with one importing process for each adapter. Safe for several threads; close it at the end.
+    """Launches by fork, with one importing process for each adapter and interpreter. Safe for several threads.
 
+    Close it at the end.
     All children live below the folder that holds `home`. ports: those that any of them may connect to.
     """
 
     def __init__(self, home: Path, ports: Ports = ()) -> None:
         self._home, self._ports = home.absolute(), ports
-        self._parents: dict[tuple[str, Ports], ForkServer | None] = {}
+        self._parents: dict[tuple[str, Ports, str], ForkServer | None] = {}
         self._lock = threading.Lock()
         self._running: WeakSet[Running] = WeakSet()
         self._killed = False
 
-    def launch(self, adapter: str, descriptor: int, home: Path, output: int, ports: Ports) -> Running:
-        parent = self._parent(adapter, ports) if self._home.parent in home.absolute().parents else None
+    def launch(
+        self, adapter: str, descriptor: int, home: Path, output: int, ports: Ports, python: str = sys.executable
+    ) -> Running:
+        parent = self._parent(adapter, ports, python) if self._home.parent in home.absolute().parents else None
         born = parent.fork(descriptor, home, output, ports) if parent else None
-        running = born or spawn(adapter, descriptor, home, output, ports)
+        running = born or spawn(adapter, descriptor, home, output, ports, python)
         with self._lock:
             self._running.add(running)
             if self._killed:
@@ -130,14 +135,15 @@ class ForkServers:
             for running in self._running:
                 _kill(running)
 
-    def _parent(self, adapter: str, ports: Ports) -> ForkServer | None:
+    def _parent(self, adapter: str, ports: Ports, python: str) -> ForkServer | None:
         """One that may connect to these ports, as nobody gives a child more than it has itself."""
         wide = None if ports is None or self._ports is None else tuple(sorted({*self._ports, *ports}))
         with self._lock:
-            if (adapter, wide) not in self._parents:
+            key = adapter, wide, python
+            if key not in self._parents:
                 home = self._home / str(len(self._parents))
-                self._parents[adapter, wide] = ForkServer.ready(adapter, home, wide) if FORKS else None
-            return self._parents[adapter, wide]
+                self._parents[key] = ForkServer.ready(adapter, home, wide, python) if FORKS else None
+            return self._parents[key]
 
     def __enter__(self) -> Self:
         return self
@@ -165,14 +171,14 @@ class ForkServer:
         self._lock = threading.Lock()
 
     @classmethod
-    def ready(cls, adapter: str, home: Path, ports: Ports) -> ForkServer | None:
+    def ready(cls, adapter: str, home: Path, ports: Ports, python: str = sys.executable) -> ForkServer | None:
         """None if it cannot be used: an import failed, took too long, or left a thread."""
         (home / "tmp").mkdir(parents=True, exist_ok=True)
         below = home.parent.parent  # where its children are to live
-        found = staging.modules(adapter, below)
+        found = staging.modules(adapter, below, python)
         ours, theirs = socket.socketpair()
         with theirs, (home / "output.txt").open("ab") as output:
-            command = [sys.executable, "-m", "harness.backend.worker", "--fork", str(theirs.fileno()), adapter]
+            command = [python, "-m", "harness.backend.worker", "--fork", str(theirs.fileno()), adapter]
             sandbox = Sandbox(found.reads, (str(below),), ports)
             process = _started(command, home, output.fileno(), found.path, sandbox)
         parent = cls(process, ours, found.reads)

@@ -9,6 +9,8 @@ from importlib.metadata import entry_points
 
 from harness.model.trial import SECRET, Spec
 
+PYTHON = "python"
+"""The setting that no adapter reads: the interpreter that its child runs in."""
 ADAPTERS, CONTROLS = "coldwarm.adapters", "coldwarm.controls"
 ORACLES = ("oracle", "stale_oracle")
 """The controls that need gold: they live in the harness, and no adapter stands behind their names."""
@@ -50,7 +52,8 @@ def find(spec: Spec) -> AdapterEntry:
 
 
 def parse(text: str) -> Spec:
-    """`mem0`, `mem0,store=faiss` or `mine=module:Class`: a name, then settings that differ from the defaults."""
+    """`mem0`, `mem0,store=faiss` or `mine=module:Class`: a name, then settings that differ from the defaults; `python`
+    is the interpreter, for every backend."""
     name, *settings = text.split(",")
     pairs = [setting.partition("=") for setting in settings]
     if not name or any(not key or not equals for key, equals, _ in pairs):
@@ -62,7 +65,8 @@ def parse(text: str) -> Spec:
         )
     if equals and alias in known():
         raise RegistryError(f"backend '{text}': a backend is called '{alias}' already; choose another name")
-    return Spec(adapter=name, settings={key: value for key, _, value in pairs})
+    given = {key: value for key, _, value in pairs}
+    return Spec(adapter=name, python=given.pop(PYTHON, None), settings=given)
 
 
 def allowance(text: str) -> tuple[str, int]:

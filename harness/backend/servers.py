@@ -17,6 +17,7 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
+from functools import partial
 from itertools import count
 from pathlib import Path
 from typing import Any, Self
@@ -24,6 +25,7 @@ from typing import Any, Self
 from harness import paths
 from harness.adapter import Program, Server
 from harness.backend import client
+from harness.backend.forkserver import spawn
 from harness.backend.supervisor import NOBODY
 from harness.machine import leftovers, ports
 
@@ -70,16 +72,16 @@ class Services:
 
     def __init__(self, folder: Path, gateway: str, progress: Progress = lambda _: None) -> None:
         self._folder, self._gateway, self._progress = folder, gateway, progress
-        self._known: dict[str, tuple[Service, threading.Lock] | None] = {}
+        self._known: dict[tuple[str, str], tuple[Service, threading.Lock] | None] = {}
         self._lock = threading.Lock()
 
     @contextmanager
-    def lent(self, adapter: str) -> Iterator[Service | None]:
+    def lent(self, adapter: str, python: str = sys.executable) -> Iterator[Service | None]:
         """The adapter's server for one trial, which has it alone; None if it needs none. It need not run yet."""
         with self._lock:
-            if adapter not in self._known:
-                self._known[adapter] = self._asked(adapter)
-            known = self._known[adapter]
+            if (adapter, python) not in self._known:
+                self._known[adapter, python] = self._asked(adapter, python)
+            known = self._known[adapter, python]
         if known is None:
             yield None
         else:
@@ -87,9 +89,9 @@ class Services:
             with alone:
                 yield service
 
-    def _asked(self, adapter: str) -> tuple[Service, threading.Lock] | None:
+    def _asked(self, adapter: str, python: str) -> tuple[Service, threading.Lock] | None:
         with leftovers.temporary() as home:
-            server = client.serve(adapter, self._gateway, home / "home")
+            server = client.serve(adapter, self._gateway, home / "home", launch=partial(spawn, python=python))
         if server is None:
             return None
         same = (known for known in self._known.values() if known and known[0].server == server)

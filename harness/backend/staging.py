@@ -12,7 +12,7 @@ import importlib.util
 import shutil
 import sys
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -53,6 +53,7 @@ def modules(adapter: str, own: Path, python: str = sys.executable) -> Modules:
         else:
             links = {entry.name: entry for entry in sorted(place.iterdir()) if _clear(entry, own)} | links
     links = {each.name: each for each in _here(adapter, links) if _clear(each, own)} | links
+    links |= _lent(adapter, python)
     stage = _staged(adapter, links)
     lent = [*paths.listed(ALLOW), *_prefixes(python), *paths.listed("LD_LIBRARY_PATH"), *paths.SERVERS.glob("*/venv")]
     beside = [part for each in dict.fromkeys(lent) if each.exists() for part in around(each, (*_hidden(), own))]
@@ -83,13 +84,30 @@ def _places(adapter: str, python: str) -> Iterator[Path]:
     for place in paths.listed(paths.PLACES):
         if place != paths.ROOT and place.is_dir():
             yield place
-    top = _top(adapter)
+    module = _installed(adapter)
+    if module is not None and not _within(module.parent, (paths.ROOT, *_prefixes(python), *_prefixes(sys.executable))):
+        yield module.parent
+
+
+def _lent(adapter: str, python: str) -> Mapping[str, Path]:
+    """An adapter that is installed beside our packages: another interpreter gets it alone, as it has its own."""
+    module = _installed(adapter)
+    if python == sys.executable or module is None or not _within(module, _prefixes(sys.executable)):
+        return {}
+    return {} if module.stem in ("adapters", "harness", "tasks") else {module.name: module}
+
+
+def _installed(adapter: str) -> Path | None:
+    """The file or the folder of the adapter's topmost module, as this process would import it."""
     with suppress(ImportError, ValueError, AttributeError):
-        spec = importlib.util.find_spec(top)
+        spec = importlib.util.find_spec(_top(adapter))
         if spec is not None and spec.origin is not None:
-            place = Path(spec.origin).parent.parent if spec.submodule_search_locations else Path(spec.origin).parent
-            if not any(each == place or each in place.parents for each in (paths.ROOT, *_prefixes(python))):
-                yield place
+            return Path(spec.origin).parent if spec.submodule_search_locations else Path(spec.origin)
+    return None
+
+
+def _within(place: Path, folders: Iterable[Path]) -> bool:
+    return any(each == place or each in place.parents for each in folders)
 
 
 def _here(adapter: str, found: Mapping[str, Path]) -> Iterator[Path]:

@@ -11,16 +11,22 @@ from harness.cli.common import COULD_NOT_RUN, FAILED, GOOD, stop, tell, with_out
 
 
 @click.command()
+@click.option("--backend", "-b", "backends", multiple=True, help="As of `run`: to be opened as well; repeatable.")
 @with_out
-def doctor(out: Path) -> None:
+def doctor(backends: tuple[str, ...], out: Path) -> None:
     """Say what works on this machine, and open every adapter for real.
 
     ok: works; no: not installed or not configured, needed only by those who ask for it; BAD: broken.
     """
+    from harness.backend import interpreters, registry
     from harness.cli.doctor import examine
 
     good = True
-    for finding in examine(out):
+    try:
+        specs = interpreters.named(map(registry.parse, backends))
+    except registry.RegistryError as error:
+        stop(error)
+    for finding in examine(out, specs):
         good = good and finding.good
         mark = "no  " if finding.absent else "ok  " if finding.good else "BAD "
         tell(f"{mark} {finding.name:<22} {' '.join(finding.seen.split())}")
@@ -39,15 +45,14 @@ def conform(backends: tuple[str, ...]) -> None:
     Example: coldwarm conform mem0,store=faiss my_store:MyStore
     """
     from harness import conformance
-    from harness.backend import registry
+    from harness.backend import interpreters, registry
     from harness.backend.client import MemoryFault
     from harness.gateway.embedder import EmbedderError
-    from harness.machine import extras
 
     marks = {"kept": "ok  ", "broken": "BAD ", "unsupported": "--  ", "not-applicable": "n/a "}
     broken = 0
     try:
-        for spec in [registry.parse(text) for text in backends]:
+        for spec in interpreters.named(map(registry.parse, backends)):
             told = dict.fromkeys(marks, 0)
             with conformance.setting(spec) as place:
                 place.try_open()
@@ -64,7 +69,7 @@ def conform(backends: tuple[str, ...]) -> None:
     except registry.RegistryError as error:
         stop(error)
     except MemoryFault as error:
-        stop(f"{extras.spelled(str(error))}; no check was made", COULD_NOT_RUN)
+        stop(f"{interpreters.told(spec, error)}; no check was made", COULD_NOT_RUN)
     except EmbedderError as error:
         stop(error, COULD_NOT_RUN)
     sys.exit(FAILED if broken else GOOD)

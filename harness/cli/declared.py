@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 
 from harness.adapter import CAPABILITIES
-from harness.backend import client, registry
+from harness.backend import client, interpreters, registry
 from harness.machine import leftovers
 from harness.model.backend import Declared
 from harness.model.trial import Spec
@@ -28,7 +28,8 @@ def declared(specs: Iterable[Spec]) -> dict[str, Mapping[str, Declared]]:
             if entry.reference is None:
                 found[spec.label] = controls.described(spec.adapter).support
                 continue
-            said = client.describe(entry.reference, home / str(len(found)), settings=spec.settings)
+            launch = interpreters.launcher(spec)
+            said = client.describe(entry.reference, home / str(len(found)), launch=launch, settings=spec.settings)
             registry.check_settings(spec, said.settings, said.problem)
             found[spec.label] = said.support
     return found

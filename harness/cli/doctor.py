@@ -6,19 +6,20 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
 
 from harness import paths
 from harness.adapter import Space
-from harness.backend import client, registry, servers
+from harness.backend import client, interpreters, registry, servers
 from harness.backend.client import Deadlines, MemoryFault
 from harness.gateway.cache import EmbeddingCache
 from harness.gateway.embedder import Embedder, EmbedderError
 from harness.gateway.gateway import Gateway
 from harness.machine import bubblewrap, extras, leftovers, sandbox
+from harness.model.trial import Spec
 
 PACKAGES = (
     "mem0ai", "qdrant-client", "faiss-cpu", "chromadb", "letta-client", "openai", "onnxruntime", "pandas", "datasets",
@@ -36,8 +37,8 @@ class Examined:
     """Not installed, which breaks only what asks for it."""
 
 
-def examine(out: Path) -> Iterator[Examined]:
-    """Everything that a run needs, in the order in which it needs it."""
+def examine(out: Path, specs: Sequence[Spec] = ()) -> Iterator[Examined]:
+    """Everything that a run needs, in the order in which it needs it; these backends beside those that are known."""
     version = ".".join(str(part) for part in sys.version_info[:3])
     yield Examined("python", sys.version_info >= (3, 11), version)
     yield _git()
@@ -56,7 +57,7 @@ def examine(out: Path) -> Iterator[Examined]:
         yield Examined("embedder", False, str(error))
         return
     yield good
-    yield from _adapters(embedder)
+    yield from _adapters(embedder, specs)
 
 
 def _git() -> Examined:
@@ -91,31 +92,35 @@ def _writable(name: str, folder: Path) -> Examined:
     return Examined(name, True, f"{folder} can be written, {shutil.disk_usage(folder).free // 2**30} GiB free")
 
 
-def _adapters(embedder: Embedder) -> Iterator[Examined]:
+def _adapters(embedder: Embedder, specs: Sequence[Spec]) -> Iterator[Examined]:
+    known = [Spec(adapter=name) for name in registry.known()]
     with leftovers.temporary() as home, Gateway(EmbeddingCache(None, embedder)) as gateway:
-        for entry in registry.known().values():
-            if entry.reference is not None:
-                folder = home / entry.name
-                yield _opened(entry.name, entry.reference, folder, gateway)
+        for at, spec in enumerate((*known, *specs)):
+            if (reference := registry.find(spec).reference) is not None:
+                yield _opened(spec, reference, home / str(at), gateway)
 
 
-def _opened(name: str, reference: str, folder: Path, gateway: Gateway) -> Examined:
+def _opened(spec: Spec, reference: str, folder: Path, gateway: Gateway) -> Examined:
     """Opens the adapter on an empty folder and closes it again."""
-    root = folder / "store"
+    name, root, launch = spec.label, folder / "store", interpreters.launcher(spec)
     root.mkdir(parents=True)
     gateway.register(name)
     try:
-        server = client.describe(reference, folder / "describe").server
+        server = client.describe(reference, folder / "describe", launch=launch, settings=spec.settings).server
         if server is not None:  # asked for by name only, so that its absence breaks nothing
             lacks = servers.missing(server)
             return Examined(f"adapter {name}", True, lacks or "its server is installed", bool(lacks))
         memory = client.open_memory(
-            reference, Space(str(root), gateway.url, name, Embedder.dims, 1), folder / "home", Deadlines()
+            reference,
+            Space(str(root), gateway.url, name, Embedder.dims, 1, dict(spec.settings)),
+            folder / "home",
+            Deadlines(),
+            launch,
         )
         memory.close()
     except MemoryFault as error:  # refused: it lacks a key, and is asked for by name only as well
         absent = error.fault.kind == "refused" or "is not installed" in str(error)
-        return Examined(f"adapter {name}", absent, extras.spelled(str(error)), absent)
+        return Examined(f"adapter {name}", absent, interpreters.told(spec, error), absent)
     finally:
         gateway.unregister(name)
     return Examined(f"adapter {name}", True, f"{memory.description.version} opens and closes")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -45,6 +45,9 @@ from harness.model.trial import (
     Split,
 )
 
+if TYPE_CHECKING:
+    from harness.log.folder import RunFile
+
 GROUPS = {
     "What is played": (
         "backends", "scenarios", "split", "noise", "write", "seed", "drilled", "drill_size", "reader", "k", "budget",
@@ -64,7 +67,7 @@ GROUPS = {
     "backends",
     metavar="BACKEND",
     multiple=True,
-    help="NAME, NAME,key=value, module:Class or NAME=module:Class; repeatable. "
+    help="NAME, NAME,key=value, module:Class or NAME=module:Class; python=PATH: in another interpreter; repeatable. "
     f"Default: {', '.join(DEFAULT_BACKENDS)}.",
 )
 @click.option(
@@ -191,7 +194,7 @@ def run(
         shard = folder.read().shard if folder else shard
         if shard and (gates or baseline):
             raise regress.RegressError("a shard is no run that gates could judge: give them to `coldwarm merge`")
-        selection = _resumed(folder.read().selection, **asked) if folder else _selection(**asked)
+        selection = _resumed(folder.read(), **asked) if folder else _selection(**asked)
         allowance = Budget(chat_budget, chat_cost, *(chat_price or (0.0, 0.0)))
         chat = upstream(selection.chat, os.environ).name if selection.chat else ""
         screen = terminal(quiet=quiet, as_json=as_json)
@@ -248,13 +251,13 @@ def _selection(
     record: Path | None,
     reader: str,
 ) -> Selection:
-    from harness.backend import registry
+    from harness.backend import interpreters, registry
     from harness.play import readers
 
     readers.digest(reader)  # that it is there is known before anything is played
     readers.find(reader)
 
-    specs = tuple(registry.parse(text) for text in backends or DEFAULT_BACKENDS)
+    specs = interpreters.named(registry.parse(text) for text in backends or DEFAULT_BACKENDS)
     chosen = tuple(name for name in DRILLS if "none" not in drilled and {"all", name} & {*drilled})
     return Selection(
         backends=specs, scenarios=scenarios, split=split, noise=noise, writes=write, seeds=seed, k=k, budget=budget,
@@ -277,14 +280,16 @@ def _unpacked(run: Path) -> Path:
     return run
 
 
-def _resumed(
-    selection: Selection, backends: tuple[str, ...], chat: str | None, record: Path | None, **_: object
-) -> Selection:
+def _resumed(file: RunFile, backends: tuple[str, ...], chat: str | None, record: Path | None, **_: object) -> Selection:
     """What a run asked for. Its secrets were never written down: whoever goes on with it gives them again."""
-    from harness.backend import registry
+    from harness.backend import interpreters, registry
 
-    given = {spec.label: spec for spec in map(registry.parse, backends)}
-    specs = tuple(given.get(spec.label, spec) for spec in selection.backends)
+    selection = file.selection
+    given = {spec.label: spec for spec in interpreters.named(map(registry.parse, backends))}
+    specs = tuple(
+        given.get(spec.label) or interpreters.again(spec, file.interpreters.get(spec.label))
+        for spec in selection.backends
+    )
     for spec in specs:
         if any(SECRET.search(key) and spec.settings[key] == value for key, value in spec.shown.items()):
             raise registry.RegistryError(f"backend '{spec.label}' had secrets, which are not kept: repeat it with -b")

@@ -35,14 +35,14 @@ from harness.cli.common import (
 @with_suite
 def list_(split: Any, backends: tuple[str, ...], tasks: Path, fixtures: Path) -> None:
     """Show the scenarios, what they hold, and the backends; with -b what backends declare, as Markdown."""
-    from harness.backend import registry
+    from harness.backend import interpreters, registry
     from harness.backend.client import MemoryFault
     from harness.cli import declared, listing
     from tasks import suite
 
     if backends:
         try:
-            told = declared.declared(map(registry.parse, backends))
+            told = declared.declared(interpreters.named(map(registry.parse, backends)))
         except registry.RegistryError as error:
             stop(error)
         except MemoryFault as error:

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from harness.adapter import Space
-from harness.backend import client, registry
+from harness.backend import client, interpreters, registry
 from harness.backend.client import Deadlines
-from harness.backend.forkserver import ForkServers
-from harness.backend.servers import Services
 from harness.backend.store import ChildStore, opaque
 from harness.conformance import changing, writing  # noqa: F401  they register their checks, in this order
 from harness.conformance.bench import CHECKS, Bench, Check, run
@@ -23,6 +20,8 @@ from harness.gateway.gateway import Gateway
 from harness.machine import leftovers
 from harness.model.backend import Backend
 from harness.model.trial import Spec
+from harness.play.backends import Playable
+from harness.play.children import Children
 
 __all__ = ["CHECKS", "Check", "Outcome", "Setting", "setting"]
 
@@ -43,23 +42,18 @@ class Outcome:
 class Setting:
     """One adapter with all that its checks share. chat: who answers a model inside; None: it has none."""
 
-    adapter: str
-    backend: Backend
-    gateway: Gateway
-    fork_servers: ForkServers
+    playable: Playable
+    children: Children
     folder: Path
-    deadlines: Deadlines
-    settings: Mapping[str, str]
-    dims: int
-    services: Services
     chat: str | None
 
     def judge(self, check: Check) -> Outcome:
         """One check on a store of its own."""
+        support = self.playable.backend.support
         for name in check.needs:
-            if not self.backend.support[name].supported:
-                return Outcome(check, "unsupported", f"{name}: {self.backend.support[name].note}")
-        if check.verbatim and self.backend.support["extracts"].supported:
+            if not support[name].supported:
+                return Outcome(check, "unsupported", f"{name}: {support[name].note}")
+        if check.verbatim and support["extracts"].supported:
             return Outcome(check, "not-applicable", "a model inside rewrites what it is told")
         with self._store() as store:
             why = run(check, Bench(store))
@@ -72,19 +66,8 @@ class Setting:
 
     @contextmanager
     def _store(self) -> Iterator[ChildStore]:
-        key = opaque()
-        root = self.folder / "work" / key / "store"
-        space = Space(str(root), self.gateway.url, key, self.dims, 1, dict(self.settings))
-        with self.services.lent(self.adapter) as service:
-            keys = (key, service.key) if service else (key,)
-            site = ChildStore(
-                self.adapter, self.backend, root, space, self.deadlines, self.fork_servers.launch, service
-            )
-            self.gateway.register(*keys)
-            try:
-                yield site
-            finally:
-                self.gateway.unregister(*keys)
+        with self.children.lend(self.playable, 1, self.folder / "work" / opaque()) as (store, _):
+            yield store
 
 
 @contextmanager
@@ -93,25 +76,14 @@ def setting(spec: Spec, embedder: Encoder | None = None, deadlines: Deadlines = 
     entry = registry.find(spec)
     if entry.reference is None:
         raise registry.RegistryError(f"'{spec.adapter}' is a control without an adapter")
-    model = embedder or Embedder()
+    model, launch = embedder or Embedder(), interpreters.launcher(spec)
     with leftovers.temporary() as folder:
-        said = client.describe(entry.reference, folder / "describe", deadlines, settings=spec.settings)
+        said = client.describe(entry.reference, folder / "describe", deadlines, launch, spec.settings)
         registry.check_settings(spec, said.settings, said.problem)
-        chat = StandIn() if said.support["extracts"].supported else None
+        backend = Backend(name=said.name, version=said.version, support=said.support)
+        chat = StandIn() if backend.supports("extracts") else None
         with (
             Gateway(EmbeddingCache(None, model), chat) as gateway,
-            ForkServers(folder / "work" / "forkservers", (gateway.port,)) as fork_servers,
-            Services(folder / "services", gateway.url) as services,
+            Children.opened(gateway, folder, deadlines, model.dims) as children,
         ):
-            yield Setting(
-                entry.reference,
-                Backend(name=said.name, version=said.version, support=said.support),
-                gateway,
-                fork_servers,
-                folder,
-                deadlines,
-                spec.settings,
-                model.dims,
-                services,
-                chat.name if chat else None,
-            )
+            yield Setting(Playable(entry, spec, backend), children, folder, chat.name if chat else None)

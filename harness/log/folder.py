@@ -41,6 +41,7 @@ class RunFile(Model):
     suite: None in a run of a version that named none. shard: the share that was played (`2/4`), None for the whole.
     missing: shards that a merged run lacks. chat: who answered models inside backends; empty: nobody.
     only: the trials that were asked for begin so; empty: all. keep: stores stay below the folder.
+    interpreters: backend -> where its own Python was on the machine that began.
     allowed_faults: backend -> how many of its calls may fail without failing the run. backends_contained,
     checks_contained: how far, on the machine that played last; empty: not recorded.
     """
@@ -62,6 +63,7 @@ class RunFile(Model):
     trials: tuple[Trial, ...]
     drills: tuple[DrillTrial, ...] = ()
     unplayed: tuple[Unplayed, ...] = ()
+    interpreters: Mapping[str, str] = {}
     allowed_faults: Mapping[str, int] = {}
     backends_contained: str = ""
     checks_contained: str = ""

@@ -32,15 +32,21 @@ def digest(value: Any) -> str:
 class Spec(Model):
     """A backend as asked for, and settings that differ from the defaults.
 
-    adapter: a registered name, `module:Class`, or `NAME=module:Class`, which every table calls NAME.
+    adapter: a registered name, `module:Class`, or `NAME=module:Class`, which every table calls NAME. python: the
+    interpreter that it runs in, None for ours; it is never written down, as another machine has it elsewhere. release:
+    of the backend as that interpreter has it.
     """
 
     adapter: str
     settings: Mapping[str, str] = {}
+    python: str | None = Field(None, exclude=True)
+    release: str = ""
 
     @property
     def label(self) -> str:
-        return self.adapter.partition("=")[0] + "".join(f"+{key}={self.shown[key]}" for key in sorted(self.shown))
+        release = f"@{self.release}" if self.release else ""
+        settings = (f"+{key}={self.shown[key]}" for key in sorted(self.shown))
+        return "".join([self.adapter.partition("=")[0], release, *settings])
 
     @property
     def shown(self) -> Mapping[str, str]:

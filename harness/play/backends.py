@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from harness.backend import client, registry, servers
+from harness.backend import client, interpreters, registry, servers
 from harness.backend.client import Deadlines, MemoryFault
-from harness.machine import extras, leftovers
+from harness.machine import leftovers
 from harness.model.backend import SOUND, Backend
 from harness.model.results import Unplayed
 from harness.model.trial import Selection, Spec, digest
@@ -57,9 +57,15 @@ def describe_all(selection: Selection, allowed: Iterable[str] = (), deadlines: D
             if entry.reference is None:
                 continue
             try:
-                said = client.describe(entry.reference, home / str(len(playables)), deadlines, settings=spec.settings)
+                said = client.describe(
+                    entry.reference,
+                    home / str(len(playables)),
+                    deadlines,
+                    interpreters.launcher(spec),
+                    spec.settings,
+                )
             except MemoryFault as error:
-                why = extras.spelled(str(error))
+                why = interpreters.told(spec, error)
                 unplayed.append(Unplayed(backend=spec.label, reason=why, allowed=spec.label in allowed))
                 undescribed.append(spec.label)
                 continue
@@ -72,7 +78,11 @@ def describe_all(selection: Selection, allowed: Iterable[str] = (), deadlines: D
                 unplayed.append(Unplayed(backend=spec.label, reason=reason, allowed=spec.label in allowed))
                 continue
             backend = Backend(
-                name=said.name, version=said.version, support=said.support, settings=spec.shown, control=entry.control
+                name=said.name,
+                version=said.version,
+                support=said.support,
+                settings=interpreters.shown(spec),
+                control=entry.control,
             )
             withheld = client.withheld(spec.settings, said.secrets)
             playables[spec.label] = Playable(entry, spec, backend, said.source, withheld)

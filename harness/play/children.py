@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from harness.adapter import Space
+from harness.backend import interpreters
 from harness.backend.client import Deadlines
 from harness.backend.forkserver import ForkServers
 from harness.backend.servers import Services
@@ -60,18 +61,17 @@ class Children:
 
         The backend's server, if it has one, serves this store alone.
         """
-        reference, key = playable.entry.reference, folder.name
+        reference, key, python = playable.entry.reference, folder.name, interpreters.path(playable.spec)
         assert reference is not None
-        with self.services.lent(reference) as service:
+        with self.services.lent(reference, python) as service:
             keys = (key, service.key) if service else (key,)
             meter = self.gateway.register(*keys)
+            launch = interpreters.launcher(playable.spec, self.fork_servers.launch)
             root = folder / "store"
             space = Space(str(root), self.gateway.url, key, self.dims, seed, dict(playable.spec.settings))
             try:
                 yield (
-                    ChildStore(
-                        reference, playable.backend, root, space, self.deadlines, self.fork_servers.launch, service
-                    ),
+                    ChildStore(reference, playable.backend, root, space, self.deadlines, launch, service),
                     meter,
                 )
             finally:

@@ -156,6 +156,7 @@ class Runner:
             trials=tuple(dict.fromkeys([*asked, *(earlier.trials if earlier else ())])),
             drills=tuple(dict.fromkeys([*tested, *(earlier.drills if earlier else ())])),
             unplayed=self.backends.unplayed,
+            interpreters={spec.label: spec.python for spec in self.selection.backends if spec.python},
             allowed_faults=self.allowed_faults,
             backends_contained=sandbox.degree(),
             checks_contained=bubblewrap.degree(),

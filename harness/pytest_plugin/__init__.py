@@ -23,7 +23,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group = parser.getgroup("coldwarm", "coldwarm: play memory backends as tests")
     group.addoption(
         "--coldwarm-backend", action="append", default=[], metavar="BACKEND",
-        help="NAME, NAME,key=value or module:Class; repeatable. Nothing is played without it.",
+        help="NAME, NAME,key=value or module:Class; repeatable. Nothing is played without it. "
+        "NAME,python=PATH: in another interpreter.",
     )  # fmt: skip
     group.addoption(
         "--coldwarm-scenario", action="append", default=[], metavar="SCENARIO",

@@ -14,7 +14,7 @@ import pytest
 from rich.console import Console
 
 from harness import paths
-from harness.backend import registry
+from harness.backend import interpreters, registry
 from harness.compare import statements
 from harness.gateway.embedder import EmbedderError
 from harness.gateway.gateway import GatewayError
@@ -52,24 +52,26 @@ class Plays:
 
     def __init__(self, config: pytest.Config) -> None:
         self._config = config
+        self._environment = pytest.MonkeyPatch()
+        places = [os.environ.get(PLACES), config.invocation_params.dir, config.rootpath, *config.getini("pythonpath")]
+        self._places = os.pathsep.join(dict.fromkeys(str(place) for place in places if place))
+        self._environment.setenv(PLACES, self._places)
         try:
             self._selection = _selected(config.option)
             self._entries = {spec.label: registry.find(spec) for spec in self._selection.backends}
             self._stories = self._load()
             self._allowed = dict(map(registry.allowance, config.option.coldwarm_allow_faults))
         except (registry.RegistryError, loader.ScenarioError, FixtureError, ValueError) as error:
+            self._environment.undo()
             raise pytest.UsageError(_line(error)) from None
-        self._asked = {registry.parse(text).label: text for text in config.option.coldwarm_backend}
+        asked = zip(self._selection.backends, config.option.coldwarm_backend, strict=True)
+        self._asked = {spec.label: text for spec, text in asked}
         self._out = Path(config.option.coldwarm_out or paths.RUNS)
         self._folder: Folder | None = None
         self._played: dict[str, Log | Transcript] = {}
         self._reasons: dict[str, str] = {}
         self._trouble, self._whole = "", False
         self._results: Results | None = None
-        self._environment = pytest.MonkeyPatch()
-        places = [os.environ.get(PLACES), config.invocation_params.dir, config.rootpath, *config.getini("pythonpath")]
-        self._places = os.pathsep.join(dict.fromkeys(str(place) for place in places if place))
-        self._environment.setenv(PLACES, self._places)
 
     @property
     def labels(self) -> list[str]:
@@ -196,7 +198,7 @@ def _selected(option: Any) -> Selection:
     if option.coldwarm_drill_size is not None and option.coldwarm_drill_size < SMALLEST:
         raise ValueError(f"--coldwarm-drill-size: a drill needs at least {SMALLEST} memories")
     return Selection(
-        backends=tuple(map(registry.parse, option.coldwarm_backend)),
+        backends=interpreters.named(map(registry.parse, option.coldwarm_backend)),
         scenarios=tuple(option.coldwarm_scenario or [SCENARIO]),
         writes=tuple(option.coldwarm_write or ["append", "curated"]),
         noise=tuple(option.coldwarm_noise or [0]),

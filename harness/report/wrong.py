@@ -142,12 +142,15 @@ def _decision(record: Record, event: Recalled, readers: Sequence[ReadPolicy]) ->
 
 
 def again(log: Log) -> str:
-    """The command that plays the trial again and keeps its store."""
+    """The command that plays the trial again and keeps its store; PYTHON stands for an interpreter of its own."""
     trial, backend = log.trial, log.opened.backend
     label = "none"
     if trial.backend and backend and not (backend.control and backend.name in ("oracle", "stale_oracle")):
-        settings = [f"{key}={value}" for key, value in sorted(backend.settings.items())]
-        label = ",".join([trial.backend.partition("+")[0] if settings else trial.backend, *settings])
+        given = {**backend.settings, **({"python": "PYTHON"} if "python" in backend.settings else {})}
+        settings = [f"{key}={value}" for key, value in sorted(given.items())]
+        name = trial.backend.partition("+")[0]
+        name = name.rpartition("@")[0] if "python" in given else name
+        label = ",".join([name if settings else trial.backend, *settings])
     parts = ["coldwarm", "run", "-b", label, "-s", trial.scenario]
     parts += ["-n", str(trial.noise)] if trial.noise not in DEFAULT_NOISE else []
     parts += ["--seed", str(trial.seed)] if trial.seed != 1 else []

@@ -22,7 +22,7 @@ def test_a_new_adapter_keeps_the_contract(tmp_path: Path, monkeypatch: pytest.Mo
         outcomes = [place.judge(check) for check in CHECKS]
     assert [(each.check.name, each.why) for each in outcomes if each.status == "broken"] == []
     assert sum(each.status == "kept" for each in outcomes) >= 35
-    assert place.backend.name == "my_store"
+    assert place.playable.backend.name == "my_store"
 
 
 def test_an_adapter_that_does_not_open_is_known_before_any_check(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -286,6 +287,15 @@ def test_a_trial_that_failed_says_why_and_one_that_is_unsupported_is_not_told(tm
     mine = [cell for cell in cells if cell.backend == "store"]
     assert wrong.brief(mine) == "failed: recall: gone"
     assert "\u2715 failed: recall: gone" in "".join(text(each) for each in wrong.told(Record(failed), mine))
+
+
+def test_the_command_leaves_the_place_of_an_interpreter_to_the_reader(tmp_path: Path) -> None:
+    log = Tape(tmp_path, "mem0@2.0.4+store=faiss").log()
+    assert log.opened.backend is not None
+    shown = {"python": "3.12.1 (0123456789abcdef)", "store": "faiss"}
+    backend = log.opened.backend.model_copy(update={"settings": shown})
+    log = replace(log, opened=log.opened.model_copy(update={"backend": backend}))
+    assert " -b mem0,python=PYTHON,store=faiss " in wrong.again(log)
 
 
 def test_what_was_not_measured_stands_with_its_reason(tmp_path: Path) -> None:
