@@ -169,7 +169,7 @@ class Folder:
             told = [story for each in own if (story := story_of(each.path))]
             grouped.setdefault(told[-1] if told else "", []).extend(own)
         for group in grouped.values():
-            yield self._best(group, read, lambda log: log.closed is not None)
+            yield self._best(group, read)
 
     def transcripts(self) -> tuple[dict[str, Transcript], list[str]]:
         """As `logs`, of drills."""
@@ -178,11 +178,9 @@ class Folder:
     def drills(self) -> Iterator[tuple[dict[str, Transcript], list[str]]]:
         """`transcripts`, one drill of one backend at a time."""
         for _, attempts in groupby(self._attempts(DRILLS), lambda attempt: attempt.trial):
-            yield self._best(attempts, read_transcript, lambda transcript: transcript.ended is not None)
+            yield self._best(attempts, read_transcript)
 
-    def _best(
-        self, attempts: Iterable[_Attempt], load: Callable[[Path, Blobs], T], ended: Callable[[T], bool]
-    ) -> tuple[dict[str, T], list[str]]:
+    def _best(self, attempts: Iterable[_Attempt], load: Callable[[Path, Blobs], T]) -> tuple[dict[str, T], list[str]]:
         """A log that cannot be read is no problem any more once a later attempt came to its end."""
         best: dict[str, T] = {}
         problems: dict[str, list[str]] = {}
@@ -196,9 +194,9 @@ class Folder:
             except LogError as error:
                 problems.setdefault(name, []).append(str(error))
                 continue
-            if ended(found):
+            if found.end is not None:
                 problems.pop(name, None)
-            if ended(found) or name not in best or not ended(best[name]):
+            if found.end is not None or name not in best or best[name].end is None:
                 best[name] = found
         return best, [line for lines in problems.values() for line in lines]
 

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, ClassVar, Protocol, TypeVar
 
 from pydantic import TypeAdapter, ValidationError
 
@@ -33,33 +33,66 @@ from harness.log.events import (
     Wrote,
 )
 from harness.log.lines import LogError, SealedLines, load
+from harness.model.backend import Fault
 from harness.model.scenario import Scenario
 from harness.model.trial import Trial
 
 E = TypeVar("E", bound=Event)
 
 
-@dataclass(frozen=True)
-class Log:
-    """A log that was read. `closed` is None if the trial did not get to its end."""
+class End(Protocol):
+    """The event that closes a log."""
 
+    @property
+    def fault(self) -> Fault | None: ...
+
+
+@dataclass(frozen=True, eq=False)
+class Played:
+    """What was played and read back, a trial or a drill: its file, events and blobs."""
+
+    noun: ClassVar[str]
     path: Path
     sha256: str
-    opened: Opened
     events: tuple[Event, ...]
+    blobs: Blobs
+    sealed: bool
+
+    @property
+    def end(self) -> End | None:
+        """None if it did not get to its end."""
+        raise NotImplementedError
+
+    @property
+    def final(self) -> bool:
+        """Whether it came to its end by what it met, and not because we broke: then it is worth another try."""
+        return self.end is not None and not (self.end.fault and self.end.fault.kind == "harness")
+
+    @property
+    def reason(self) -> str:
+        """Why it ended as it did; one line, empty if it is complete."""
+        if self.end is None:
+            return f"the {self.noun} is incomplete"
+        fault = self.end.fault
+        return f"{fault.op}: {' '.join((fault.message or fault.kind).split())}"[:300] if fault else ""
+
+
+@dataclass(frozen=True)
+class Log(Played):
+    """A log that was read. `closed` is None if the trial did not get to its end."""
+
+    noun = "log"
+    opened: Opened
     closed: Closed | None
     scenario: Scenario
-    blobs: Blobs
-    sealed: bool = False
+
+    @property
+    def end(self) -> Closed | None:
+        return self.closed
 
     @property
     def trial(self) -> Trial:
         return self.opened.trial
-
-    @property
-    def final(self) -> bool:
-        """Whether the trial came to its end by what it met, and not because we broke: then it is worth another try."""
-        return self.closed is not None and not (self.closed.fault and self.closed.fault.kind == "harness")
 
     def of(self, kind: type[E]) -> Iterator[E]:
         return (event for event in self.events if isinstance(event, kind))
@@ -87,7 +120,7 @@ def read(path: Path, blobs: Blobs) -> Log:
         raise LogError(f"{path}: its scenario cannot be read: {str(error).splitlines()[0]}") from None
     check(path, events, blobs)
     closed = last if isinstance(last, Closed) else None
-    return Log(path, lines.sha256, opened, events, closed, scenario, blobs, lines.sealed)
+    return Log(path, lines.sha256, events, blobs, lines.sealed, opened, closed, scenario)
 
 
 def story_of(path: Path) -> str | None:

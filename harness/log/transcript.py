@@ -19,7 +19,7 @@ from harness.adapter import Hit, Layer
 from harness.log.blobs import BlobError, Blobs, Ref, unpack
 from harness.log.events import PROTOCOL, SCHEMA, Event, Sighting
 from harness.log.lines import LogError, load
-from harness.log.reader import check, parsed
+from harness.log.reader import Played, check, parsed
 from harness.log.receipts import Receipt
 from harness.model.backend import Backend, Fault
 from harness.model.drill import DrillTrial, Plan
@@ -108,17 +108,13 @@ E = TypeVar("E", bound=Event)
 
 
 @dataclass(frozen=True, eq=False)
-class Transcript:
+class Transcript(Played):
     """A transcript that was read. `ended` is None if the drill did not get to its end. Equal to itself only."""
 
-    path: Path
-    sha256: str
+    noun = "transcript"
     drilled: Drilled
-    events: tuple[Event, ...]
     ended: Ended | None
     plan: Plan
-    blobs: Blobs
-    sealed: bool = False
     _hits: dict[int, tuple[Hit, ...]] = field(default_factory=dict, repr=False)
 
     @property
@@ -126,9 +122,8 @@ class Transcript:
         return self.drilled.trial
 
     @property
-    def final(self) -> bool:
-        """As of a log."""
-        return self.ended is not None and not (self.ended.fault and self.ended.fault.kind == "harness")
+    def end(self) -> Ended | None:
+        return self.ended
 
     def of(self, kind: type[E]) -> list[tuple[int, E]]:
         """The events of a kind, with their line in the file, counted from 1."""
@@ -211,14 +206,6 @@ class Transcript:
                 why = str(error).splitlines()[0]
                 raise LogError(f"{self.path}:{line}: not the answer to {call.op}: {why}") from None
 
-    @property
-    def reason(self) -> str:
-        """Why the drill ended as it did; one line, empty if it is complete."""
-        if self.ended is None:
-            return "the transcript is incomplete"
-        fault = self.ended.fault
-        return f"{fault.op}: {' '.join((fault.message or fault.kind).split())}"[:300] if fault else ""
-
 
 def read(path: Path, blobs: Blobs) -> Transcript:
     """The transcript at `path`, with every blob that it names in its place. Raises LogError."""
@@ -232,7 +219,7 @@ def read(path: Path, blobs: Blobs) -> Transcript:
     except (BlobError, ValidationError) as error:
         raise LogError(f"{path}: its plan cannot be read: {str(error).splitlines()[0]}") from None
     ended = last if isinstance(last, Ended) else None
-    told = Transcript(path, lines.sha256, drilled, events, ended, plan, blobs, lines.sealed)
+    told = Transcript(path, lines.sha256, events, blobs, lines.sealed, drilled, ended, plan)
     check(path, events, blobs)
     if not lines.sealed:
         told.check()

@@ -145,13 +145,13 @@ def _measure(metric: Metric, view: View) -> Measure:
     record = view.record
     closed = record.log.closed
     if closed is None:
-        return failed(record.reason)
+        return failed(record.log.reason)
     if closed.status == "unsupported":
-        return unsupported(record.reason)
+        return unsupported(record.log.reason)
     if view.arm == "cold" and not metric.cold:
         return not_applicable("the cold arm has no memory")
     if record.failed and (metric.whole or not record.started):
-        return failed(record.reason)
+        return failed(record.log.reason)
     return broken.guarded(metric.measure, view)
 
 
@@ -159,7 +159,7 @@ def _cell(view: View, measures: Mapping[str, Measure]) -> Cell:
     record, log = view.record, view.log
     key = CellKey(trial=log.trial, arm=view.arm, read_policy=view.read_policy)
     status: Status = log.closed.status if log.closed else "incomplete"
-    return _made(key, log, record.pool, status, record.reason, measures)
+    return _made(key, log, record.pool, status, record.log.reason, measures)
 
 
 def _made(

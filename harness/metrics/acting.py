@@ -53,7 +53,7 @@ def _sensitive(view: View, trap: Trap) -> list[tuple[Key, Decided | None]] | Not
         return not_applicable(none if offered else f"no decision has a {trap} option")
     missing = sum(taken is None for _, taken in kept)
     if missing:
-        return failed(f"{missing} of {len(kept)} decisions were not reached; {view.record.reason}")
+        return failed(f"{missing} of {len(kept)} decisions were not reached; {view.log.reason}")
     return kept
 
 

@@ -101,14 +101,14 @@ def _refused(view: View, *capabilities: str) -> NotMeasured | None:
         if not support.supported:
             return unsupported(f"{capability}: {support.note or 'not offered'}")
     if not view.record.of(Forgot):
-        return failed(f"nothing was deleted; {view.record.reason}" if view.record.failed else "nothing was deleted")
+        return failed(f"nothing was deleted; {view.log.reason}" if view.record.failed else "nothing was deleted")
     return None
 
 
 def _lost(view: View, looks: Looks, stage: Stage) -> NotMeasured | None:
     if looks.reached(stage):
         return None
-    return failed(f"the trial did not get to the look {stage}; {view.record.reason}".removesuffix("; "))
+    return failed(f"the trial did not get to the look {stage}; {view.log.reason}".removesuffix("; "))
 
 
 def deleted_from(view: View, route: Route) -> Measure:

@@ -153,20 +153,8 @@ class Record:
         return self._recalls[purpose]
 
     @property
-    def fault(self) -> Fault | None:
-        return self.log.closed.fault if self.log.closed else None
-
-    @property
     def failed(self) -> bool:
         return self.log.closed is not None and self.log.closed.status == "failed"
-
-    @property
-    def reason(self) -> str:
-        """Why the trial ended as it did; one line, empty if it is complete."""
-        if self.log.closed is None:
-            return "the log is incomplete"
-        words = (self.fault.message or self.fault.kind).split() if self.fault else []
-        return f"{self.fault.op}: {' '.join(words)}"[:300] if self.fault else ""
 
     @cached_property
     def started(self) -> bool:
