@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -32,7 +33,6 @@ from harness.cli.common import (
     with_suite,
     wrote,
 )
-from harness.model.drill import DRILLS
 from harness.model.trial import (
     DEFAULT_BACKENDS,
     DEFAULT_BUDGET,
@@ -58,6 +58,24 @@ GROUPS = {
     "Output": ("out", "quiet", "as_json"),
     "A suite of your own": ("tasks", "fixtures"),
 }  # fmt: skip
+
+
+class DrillChoice(click.ParamType[str]):
+    """The drills that there are. They are looked up only where one is asked for: a command's start must be short."""
+
+    name = "drill"
+
+    @cached_property
+    def _choice(self) -> click.Choice[str]:
+        from harness.play import drills
+
+        return click.Choice([*drills.ALL, "all", "none"])
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        return self._choice.convert(value, param, ctx)
+
+    def get_metavar(self, param: click.Parameter, ctx: click.Context) -> str | None:
+        return self._choice.get_metavar(param, ctx)
 
 
 @click.command(cls=GroupedCommand, groups=GROUPS)
@@ -114,7 +132,7 @@ GROUPS = {
     "-d",
     "drilled",
     multiple=True,
-    type=click.Choice([*DRILLS, "all", "none"]),
+    type=DrillChoice(),
     default=("all",),
     show_default=True,
     help="Tests of trust to play beside the stories; repeatable.",
@@ -252,13 +270,13 @@ def _selection(
     reader: str,
 ) -> Selection:
     from harness.backend import interpreters, registry
-    from harness.play import readers
+    from harness.play import drills, readers
 
     readers.digest(reader)  # that it is there is known before anything is played
     readers.find(reader)
 
     specs = interpreters.named(registry.parse(text) for text in backends or DEFAULT_BACKENDS)
-    chosen = tuple(name for name in DRILLS if "none" not in drilled and {"all", name} & {*drilled})
+    chosen = () if "none" in drilled else drills.chosen(drilled)
     return Selection(
         backends=specs, scenarios=scenarios, split=split, noise=noise, writes=write, seeds=seed, k=k, budget=budget,
         drills=chosen, drill_size=drill_size, chat=_chat(chat, record), reader=reader,

@@ -151,6 +151,9 @@ def _judged(folder: Folder) -> tuple[dict[str, _Drilled], list[str]]:
     drilled, problems = dict[str, _Drilled](), list[str]()
     for transcripts, unread in folder.drills():
         for name, transcript in transcripts.items():
+            if transcript.trial.drill not in trust.DRILLS:
+                problems.append(f"{transcript.path}: this coldwarm knows no drill {transcript.trial.drill}")
+                continue
             (cell,) = trust.score([transcript])
             own = _counted(faults.of_drill, transcript, problems)
             unsealed = transcript.ended is not None and not transcript.sealed

@@ -9,15 +9,15 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from functools import cached_property
-from typing import Literal, get_args
+from typing import Annotated
 
 from pydantic import Field
 
 from harness.adapter import Item
 from harness.model.trial import Model, digest
 
-DrillName = Literal["keeping", "deletion", "isolation", "rollback", "poison", "durability", "sharing"]
-DRILLS: tuple[DrillName, ...] = get_args(DrillName)
+DrillName = Annotated[str, Field(pattern=r"^[a-z][a-z_]{1,30}$")]
+"""Of a module in each of the two packages; that such a drill is there is checked where it is asked for."""
 
 
 class DrillTrial(Model):

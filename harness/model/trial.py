@@ -143,17 +143,11 @@ class CellKey(Model):
 Better = Literal["higher", "lower", "neither"]
 
 
-Family = Literal[
-    "decided", "stale", "recalled", "cost", "proven",
-    "kept", "found", "deleted", "text", "vectors", "scopes", "restored", "poison", "kills", "shared",
-]  # fmt: skip
-"""What a headline's word covers: it shows the worst measure of its family."""
-
-
 class Definition(Model):
     """What a measure is; `version` changes when its formula does.
 
-    family: the headline that it belongs to; None: it is in none, and `aside` says why. varies: why two runs of equal
+    family: the headline that it belongs to, whose word covers all of its family, and which shows the worst of them;
+    None: it is in none, and `aside` says why. varies: why two runs of equal
     inputs may differ; empty if they may not.
     """
 
@@ -163,7 +157,7 @@ class Definition(Model):
     version: int
     formula: str
     source: str
-    family: Family | None = None
+    family: str | None = None
     aside: str = ""
     varies: str = ""
 

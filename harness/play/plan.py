@@ -107,18 +107,17 @@ def _digests(backend: Backend, source: str, embedder: str, chat: str) -> dict[st
 
 
 def drilled(selection: Selection, backends: Sequence[str]) -> list[DrillTrial]:
-    """Backend by backend, the drills that were asked for, in the order of `ALL`."""
+    """Backend by backend, the drills that were asked for, in the order of play. Raises DrillError."""
     return [
         DrillTrial(
             backend=backend,
             drill=name,
-            size=selection.drill_size or drill.size,
+            size=selection.drill_size or drills.ALL[name].size,
             seed=selection.seeds[0],
             k=selection.k,
         )
         for backend in backends
-        for name, drill in drills.ALL.items()
-        if name in selection.drills
+        for name in drills.chosen(selection.drills)
     ]
 
 

@@ -24,12 +24,12 @@ from harness.log.reader import Log
 from harness.log.transcript import Transcript
 from harness.metrics import faults
 from harness.model.backend import SOUND
-from harness.model.drill import DRILLS, DrillTrial
+from harness.model.drill import DrillTrial
 from harness.model.results import Faults, Results
 from harness.model.scenario import Scenario
 from harness.model.trial import Selection, Trial
 from harness.play import backends as casting
-from harness.play import plan, runner
+from harness.play import drills, plan, runner
 from harness.repo.checkout import FixtureError, Repo
 from harness.report.progress import PlainProgress
 from harness.report.words import plain
@@ -191,8 +191,10 @@ def _failed(said: Log | Transcript) -> list[Faults]:
 
 def _selected(option: Any) -> Selection:
     """Raises RegistryError or ValueError, one line, for what cannot be asked for."""
-    if wrong := sorted({*option.coldwarm_drill} - {*DRILLS, "all"}):
-        raise ValueError(f"--coldwarm-drill: {wrong[0]} is not one of {', '.join(DRILLS)}, all")
+    try:
+        drilled = drills.chosen(option.coldwarm_drill)
+    except drills.DrillError as error:
+        raise ValueError(f"--coldwarm-drill: {error}") from None
     if min(option.coldwarm_noise or [0]) < 0:
         raise ValueError("--coldwarm-noise: there is no less than 0")
     if option.coldwarm_drill_size is not None and option.coldwarm_drill_size < SMALLEST:
@@ -202,7 +204,7 @@ def _selected(option: Any) -> Selection:
         scenarios=tuple(option.coldwarm_scenario or [SCENARIO]),
         writes=tuple(option.coldwarm_write or ["append", "curated"]),
         noise=tuple(option.coldwarm_noise or [0]),
-        drills=tuple(name for name in DRILLS if {name, "all"} & {*option.coldwarm_drill}),
+        drills=drilled,
         drill_size=option.coldwarm_drill_size,
     )
 

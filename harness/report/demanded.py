@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from harness.model.backend import SOUND
 from harness.model.results import Pooled, Results
-from harness.model.trial import Definition, Family
+from harness.model.trial import Definition
 from harness.report import headline, tables, words
 from harness.report.worst import MARK, worst
 
@@ -62,7 +62,7 @@ class Demanded:
 
 @dataclass(frozen=True)
 class _Head:
-    family: Family
+    family: str
     text: str
     lead: str
     definitions: Mapping[str, Definition]

@@ -5,34 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from harness.metrics import trust
+from harness.metrics.trust.metric import Headline
 from harness.model.backend import SOUND
 from harness.model.results import Pooled, Results, TrustCell
-from harness.model.trial import Family
 from harness.report import tables, words
 from harness.report.worst import Worst, worst
 
-
-@dataclass(frozen=True)
-class HeadlineColumn:
-    """head: in two lines, for where there is no room. lead: what is shown if all of the family are equally good."""
-
-    family: Family
-    head: tuple[str, str]
-    lead: str
-
-
-COLUMNS = (
-    HeadlineColumn("kept", ("kept as", "written"), "writes_kept"),
-    HeadlineColumn("found", ("found", "again"), "self_reachability"),
-    HeadlineColumn("deleted", ("deleted", "as told"), "forgotten_by_every_route"),
-    HeadlineColumn("text", ("text", "gone"), "text_gone_after_closing"),
-    HeadlineColumn("vectors", ("vectors", "gone"), "vector_gone_after_closing"),
-    HeadlineColumn("scopes", ("crossed", "scopes"), "leaks_by_listing"),
-    HeadlineColumn("restored", ("restored", ""), "restored_exactly"),
-    HeadlineColumn("poison", ("harmed", "by poison"), "attacks_acted_on"),
-    HeadlineColumn("kills", ("harmed", "by a kill"), "lost_by_kill"),
-    HeadlineColumn("shared", ("shared", ""), "handed_over"),
-)
+COLUMNS = tuple(column for drill in trust.DRILLS.values() for column in drill.headlines)
 """The questions of trust that drills answer."""
 
 
@@ -53,7 +33,7 @@ class HeadlineFigure:
     cell: str = ""
 
 
-def table(results: Results) -> tuple[tuple[HeadlineColumn, ...], list[tuple[str, tuple[HeadlineFigure, ...]]]]:
+def table(results: Results) -> tuple[tuple[Headline, ...], list[tuple[str, tuple[HeadlineFigure, ...]]]]:
     """The columns that were played, and backend by backend, the sound reference last, their figures."""
     cells: dict[str, list[TrustCell]] = {}
     for cell in results.trust:
@@ -68,7 +48,7 @@ def table(results: Results) -> tuple[tuple[HeadlineColumn, ...], list[tuple[str,
     ]
 
 
-def drilled(results: Results, cells: Sequence[TrustCell], column: HeadlineColumn) -> tuple[Worst, str] | None:
+def drilled(results: Results, cells: Sequence[TrustCell], column: Headline) -> tuple[Worst, str] | None:
     """The worst of one backend's drills for a column, and the cell that it is of."""
     taken = {name: cell.id for cell in cells for name in cell.measures}
     measures = {name: Pooled.of_one(measure) for cell in cells for name, measure in cell.measures.items()}
@@ -76,7 +56,7 @@ def drilled(results: Results, cells: Sequence[TrustCell], column: HeadlineColumn
     return (found, taken[found.measure]) if found else None
 
 
-def _figure(results: Results, cells: Sequence[TrustCell], column: HeadlineColumn) -> HeadlineFigure:
+def _figure(results: Results, cells: Sequence[TrustCell], column: Headline) -> HeadlineFigure:
     told = drilled(results, cells, column)
     if told is None:
         return HeadlineFigure(words.NOT_MEASURED["not-run"], measured=False, fault=False)

@@ -8,8 +8,7 @@ from html import escape
 
 from harness import metrics
 from harness.metrics import trust
-from harness.model.drill import DRILLS
-from harness.model.trial import Definition, Family
+from harness.model.trial import Definition
 from harness.report import headline, tables
 
 _HEAD = """\
@@ -39,17 +38,17 @@ def page() -> str:
     heads = {metrics.DEFINITIONS[each.measure].family: each.head for each in reversed(tables.COLUMNS)}
     parts = [_HEAD, *_section("Stories", metrics.DEFINITIONS.values(), heads)]
     heads = {each.family: " ".join(each.head).strip() for each in headline.COLUMNS}
-    for drill in DRILLS:
+    for drill in trust.DRILLS:
         own = [each.definition for each in trust.METRICS if each.drill == drill]
         parts += _section(f"Drill `{drill}`", own, heads)
     return "\n".join(parts)
 
 
-def _section(title: str, own: Iterable[Definition], heads: Mapping[Family | None, str]) -> list[str]:
+def _section(title: str, own: Iterable[Definition], heads: Mapping[str | None, str]) -> list[str]:
     return [f"## {title}", "", *_TABLE, *(_row(each, heads) for each in own), ""]
 
 
-def _row(each: Definition, heads: Mapping[Family | None, str]) -> str:
+def _row(each: Definition, heads: Mapping[str | None, str]) -> str:
     varies = f"<br>*May differ between equal runs:* {_safe(each.varies)}" if each.varies else ""
     shown = f"**{heads[each.family]}**" if each.family else _safe(each.aside) or "no direction"
     numbers = f"{each.better} | {each.unit} | {each.version}"

@@ -6,24 +6,16 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
 
+from harness.metrics import trust
+from harness.metrics.trust.metric import Headline
 from harness.model.backend import SOUND
-from harness.model.drill import DRILLS, DrillName
+from harness.model.drill import DrillName
 from harness.model.results import LayerRow, LookStage, Results, TrustCell
 from harness.model.trial import Definition, Measured
 from harness.report import headline, tables, words
-from harness.report.headline import HeadlineColumn
 from harness.report.receipts import BadCase, sound
 from harness.report.words import visible
 
-ASKS: Mapping[DrillName, tuple[str, str]] = {
-    "keeping": ("Kept", "Is what was written there, found, ranked, and unaltered?"),
-    "deletion": ("Deleted", "Is deleted gone: by every route, and from every layer of the disk in text and vectors?"),
-    "isolation": ("Kept apart", "Does a question from one scope bring or change what belongs to another?"),
-    "rollback": ("Rolled back", "After an incident, is the store what it was, without what was erased since?"),
-    "poison": ("Poisoned", "What becomes of injected, doubtful and expired memories beside firm rules?"),
-    "durability": ("Killed", "Is what was acknowledged still there after the process was killed?"),
-    "sharing": ("Shared", "What one agent writes and another deletes, does the next one see it so?"),
-}  # fmt: skip
 BOUND = 40
 """Receipts shown in full; the rest is counted."""
 
@@ -83,7 +75,7 @@ class DrillTables:
     """Everything that the page says of drills. headline: of each backend and column, where it leads and what it shows.
     `total`: receipts that there are."""
 
-    columns: tuple[HeadlineColumn, ...]
+    columns: tuple[Headline, ...]
     headline: tuple[tuple[str, tuple[tuple[str, headline.HeadlineFigure], ...]], ...]
     tables: tuple[DrillTable, ...]
     layers: tuple[Layers, ...]
@@ -114,7 +106,7 @@ def _link(figure: headline.HeadlineFigure, links: Mapping[tuple[str, str], str])
 
 
 def _tables(results: Results, links: Mapping[tuple[str, str], str]) -> Iterator[DrillTable]:
-    for drill in DRILLS:
+    for drill, asked in trust.DRILLS.items():
         cells = sorted(
             (cell for cell in results.trust if cell.drill == drill),
             key=lambda cell: (cell.backend == SOUND, cell.backend),  # the sound reference last
@@ -129,9 +121,8 @@ def _tables(results: Results, links: Mapping[tuple[str, str], str]) -> Iterator[
                 )
                 for name in names
             )
-            title, asks = ASKS[drill]
             backends = tuple(tables.shown(results, cell.backend) for cell in cells)
-            yield DrillTable(drill, title, asks, cells[0].size, backends, rows)
+            yield DrillTable(drill, asked.title, asked.asks, cells[0].size, backends, rows)
 
 
 def _figure(cell: TrustCell, name: str, definition: Definition, links: Mapping[tuple[str, str], str]) -> TrustFigure:

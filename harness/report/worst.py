@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from math import isclose
 
 from harness.model.results import Pooled
-from harness.model.trial import Definition, Family
+from harness.model.trial import Definition
 from harness.report import words
 
 MARK = "\u25b2"
@@ -56,7 +56,7 @@ def share_bad(definition: Definition, pooled: Pooled) -> float | None:
 
 
 def worst(
-    definitions: Mapping[str, Definition], measures: Mapping[str, Pooled], family: Family, lead: str
+    definitions: Mapping[str, Definition], measures: Mapping[str, Pooled], family: str, lead: str
 ) -> Worst | None:
     """The worst member of a family: what is bad, the most of it first; then what failed or was not run; else the lead,
     by its number or its word. None: the lead was not planned, and nothing else is bad. What has no best value has no

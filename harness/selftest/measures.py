@@ -31,11 +31,12 @@ from harness.log.reader import read
 from harness.machine import leftovers
 from harness.metrics import trust
 from harness.model.backend import SOUND, Backend
-from harness.model.drill import DrillName, DrillTrial
+from harness.model.drill import DrillTrial
 from harness.model.trial import DEFAULT_BUDGET, DEFAULT_K, SCRIPTED, Definition, Measure, Spec, Trial, WritePolicy
 from harness.play import drills
 from harness.play.backends import Playable
 from harness.play.children import Children
+from harness.play.drills.stage import Drill
 from harness.play.environment import Environment, Settings
 from harness.play.story import Story
 from harness.play.trial import play_trial
@@ -46,10 +47,6 @@ from harness.selftest.playing import PaperWorkTrees, whole
 from harness.selftest.proof import SEED
 from tasks import loader
 
-SIZES: Mapping[DrillName, int] = {
-    "keeping": 60, "deletion": 80, "isolation": 60, "rollback": 60, "poison": 60, "durability": 40, "sharing": 40,
-}  # fmt: skip
-"""Memories in the store of each drill: no more than its measures need. Half of `deletion` must exceed a page of 20."""
 SCENARIO = "stale-deploy-rule/forgotten-runbook"
 MEMORY, ROOM = Path("/dev/shm"), 2**30  # noqa: S108  a folder of its own is made there
 """Where a sync costs nothing, and how many bytes must be free there: a play syncs some thousand times."""
@@ -145,13 +142,13 @@ class FaultPlayer:
             backend = Backend(name=name, version=said.version, support=said.support)
             playable = Playable(AdapterEntry(name, adapter, control=False), Spec(adapter=adapter), backend, said.source)
             with Environment(self._settings(playable), stores=children, work_trees=PAPER) as environment:
-                for drill in drills.ALL:
+                for drill in drills.ALL.values():
                     found |= self._drilled(name, drill, environment)
                 found |= self._told(name, environment)
         return found
 
-    def _drilled(self, name: str, drill: DrillName, environment: Environment) -> Mapping[str, Measure]:
-        trial = DrillTrial(backend=name, drill=drill, size=SIZES[drill], seed=SEED, k=DEFAULT_K)
+    def _drilled(self, name: str, drill: Drill, environment: Environment) -> Mapping[str, Measure]:
+        trial = DrillTrial(backend=name, drill=drill.name, size=drill.least, seed=SEED, k=DEFAULT_K)
         path = play_trial(trial, environment)
         (cell,) = trust.score([whole(transcript.read(path, environment.blobs))])
         path.unlink()

@@ -27,7 +27,7 @@ from harness.metrics import trust
 from harness.metrics.metric import Metric
 from harness.metrics.trust.metric import TrustMetric
 
-_SHOWN = {"definition", "words", "head"}
+_SHOWN = {"definition", "words"}
 """How a measure is called and shown, which computes nothing."""
 _IDLE = {"annotation", "ctx", "decorator_list", "kind", "name", "returns", "type_comment", "type_params"}
 TABLE = Path(__file__).parents[1] / "golden" / "formulas.json"

@@ -1,4 +1,7 @@
-"""What the transcripts of drills say, in numbers. Pure functions: no backend, no disk, no clock."""
+"""What the transcripts of drills say, in numbers. Pure functions: no backend, no disk, no clock.
+
+Every module beside this one that defines DRILL adds that drill's METRICS, with its words.
+"""
 
 from __future__ import annotations
 
@@ -7,38 +10,19 @@ from typing import Literal
 
 from harness.log.receipts import read
 from harness.log.transcript import Transcript
+from harness.machine.modules import defining
 from harness.metrics import broken, faults
 from harness.metrics.metric import UNANSWERED, failed, not_applicable, unsupported
-from harness.metrics.trust import (
-    deletion,
-    durability,
-    fields,
-    isolation,
-    keeping,
-    poison,
-    replacing,
-    rollback,
-    sharing,
-    writes,
-)  # fmt: skip
-from harness.metrics.trust.metric import TrustMetric
+from harness.metrics.trust import deletion
+from harness.metrics.trust.metric import DrillWords, TrustMetric
 from harness.metrics.trust.residue import matrix
-from harness.model.drill import DrillTrial
+from harness.model.drill import DrillName, DrillTrial
 from harness.model.results import LayerRow, Status, TrustCell
 from harness.model.trial import Definition, Measure, Measured, NotMeasured
 
-METRICS: tuple[TrustMetric, ...] = (
-    *writes.METRICS,
-    *keeping.METRICS,
-    *fields.METRICS,
-    *replacing.METRICS,
-    *deletion.METRICS,
-    *isolation.METRICS,
-    *rollback.METRICS,
-    *poison.METRICS,
-    *durability.METRICS,
-    *sharing.METRICS,
-)
+_MODULES = sorted(defining("DRILL", __name__, __path__), key=lambda module: (module.DRILL.place, module.DRILL.name))
+DRILLS: Mapping[DrillName, DrillWords] = {module.DRILL.name: module.DRILL for module in _MODULES}
+METRICS: tuple[TrustMetric, ...] = tuple(metric for module in _MODULES for metric in module.METRICS)
 DEFINITIONS: Mapping[str, Definition] = {metric.definition.name: metric.definition for metric in METRICS}
 BY_CHANCE = frozenset(metric.definition.name for metric in METRICS if metric.by_chance)
 """Measures of which it is the machine's doing whether there is anything to measure."""
@@ -73,7 +57,7 @@ def _cell(transcript: Transcript) -> TrustCell:
         transcript.path.name,
         transcript.sha256,
         {metric.definition.name: _measure(metric, transcript) for metric in _own(trial)},
-        matrix(transcript) if trial.drill == "deletion" else (),
+        matrix(transcript) if trial.drill == deletion.DRILL.name else (),
         transcript.drilled.backend.version,
     )
 

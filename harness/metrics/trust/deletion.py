@@ -12,12 +12,12 @@ from functools import partial
 
 from harness.log.transcript import Transcript
 from harness.metrics.metric import failed, not_applicable, proportion
-from harness.metrics.trust.metric import ASKS, TrustMetric, trust
+from harness.metrics.trust.metric import ASKS, DrillWords, Headline, TrustMetric, trust
 from harness.metrics.trust.reach import DELETING, LIVE, NEEDS, ROUTES, Reach, ReachRoute, ReachStep
 from harness.metrics.trust.residue import REMOVED, ResidueKind, residue_of
 from harness.metrics.trust.view import lacks, mark
 from harness.model.results import LookStage
-from harness.model.trial import Better, Family, Measure, Measured
+from harness.model.trial import Better, Measure, Measured
 from harness.text import encodings
 
 UNSEEN = "no route brought a target before the deletion"
@@ -208,6 +208,17 @@ def bytes_gone(
 # --- definitions ------------------------------------------------------------------------------------------------------
 
 
+DRILL = DrillWords(
+    "deletion",
+    20,
+    "Deleted",
+    "Is deleted gone: by every route, and from every layer of the disk in text and vectors?",
+    (
+        Headline("deleted", ("deleted", "as told"), "forgotten_by_every_route"),
+        Headline("text", ("text", "gone"), "text_gone_after_closing"),
+        Headline("vectors", ("vectors", "gone"), "vector_gone_after_closing"),
+    ),
+)
 ASKING = (*ASKS, *DELETING.values(), *NEEDS.values())
 WRITING = ("open", "remember")
 """What bytes need to be there at all."""
@@ -218,14 +229,14 @@ def _measure(
     formula: str,
     measure: Callable[[Transcript], Measure],
     better: Better = "higher",
-    family: Family = "deleted",
+    family: str | None = None,
     aside: str = "",
     varies: str = "",
     version: int = 2,
     asks: Sequence[str] = ASKING,
 ) -> TrustMetric:
     return trust(
-        name, "deletion", better, "proportion", formula, measure, family=family, aside=aside, varies=varies,
+        name, DRILL, better, "proportion", formula, measure, family=family, aside=aside, varies=varies,
         version=version, whole=False, asks=tuple(asks),
     )  # fmt: skip
 
@@ -244,7 +255,7 @@ _STEPS: Mapping[LookStage, tuple[str, str, tuple[str, ...]]] = {
     "churned": ("churn", "after 2.2 times the drill's size of more writes, and closing", ()),
     "compacted": ("compaction", "after that and the compaction that the vendor documents", ("compact",)),
 }
-_KINDS: Mapping[ResidueKind, tuple[Family, str]] = {
+_KINDS: Mapping[ResidueKind, tuple[str, str]] = {
     "text": ("text", "canary"), "vector": ("vectors", "embedding (or one near to it)"),
 }  # fmt: skip
 _PAGES = "which free pages are written over depends on ids that are drawn at random"

@@ -14,7 +14,7 @@ from functools import cached_property
 
 from harness.log.transcript import Handled, Op, Transcript
 from harness.metrics.metric import failed, not_applicable, proportion
-from harness.metrics.trust.metric import ASKS, TrustMetric, trust
+from harness.metrics.trust.metric import ASKS, DrillWords, Headline, TrustMetric, trust
 from harness.metrics.trust.view import DrillDeed, DrillLook, DrillView, lacks
 from harness.model.drill import Piece
 from harness.model.trial import Measure
@@ -243,39 +243,46 @@ def unfindable(transcript: Transcript) -> Measure:
 
 
 CHANGING = (*ASKS, "forget", "update")
+DRILL = DrillWords(
+    "durability",
+    60,
+    "Killed",
+    "Is what was acknowledged still there after the process was killed?",
+    (Headline("kills", ("harmed", "by a kill"), "lost_by_kill"),),
+)
 METRICS: tuple[TrustMetric, ...] = (
     trust(
-        "lost_by_kill", "durability", "lower", "proportion",
+        "lost_by_kill", DRILL, "lower", "proportion",
         "acknowledged writes that the last look after the last kill (SIGKILL, no power cut) does not show "
         "/ acknowledged writes that a look before a kill showed, and those that a kill came right behind; writes in "
         "the air, and memories that a forget or update was asked for, are not counted", lost, version=2,
     ),
     trust(
-        "usable_after_kill", "durability", "higher", "proportion",
+        "usable_after_kill", DRILL, "higher", "proportion",
         "kills after which a fresh process opened the store at the first try, answered, and acknowledged its first "
         "write / kills", reopened, whole=False,
     ),
     trust(
-        "torn_by_kill", "durability", "lower", "proportion",
+        "torn_by_kill", DRILL, "lower", "proportion",
         "kills with a write in the air after which the listing shows a text that holds no whole memory, or a memory "
         "twice, which it did not before / such kills after which that listing is missing or shows any of the write; "
         "counted if the listing before the first kill was clean", torn,
         varies="a kill comes at another instant of a write", by_chance=True,
     ),
     trust(
-        "forget_undone_by_kill", "durability", "lower", "proportion",
+        "forget_undone_by_kill", DRILL, "lower", "proportion",
         "acknowledged forgets whose memory a listing or a recall brings after a kill / acknowledged forgets of a "
         "memory that a look had brought and that was gone before the kill, and those that a kill came right behind",
         forgets_undone, asks=CHANGING, version=2,
     ),
     trust(
-        "update_undone_by_kill", "durability", "lower", "proportion",
+        "update_undone_by_kill", DRILL, "lower", "proportion",
         "acknowledged updates whose new text the last look after the kills does not show, or whose old text it shows / "
         "acknowledged updates that a look before a kill confirmed, and those that a kill came right behind",
         updates_undone, asks=CHANGING, version=2,
     ),
     trust(
-        "unfindable_after_kill", "durability", "lower", "proportion",
+        "unfindable_after_kill", DRILL, "lower", "proportion",
         "memories that are listed after the last kill and that a recall of their own text does not bring within k / "
         "listed memories that it brought before a kill, and those that a kill came right behind", unfindable,
         asks=CHANGING, version=2,

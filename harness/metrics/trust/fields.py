@@ -15,7 +15,7 @@ from harness.log.transcript import Op, Transcript
 from harness.metrics.metric import proportion
 from harness.metrics.trust.metric import TrustMetric, trust
 from harness.metrics.trust.view import READS, DrillView, holds, lacks, line_of
-from harness.metrics.trust.writes import FIRST, STORED
+from harness.metrics.trust.writes import FIRST, KEEPING, STORED
 from harness.metrics.view import same_moment
 from harness.model.drill import Piece
 from harness.model.trial import Measure
@@ -161,38 +161,38 @@ def _note(
 
 METRICS: tuple[TrustMetric, ...] = (
     trust(
-        "texts_whole", "keeping", "higher", "proportion",
+        "texts_whole", KEEPING, "higher", "proportion",
         "memories whose whole text, white space aside, every answer of one operation (listing, get, recall, history) "
         "shows that brings them under their id, each operation counted apart / memories that it brings so",
         texts_whole, verbatim=True,
     ),
     trust(
-        "source_survives_writing", "keeping", "higher", "proportion",
+        "source_survives_writing", KEEPING, "higher", "proportion",
         "memories with exactly the source (commit, path, line, session) that they were written with, in every answer / "
         "memories with a source that came back with equal text, and those without one that came back with one",
         partial(survives_writing, field="source"), version=2,
     ),
     trust(
-        "date_survives_writing", "keeping", "higher", "proportion",
+        "date_survives_writing", KEEPING, "higher", "proportion",
         "memories dated with the moment that they were written with, in every answer / memories that came back with "
         "equal text; the dates are in another order than the writes",
         partial(survives_writing, field="date"), version=2,
     ),
     trust(
-        "confidence_survives_writing", "keeping", "higher", "proportion",
+        "confidence_survives_writing", KEEPING, "higher", "proportion",
         "memories with the confidence that they were written with, in every answer / memories with a confidence that "
         "came back with equal text, and those without one that came back with one",
         partial(survives_writing, field="confidence"), version=2,
     ),
     trust(
-        "scope_survives_writing", "keeping", "higher", "proportion",
+        "scope_survives_writing", KEEPING, "higher", "proportion",
         "memories that come back under the scope that they were written with, as far as the backend claims to tell "
         "its parts apart, in every answer / memories that came back with equal text",
         partial(survives_writing, field="scope"), version=2,
     ),
     *(
         trust(
-            f"{field}_survives_update", "keeping", "higher", "proportion",
+            f"{field}_survives_update", KEEPING, "higher", "proportion",
             f"updated memories that come back with the new text and exactly the new {field}, or without one if the new "
             f"one has none / updates of memories whose {field} was right before",
             partial(survives_change, field=field, op="update", role="edit"),
@@ -201,7 +201,7 @@ METRICS: tuple[TrustMetric, ...] = (
     ),
     *(
         trust(
-            f"{field}_survives_supersede", "keeping", "higher", "proportion",
+            f"{field}_survives_supersede", KEEPING, "higher", "proportion",
             f"successors that come back with their text and exactly their {field} / successors of memories whose "
             f"{field} was right before",
             partial(survives_change, field=field, op="supersede", role="successor"),
@@ -210,7 +210,7 @@ METRICS: tuple[TrustMetric, ...] = (
     ),
     *(
         trust(
-            f"{field}_survives_reopening", "keeping", "higher", "proportion",
+            f"{field}_survives_reopening", KEEPING, "higher", "proportion",
             f"memories whose {field} is right before closing and in a fresh process / those whose {field} is right "
             "before",
             partial(survives_reopening, field=field),

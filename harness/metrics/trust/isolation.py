@@ -15,7 +15,7 @@ from harness.log.transcript import Op, Transcript
 from harness.metrics.metric import not_applicable, proportion, unsupported
 from harness.metrics.trust import places
 from harness.metrics.trust.apart import ScopeCase, ScopeView, pair_of
-from harness.metrics.trust.metric import ASKS, TrustMetric, trust
+from harness.metrics.trust.metric import ASKS, DrillWords, Headline, TrustMetric, trust
 from harness.metrics.trust.view import lacks, scope_of
 from harness.model.trial import Measure
 
@@ -202,6 +202,13 @@ def scope_kept(found: Transcript) -> Measure:
     return proportion(came - len(lost), came, lost, none="nothing came back")
 
 
+DRILL = DrillWords(
+    "isolation",
+    30,
+    "Kept apart",
+    "Does a question from one scope bring or change what belongs to another?",
+    (Headline("scopes", ("crossed", "scopes"), "leaks_by_listing"),),
+)
 NOT_FOUND = "no memory was found in its own scope"
 
 
@@ -215,7 +222,7 @@ def _measure(
 ) -> TrustMetric:
     return trust(
         name,
-        "isolation",
+        DRILL,
         "lower",
         "proportion",
         formula,
@@ -229,7 +236,7 @@ METRICS: tuple[TrustMetric, ...] = (
     *(
         trust(
             f"leaks_by_{family}",
-            "isolation",
+            DRILL,
             "lower",
             "proportion",
             f"searches in one scope, with a text that another's memory is like, that bring what does not hold there / "
@@ -352,7 +359,7 @@ METRICS: tuple[TrustMetric, ...] = (
     ),
     trust(
         "scope_names_refused",
-        "isolation",
+        DRILL,
         "neither",
         "proportion",
         "scopes whose memories were not all taken, or that could not be searched / scopes written to; a refused name "
@@ -362,7 +369,7 @@ METRICS: tuple[TrustMetric, ...] = (
     ),
     trust(
         "scope_names_kept",
-        "isolation",
+        DRILL,
         "higher",
         "proportion",
         "searches that bring a memory with the scope it was given, to the letter / searches that bring the memory they "

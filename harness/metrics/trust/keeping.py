@@ -12,9 +12,10 @@ from statistics import median
 
 from harness.log.transcript import Called, Handled, Transcript
 from harness.metrics.metric import amount, failed, not_applicable, proportion
+from harness.metrics.trust import fields, replacing, writes
 from harness.metrics.trust.metric import TrustMetric, trust
 from harness.metrics.trust.view import DrillLook, DrillView, holds, lacks, line_of, receipts, squeezed
-from harness.metrics.trust.writes import NOTHING, acknowledged, brought, look_receipts
+from harness.metrics.trust.writes import KEEPING, NOTHING, acknowledged, brought, look_receipts
 from harness.model.drill import Piece
 from harness.model.trial import Measure
 
@@ -196,28 +197,30 @@ def undeclared_bytes(transcript: Transcript) -> Measure:
 
 
 RECALL_SECONDS = "recall_seconds"
+DRILL = KEEPING
 METRICS: tuple[TrustMetric, ...] = (
+    *writes.METRICS,
     trust(
-        "batch_kept", "keeping", "higher", "proportion",
+        "batch_kept", DRILL, "higher", "proportion",
         "memories of one batch of 1,030 that were acknowledged and that the listing of their scope shows with their "
         "text / the batch; without listings, the same of ten beside the usual limits, asked for by their own text",
         batch_kept, verbatim=True,
     ),
     trust(
-        "self_reachability", "keeping", "higher", "proportion",
+        "self_reachability", DRILL, "higher", "proportion",
         "sampled memories that a question of their own text brings within k / those acknowledged; look-alikes stand "
         "in sibling scopes, some of them with the very same text",
         partial(found_within, step="own", needs=(), places=None),
         family="found",
     ),
     trust(
-        "own_text_first", "keeping", "higher", "proportion",
+        "own_text_first", DRILL, "higher", "proportion",
         "sampled memories that a question of their own text brings first / those acknowledged; only of a ranked store",
         partial(found_within, step="own", needs=("ranked",), places=1),
         family="found",
     ),
     trust(
-        "answer_among_look_alikes", "keeping", "higher", "proportion",
+        "answer_among_look_alikes", DRILL, "higher", "proportion",
         "questions in other words whose one answer in the asked scope comes within k / questions whose answer was "
         "acknowledged; seven look-alikes in the words of the question stand in sibling scopes, so that a store that "
         "cuts at k before it applies the scope finds nothing",
@@ -225,45 +228,45 @@ METRICS: tuple[TrustMetric, ...] = (
         family="found",
     ),
     trust(
-        "recalls_malformed", "keeping", "lower", "proportion",
+        "recalls_malformed", DRILL, "lower", "proportion",
         "recalls in breach of the contract, with more than k hits (if ranked) or with one id twice / recalls that "
         "brought anything or were in breach; k is 1, the trial's, and 20",
         recalls_malformed,
         family="found",
     ),
     trust(
-        "scores_out_of_order", "keeping", "lower", "proportion",
+        "scores_out_of_order", DRILL, "lower", "proportion",
         "recalls in which a later memory has a higher score than the one before it / recalls that bring two memories "
         "with scores; only of a ranked store", scores_out_of_order,
         family="found",
     ),
     trust(
-        "unknown_answered_with_silence", "keeping", "higher", "proportion",
+        "unknown_answered_with_silence", DRILL, "higher", "proportion",
         "questions to which nothing is known that bring nothing / such questions, each counted only if the question "
         "that it is paired with, which has an answer, brought it",
         unknown_answered_with_silence,
         aside="no headline promises silence about what is not known",
     ),
     trust(
-        "kept_after_reopening", "keeping", "higher", "proportion",
+        "kept_after_reopening", DRILL, "higher", "proportion",
         "memories listed with their text by a fresh process on the same store / those listed before it was closed",
         kept_after_reopening,
     ),
     trust(
-        "calls_failed", "keeping", "lower", "proportion",
+        "calls_failed", DRILL, "lower", "proportion",
         "calls and openings that crashed, ran out of time, broke the contract or were refused although declared / "
         "calls and openings; what is declared as unsupported is not called",
         calls_failed, whole=False,
     ),
     trust(
-        RECALL_SECONDS, "keeping", "lower", "seconds",
+        RECALL_SECONDS, DRILL, "lower", "seconds",
         "median time inside the adapter of a recall at the trial's k, the endpoint's embedding of the question "
         "included, beside the trial's number of memories; a timing, which differs between equal runs",
         recall_seconds,
         aside="a time has no best value", varies="it is a time",
     ),
     trust(
-        "bytes_per_memory", "keeping", "lower", "bytes",
+        "bytes_per_memory", DRILL, "lower", "bytes",
         "bytes of all files that are found after closing, whether an adapter declares them or not / acknowledged "
         "memories; the edited and superseded ones count once; equal runs may differ by a few pages where ids are drawn "
         "at random",
@@ -271,10 +274,12 @@ METRICS: tuple[TrustMetric, ...] = (
         aside="a size has no best value", varies="pages and ids that are drawn at random",
     ),
     trust(
-        "undeclared_bytes", "keeping", "lower", "proportion",
+        "undeclared_bytes", DRILL, "lower", "proportion",
         "bytes of files that the adapter does not declare (its homes, temporary folders and output, files in the root "
         "and beside it) after closing / bytes of all files that are found",
         undeclared_bytes,
         aside="where bytes lie is no promise to a user", varies="output and temporary files may differ",
     ),
+    *fields.METRICS,
+    *replacing.METRICS,
 )  # fmt: skip

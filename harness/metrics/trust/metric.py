@@ -2,24 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from harness.log.transcript import Transcript
 from harness.model.drill import DrillName
-from harness.model.trial import Better, Definition, Family, Measure
+from harness.model.trial import Better, Definition, Measure
 
-FAMILY: Mapping[DrillName, Family] = {
-    "keeping": "kept",
-    "deletion": "deleted",
-    "isolation": "scopes",
-    "rollback": "restored",
-    "poison": "poison",
-    "durability": "kills",
-    "sharing": "shared",
-}
-"""The headline of a measure that names none, so that a new one cannot be forgotten."""
 ASKS = ("open", "remember", "recall", "entries")
+
+
+@dataclass(frozen=True)
+class Headline:
+    """A column of the table of drills. head: in two lines, for where there is no room. lead: the measure that is shown
+    if all of the family are equally good."""
+
+    family: str
+    head: tuple[str, str]
+    lead: str
+
+
+@dataclass(frozen=True)
+class DrillWords:
+    """What the page says of a drill. place: of its table and headlines, among the drills.
+
+    headlines: the first is that of a measure that names none, so that a new one cannot be forgotten.
+    """
+
+    name: DrillName
+    place: int
+    title: str
+    asks: str
+    headlines: tuple[Headline, ...]
 
 
 @dataclass(frozen=True)
@@ -42,7 +56,7 @@ class TrustMetric:
 
 def trust(
     name: str,
-    drill: DrillName,
+    drill: DrillWords,
     better: Better,
     unit: str,
     formula: str,
@@ -50,7 +64,7 @@ def trust(
     *,
     source: str = "own",
     version: int = 1,
-    family: Family | None = None,
+    family: str | None = None,
     aside: str = "",
     varies: str = "",
     whole: bool = True,
@@ -62,9 +76,9 @@ def trust(
 
     varies: why two runs of equal inputs may differ. Without it a difference is a change: inputs are fixed.
     """
-    shown = None if aside or better == "neither" else family or FAMILY[drill]
+    shown = None if aside or better == "neither" else family or drill.headlines[0].family
     definition = Definition(
         name=name, better=better, unit=unit, version=version, formula=formula, source=source, family=shown,
         aside=aside, varies=varies,
     )  # fmt: skip
-    return TrustMetric(definition, drill, measure, whole, verbatim, by_chance, asks)
+    return TrustMetric(definition, drill.name, measure, whole, verbatim, by_chance, asks)

@@ -8,6 +8,7 @@ from harness.log.transcript import Transcript
 from harness.metrics.metric import not_applicable, proportion
 from harness.metrics.trust.metric import TrustMetric, trust
 from harness.metrics.trust.view import DrillView, holds, lacks
+from harness.metrics.trust.writes import KEEPING
 from harness.model.drill import Piece
 from harness.model.trial import Measure
 
@@ -128,25 +129,25 @@ def ids_reissued(transcript: Transcript) -> Measure:
 
 METRICS: tuple[TrustMetric, ...] = (
     trust(
-        "several_superseded", "keeping", "higher", "proportion",
+        "several_superseded", KEEPING, "higher", "proportion",
         "memories superseded together, three by one, that no look shows as current / those that the same look showed "
         "before, if the supersede was acknowledged", superseded_together, verbatim=True,
     ),
     trust(
-        "expiry_by_wall_clock", "keeping", "lower", "proportion",
+        "expiry_by_wall_clock", KEEPING, "lower", "proportion",
         "memories that a question at a story time brings or hides as of today's date: one that ends in 2999 asked for "
         "in 3000 and brought, one that ended in 2000 asked for in 1999 and hidden / such questions, if one without an "
         "end comes at that time and expired ones are hidden in between", by_wall_clock, verbatim=True,
         aside="a product may go by today's date: story time is the benchmark's own",
     ),
     trust(
-        "expiry_lost", "keeping", "lower", "proportion",
+        "expiry_lost", KEEPING, "lower", "proportion",
         "memories behind their end that come back: after an update or a supersede that brought the end, or in a fresh "
         "process / such memories, if an expired one was hidden when it was written and one without an end comes",
         expiry_lost, verbatim=True,
     ),
     trust(
-        "ids_reissued", "keeping", "lower", "proportion",
+        "ids_reissued", KEEPING, "lower", "proportion",
         "new memories that get the id of a deleted one: in its scope, in another, after reopening / new memories right "
         "after a deletion that was acknowledged", ids_reissued,
     ),

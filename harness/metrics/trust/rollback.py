@@ -14,7 +14,7 @@ from functools import partial
 from harness.adapter import Hit
 from harness.log.transcript import Called, Op, Transcript
 from harness.metrics.metric import failed, mean, not_applicable, proportion
-from harness.metrics.trust.metric import TrustMetric, trust
+from harness.metrics.trust.metric import DrillWords, Headline, TrustMetric, trust
 from harness.metrics.trust.view import DrillView, lacks
 from harness.model.trial import Better, Measure, NotMeasured
 
@@ -185,9 +185,16 @@ def lost_by_undo(roles: tuple[str, ...], found: Transcript) -> Measure:
 def _restore(
     name: str, better: Better, formula: str, measure: Callable[[RollbackView], Measure], version: int = 2
 ) -> TrustMetric:
-    return trust(name, "rollback", better, "proportion", formula, partial(marked, measure), version=version)
+    return trust(name, DRILL, better, "proportion", formula, partial(marked, measure), version=version)
 
 
+DRILL = DrillWords(
+    "rollback",
+    40,
+    "Rolled back",
+    "After an incident, is the store what it was, without what was erased since?",
+    (Headline("restored", ("restored", ""), "restored_exactly"),),
+)
 METRICS: tuple[TrustMetric, ...] = (
     _restore(
         "restored_exactly",
@@ -221,7 +228,7 @@ METRICS: tuple[TrustMetric, ...] = (
     ),
     trust(
         "other_scopes_restored",
-        "rollback",
+        DRILL,
         "higher",
         "proportion",
         "looks at another scope (wider, of a user, of a branch, next door) after a restore that show what was there at "
@@ -245,7 +252,7 @@ METRICS: tuple[TrustMetric, ...] = (
     ),
     trust(
         "left_after_undo",
-        "rollback",
+        DRILL,
         "lower",
         "proportion",
         "bad memories that a listing or search still shows after they were deleted by id / those seen before",
@@ -255,7 +262,7 @@ METRICS: tuple[TrustMetric, ...] = (
     ),
     trust(
         "good_lost_by_undo",
-        "rollback",
+        DRILL,
         "lower",
         "proportion",
         "good memories from the time of the incident that are missing after the bad ones were deleted by id / those "
@@ -266,7 +273,7 @@ METRICS: tuple[TrustMetric, ...] = (
     ),
     trust(
         "kept_lost_by_undo",
-        "rollback",
+        DRILL,
         "lower",
         "proportion",
         "memories from before the incident, as they stand after its updates, that are missing after the bad ones were "

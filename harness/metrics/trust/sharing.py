@@ -12,7 +12,7 @@ from functools import partial
 
 from harness.log.transcript import Called, Handled, Transcript
 from harness.metrics.metric import failed, proportion
-from harness.metrics.trust.metric import ASKS, TrustMetric, trust
+from harness.metrics.trust.metric import ASKS, DrillWords, Headline, TrustMetric, trust
 from harness.metrics.trust.view import DrillDeed, DrillLook, DrillView, lacks
 from harness.model.drill import Piece
 from harness.model.trial import Measure
@@ -246,70 +246,77 @@ def unfindable(transcript: Transcript) -> Measure:
 
 
 _SOON = "how soon a process sees what another did is a matter of time"
+DRILL = DrillWords(
+    "sharing",
+    70,
+    "Shared",
+    "What one agent writes and another deletes, does the next one see it so?",
+    (Headline("shared", ("shared", ""), "handed_over"),),
+)
 METRICS: tuple[TrustMetric, ...] = (
     trust(
-        "handed_over", "sharing", "higher", "proportion",
+        "handed_over", DRILL, "higher", "proportion",
         "shared memories that a second agent, in a process of its own, finds by their own text / shared memories that "
         "their writer found", handed_over, whole=False, version=2,
     ),
     trust(
-        "deleted_for_writer", "sharing", "higher", "proportion",
+        "deleted_for_writer", DRILL, "higher", "proportion",
         "memories deleted by a third agent that their writer, in a fresh process, no longer finds by their own text / "
         "acknowledged deletions of memories that their writer had found", deleted_for_all, whole=False,
         asks=(*ASKS, "forget"), version=2,
     ),
     trust(
-        "kept_for_writer", "sharing", "higher", "proportion",
+        "kept_for_writer", DRILL, "higher", "proportion",
         "memories, shared and of one user, that nobody deleted and that their writer finds again, in a fresh process, "
         "after a second and a third agent / such memories that it found when it wrote them", kept_for_writer,
         whole=False, version=2,
     ),
     trust(
-        "lost_between_handles", "sharing", "lower", "proportion",
+        "lost_between_handles", DRILL, "lower", "proportion",
         "memories written by one of two processes on one store that are not listed after both were closed / "
         "acknowledged writes that nobody deleted, if own texts bring memories at all", lost, version=2,
     ),
     trust(
-        "doubled_between_handles", "sharing", "lower", "proportion",
+        "doubled_between_handles", DRILL, "lower", "proportion",
         "such memories listed more than once at the end / memories listed at the end that were acknowledged under one "
         "id", doubled,
     ),
     trust(
-        "failing_between_handles", "sharing", "lower", "proportion",
+        "failing_between_handles", DRILL, "lower", "proportion",
         "calls that fail while two processes have the store open / calls then", failing,
     ),
     trust(
-        "own_writes_unseen", "sharing", "lower", "proportion",
+        "own_writes_unseen", DRILL, "lower", "proportion",
         "writes that their own process does not find by their own text at once, while another writes / acknowledged "
         "writes, if own texts bring memories at all", not_read_back,
         varies=_SOON, version=2,
     ),
     trust(
-        "seen_late", "sharing", "lower", "proportion",
+        "seen_late", DRILL, "lower", "proportion",
         "writes that their own process found at once, and the other only after settling or reopening / acknowledged "
         "writes, if own texts bring memories at all", seen_late,
         varies=_SOON, version=2,
     ),
     trust(
-        "unseen_while_open", "sharing", "lower", "proportion",
+        "unseen_while_open", DRILL, "lower", "proportion",
         "writes that the other process found neither at once nor after settling / acknowledged writes, if own texts "
         "bring memories at all", unseen,
         varies=_SOON, version=2,
     ),
     trust(
-        "stale_after_other_deletes", "sharing", "lower", "proportion",
+        "stale_after_other_deletes", DRILL, "lower", "proportion",
         "memories that one process deleted and the other still finds at once / acknowledged deletions that the "
         "deleting process confirms, of memories that the other had found", partial(stale, step="both delete"),
         varies=_SOON, asks=(*ASKS, "forget"), version=2,
     ),
     trust(
-        "stale_after_settling", "sharing", "lower", "proportion",
+        "stale_after_settling", DRILL, "lower", "proportion",
         "memories that one process deleted and the other still finds after settling / acknowledged deletions that the "
         "deleting process confirms, of memories that the other had found", partial(stale, step="deleted"),
         asks=(*ASKS, "forget"), version=2,
     ),
     trust(
-        "unfindable_between_handles", "sharing", "lower", "proportion",
+        "unfindable_between_handles", DRILL, "lower", "proportion",
         "memories that one of two processes wrote and that a recall of their own text does not bring within k after "
         "both were closed / such memories listed then, if own texts bring memories at all", unfindable, version=2,
     ),

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 
 from harness.log.transcript import Op, Transcript
 from harness.metrics.metric import not_applicable, proportion
-from harness.metrics.trust.metric import TrustMetric, trust
+from harness.metrics.trust.metric import DrillWords, Headline, TrustMetric, trust
 from harness.metrics.trust.view import DrillLook, DrillView, holds, lacks, receipts
 from harness.model.drill import Piece
 from harness.model.trial import Measure
@@ -144,15 +144,25 @@ def settled_too_early(transcript: Transcript) -> Measure:
     return proportion(len(bad), of, receipts(bad), none=NOTHING, unanswered=unanswered)
 
 
+KEEPING = DrillWords(
+    "keeping",
+    10,
+    "Kept",
+    "Is what was written there, found, ranked, and unaltered?",
+    (
+        Headline("kept", ("kept as", "written"), "writes_kept"),
+        Headline("found", ("found", "again"), "self_reachability"),
+    ),
+)
 METRICS: tuple[TrustMetric, ...] = (
     trust(
-        "writes_not_acknowledged", "keeping", "lower", "proportion",
+        "writes_not_acknowledged", KEEPING, "lower", "proportion",
         "writes of a text that is not blank for which no id came back, failed calls included / such writes; a store "
         "that refuses by saying nothing is caught here",
         not_acknowledged,
     ),
     trust(
-        "writes_kept", "keeping", "higher", "proportion",
+        "writes_kept", KEEPING, "higher", "proportion",
         "acknowledged writes that the listing of their scope, their ids or a question of their own text bring under "
         "each of their ids and with their text, white space aside / acknowledged writes; what a listing leaves out is "
         "asked for by id and by its own text before it is called lost; some share their first 40, 80 or 200 "
@@ -160,29 +170,29 @@ METRICS: tuple[TrustMetric, ...] = (
         kept, verbatim=True, version=2,
     ),
     trust(
-        "writes_listed", "keeping", "higher", "proportion",
+        "writes_listed", KEEPING, "higher", "proportion",
         "acknowledged writes that the listing of their scope shows under each of their ids and with their text, white "
         "space aside / acknowledged writes",
         listed, verbatim=True,
     ),
     trust(
-        "entries_unaccounted", "keeping", "lower", "proportion",
+        "entries_unaccounted", KEEPING, "lower", "proportion",
         "ids in the listings that no write was acknowledged with, such as that of a second copy / ids in the listings",
         entries_unaccounted, version=2,
     ),
     trust(
-        "odd_texts_exact", "keeping", "higher", "proportion",
+        "odd_texts_exact", KEEPING, "higher", "proportion",
         "texts of quotes, markup, control characters, two directions, 10,000 characters and the like, and texts that "
         "differ by white space, case or how a letter is put together, that are listed byte for byte, alone or inside "
         "of a larger text / those acknowledged; what a listing leaves out is judged by its id and its own text",
         odd_texts_exact, verbatim=True, version=2,
     ),
     trust(
-        "settled", "keeping", "higher", "proportion",
+        "settled", KEEPING, "higher", "proportion",
         "waits for acknowledged writes that ended with the word that all are visible / such waits", settled,
     ),
     trust(
-        "settled_too_early", "keeping", "lower", "proportion",
+        "settled_too_early", KEEPING, "lower", "proportion",
         "acknowledged writes that the first listing or question of their own text does not bring although settle said "
         "that all are visible, and that the same look brings later / acknowledged writes that were looked for",
         settled_too_early, verbatim=True,

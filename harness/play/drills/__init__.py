@@ -1,22 +1,32 @@
-"""The drills by name: what each writes, and how it is played."""
+"""The drills by name: what each writes, and how it is played. Each module here that defines DRILL is one."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 
 from harness.log.blobs import Blobs
 from harness.log.events import Event
 from harness.log.transcript import Drilled, Ended
+from harness.machine.modules import defining
 from harness.model.backend import Fault
 from harness.model.drill import DrillName, DrillTrial, Plan
-from harness.play.drills import deletion, durability, isolation, keeping, poison, rollback, sharing
 from harness.play.drills.stage import Drill, DrillSession, DrillStore
 from harness.play.session import Lost
 from harness.scan.copies import Copies
 
-ALL: Mapping[DrillName, Drill] = {
-    module.DRILL.name: module.DRILL for module in (keeping, deletion, isolation, rollback, poison, durability, sharing)
-}
+_FOUND: list[Drill] = [module.DRILL for module in defining("DRILL", __name__, __path__)]
+ALL: Mapping[DrillName, Drill] = {each.name: each for each in sorted(_FOUND, key=lambda each: (each.place, each.name))}
+
+
+class DrillError(ValueError):
+    """There is no such drill; in one line."""
+
+
+def chosen(names: Collection[str]) -> tuple[DrillName, ...]:
+    """Those of these names, in the order of play; all: every one. Raises DrillError."""
+    if wrong := sorted({*names} - {*ALL, "all"}):
+        raise DrillError(f"{wrong[0]!r} is no drill: {', '.join(ALL)}, all")
+    return tuple(name for name in ALL if {name, "all"} & {*names})
 
 
 def play(

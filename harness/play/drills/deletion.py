@@ -310,4 +310,5 @@ def _turned(turn: int) -> dict[int, int]:
     )
 
 
-DRILL = Drill("deletion", 500, (), plan, play)
+DRILL = Drill("deletion", place=20, size=500, least=80, needs=(), plan=plan, play=play)
+"""Half of the least must exceed a page of 20."""

@@ -185,4 +185,4 @@ def _look(stage: DrillSession, step: str, asked: Iterable[Piece]) -> None:
             stage.recall(step, piece.item.text, SCOPE, about=[piece])
 
 
-DRILL = Drill("durability", 120, ("persistent",), plan, play)
+DRILL = Drill("durability", place=60, size=120, least=40, needs=("persistent",), plan=plan, play=play)

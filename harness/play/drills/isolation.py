@@ -292,4 +292,4 @@ def _forget_scope(stage: DrillSession, pair: ScopePair) -> None:
     read_back(stage, "after forget_scope", pair.second, pair.beyond)
 
 
-DRILL = Drill("isolation", size=240, needs=(), plan=plan, play=play)
+DRILL = Drill("isolation", place=30, size=240, least=60, needs=(), plan=plan, play=play)

@@ -277,4 +277,4 @@ def _read_again(stage: DrillSession, step: str, changed: Sequence[Piece]) -> Non
         stage.recall(step, piece.item.text, HOME, about=[piece])
 
 
-DRILL = Drill("keeping", 500, (), plan, play)
+DRILL = Drill("keeping", place=10, size=500, least=60, needs=(), plan=plan, play=play)

@@ -190,4 +190,4 @@ def _ask(stage: DrillSession, step: str, pieces: Sequence[Piece]) -> None:
             stage.recall(step, piece.query, HOME, about=[piece])
 
 
-DRILL = Drill("poison", 200, (), plan, play)
+DRILL = Drill("poison", place=50, size=200, least=60, needs=(), plan=plan, play=play)

@@ -181,4 +181,4 @@ def _ids(stage: DrillSession, pieces: Sequence[Piece]) -> list[str]:
     return [memory_id for piece in pieces for memory_id in stage.ids.get(piece.name, ())]
 
 
-DRILL = Drill("rollback", size=120, needs=("forget",), plan=plan, play=play)
+DRILL = Drill("rollback", place=40, size=120, least=60, needs=("forget",), plan=plan, play=play)

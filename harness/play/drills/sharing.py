@@ -148,4 +148,4 @@ def _settled(stage: DrillSession, step: str, pieces: Sequence[Piece]) -> None:
         _ask(stage, step, pieces, who)
 
 
-DRILL = Drill("sharing", 120, ("persistent",), plan, play)
+DRILL = Drill("sharing", place=70, size=120, least=40, needs=("persistent",), plan=plan, play=play)

@@ -48,10 +48,13 @@ class DrillStore(Protocol):
 
 @dataclass(frozen=True)
 class Drill:
-    """size: memories in the store unless asked otherwise. needs: capabilities without which nothing is played."""
+    """place: in the order of play. size: memories in the store unless asked otherwise; least: no more than its measures
+    need. needs: capabilities without which nothing is played."""
 
     name: DrillName
+    place: int
     size: int
+    least: int
     needs: tuple[str, ...]
     plan: Callable[[int, int], Plan]
     """(size, seed) -> what is written."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from harness.metrics.trust.deletion import DRILL
 from harness.model.backend import SOUND
 from harness.model.results import LayerLook, LayerRow, LookStage, Results, TrustCell
 from harness.report import words
@@ -46,7 +47,7 @@ class ChartLine:
 
 
 def chart(results: Results) -> Chart | None:
-    cells = [cell for cell in results.trust if cell.drill == "deletion"]
+    cells = [cell for cell in results.trust if cell.drill == DRILL.name]
     cells.sort(key=lambda cell: (cell.backend == SOUND, cell.backend))
     found = {cell.id: tuple(_lines(cell.layers)) for cell in cells}
     if not any(found.values()):

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from harness.compare import statements
 from harness.metrics.metric import wilson
+from harness.model.drill import Plan
 from harness.model.results import Cell, Comparison, Conditions, Row
 from harness.model.trial import Measure, Measured, NotMeasured
+from tests.support.runs import run
+from tests.support.transcripts import transcript
 
 
 def cell(number: int, measure: Measure) -> Cell:
@@ -157,3 +162,13 @@ def test_only_what_both_measured_says_that_full_context_dominates() -> None:
 
     assert dominated(cells) == []
     assert dominated([*cells, measured(2, "full_context", 0.2)]) == ["a-store"]
+
+
+def test_a_transcript_of_a_drill_that_is_no_more_is_a_problem_with_its_name(tmp_path: Path) -> None:
+    made = transcript(tmp_path, Plan(pieces=()), [], drill="flood")
+    file = tmp_path / "drills" / f"{made.trial.id}.1.jsonl"
+    file.parent.mkdir()
+    made.path.replace(file)
+    found = statements.results(run(tmp_path, drills=(made.trial,)))
+    assert f"{file}: this coldwarm knows no drill flood" in found.run.problems
+    assert [(cell.drill, cell.status) for cell in found.trust] == [("flood", "not-run")]

@@ -6,7 +6,7 @@ import pytest
 
 from harness.log.events import SCHEMA
 from harness.log.transcript import Called, Handled, Looked, Transcript
-from harness.model.drill import DRILLS
+from harness.metrics import trust
 from tests.support import golden
 
 
@@ -24,7 +24,7 @@ def test_a_golden_drill_keeps_its_values() -> None:
 
 def test_golden_drills_show_what_a_transcript_can_hold(transcripts: list[Transcript]) -> None:
     """Every drill and every kind of event, a backend that passes, one that keeps what was deleted, one that crashes."""
-    assert {transcript.trial.drill for transcript in transcripts} == set(DRILLS)
+    assert {transcript.trial.drill for transcript in transcripts} == set(trust.DRILLS)
     assert max(transcript.drilled.log_schema for transcript in transcripts) == SCHEMA, "tests/golden/README.md"
     assert all(any(each.of(kind) for each in transcripts) for kind in (Called, Handled, Looked))
     entries = {entry.split()[1] for drill in golden.known().values() for entry in drill.values()}

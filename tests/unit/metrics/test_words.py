@@ -9,14 +9,19 @@ from pathlib import Path
 import pytest
 
 from harness import metrics
+from harness.machine.modules import defining
+from harness.metrics import trust
 from harness.metrics.words import WORDLESS
+from harness.model.trial import Selection
+from harness.play import drills, plan
 
 HARNESS = Path(metrics.__file__).parents[1]
 ROOMS = ("report", "compare", "regress", "cli")
-OPERATIONS = {
+ALLOWED = {
     ("report/charts/cost.py", "recall"), ("report/charts/footprint.py", "recall"), ("report/receipts.py", "recall"),
+    ("cli/demo.py", "deletion"),
 }  # fmt: skip
-"""Where the same word is what a backend is asked to do, and no measure."""
+"""Where the same word is what a backend is asked to do, and no measure; and the words of a command that is played."""
 
 
 def literals(source: str, names: Collection[str]) -> Iterator[str]:
@@ -31,15 +36,16 @@ def test_a_literal_is_found_wherever_it_stands() -> None:
 
 
 @pytest.mark.parametrize("room", ROOMS)
-def test_no_measure_is_named_where_measures_are_shown_compared_or_judged(room: str) -> None:
-    """A view that is about one measure imports its name from where the measure is defined."""
+def test_no_measure_or_drill_is_named_where_they_are_shown_compared_or_judged(room: str) -> None:
+    """A view that is about one of them imports its name from where it is defined."""
+    names = {*metrics.DEFINITIONS, *trust.DEFINITIONS, *trust.DRILLS}
     files = sorted((HARNESS / room).rglob("*.py"))
     found = {
         (file.relative_to(HARNESS).as_posix(), name)
         for file in files
-        for name in literals(file.read_text("utf-8"), metrics.DEFINITIONS)
+        for name in literals(file.read_text("utf-8"), names)
     }
-    assert files and found <= OPERATIONS
+    assert files and found <= ALLOWED
 
 
 def test_a_measure_that_is_no_more_has_no_words_and_stands_with_the_others() -> None:
@@ -68,3 +74,24 @@ def test_a_topic_is_answered_by_one_measure_and_shows_one_bad_case() -> None:
 
 def test_what_is_said_of_a_side_has_a_place_for_more_or_fewer() -> None:
     assert all(each.did.count("{}") == 1 for each in metrics.WORDS.values() if each.did)
+
+
+# --- drills -----------------------------------------------------------------------------------------------------------
+
+
+def test_each_drill_that_is_played_has_measures_and_words_in_the_same_order() -> None:
+    assert tuple(drills.ALL) == tuple(trust.DRILLS)
+    assert {metric.drill for metric in trust.METRICS} == set(trust.DRILLS)
+
+
+def test_every_measure_of_a_module_beside_the_drills_is_one_of_a_drill() -> None:
+    """A drill's measures may stand in several modules: the one with its words names the others."""
+    made = [each for module in defining("METRICS", trust.__name__, trust.__path__) for each in module.METRICS]
+    assert {each.definition.name for each in made} == set(trust.DEFINITIONS)
+
+
+def test_a_drill_that_is_not_there_is_named_with_those_that_are() -> None:
+    assert drills.chosen(["sharing", "keeping"]) == ("keeping", "sharing")
+    assert drills.chosen(["all"]) == tuple(drills.ALL) and drills.chosen([]) == ()
+    with pytest.raises(drills.DrillError, match=r"^'flood' is no drill: keeping, .*, all$"):
+        plan.drilled(Selection(backends=(), drills=("flood",)), ["x"])

@@ -12,10 +12,10 @@ from rich.console import Console
 
 from harness import metrics
 from harness.metrics import trust
+from harness.metrics.trust.metric import Headline
 from harness.model.results import Results
 from harness.model.trial import Definition
 from harness.report import console, findings, headline, html, markdown, tables
-from harness.report.headline import HeadlineColumn
 from harness.report.worst import MARK
 from tests.support.regressed import Said, results
 
@@ -51,7 +51,7 @@ def drilled(changed: Mapping[str, Said], rows: Mapping[str, Mapping[str, list[Sa
     return results(rows or BACK, {"x": {**sound, **changed}})
 
 
-def shown(made: Results, column: HeadlineColumn) -> headline.HeadlineFigure:
+def shown(made: Results, column: Headline) -> headline.HeadlineFigure:
     columns, ((_, figures),) = headline.table(made)
     return figures[columns.index(column)]
 
@@ -97,7 +97,7 @@ def test_what_is_in_a_family_has_a_worst_or_is_its_lead(name: str) -> None:
 
 
 @pytest.mark.parametrize(("column", "name"), MEMBERS, ids=[name for _, name in MEMBERS])
-def test_a_store_that_is_bad_in_one_member_only_is_marked_under_its_headline(column: HeadlineColumn, name: str) -> None:
+def test_a_store_that_is_bad_in_one_member_only_is_marked_under_its_headline(column: Headline, name: str) -> None:
     made = drilled({name: bad(trust.DEFINITIONS[name])})
     figure = shown(made, column)
     assert figure.fault and figure.measured and figure.name.startswith(name)
@@ -109,7 +109,7 @@ def test_a_store_that_is_bad_in_one_member_only_is_marked_under_its_headline(col
 
 @pytest.mark.parametrize("word", ["failed", "not-run"])
 @pytest.mark.parametrize(("column", "name"), MEMBERS, ids=[name for _, name in MEMBERS])
-def test_what_failed_or_was_not_run_stands_before_what_is_good(column: HeadlineColumn, name: str, word: str) -> None:
+def test_what_failed_or_was_not_run_stands_before_what_is_good(column: Headline, name: str, word: str) -> None:
     figure = shown(drilled({name: word}), column)
     assert (figure.text, figure.measured, figure.fault) == (word.replace("-", " "), False, False)
     assert figure.name.startswith(name) and figure.why
@@ -138,7 +138,7 @@ def test_of_several_bad_ones_the_worst_is_shown_and_none_hides_behind_it(data: s
 
 @pytest.mark.parametrize("word", ["unsupported", "not-applicable"])
 @pytest.mark.parametrize("column", headline.COLUMNS, ids=lambda column: column.family)
-def test_no_other_measure_makes_a_lead_that_was_not_measured_look_good(column: HeadlineColumn, word: str) -> None:
+def test_no_other_measure_makes_a_lead_that_was_not_measured_look_good(column: Headline, word: str) -> None:
     figure = shown(drilled({column.lead: word}), column)
     assert not figure.measured and figure.text in ("unsupported", "n/a")
 

@@ -13,6 +13,7 @@ from harness.log.events import Event, Sighting
 from harness.log.folder import Folder
 from harness.log.transcript import Called, Handled, Looked, Transcript
 from harness.metrics.trust import score
+from harness.metrics.trust.deletion import DRILL
 from harness.metrics.trust.metric import trust as trust_metric
 from harness.model.backend import Fault
 from harness.model.drill import Piece, Plan
@@ -39,7 +40,7 @@ def share(hits: int, of: int, *receipts: str) -> Measured:
 
 
 def definition(better: Better) -> Definition:
-    return trust_metric("x", "deletion", better, "proportion", "a / b", lambda _: share(1, 1)).definition
+    return trust_metric("x", DRILL, better, "proportion", "a / b", lambda _: share(1, 1)).definition
 
 
 @pytest.fixture
