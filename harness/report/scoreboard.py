@@ -18,11 +18,11 @@ from harness.metrics.provenance import SOURCE_VERIFIED
 from harness.metrics.recall import CHANCE, RECALL
 from harness.metrics.tokens import TOKENS_PER_JOB, TOKENS_TOTAL
 from harness.metrics.trust.keeping import RECALL_SECONDS
+from harness.metrics.trust.metric import Headline
 from harness.model.backend import SOUND
 from harness.model.results import Pooled, Results, TrustCell
 from harness.model.trial import WritePolicy
 from harness.report import headline, tables, words
-from harness.report.headline import HeadlineColumn
 from harness.report.worst import Worst, share_bad
 
 Judgement = Literal["good", "middling", "bad", "open"]
@@ -323,7 +323,7 @@ def _members(results: Results, key: str, families: Sequence[str], lead: str) -> 
             yield told
 
 
-def _columns(families: Sequence[str]) -> list[HeadlineColumn]:
+def _columns(families: Sequence[str]) -> list[Headline]:
     return [column for column in headline.COLUMNS if column.family in families]
 
 

@@ -131,8 +131,9 @@ def play(root: Path, cache: Path, *words: str) -> tuple[str, Path]:
     return done.stdout, only(root / "out")
 
 
-def first_table(page: str) -> str:
-    return re.sub(r"<[^>]*>", " ", page[page.index("<table") : page.index("</table>")])
+def findings(page: str) -> str:
+    start = page.index('<table class="findings">')
+    return re.sub(r"<[^>]*>", " ", page[start : page.index("</table>", start)])
 
 
 def test_a_measure_in_a_file_of_its_own_is_on_the_first_screen(tmp_path: Path, cache: Path) -> None:
@@ -141,7 +142,7 @@ def test_a_measure_in_a_file_of_its_own_is_on_the_first_screen(tmp_path: Path, c
     page = (run / "report.html").read_text("utf-8")
     table = said[said.index("hits of cases") :]
     assert table.index("taken") < table.index("recalled")  # its place is before all others
-    assert "Taken up" in first_table(page) and "| Backend | Taken up, append" in (run / "summary.md").read_text("utf-8")
+    assert "Taken up" in findings(page) and "| Backend | Taken up, append" in (run / "summary.md").read_text("utf-8")
     assert "Zeal" in page and "Is every decision taken up?" in page and "taken up at last" in page
     made = json.loads((run / "results.json").read_text("utf-8"))
     assert made["backends"]["bm25"]["measures"]["decisions_reached"]["of"]

@@ -25,7 +25,7 @@ class DrillError(ValueError):
 def chosen(names: Collection[str]) -> tuple[DrillName, ...]:
     """Those of these names, in the order of play; all: every one. Raises DrillError."""
     if wrong := sorted({*names} - {*ALL, "all"}):
-        raise DrillError(f"{wrong[0]!r} is no drill: {', '.join(ALL)}, all")
+        raise DrillError(f"{wrong[0]} is not one of {', '.join(ALL)}, all")
     return tuple(name for name in ALL if {name, "all"} & {*names})
 
 
