@@ -71,6 +71,25 @@ class Question:
 
 
 @dataclass(frozen=True)
+class Scored:
+    """A question of the scoreboard, the page's first table.
+
+    Attributes:
+        place: Among the questions; those that have rules of their own stand at 10, 20 and so on.
+        head: The question in a word or two; beside: how to read the number.
+        good: Up to this share of cases that went wrong it is good; bad: beyond this one it is bad.
+        says: What good, middling and bad mean here.
+    """
+
+    place: int
+    head: str
+    beside: str
+    good: float
+    bad: float
+    says: tuple[str, str, str]
+
+
+@dataclass(frozen=True)
 class Case:
     """What a bad case is called; every receipt of the measure is one. example: it is an example of its topic."""
 
@@ -116,6 +135,7 @@ class Words:
     did: str = ""
     column: tuple[Column, ...] = ()
     question: Question | None = None
+    scored: Scored | None = None
     answers: bool = False
     cells: str = ""
     case: Case | None = None

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from harness import metrics
 from harness.compare.statements import COLD
 from harness.metrics.acting import STALE_USE
 from harness.metrics.completion import DECISIONS_RIGHT
@@ -18,7 +19,7 @@ from harness.metrics.provenance import SOURCE_VERIFIED
 from harness.metrics.recall import CHANCE, RECALL
 from harness.metrics.tokens import TOKENS_PER_JOB, TOKENS_TOTAL
 from harness.metrics.trust.keeping import RECALL_SECONDS
-from harness.metrics.trust.metric import Headline
+from harness.metrics.words import Scored
 from harness.model.backend import SOUND
 from harness.model.results import Pooled, Results, TrustCell
 from harness.model.trial import WritePolicy
@@ -302,29 +303,25 @@ def _proven(results: Results, key: str) -> Score:
 # --- questions of trust -------------------------------------------------------------------------------------------
 
 
-def _trust(families: Sequence[str], clean: str, faulty: str, lead: str = "") -> Judge:
-    """The worst of these families of drills, and of the stories' family that `lead` leads."""
+def _trust(question: str, clean: str, faulty: str, lead: str = "") -> Judge:
+    """The worst of the headlines of drills that say they count here, and of the stories' family that `lead` leads."""
 
     def judge(results: Results, key: str) -> Score:
-        return _faults(results, list(_members(results, key, families, lead)), clean, faulty)
+        return _faults(results, list(_members(results, key, question, lead)), clean, faulty)
 
     return judge
 
 
-def _members(results: Results, key: str, families: Sequence[str], lead: str) -> Iterator[tuple[Worst, str]]:
+def _members(results: Results, key: str, question: str, lead: str) -> Iterator[tuple[Worst, str]]:
     if lead and key in results.backends:
         found = tables.shown_by(results.definitions, results.backends[key].measures, lead)
         if found is not None:
             yield found, ""
     cells: list[TrustCell] = [cell for cell in results.trust if cell.backend == key]
-    for column in _columns(families):
-        told = headline.drilled(results, cells, column)
+    for column in headline.COLUMNS:
+        told = headline.drilled(results, cells, column) if column.score == question else None
         if told is not None:
             yield told
-
-
-def _columns(families: Sequence[str]) -> list[Headline]:
-    return [column for column in headline.COLUMNS if column.family in families]
 
 
 def _faults(results: Results, members: Sequence[tuple[Worst, str]], clean: str, faulty: str) -> Score:
@@ -383,7 +380,26 @@ def _bounds(results: Results) -> str:
     return ", ".join(told)
 
 
-QUESTIONS: tuple[tuple[ScoreColumn, Judge], ...] = (
+def _worded(measure: str, scored: Scored) -> Judge:
+    """By the share of cases that went wrong, as the words of the measure judge it."""
+
+    def judge(results: Results, key: str) -> Score:
+        pooled = _pooled(results, key, measure)
+        if pooled is None or pooled.value is None:
+            return _none(pooled)
+        made = Score(_of(pooled), cells=pooled.cells, measure=measure)
+        wrong = share_bad(results.definitions[measure], pooled)
+        if wrong is None:
+            return made
+        good, middling, bad = scored.says
+        if wrong <= scored.good:
+            return _with(made, "good", good)
+        return _with(made, "bad", bad) if wrong > scored.bad else _with(made, "middling", middling)
+
+    return judge
+
+
+_RULED: tuple[tuple[ScoreColumn, Judge], ...] = (
     (ScoreColumn("decisions", "Decides right", "append \u2192 look up first", "work"), _decisions),
     (ScoreColumn("stale", "Acts on stale", "append \u2192 look up", "stale"), _stale),
     (ScoreColumn("recalled", "Recalls", "brought back", "recalled"), _recall),
@@ -391,13 +407,21 @@ QUESTIONS: tuple[tuple[ScoreColumn, Judge], ...] = (
     (ScoreColumn("sources", "Sources", "not proven", "proven"), _proven),
     (
         ScoreColumn("deleted", "Deletion", "still there", "deleted"),
-        _trust(("deleted", "text", "vectors"), "all gone", "still there", DELETED_FROM_BYTES),
+        _trust("deleted", "all gone", "still there", DELETED_FROM_BYTES),
     ),
-    (ScoreColumn("scopes", "Scopes", "crossed", "trust"), _trust(("scopes",), "none crossed", "crossed")),
-    (ScoreColumn("poison", "Poison", "acted on", "trust"), _trust(("poison",), "no harm", "harmed")),
+    (ScoreColumn("scopes", "Scopes", "crossed", "trust"), _trust("scopes", "none crossed", "crossed")),
+    (ScoreColumn("poison", "Poison", "acted on", "trust"), _trust("poison", "no harm", "harmed")),
     (
         ScoreColumn("kept", "Kept", "lost by kills, updates, restores", "trust"),
-        _trust(("kept", "found", "restored", "kills", "shared"), "nothing lost", "not kept"),
+        _trust("kept", "nothing lost", "not kept"),
     ),
     (ScoreColumn("speed", "Speed", "one recall", "trust"), _speed),
 )
+_WORDED = [
+    (own.scored.place, ScoreColumn(name, own.scored.head, own.scored.beside, own.topic.id), _worded(name, own.scored))
+    for name, own in metrics.WORDS.items()
+    if own.scored
+]
+_PLACED = [(10 * at, column, judge) for at, (column, judge) in enumerate(_RULED, 1)]
+QUESTIONS = tuple((column, judge) for _, column, judge in sorted(_PLACED + _WORDED, key=lambda each: each[0]))
+"""Those with rules of their own, and those that a measure's words put beside them."""

@@ -25,7 +25,7 @@ from __future__ import annotations
 
 from harness.metrics.metric import metric, proportion
 from harness.metrics.view import View
-from harness.metrics.words import Between, Case, Column, Question, Topic, Words
+from harness.metrics.words import Between, Case, Column, Question, Scored, Topic, Words
 from harness.model.trial import Measure
 
 TAKEN_UP = Topic("taken-up", "Taken up", "Is every decision taken up?", 5, "Zeal", 5)
@@ -43,6 +43,7 @@ METRICS = (
             TAKEN_UP, thing="decisions taken up", did="took up {} decisions",
             column=(Column(5, "Taken up", ("taken", "up"), cold=True),),
             question=Question("Taken up", both=True, cold=True), answers=True, cells="taken up",
+            scored=Scored(5, "Takes up", "decisions", 0.0, 0.5, ("all of it", "some of it", "little of it")),
             case=Case(5, "taken up at last"), between=Between(5, cold=True, looked_up=True), contrasted=5,
         ),
     ),
@@ -131,8 +132,8 @@ def play(root: Path, cache: Path, *words: str) -> tuple[str, Path]:
     return done.stdout, only(root / "out")
 
 
-def findings(page: str) -> str:
-    start = page.index('<table class="findings">')
+def table(page: str, named: str) -> str:
+    start = page.index(f'<table class="{named}">')
     return re.sub(r"<[^>]*>", " ", page[start : page.index("</table>", start)])
 
 
@@ -140,9 +141,13 @@ def test_a_measure_in_a_file_of_its_own_is_on_the_first_screen(tmp_path: Path, c
     root = tree(tmp_path, {"harness/metrics/zeal.py": MEASURE})
     said, run = play(root, cache, "-s", "forgotten-runbook", "-b", "bm25", "-n", "0", "-d", "none")
     page = (run / "report.html").read_text("utf-8")
-    table = said[said.index("hits of cases") :]
-    assert table.index("taken") < table.index("recalled")  # its place is before all others
-    assert "Taken up" in findings(page) and "| Backend | Taken up, append" in (run / "summary.md").read_text("utf-8")
+    screen = said[said.index("hits of cases") :]
+    assert screen.index("taken") < screen.index("recalled")  # its place is before all others
+    board = table(page, "board")
+    assert board.split()[:3] == ["Backend", "Takes", "up"] and "all of it" in board
+    assert "Taken up" in table(page, "findings") and "| Backend | Taken up, append" in (run / "summary.md").read_text(
+        "utf-8"
+    )
     assert "Zeal" in page and "Is every decision taken up?" in page and "taken up at last" in page
     made = json.loads((run / "results.json").read_text("utf-8"))
     assert made["backends"]["bm25"]["measures"]["decisions_reached"]["of"]

@@ -214,9 +214,9 @@ DRILL = DrillWords(
     "Deleted",
     "Is deleted gone: by every route, and from every layer of the disk in text and vectors?",
     (
-        Headline("deleted", ("deleted", "as told"), "forgotten_by_every_route"),
-        Headline("text", ("text", "gone"), "text_gone_after_closing"),
-        Headline("vectors", ("vectors", "gone"), "vector_gone_after_closing"),
+        Headline("deleted", ("deleted", "as told"), "forgotten_by_every_route", "deleted"),
+        Headline("text", ("text", "gone"), "text_gone_after_closing", "deleted"),
+        Headline("vectors", ("vectors", "gone"), "vector_gone_after_closing", "deleted"),
     ),
 )
 ASKING = (*ASKS, *DELETING.values(), *NEEDS.values())

@@ -207,7 +207,7 @@ DRILL = DrillWords(
     30,
     "Kept apart",
     "Does a question from one scope bring or change what belongs to another?",
-    (Headline("scopes", ("crossed", "scopes"), "leaks_by_listing"),),
+    (Headline("scopes", ("crossed", "scopes"), "leaks_by_listing", "scopes"),),
 )
 NOT_FOUND = "no memory was found in its own scope"
 

@@ -15,11 +15,12 @@ ASKS = ("open", "remember", "recall", "entries")
 @dataclass(frozen=True)
 class Headline:
     """A column of the table of drills. head: in two lines, for where there is no room. lead: the measure that is shown
-    if all of the family are equally good."""
+    if all of the family are equally good. score: the question of the scoreboard that counts it."""
 
     family: str
     head: tuple[str, str]
     lead: str
+    score: str = "kept"
 
 
 @dataclass(frozen=True)

@@ -200,7 +200,7 @@ DRILL = DrillWords(
     50,
     "Poisoned",
     "What becomes of injected, doubtful and expired memories beside firm rules?",
-    (Headline("poison", ("harmed", "by poison"), "attacks_acted_on"),),
+    (Headline("poison", ("harmed", "by poison"), "attacks_acted_on", "poison"),),
 )
 METRICS: tuple[TrustMetric, ...] = (
     trust(
