@@ -147,7 +147,11 @@ class RowMemory(FileMemory):
         return json.dumps({"id": name, **to_wire(self.rows[name])}, ensure_ascii=False)
 
     def changed(self, added: Sequence[str] | None = None) -> None:
-        """After each change of the rows: writes them. `added`: they are new, and nothing else changed."""
+        """After each change of the rows: writes them.
+
+        Args:
+            added: They are new, and nothing else changed.
+        """
         if added is None:
             self.rewrite(self.dump(self.rows))
         else:

@@ -20,8 +20,11 @@ def no_compaction(space: Space) -> None:
 class Store:
     """One of Mem0's vector stores.
 
-    config: its settings beside collection and path. any_of: the filter for one of these values. reach: how many
-    memories a search has to be asked for, so that k of the scope are among them. support: what is its own.
+    Attributes:
+        config: Its settings beside collection and path.
+        any_of: The filter for one of these values.
+        reach: How many memories a search has to be asked for, so that k of the scope are among them.
+        support: What is its own.
     """
 
     config: Callable[[Space], dict[str, Any]]

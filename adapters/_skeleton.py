@@ -53,7 +53,10 @@ class SkeletonMemory(BaseMemory):
         """At most k hits that hold in `scope`, best first; [] means that nothing is known.
 
         HERE: your search. `harness.adapter.embed(space, texts)` gives vectors of the run's one embedder. This toy
-        counts the words that query and text share. at: the time of the story, as ISO 8601.
+        counts the words that query and text share.
+
+        Args:
+            at: The time of the story, as ISO 8601.
         """
         asked = {*WORD.findall(query.casefold())}
         scores = {n: float(len(asked & {*WORD.findall(item.text.casefold())})) for n, item in self.rows.items()}

@@ -46,7 +46,11 @@ FACT = {"type": "json_schema", "json_schema": {"name": "fact", "strict": True, "
 
 @dataclass(frozen=True)
 class Model:
-    """Where the model is served, its own key, and a folder for recordings. `heard`: what the recorder heard."""
+    """Where the model is served, its own key, and a folder for recordings.
+
+    Attributes:
+        heard: What the recorder heard.
+    """
 
     url: str
     key: str

@@ -54,7 +54,7 @@ def measure(folder: Path) -> None:
 def render(root: Path) -> None:
     gc.set_threshold(100_000, 50, 50)  # as the command line sets it
     folder = Folder.open(root)
-    results = regress.judged(statements.results(folder), folder)
+    results = regress.judge_run(statements.results(folder), folder)
     scored, start = peak(), time.perf_counter()
     page = write(folder, results).page
     took, size = time.perf_counter() - start, page.stat().st_size / 1e6

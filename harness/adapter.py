@@ -137,10 +137,15 @@ class Program:
     """One process of a backend's server, ready when its port answers.
 
     In `argv`, `setup` and `env`, `{root}` stands for the server's folder, `{store}` for the folder of the memories in
-    use, and `{NAME}` for the port of the program of that name. setup: commands that run once, each to its end, before
-    the first start; health: a path that answers 200 over HTTP (else a connection is enough); data: the folder of its
-    memories below `{store}`, of which every trial gets a fresh copy; flush: a command that brings all of them into
-    those files while it runs; stop: the signal that ends it in good order; unprivileged: it refuses to run as root.
+    use, and `{NAME}` for the port of the program of that name.
+
+    Attributes:
+        setup: Commands that run once, each to its end, before the first start.
+        health: A path that answers 200 over HTTP (else a connection is enough).
+        data: The folder of its memories below `{store}`, of which every trial gets a fresh copy.
+        flush: A command that brings all of them into those files while it runs.
+        stop: The signal that ends it in good order.
+        unprivileged: It refuses to run as root.
     """
 
     name: str
@@ -159,8 +164,11 @@ class Program:
 class Server:
     """What a backend needs running, in the order of starting; the harness starts and ends it.
 
-    url: that of the whole, with the port as above; variable: the environment variable that names one that runs already;
-    key: what it sends to the gateway; install: the command that installs it.
+    Attributes:
+        url: That of the whole, with the port as above.
+        variable: The environment variable that names one that runs already.
+        key: What it sends to the gateway.
+        install: The command that installs it.
     """
 
     programs: tuple[Program, ...]
@@ -368,7 +376,7 @@ def _embed(space: Space, texts: Sequence[str]) -> list[list[float]]:
     where = urlsplit(space.gateway)
     body = json.dumps({"model": "local", "input": list(texts), "encoding_format": "base64"}).encode()
     head = {"authorization": f"Bearer {space.key}", "content-type": "application/json"}
-    status, text = _posted(where.hostname or "", where.port, f"{where.path}/embeddings", body, head)
+    status, text = _post(where.hostname or "", where.port, f"{where.path}/embeddings", body, head)
     if status != 200:
         raise RuntimeError(f"embeddings endpoint answered {status}: {text[:200]!r}")
     return [array("f", base64.b64decode(row["embedding"])).tolist() for row in json.loads(text)["data"]]
@@ -378,7 +386,7 @@ _OWN = threading.local()
 """`link`: the connection that this thread keeps open from call to call, and whose it is and where it leads."""
 
 
-def _posted(host: str, port: int | None, path: str, body: bytes, head: Mapping[str, str]) -> tuple[int, bytes]:
+def _post(host: str, port: int | None, path: str, body: bytes, head: Mapping[str, str]) -> tuple[int, bytes]:
     """Status and body of the answer. A kept connection that was closed meanwhile has been asked nothing: once more."""
     place = (os.getpid(), host, port)  # after a fork it is the parent's
     kept, link = getattr(_OWN, "link", (None, None))

@@ -21,7 +21,7 @@ SERVERS = _CACHE
 PLACES = "COLDWARM_ADAPTER_PATH"
 
 
-def listed(variable: str) -> list[Path]:
+def list_paths(variable: str) -> list[Path]:
     """The paths that an environment variable names, with the separator of PATH between them."""
     return [Path(each).absolute() for each in os.environ.get(variable, "").split(os.pathsep) if each]
 

@@ -35,7 +35,11 @@ def of_recall(hits: Sequence[Hit]) -> str | None:
 
 
 def of_hits(hits: Sequence[Hit], total: int | None = None) -> str | None:
-    """The same of memories one by one. total: characters of all of them."""
+    """The same of memories one by one.
+
+    Args:
+        total: Characters of all of them.
+    """
     if len(hits) > LISTED:
         return f"{len(hits):,} memories; at most {LISTED:,} are read"
     found = 0

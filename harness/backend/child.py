@@ -34,7 +34,11 @@ PRINTED = 64 * 2**20
 
 
 class MemoryFault(Exception):  # noqa: N818  a fault is an outcome that is logged, see events.Fault
-    """A call that failed. `alive`: whether the child can still be asked."""
+    """A call that failed.
+
+    Attributes:
+        alive: Whether the child can still be asked.
+    """
 
     def __init__(self, fault: Fault, *, alive: bool, trace: str = "") -> None:
         super().__init__(f"{fault.kind} in {fault.op}: {fault.message}")
@@ -45,7 +49,8 @@ class MemoryFault(Exception):  # noqa: N818  a fault is an outcome that is logge
 class Deadlines:
     """Seconds that a call may take: opening (an SDK is imported), any call, and more for each item it handles.
 
-    rewrite: more for each item that a chat model inside rewrites.
+    Attributes:
+        rewrite: More for each item that a chat model inside rewrites.
     """
 
     open: float = 120.0
@@ -67,13 +72,13 @@ class Child:
         self._asked = 0
         self._output = home / "output.txt"
         ours, theirs = socket.socketpair()
-        with theirs, self._prepared(home).open("ab") as output:
+        with theirs, self._prepare(home).open("ab") as output:
             self._process = launch(adapter, theirs.fileno(), home, output.fileno(), ports)
         ours.setblocking(False)
         self._link, self._rest, self._poll = ours, bytearray(), select.poll()
         self._poll.register(ours, select.POLLIN)
 
-    def _prepared(self, home: Path) -> Path:
+    def _prepare(self, home: Path) -> Path:
         """An adapter knows where its next home will be: what it has put there is in nobody's way."""
         if home.is_symlink() or not (home.is_dir() or not os.path.lexists(home)):
             home.unlink()
@@ -160,15 +165,15 @@ class Child:
             raise TimeoutError
 
     def _fault(self, kind: FaultKind, op: str, message: str, *, alive: bool = False, trace: str = "") -> MemoryFault:
-        fault = Fault(kind=kind, op=op, message=self.redacted(message))
-        return MemoryFault(fault, alive=alive, trace=self.redacted(trace))
+        fault = Fault(kind=kind, op=op, message=self.redact(message))
+        return MemoryFault(fault, alive=alive, trace=self.redact(trace))
 
     def withhold(self, *secrets: str) -> None:
         """What it is lent, and what nothing that it says may hold."""
         self._secrets += tuple(filter(None, secrets))
         self._redactor = Redactor(self._secrets)
 
-    def redacted(self, text: str) -> str:
+    def redact(self, text: str) -> str:
         """Says nothing of a secret, whatever the adapter quotes, in a message not even of a short one."""
         for secret in self._secrets:
             text = text.replace(secret, INSTEAD)

@@ -86,7 +86,7 @@ class RemoteMemory:
         if limit:
             raise MemoryFault(Fault(kind="limit", op=op, message=limit), alive=True)
 
-    def _acked(self, op: str, acks: Sequence[Ack]) -> None:
+    def _check_acks(self, op: str, acks: Sequence[Ack]) -> None:
         self._within(op, bounds.of_ids(name for ack in acks for name in ack.ids))
 
     def _as_many(self, op: str, values: list[T], wanted: Sequence[Any]) -> list[T]:
@@ -97,7 +97,7 @@ class RemoteMemory:
     def remember(self, items: Sequence[Item]) -> list[Ack]:
         self._pool += len(items)
         acks = self._as_many("remember", self._must(ACKS, "remember", items, items=len(items)), items)
-        self._acked("remember", acks)
+        self._check_acks("remember", acks)
         return acks
 
     def settle(self, seconds: float) -> bool:
@@ -127,12 +127,12 @@ class RemoteMemory:
 
     def update(self, scope: Scope, memory_id: str, item: Item) -> Ack:
         ack = self._must(ACK, "update", scope, memory_id, item)
-        self._acked("update", [ack])
+        self._check_acks("update", [ack])
         return ack
 
     def supersede(self, scope: Scope, memory_ids: Sequence[str], item: Item) -> Ack:
         ack = self._must(ACK, "supersede", scope, memory_ids, item, items=len(memory_ids) + 1)
-        self._acked("supersede", [ack])
+        self._check_acks("supersede", [ack])
         return ack
 
     def forget(self, scope: Scope, memory_ids: Sequence[str]) -> list[bool]:
@@ -182,7 +182,7 @@ def describe(
 ) -> Description:
     """What an adapter with these settings says of itself, asked in a child of its own; its SDK is not imported."""
     with Child(adapter, home, deadlines, launch) as child:
-        return _described(child, settings)
+        return _describe(child, settings)
 
 
 def withheld(settings: Mapping[str, str], names: Iterable[str] = ()) -> tuple[str, ...]:
@@ -191,7 +191,7 @@ def withheld(settings: Mapping[str, str], names: Iterable[str] = ()) -> tuple[st
     return (*(value for key, value in settings.items() if SECRET.search(key)), *lent)
 
 
-def _described(child: Child, settings: Mapping[str, str]) -> Description:
+def _describe(child: Child, settings: Mapping[str, str]) -> Description:
     """MemoryFault also where the environment lacks a secret that the adapter opens with."""
     child.withhold(*withheld(settings))
     described = child.call(DESCRIPTION, "describe", settings, seconds=child.deadlines.open)
@@ -200,7 +200,7 @@ def _described(child: Child, settings: Mapping[str, str]) -> Description:
     if missing := [name for name in described.secrets if not os.environ.get(name)]:
         message = f"{', '.join(missing)} must be set in the environment"
         raise MemoryFault(Fault(kind="refused", op="describe", message=message), alive=True)
-    return described.model_copy(update={"problem": child.redacted(" ".join(described.problem.split()))})
+    return described.model_copy(update={"problem": child.redact(" ".join(described.problem.split()))})
 
 
 def open_memory(
@@ -209,15 +209,15 @@ def open_memory(
     """A fresh process with the store at `space.root` open."""
     child = Child(adapter, home, deadlines, launch, _ports(space))
     try:
-        described = _described(child, space.settings)
+        described = _describe(child, space.settings)
         if described.secrets:  # its service is hosted by somebody, somewhere
             child.exit()
             child = Child(adapter, home, deadlines, launch, None)
-            described = _described(child, space.settings)
+            described = _describe(child, space.settings)
         lent = {name: os.environ[name] for name in described.secrets}
         child.withhold(*lent.values())
         opened = replace(space, settings={**space.settings, **lent})
-        child.call(NOTHING, "open", _wired(opened), seconds=deadlines.open)
+        child.call(NOTHING, "open", _to_wire(opened), seconds=deadlines.open)
     except MemoryFault:
         child.kill()
         raise
@@ -230,7 +230,7 @@ def storage(
     """Where the adapter says that data may lie; asked without opening the store."""
     with Child(adapter, home, deadlines, launch, _ports(space)) as child:
         child.withhold(*withheld(space.settings))
-        layers = child.call(LAYERS, "storage", _wired(space), seconds=deadlines.call) or []
+        layers = child.call(LAYERS, "storage", _to_wire(space), seconds=deadlines.call) or []
     if len(layers) > bounds.LAYERS:
         said = f"{len(layers):,} layers; at most {bounds.LAYERS} are looked at"
         raise MemoryFault(Fault(kind="limit", op="storage", message=said), alive=True)
@@ -245,10 +245,14 @@ def compact(
     launch: Launcher = spawn,
     servers: tuple[int, ...] = (),
 ) -> None:
-    """The vendor's documented compaction of a store that nobody has open. servers: ports that it may ask for that."""
+    """The vendor's documented compaction of a store that nobody has open.
+
+    Args:
+        servers: Ports that it may ask for that.
+    """
     with Child(adapter, home, deadlines, launch, (*_ports(space), *servers)) as child:
         child.withhold(*withheld(space.settings))
-        child.call(NOTHING, "compact", _wired(space), seconds=deadlines.open)
+        child.call(NOTHING, "compact", _to_wire(space), seconds=deadlines.open)
 
 
 def _ports(space: Space) -> tuple[int, ...]:
@@ -265,5 +269,5 @@ def serve(
         return child.call(SERVER, "serve", gateway, seconds=deadlines.call)
 
 
-def _wired(space: Space) -> dict[str, Any]:
+def _to_wire(space: Space) -> dict[str, Any]:
     return {key: value for key, value in vars(space).items() if value is not None}

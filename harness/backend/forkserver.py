@@ -62,10 +62,10 @@ def spawn(
     """A new interpreter."""
     found = staging.modules(adapter, home.parent, python)
     command = [python, "-m", "harness.backend.worker", str(descriptor), adapter]
-    return _started(command, home, output, found.path, Sandbox(found.reads, (str(home.parent),), ports))
+    return _start(command, home, output, found.path, Sandbox(found.reads, (str(home.parent),), ports))
 
 
-def _started(
+def _start(
     command: list[str], home: Path, output: int, path: tuple[str, ...], sandbox: Sandbox
 ) -> subprocess.Popen[bytes]:
     """The last two words of the command are the descriptor that it is given, and the adapter."""
@@ -105,8 +105,10 @@ def environment(home: Path) -> dict[str, str]:
 class ForkServers:
     """Launches by fork, with one importing process for each adapter and interpreter. Safe for several threads.
 
-    Close it at the end.
-    All children live below the folder that holds `home`. ports: those that any of them may connect to.
+    Close it at the end. All children live below the folder that holds `home`.
+
+    Attributes:
+        ports: Those that any of them may connect to.
     """
 
     def __init__(self, home: Path, ports: Ports = ()) -> None:
@@ -180,7 +182,7 @@ class ForkServer:
         with theirs, (home / "output.txt").open("ab") as output:
             command = [python, "-m", "harness.backend.worker", "--fork", str(theirs.fileno()), adapter]
             sandbox = Sandbox(found.reads, (str(below),), ports)
-            process = _started(command, home, output.fileno(), found.path, sandbox)
+            process = _start(command, home, output.fileno(), found.path, sandbox)
         parent = cls(process, ours, found.reads)
         ours.settimeout(READY_SECONDS)
         if parent._answer().get("ready"):

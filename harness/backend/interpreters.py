@@ -39,7 +39,11 @@ _RELEASE = re.compile(r"v?(\d[\w.!+-]*)")
 
 @dataclass(frozen=True)
 class Interpreter:
-    """A Python with what is installed for it. identity: equal wherever version and packages are."""
+    """A Python with what is installed for it.
+
+    Attributes:
+        identity: Equal wherever version and packages are.
+    """
 
     path: str
     version: str
@@ -88,14 +92,14 @@ def shown(spec: Spec) -> Mapping[str, str]:
     return {**spec.shown, registry.PYTHON: find(spec.python).shown} if spec.python else spec.shown
 
 
-def told(spec: Spec, fault: MemoryFault) -> str:
+def explain_missing(spec: Spec, fault: MemoryFault) -> str:
     """What a backend said that cannot be had: what to install here, or in which interpreter it is missing."""
     if spec.python:
         return f"{fault} (in its own interpreter, Python {find(spec.python).version})"
-    return extras.spelled(str(fault))
+    return extras.spell_out(str(fault))
 
 
-def named(specs: Iterable[Spec]) -> tuple[Spec, ...]:
+def name_releases(specs: Iterable[Spec]) -> tuple[Spec, ...]:
     """The specs, and of each with an interpreter of its own, which release of its backend that one has.
 
     The release is what the adapter says there; `py3.12.1` where it cannot say. Where different interpreters have the

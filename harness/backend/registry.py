@@ -29,7 +29,7 @@ class AdapterEntry:
     control: bool
 
 
-def known() -> Mapping[str, AdapterEntry]:
+def list_adapters() -> Mapping[str, AdapterEntry]:
     """All registered names, the controls with gold included."""
     found = {name: AdapterEntry(name, None, control=True) for name in ORACLES}
     for group in (ADAPTERS, CONTROLS):
@@ -43,7 +43,7 @@ def find(spec: Spec) -> AdapterEntry:
     name, _, reference = spec.adapter.rpartition("=")
     if ":" in reference:
         return AdapterEntry(name or reference, reference, control=False)
-    entries = known()
+    entries = list_adapters()
     if spec.adapter not in entries:
         near = difflib.get_close_matches(spec.adapter, entries, n=3)
         hint = f"did you mean {' or '.join(near)}?" if near else f"known: {', '.join(entries)}"
@@ -63,7 +63,7 @@ def parse(text: str) -> Spec:
         raise RegistryError(
             f"backend '{text}' is not of the form NAME=module:Class: only module:Class gets another name"
         )
-    if equals and alias in known():
+    if equals and alias in list_adapters():
         raise RegistryError(f"backend '{text}': a backend is called '{alias}' already; choose another name")
     given = {key: value for key, _, value in pairs}
     return Spec(adapter=name, python=given.pop(PYTHON, None), settings=given)
@@ -77,7 +77,7 @@ def allowance(text: str) -> tuple[str, int]:
     return name, int(count)
 
 
-def redacted(argument: str) -> str:
+def redact(argument: str) -> str:
     """A command line argument as it may be written down: no secret of a backend's settings stands in it."""
     parts = [part.partition("=") for part in argument.split(",")]
     return ",".join(
@@ -86,7 +86,11 @@ def redacted(argument: str) -> str:
 
 
 def check_settings(spec: Spec, known: Sequence[str], problem: str = "") -> None:
-    """A setting that the adapter does not read would only change its label. problem: a value that it does not know."""
+    """A setting that the adapter does not read would only change its label.
+
+    Args:
+        problem: A value that it does not know.
+    """
     for name in sorted(set(spec.settings) - set(known)):
         raise RegistryError(f"backend '{spec.adapter}' has no setting '{name}'; known: {', '.join(known) or 'none'}")
     if problem:

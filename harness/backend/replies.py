@@ -33,7 +33,9 @@ class Reply(Model, Generic[T]):
 class Description(Model):
     """What an adapter says of itself; `source` is the digest of its code, `server` what it needs running.
 
-    secrets: the environment variables that it opens with. problem: what is wrong with a setting's value.
+    Attributes:
+        secrets: The environment variables that it opens with.
+        problem: What is wrong with a setting's value.
     """
 
     name: str

@@ -45,14 +45,14 @@ class ServiceError(Exception):
     """A server that cannot be had, or no longer: one line with the program, what it last printed and what to do."""
 
 
-def named(server: Server) -> str | None:
+def find_named(server: Server) -> str | None:
     """The running server that the environment names instead: its data are not within reach."""
     return os.environ.get(server.variable, "").rstrip("/") or None
 
 
-def missing(server: Server) -> str | None:
+def explain_missing(server: Server) -> str | None:
     """Why it cannot be had, in one line that says what to do; None if it is installed, or named and healthy."""
-    if url := named(server):
+    if url := find_named(server):
         healthy = ports.answers(url, server.programs[-1].health)
         return None if healthy else f"{server.variable} names {url}, where no healthy server answers"
     for program in server.programs:
@@ -67,7 +67,10 @@ def missing(server: Server) -> str | None:
 class Services:
     """The servers of a run, each started for the first trial that needs it and ended with the block.
 
-    Adapters that describe the same server share it. `gateway`: where their models are. Safe for several threads.
+    Adapters that describe the same server share it.
+
+    Attributes:
+        gateway: Where their models are. Safe for several threads.
     """
 
     def __init__(self, folder: Path, gateway: str, progress: Progress = lambda _: None) -> None:
@@ -80,7 +83,7 @@ class Services:
         """The adapter's server for one trial, which has it alone; None if it needs none. It need not run yet."""
         with self._lock:
             if (adapter, python) not in self._known:
-                self._known[adapter, python] = self._asked(adapter, python)
+                self._known[adapter, python] = self._find(adapter, python)
             known = self._known[adapter, python]
         if known is None:
             yield None
@@ -89,7 +92,7 @@ class Services:
             with alone:
                 yield service
 
-    def _asked(self, adapter: str, python: str) -> tuple[Service, threading.Lock] | None:
+    def _find(self, adapter: str, python: str) -> tuple[Service, threading.Lock] | None:
         with leftovers.temporary() as home:
             server = client.serve(adapter, self._gateway, home / "home", launch=partial(spawn, python=python))
         if server is None:
@@ -110,8 +113,11 @@ class Services:
 class Service:
     """A server, started when it is entered or first asked for a fresh store, and ended at the end of the block.
 
-    `url` is what a space's `service` is; `root` takes its logs and, while it runs, its other files; progress: hears one
-    line now and then while it starts; seconds: how long that may take. Not for use by two threads at once.
+    `url` is what a space's `service` is; `root` takes its logs and, while it runs, its other files.
+
+    Attributes:
+        progress: Hears one line now and then while it starts.
+        seconds: How long that may take. Not for use by two threads at once.
     """
 
     url: str
@@ -144,11 +150,11 @@ class Service:
         Raises ServiceError. A named server is asked for nothing: it keeps what other trials have written.
         """
         self._up()
-        if named(self.server) is None:
+        if find_named(self.server) is None:
             try:
                 self._swap(store)
             except ServiceError as error:
-                self._died(error)
+                self._end_dead(error)
                 raise
         return self.url
 
@@ -162,12 +168,12 @@ class Service:
 
     def check(self) -> None:
         """Raises ServiceError if a program has ended that nobody stopped, or a named server no longer answers."""
-        if named(self.server) is not None and (reason := missing(self.server)):
+        if find_named(self.server) is not None and (reason := explain_missing(self.server)):
             raise ServiceError(reason)
         if self._supervisor is not None:
             for name, code in self._ask("codes").items():
                 if code is not None:
-                    raise self._ended(name, code)
+                    raise self._describe_end(name, code)
 
     @property
     def ports(self) -> tuple[int, ...]:
@@ -178,9 +184,9 @@ class Service:
 
     def _up(self) -> None:
         """Whatever it takes to have it running; what could not be started is not tried for every trial."""
-        if reason := missing(self.server):
+        if reason := explain_missing(self.server):
             raise ServiceError(reason)
-        if url := named(self.server):
+        if url := find_named(self.server):
             self.url = url
             return
         if self._failed is not None:
@@ -189,14 +195,14 @@ class Service:
             try:
                 self._healthy()
             except ServiceError as error:
-                self._died(error)
+                self._end_dead(error)
                 if self._failed is not None:
                     raise self._failed from None
                 self._progress(f"{error}; starting it again")
         if self._supervisor is None:
             self._begin()
 
-    def _died(self, error: ServiceError) -> None:
+    def _end_dead(self, error: ServiceError) -> None:
         """Ends what is left of it."""
         self._end()
         self._deaths += 1
@@ -255,7 +261,7 @@ class Service:
         if (chosen := ports.free(program.name for program in self.server.programs)) is None:
             raise ServiceError(f"no free port between {ports.PORTS.start} and {ports.PORTS.stop}")
         self._ports = chosen
-        self.url = self._filled(self.server.url)
+        self.url = self._fill(self.server.url)
         self._keep()
         deadline = time.monotonic() + self._seconds
         for program in self.server.programs:
@@ -312,7 +318,7 @@ class Service:
             time.sleep(0.02)
         self._ask("end", name)
         if code != 0:
-            raise self._ended(name, code)
+            raise self._describe_end(name, code)
 
     def _start(self, program: Program, deadline: float) -> None:
         """Until it answers; says now and then how long that has taken.
@@ -344,9 +350,9 @@ class Service:
     def _launch(self, name: str, argv: Iterable[str], program: Program) -> None:
         home = self._root / "home"
         kept = {key: os.environ[key] for key in ("PATH", "LANG", "LD_LIBRARY_PATH") if key in os.environ}
-        own = {key: self._filled(value) for key, value in program.env.items()}
+        own = {key: self._fill(value) for key, value in program.env.items()}
         env = {**kept, "HOME": str(home), "TMPDIR": str(home / "tmp"), **own}
-        words = [self._filled(word) for word in argv]
+        words = [self._fill(word) for word in argv]
         self._ask("start", name, words, env, str(self._log(name)), program.stop, program.unprivileged)
 
     def _ask(self, op: str, *args: Any) -> Any:
@@ -364,7 +370,7 @@ class Service:
 
     # --- words -----------------------------------------------------------------------------------------------------
 
-    def _filled(self, text: str) -> str:
+    def _fill(self, text: str) -> str:
         words = {"root": str(self._root), "store": str(self._store), **self._ports}
         for name, value in words.items():
             text = text.replace(f"{{{name}}}", str(value))
@@ -373,7 +379,7 @@ class Service:
     def _log(self, name: str) -> Path:
         return self._root / f"{name}.log"
 
-    def _ended(self, name: str, code: int) -> ServiceError:
+    def _describe_end(self, name: str, code: int) -> ServiceError:
         how = f"was ended by signal {-code}" if code < 0 else f"ended with {code}"
         return ServiceError(f"{name} {how}{self._last_words(name)}")
 

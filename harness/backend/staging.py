@@ -37,14 +37,24 @@ _LOCK = threading.Lock()
 
 @dataclass(frozen=True)
 class Modules:
-    """path: where a child imports from, first things first. reads: what it has to read, the path included."""
+    """What a child imports from and reads.
+
+    Attributes:
+        path: Where a child imports from, first things first.
+        reads: What it has to read, the path included.
+    """
 
     path: tuple[str, ...]
     reads: tuple[str, ...]
 
 
 def modules(adapter: str, own: Path, python: str = sys.executable) -> Modules:
-    """own: the folder that holds the child's store and home. python: the interpreter that it runs in."""
+    """What a child of this adapter imports from and reads.
+
+    Args:
+        own: The folder that holds the child's store and home.
+        python: The interpreter that it runs in.
+    """
     own = own.resolve()
     direct, links = list[Path](), dict[str, Path]()
     for place in _places(adapter, python):
@@ -54,8 +64,13 @@ def modules(adapter: str, own: Path, python: str = sys.executable) -> Modules:
             links = {entry.name: entry for entry in sorted(place.iterdir()) if _clear(entry, own)} | links
     links = {each.name: each for each in _here(adapter, links) if _clear(each, own)} | links
     links |= _lent(adapter, python)
-    stage = _staged(adapter, links)
-    lent = [*paths.listed(ALLOW), *_prefixes(python), *paths.listed("LD_LIBRARY_PATH"), *paths.SERVERS.glob("*/venv")]
+    stage = _stage(adapter, links)
+    lent = [
+        *paths.list_paths(ALLOW),
+        *_prefixes(python),
+        *paths.list_paths("LD_LIBRARY_PATH"),
+        *paths.SERVERS.glob("*/venv"),
+    ]
     beside = [part for each in dict.fromkeys(lent) if each.exists() for part in around(each, (*_hidden(), own))]
     path = (str(stage), *map(str, direct))
     return Modules(path, (*path, *map(str, links.values()), *map(str, beside)))
@@ -81,23 +96,23 @@ def _places(adapter: str, python: str) -> Iterator[Path]:
     """
     if paths.INSTALLED:
         yield paths.ROOT
-    for place in paths.listed(paths.PLACES):
+    for place in paths.list_paths(paths.PLACES):
         if place != paths.ROOT and place.is_dir():
             yield place
-    module = _installed(adapter)
+    module = _list_installed(adapter)
     if module is not None and not _within(module.parent, (paths.ROOT, *_prefixes(python), *_prefixes(sys.executable))):
         yield module.parent
 
 
 def _lent(adapter: str, python: str) -> Mapping[str, Path]:
     """An adapter that is installed beside our packages: another interpreter gets it alone, as it has its own."""
-    module = _installed(adapter)
+    module = _list_installed(adapter)
     if python == sys.executable or module is None or not _within(module, _prefixes(sys.executable)):
         return {}
     return {} if module.stem in ("adapters", "harness", "tasks") else {module.name: module}
 
 
-def _installed(adapter: str) -> Path | None:
+def _list_installed(adapter: str) -> Path | None:
     """The file or the folder of the adapter's topmost module, as this process would import it."""
     with suppress(ImportError, ValueError, AttributeError):
         spec = importlib.util.find_spec(_top(adapter))
@@ -114,7 +129,7 @@ def _here(adapter: str, found: Mapping[str, Path]) -> Iterator[Path]:
     """The adapter's module or package in the working folder, if no other folder has it; nothing else of that folder."""
     top = _top(adapter)
     names = (f"{top}.py", top)
-    if any((place / name).exists() for place in (paths.ROOT, *paths.listed(paths.PLACES)) for name in names):
+    if any((place / name).exists() for place in (paths.ROOT, *paths.list_paths(paths.PLACES)) for name in names):
         return
     if not {*names} & {*found} and importlib.util.find_spec(top) is None:
         yield from (Path.cwd() / name for name in names if (Path.cwd() / name).exists())
@@ -130,14 +145,14 @@ def _prefixes(python: str) -> tuple[Path, ...]:
     return (*ours, Path(python).absolute().parent.parent, Path(python).resolve().parent.parent)
 
 
-def _staged(adapter: str, links: Mapping[str, Path]) -> Path:
+def _stage(adapter: str, links: Mapping[str, Path]) -> Path:
     """A folder with copies of what belongs to the checkout, and with these links."""
-    files = {str(path.relative_to(paths.ROOT)): path for path in _copied(adapter)}
+    files = {str(path.relative_to(paths.ROOT)): path for path in _list_copies(adapter)}
     told = hashlib.sha256(repr(sorted(links.items())).encode())
     for name, path in sorted(files.items()):
         told.update(f"\0{name}\0".encode() + path.read_bytes())
     with _LOCK:
-        target = leftovers.lasting() / told.hexdigest()[:16]
+        target = leftovers.process_folder() / told.hexdigest()[:16]
         if not target.exists():
             draft = target.with_suffix(".part")
             shutil.rmtree(draft, ignore_errors=True)
@@ -152,7 +167,7 @@ def _staged(adapter: str, links: Mapping[str, Path]) -> Path:
     return target
 
 
-def _copied(adapter: str) -> Iterator[Path]:
+def _list_copies(adapter: str) -> Iterator[Path]:
     """What a child has of the house: what it needs, the adapters, and the folder of the adapter's own module."""
     yield from (paths.ROOT / "harness" / name for name in KNOWN)
     yield from (each for each in (paths.ROOT / "adapters").rglob("*") if each.is_file() and each.suffix != ".pyc")

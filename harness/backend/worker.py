@@ -71,27 +71,27 @@ class Worker:
             read = ARGUMENTS[op]
             return getattr(self._memory, op)(*(form(value) for form, value in zip(read, args, strict=True)))
         if op == "describe":
-            return self._described(*args)
+            return self._describe(*args)
         if op == "open":
-            adapter, space = self._placed(*args)
+            adapter, space = self._place(*args)
             self._memory = adapter.open(space)
             return None
         if op == "close":
             memory, self._memory = self._memory, None
             return memory.close() if memory else None
         if op in ("storage", "compact"):
-            adapter, space = self._placed(*args)
+            adapter, space = self._place(*args)
             return getattr(adapter, op)(space)
         if op == "serve":
             return self._adapter.serve(*args)
         raise RuntimeError(f"unknown operation {op!r}")
 
-    def _placed(self, space: Mapping[str, Any]) -> tuple[Adapter, Space]:
+    def _place(self, space: Mapping[str, Any]) -> tuple[Adapter, Space]:
         """The adapter as the settings of its space make it."""
         made = Space(**space)
         return self._adapter.configured(made.settings), made
 
-    def _described(self, settings: Mapping[str, str]) -> dict[str, Any]:
+    def _describe(self, settings: Mapping[str, str]) -> dict[str, Any]:
         """With a value that the adapter does not know, it is described without settings, and `problem` says which."""
         adapter, problem = self._adapter, ""
         try:

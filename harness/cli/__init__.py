@@ -45,10 +45,10 @@ def main() -> None:
 
 def _fault(error: Exception) -> str:
     said = f"{type(error).__name__}: {error}"[:500]
-    return f"{said}; a fault of coldwarm: please report it, with {_kept(error)}"
+    return f"{said}; a fault of coldwarm: please report it, with {_keep_traceback(error)}"
 
 
-def _kept(error: Exception) -> str:
+def _keep_traceback(error: Exception) -> str:
     """Where the traceback is."""
     text = "".join(traceback.format_exception(error)).encode("utf-8", "backslashreplace")
     try:

@@ -19,7 +19,7 @@ def write_adapter(name: str, folder: Path) -> tuple[Path, str]:
     file = folder / f"{name}.py"
     if not name.isidentifier() or keyword.iskeyword(name) or name != name.lower() or name.startswith("_"):
         raise NewAdapterError(f"{name}: must be a lower-case name of a Python module, as my_store")
-    if name in registry.known():
+    if name in registry.list_adapters():
         raise NewAdapterError(f"{name}: a backend has this name already; choose another")
     if file.exists():
         raise NewAdapterError(f"{file}: is there already; choose another name")

@@ -23,7 +23,7 @@ def doctor(backends: tuple[str, ...], out: Path) -> None:
 
     good = True
     try:
-        specs = interpreters.named(map(registry.parse, backends))
+        specs = interpreters.name_releases(map(registry.parse, backends))
     except registry.RegistryError as error:
         stop(error)
     for finding in examine(out, specs):
@@ -52,9 +52,9 @@ def conform(backends: tuple[str, ...]) -> None:
     marks = {"kept": "ok  ", "broken": "BAD ", "unsupported": "--  ", "not-applicable": "n/a "}
     broken = 0
     try:
-        for spec in interpreters.named(map(registry.parse, backends)):
+        for spec in interpreters.name_releases(map(registry.parse, backends)):
             told = dict.fromkeys(marks, 0)
-            with conformance.setting(spec) as place:
+            with conformance.open_setting(spec) as place:
                 place.try_open()
                 if place.chat:
                     tell(f"{spec.label}: the model inside is answered by {place.chat}")
@@ -69,7 +69,7 @@ def conform(backends: tuple[str, ...]) -> None:
     except registry.RegistryError as error:
         stop(error)
     except MemoryFault as error:
-        stop(f"{interpreters.told(spec, error)}; no check was made", COULD_NOT_RUN)
+        stop(f"{interpreters.explain_missing(spec, error)}; no check was made", COULD_NOT_RUN)
     except EmbedderError as error:
         stop(error, COULD_NOT_RUN)
     sys.exit(FAILED if broken else GOOD)

@@ -51,7 +51,11 @@ def tell_json(text: str) -> None:
 
 
 class GroupedCommand(click.Command):
-    """A command of many options: its help shows them under headings. groups: heading -> names of parameters."""
+    """A command of many options: its help shows them under headings.
+
+    Attributes:
+        groups: Heading -> names of parameters.
+    """
 
     def __init__(self, *args: Any, groups: Mapping[str, Sequence[str]], **more: Any) -> None:
         super().__init__(*args, **more)
@@ -116,33 +120,33 @@ def terminal(*, quiet: bool = False, as_json: bool = False) -> Any:
     return Console(highlight=False, soft_wrap=True, stderr=as_json, quiet=quiet, width=None if wide else 80)
 
 
-def reported(folder: Folder, *, out: Path | None = None, quiet: bool = False, as_json: bool = False) -> int:
+def report_run(folder: Folder, *, out: Path | None = None, quiet: bool = False, as_json: bool = False) -> int:
     """Scores the logs, writes everything that is derived from them, prints the table; the exit code it deserves."""
     from harness.report import console
-    from harness.report.progress import during
+    from harness.report.progress import say_during
     from harness.report.words import plain
 
     screen = terminal(quiet=quiet, as_json=as_json)
-    with during(screen, "scoring the logs and writing the report"):
-        written = wrote(folder, scored(folder), out)
+    with say_during(screen, "scoring the logs and writing the report"):
+        written = wrote(folder, score_run(folder), out)
     results = written.said
     console.show(results, screen)
     if as_json:
         tell_json(written.results.read_text(encoding="utf-8"))
     if not (quiet and as_json):
-        for line in (console.ending(results), f"report: {shown(written.page)}"):
+        for line in (console.describe_end(results), f"report: {shorten(written.page)}"):
             click.echo(plain(line), err=as_json)
     return verdict(results)
 
 
-def scored(folder: Folder) -> Results:
+def score_run(folder: Folder) -> Results:
     from harness import regress
     from harness.compare import statements
     from harness.log.blobs import BlobError
     from harness.log.folder import FolderError
 
     try:
-        return regress.judged(statements.results(folder), folder)
+        return regress.judge_run(statements.results(folder), folder)
     except (FolderError, BlobError, regress.RegressError) as error:
         stop(error)
 
@@ -162,7 +166,7 @@ def verdict(results: Results) -> int:
     calls than was allowed, or was not measured for a gate could not run."""
     from harness.report import faulted, words
 
-    for problem in (*results.run.problems, *filter(None, [words.unsealed(results)])):
+    for problem in (*results.run.problems, *filter(None, [words.describe_unsealed(results)])):
         say(problem)
     missing = [each for each in results.run.unplayed if not each.allowed]
     for each in missing:
@@ -186,7 +190,7 @@ def verdict(results: Results) -> int:
     return COULD_NOT_RUN if missing or unended or failing or results.run.missing or unmet else GOOD
 
 
-def shown(path: Path) -> Path:
+def shorten(path: Path) -> Path:
     return path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path
 
 

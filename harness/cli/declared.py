@@ -16,7 +16,7 @@ from harness.report.words import plain
 SIGNS = {"native": "native", "emulated": "emulated", "unsupported": "-"}
 
 
-def declared(specs: Iterable[Spec]) -> dict[str, Mapping[str, Declared]]:
+def list_declared(specs: Iterable[Spec]) -> dict[str, Mapping[str, Declared]]:
     """Label -> what it declares, total over CAPABILITIES. Asks every adapter in a child of its own; imports no SDK.
 
     Raises RegistryError for a backend or a setting that nobody knows, MemoryFault for one that cannot say what it is.
@@ -26,7 +26,7 @@ def declared(specs: Iterable[Spec]) -> dict[str, Mapping[str, Declared]]:
         for spec in specs:
             entry = registry.find(spec)
             if entry.reference is None:
-                found[spec.label] = controls.described(spec.adapter).support
+                found[spec.label] = controls.describe(spec.adapter).support
                 continue
             launch = interpreters.launcher(spec)
             said = client.describe(entry.reference, home / str(len(found)), launch=launch, settings=spec.settings)

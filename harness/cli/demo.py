@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from harness.cli.common import GOOD, say, shown, with_out
+from harness.cli.common import GOOD, say, shorten, with_out
 from harness.cli.play import run
 
 STORY = "stale-deploy-rule/forgotten-runbook"
@@ -41,5 +41,5 @@ def demo(context: click.Context, out: Path, browse: bool) -> None:
         code = ended.code if isinstance(ended.code, int) else GOOD
     page = out / "latest" / "report.html"
     if browse and page.exists() and not webbrowser.open(page.resolve().as_uri()):
-        say(f"no browser could be started: open {shown(page)} yourself")
+        say(f"no browser could be started: open {shorten(page)} yourself")
     context.exit(code)

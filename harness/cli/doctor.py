@@ -93,14 +93,14 @@ def _writable(name: str, folder: Path) -> Examined:
 
 
 def _adapters(embedder: Embedder, specs: Sequence[Spec]) -> Iterator[Examined]:
-    known = [Spec(adapter=name) for name in registry.known()]
+    known = [Spec(adapter=name) for name in registry.list_adapters()]
     with leftovers.temporary() as home, Gateway(EmbeddingCache(None, embedder)) as gateway:
         for at, spec in enumerate((*known, *specs)):
             if (reference := registry.find(spec).reference) is not None:
-                yield _opened(spec, reference, home / str(at), gateway)
+                yield _try_opening(spec, reference, home / str(at), gateway)
 
 
-def _opened(spec: Spec, reference: str, folder: Path, gateway: Gateway) -> Examined:
+def _try_opening(spec: Spec, reference: str, folder: Path, gateway: Gateway) -> Examined:
     """Opens the adapter on an empty folder and closes it again."""
     name, root, launch = spec.label, folder / "store", interpreters.launcher(spec)
     root.mkdir(parents=True)
@@ -108,7 +108,7 @@ def _opened(spec: Spec, reference: str, folder: Path, gateway: Gateway) -> Exami
     try:
         server = client.describe(reference, folder / "describe", launch=launch, settings=spec.settings).server
         if server is not None:  # asked for by name only, so that its absence breaks nothing
-            lacks = servers.missing(server)
+            lacks = servers.explain_missing(server)
             return Examined(f"adapter {name}", True, lacks or "its server is installed", bool(lacks))
         memory = client.open_memory(
             reference,
@@ -120,7 +120,7 @@ def _opened(spec: Spec, reference: str, folder: Path, gateway: Gateway) -> Exami
         memory.close()
     except MemoryFault as error:  # refused: it lacks a key, and is asked for by name only as well
         absent = error.fault.kind == "refused" or "is not installed" in str(error)
-        return Examined(f"adapter {name}", absent, interpreters.told(spec, error), absent)
+        return Examined(f"adapter {name}", absent, interpreters.explain_missing(spec, error), absent)
     finally:
         gateway.unregister(name)
     return Examined(f"adapter {name}", True, f"{memory.description.version} opens and closes")

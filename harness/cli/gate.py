@@ -15,9 +15,9 @@ from harness.cli.common import (
     FOLDER,
     GOOD,
     open_run,
-    reported,
+    report_run,
     say,
-    shown,
+    shorten,
     stop,
     tell,
     tell_json,
@@ -79,7 +79,7 @@ def save(folder: Path, output: Path) -> None:
         stop(error)
     except OSError as error:
         stop(f"{output}: cannot be written: {error.strerror}; choose another with -o")
-    tell(f"{shown(output)}: {len(made.stories)} scenarios, {len(made.entrants)} backends of run {made.run}")
+    tell(f"{shorten(output)}: {len(made.stories)} scenarios, {len(made.entrants)} backends of run {made.run}")
     points = [*(point for row in made.rows for point in row.points), *(row.point for row in made.trust)]
     if holes := sum(point in ("failed", "not-run") for point in points):
         say(f"{holes} of {len(points)} numbers failed or were not run: there nothing will be compared with it")
@@ -100,7 +100,7 @@ def pack(folder: Path, output: Path | None) -> None:
         packing.pack(opened.root, target)
     except packing.PackError as error:
         stop(error, COULD_NOT_RUN)
-    tell(f"{shown(target)}: {target.stat().st_size:,} bytes")
+    tell(f"{shorten(target)}: {target.stat().st_size:,} bytes")
 
 
 @click.command()
@@ -119,4 +119,4 @@ def merge(folders: tuple[Path, ...], gates: Path | None, baseline: Path | None, 
         regress.keep(folder, gates, baseline)
     except (FolderError, regress.RegressError) as error:
         stop(error)
-    sys.exit(reported(folder))
+    sys.exit(report_run(folder))

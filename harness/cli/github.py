@@ -29,7 +29,7 @@ def github(folder: Path, gates: str) -> None:
         text = (folder / "summary.md").read_text(encoding="utf-8")
     except (OSError, ValueError):
         stop(f"{folder} holds no results of this version: coldwarm report {folder} writes them")
-    for line in (*job.annotated(results, gates), *job.undemanded(results, gates)):
+    for line in (*job.annotate(results, gates), *job.warn_undemanded(results, gates)):
         click.echo(line)
     place = os.environ.get(SUMMARY)
     if not place:

@@ -20,9 +20,9 @@ from harness.cli.common import (
     beside,
     load_stories,
     open_run,
-    reported,
-    scored,
-    shown,
+    report_run,
+    score_run,
+    shorten,
     stop,
     terminal,
     verdict,
@@ -202,32 +202,32 @@ def run(
     from harness.play import plan, runner
     from harness.play.backends import describe_all
     from harness.play.executor import Threads
-    from harness.report.progress import PlainProgress, during
+    from harness.report.progress import PlainProgress, say_during
     from tasks import suite
 
     try:
         regress.check(gates, baseline)
-        folder = Folder.open(_unpacked(resume)) if resume else None
+        folder = Folder.open(_unpack(resume)) if resume else None
         tolerated = {**(folder.read().allowed_faults if folder else {}), **dict(map(registry.allowance, allow_faults))}
         shard = folder.read().shard if folder else shard
         if shard and (gates or baseline):
             raise regress.RegressError("a shard is no run that gates could judge: give them to `coldwarm merge`")
-        selection = _resumed(folder.read(), **asked) if folder else _selection(**asked)
+        selection = _resume(folder.read(), **asked) if folder else _selection(**asked)
         allowance = Budget(chat_budget, chat_cost, *(chat_price or (0.0, 0.0)))
         chat = upstream(selection.chat, os.environ).name if selection.chat else ""
         screen = terminal(quiet=quiet, as_json=as_json)
-        with during(screen, "asking the backends what they are"):
+        with say_during(screen, "asking the backends what they are"):
             playables = describe_all(selection, allow)
         for each in playables.unplayed:
             if each.backend in playables.undescribed and not each.allowed:
                 hint = f"nothing was played; leave it out with -b, or go on without it: --allow {each.backend}"
                 stop(f"{each.backend} could not run: {each.reason}; {hint}", COULD_NOT_RUN)
         stories = load_stories(tasks, fixtures, selection.scenarios, selection.split)
-        if len(stories) > 1 and extras.missing(["scipy"]):
+        if len(stories) > 1 and extras.explain_missing(["scipy"]):
             stop(extras.lacks("scipy", "comparing backends over several stories"), COULD_NOT_RUN)
         dealt = plan.Shard.parse(shard) if shard else None
         ids = [trial.id for trial in plan.trials(selection, [story for story, _ in stories])]
-        ids += [trial.id for trial in plan.drilled(selection, [*playables.playables])]
+        ids += [trial.id for trial in plan.list_drills(selection, [*playables.playables])]
         if only and not any(name.startswith(only) for name in ids):
             raise ValueError(f"--trial {' '.join(only)}: no trial of this run has an id that begins so")
         folder = folder or Folder.create(out)
@@ -235,7 +235,7 @@ def run(
     except (FolderError, registry.RegistryError, regress.RegressError, ChatError, ValueError) as error:
         stop(error)
     listener = PlainProgress(screen)
-    command = " ".join(["coldwarm", *map(registry.redacted, sys.argv[1:])])
+    command = " ".join(["coldwarm", *map(registry.redact, sys.argv[1:])])
     played = runner.Runner(
         folder, selection, playables, command, stories, paths.cache_root(), listener,
         executor=Threads(jobs), only=only, keep=keep, shard=dealt, chat=chat, budget=allowance,
@@ -251,7 +251,7 @@ def run(
         stop(f"{error}; finished trials are kept: coldwarm run --resume {folder.root}", COULD_NOT_RUN)
     finally:
         listener.ended()
-    sys.exit(reported(folder, quiet=quiet, as_json=as_json))
+    sys.exit(report_run(folder, quiet=quiet, as_json=as_json))
 
 
 def _selection(
@@ -275,7 +275,7 @@ def _selection(
     readers.digest(reader)  # that it is there is known before anything is played
     readers.find(reader)
 
-    specs = interpreters.named(registry.parse(text) for text in backends or DEFAULT_BACKENDS)
+    specs = interpreters.name_releases(registry.parse(text) for text in backends or DEFAULT_BACKENDS)
     chosen = () if "none" in drilled else drills.chosen(drilled)
     return Selection(
         backends=specs, scenarios=scenarios, split=split, noise=noise, writes=write, seeds=seed, k=k, budget=budget,
@@ -292,18 +292,18 @@ def _chat(who: str | None, record: Path | None) -> Chat | None:
     return Chat(answers="recordings", folder=who) if who else None
 
 
-def _unpacked(run: Path) -> Path:
+def _unpack(run: Path) -> Path:
     if beside(run):
         stop(f"{run}: a packed run is not played on: unpack it into a folder (tar -xf) and resume that")
     return run
 
 
-def _resumed(file: RunFile, backends: tuple[str, ...], chat: str | None, record: Path | None, **_: object) -> Selection:
+def _resume(file: RunFile, backends: tuple[str, ...], chat: str | None, record: Path | None, **_: object) -> Selection:
     """What a run asked for. Its secrets were never written down: whoever goes on with it gives them again."""
     from harness.backend import interpreters, registry
 
     selection = file.selection
-    given = {spec.label: spec for spec in interpreters.named(map(registry.parse, backends))}
+    given = {spec.label: spec for spec in interpreters.name_releases(map(registry.parse, backends))}
     specs = tuple(
         given.get(spec.label) or interpreters.again(spec, file.interpreters.get(spec.label))
         for spec in selection.backends
@@ -320,8 +320,8 @@ def _resumed(file: RunFile, backends: tuple[str, ...], chat: str | None, record:
 def score(folder: Path, out: Path | None) -> None:
     """Compute results.json of a run again, from its logs and blobs alone."""
     opened = open_run(folder)
-    written = wrote(opened, scored(opened), out or beside(folder))
-    click.echo(shown(written.results))
+    written = wrote(opened, score_run(opened), out or beside(folder))
+    click.echo(shorten(written.results))
     sys.exit(verdict(written.said))
 
 
@@ -331,4 +331,4 @@ def score(folder: Path, out: Path | None) -> None:
 @with_elsewhere
 def report(folder: Path, quiet: bool, as_json: bool, out: Path | None) -> None:
     """Write results, summary and page of a run again, from its logs and blobs alone, and print the table."""
-    sys.exit(reported(open_run(folder), out=out or beside(folder), quiet=quiet, as_json=as_json))
+    sys.exit(report_run(open_run(folder), out=out or beside(folder), quiet=quiet, as_json=as_json))

@@ -20,7 +20,7 @@ from harness.cli.common import (
     load_stories,
     open_run,
     say,
-    shown,
+    shorten,
     stop,
     tell,
     terminal,
@@ -42,7 +42,7 @@ def list_(split: Any, backends: tuple[str, ...], tasks: Path, fixtures: Path) ->
 
     if backends:
         try:
-            told = declared.declared(interpreters.named(map(registry.parse, backends)))
+            told = declared.list_declared(interpreters.name_releases(map(registry.parse, backends)))
         except registry.RegistryError as error:
             stop(error)
         except MemoryFault as error:
@@ -53,7 +53,7 @@ def list_(split: Any, backends: tuple[str, ...], tasks: Path, fixtures: Path) ->
     stories = [story for story, _ in load_stories(tasks, fixtures, (), split)]
     listing.show(stories, suite.identity(stories, tasks, split), terminal())
     for word, control in (("backends", False), ("controls", True)):
-        names = [name for name, entry in registry.known().items() if entry.control is control]
+        names = [name for name, entry in registry.list_adapters().items() if entry.control is control]
         click.echo(f"{word}: {', '.join(names)}")
 
 
@@ -91,7 +91,7 @@ def new_scenario(name: str, fixture: str, tasks: Path, fixtures: Path) -> None:
         file = skeleton.write(name, tasks, fixtures, fixture, paths.cache_root())
     except ScenarioError as error:
         stop(error)
-    tell(f"{shown(file)}: written; {shown(paths.TASKS / 'README.md')} explains it")
+    tell(f"{shorten(file)}: written; {shorten(paths.TASKS / 'README.md')} explains it")
 
 
 @click.group()
@@ -131,7 +131,7 @@ def selftest_measures(names: tuple[str, ...], jobs: int | None) -> None:
     from harness.selftest import faults, measures, measures_table
 
     try:
-        planted = faults.planted(names)
+        planted = faults.list_planted(names)
         proven = measures.prove(planted, paths.cache_root(), jobs, lambda name: click.echo(f"played {name}"))
     except faults.FaultNameError as error:
         stop(error)
@@ -162,7 +162,7 @@ def export_suite(directory: Path, tasks: Path, fixtures: Path) -> None:
         export.suite(directory, stories, suite.identity(stories, tasks, "all"))
     except export.ExportError as error:
         stop(error)
-    click.echo(shown(directory / "README.md"))
+    click.echo(shorten(directory / "README.md"))
 
 
 @export.command(name="results")
@@ -180,7 +180,7 @@ def export_results(folder: Path, directory: Path) -> None:
         stop(error, COULD_NOT_RUN)
     except (export.ExportError, FolderError, BlobError) as error:
         stop(error)
-    click.echo(shown(directory / "cells.parquet"))
+    click.echo(shorten(directory / "cells.parquet"))
     sys.exit(verdict(results))
 
 

@@ -45,25 +45,27 @@ COLD = "cold"
 ENOUGH = 10
 """Scenarios below which a row carries no interval."""
 ALPHA = 0.05
-BETWEEN = metrics.placed(lambda words: words.between.place if words.between else None)
+BETWEEN = metrics.list_placed(lambda words: words.between.place if words.between else None)
 """Measures on which backends are compared with each other. Whether a source is right or bytes are gone is no draw: such
 facts are counted, and have no p."""
-CONTRASTED = metrics.placed(lambda words: words.contrasted)
+CONTRASTED = metrics.list_placed(lambda words: words.contrasted)
 """Measures that are shown for every policy."""
-LOOKED_UP = metrics.placed(lambda words: words.between.place if words.between and words.between.looked_up else None)
+LOOKED_UP = metrics.list_placed(
+    lambda words: words.between.place if words.between and words.between.looked_up else None
+)
 """Measures on which backends are compared under every other write policy, too."""
 DUMP = "full_context"
 """The one control that is compared: knowing everything is what a backend is bought to do better than."""
-DOMINANCE = metrics.placed(lambda words: words.decisive)
+DOMINANCE = metrics.list_placed(lambda words: words.decisive)
 """Measures on one of which knowing everything must lose against each backend, else the stories tell nothing of it. All
 of the budget counts, as it does for what is stale: whoever reads a whole file reads more than its first k lines."""
 GOLD = ("oracle", "stale_oracle")
 """Controls that play once a scenario, without noise and by one policy."""
-AGAINST_COLD = metrics.placed(lambda words: words.between.place if words.between and words.between.cold else None)
+AGAINST_COLD = metrics.list_placed(lambda words: words.between.place if words.between and words.between.cold else None)
 """Measures that the cold arm has too."""
 
 
-class _Played(NamedTuple):
+class _LogSummary(NamedTuple):
     """What is kept of a log when its cells have been computed."""
 
     sha256: str
@@ -73,7 +75,7 @@ class _Played(NamedTuple):
     faults: list[Faults]
 
 
-class _Drilled(NamedTuple):
+class _TranscriptSummary(NamedTuple):
     """What is kept of a transcript."""
 
     cell: TrustCell
@@ -85,9 +87,9 @@ class _Drilled(NamedTuple):
 def results(folder: Folder) -> Results:
     """Everything that the logs of a run say. Equal logs give equal results, byte for byte."""
     file = folder.read()
-    cells, played, problems = _scored(folder)
-    drilled, unread = _judged(folder)
-    cells += [metrics.unscored(trial, "no readable log") for trial in file.trials if trial.id not in played]
+    cells, played, problems = _score_logs(folder)
+    drilled, unread = _score_transcripts(folder)
+    cells += [metrics.make_unscored(trial, "no readable log") for trial in file.trials if trial.id not in played]
     cells.sort(key=lambda cell: cell.id)
     conditions = _conditions(file)
     rows = _rows(cells, played.values(), conditions)
@@ -122,52 +124,54 @@ def results(folder: Folder) -> Results:
         comparisons=tuple(comparisons(cells, rows, conditions)),
         trust_definitions=dict(sorted(trust.DEFINITIONS.items())) if file.drills else {},
         trust=tuple(
-            drilled[trial.id].cell if trial.id in drilled else trust.unscored(trial, "no readable transcript")
+            drilled[trial.id].cell if trial.id in drilled else trust.make_unscored(trial, "no readable transcript")
             for trial in file.drills
         ),
         faults=tuple(_faults([*played.values(), *drilled.values()])),
     )
 
 
-def _faults(each: Iterable[_Played | _Drilled]) -> list[Faults]:
+def _faults(each: Iterable[_LogSummary | _TranscriptSummary]) -> list[Faults]:
     """By backend, and in it by trial; of those that were planned or played."""
     return sorted((fault for own in each for fault in own.faults), key=lambda fault: (fault.backend, fault.trial))
 
 
-def _scored(folder: Folder) -> tuple[list[Cell], dict[str, _Played], list[str]]:
+def _score_logs(folder: Folder) -> tuple[list[Cell], dict[str, _LogSummary], list[str]]:
     """The cells of all logs, what is kept of each by trial, and a line for each that cannot be read."""
-    cells, played, problems = list[Cell](), dict[str, _Played](), list[str]()
+    cells, played, problems = list[Cell](), dict[str, _LogSummary](), list[str]()
     for logs, unread in folder.stories():
         cells += metrics.score(list(logs.values()))
         for name, log in logs.items():
-            own = _counted(faults.of_trial, log, problems)
-            played[name] = _Played(log.sha256, log.closed is not None and not log.sealed, log.opened, log.scenario, own)
+            own = _count_faults(faults.of_trial, log, problems)
+            played[name] = _LogSummary(
+                log.sha256, log.closed is not None and not log.sealed, log.opened, log.scenario, own
+            )
         problems += unread
     return cells, played, sorted(problems)
 
 
-def _judged(folder: Folder) -> tuple[dict[str, _Drilled], list[str]]:
+def _score_transcripts(folder: Folder) -> tuple[dict[str, _TranscriptSummary], list[str]]:
     """The same of drills."""
-    drilled, problems = dict[str, _Drilled](), list[str]()
+    drilled, problems = dict[str, _TranscriptSummary](), list[str]()
     for transcripts, unread in folder.drills():
         for name, transcript in transcripts.items():
             if transcript.trial.drill not in trust.DRILLS:
                 problems.append(f"{transcript.path}: this coldwarm knows no drill {transcript.trial.drill}")
                 continue
             (cell,) = trust.score([transcript])
-            own = _counted(faults.of_drill, transcript, problems)
+            own = _count_faults(faults.of_drill, transcript, problems)
             unsealed = transcript.ended is not None and not transcript.sealed
-            drilled[name] = _Drilled(cell, unsealed, transcript.drilled.protocol, own)
+            drilled[name] = _TranscriptSummary(cell, unsealed, transcript.drilled.protocol, own)
         problems += unread
     return drilled, problems
 
 
-def _counted(count: Callable[[L], list[Faults]], log: L, problems: list[str]) -> list[Faults]:
+def _count_faults(count: Callable[[L], list[Faults]], log: L, problems: list[str]) -> list[Faults]:
     """The calls that failed; if they cannot be counted, a line says so, and nothing is clean."""
     try:
         return count(log)
     except Exception as error:
-        problems.append(f"{log.path}: calls that failed could not be counted: {broken.said(error)}")
+        problems.append(f"{log.path}: calls that failed could not be counted: {broken.describe(error)}")
         return []
 
 
@@ -186,7 +190,7 @@ def _conditions(file: RunFile) -> Conditions:
     )
 
 
-def _stories(logs: Iterable[_Played]) -> Iterator[Story]:
+def _stories(logs: Iterable[_LogSummary]) -> Iterator[Story]:
     by_id = {log.scenario.id: log for log in logs}
     for name in sorted(by_id):
         log, scenario = by_id[name], by_id[name].scenario
@@ -218,7 +222,7 @@ def headline(cell: Cell, conditions: Conditions) -> bool:
     return at_noise and (cell.write_policy, cell.read_policy) == (conditions.headline_write, conditions.headline_read)
 
 
-def _rows(cells: Sequence[Cell], logs: Iterable[_Played], conditions: Conditions) -> dict[str, Row]:
+def _rows(cells: Sequence[Cell], logs: Iterable[_LogSummary], conditions: Conditions) -> dict[str, Row]:
     cards: dict[str, Backend] = {
         log.opened.trial.backend: log.opened.backend for log in logs if log.opened.trial.backend and log.opened.backend
     }
@@ -230,7 +234,7 @@ def _rows(cells: Sequence[Cell], logs: Iterable[_Played], conditions: Conditions
         name: Row(
             backend=cards.get(name),
             control=name == COLD or (name in cards and cards[name].control),
-            measures={measure: pooled(measure, groups[name]) for measure in sorted(metrics.DEFINITIONS)},
+            measures={measure: pool_cells(measure, groups[name]) for measure in sorted(metrics.DEFINITIONS)},
         )
         for name in sorted(groups)
     }
@@ -249,11 +253,11 @@ def _contrasts(cells: Sequence[Cell], conditions: Conditions) -> Iterator[Contra
             read_policy=read,
             noise=noise,
             primary=headline(chosen[0], conditions),
-            measures={name: pooled(name, chosen) for name in CONTRASTED},
+            measures={name: pool_cells(name, chosen) for name in CONTRASTED},
         )
 
 
-def pooled(name: str, cells: Sequence[Cell]) -> Pooled:
+def pool_cells(name: str, cells: Sequence[Cell]) -> Pooled:
     """One measure over scenarios; what was not measured is counted by word and says why."""
     # Where no job was done, tokens were spent all the same: a ratio is of the sums.
     if name in metrics.RATIOS and (ratio := _ratio(*metrics.RATIOS[name], cells)):
@@ -381,7 +385,7 @@ def _comparison(
     )
 
 
-def dominated(comparisons: Iterable[Comparison]) -> list[str]:
+def find_dominated(comparisons: Iterable[Comparison]) -> list[str]:
     """The backends that `full_context` dominates, by name: on every measure of `DOMINANCE` its mean is as good over
     the scenarios that both measured, and on one it is better. Where one of these was not compared, nothing is said.
     """

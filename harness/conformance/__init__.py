@@ -12,7 +12,7 @@ from harness.backend import client, interpreters, registry
 from harness.backend.client import Deadlines
 from harness.backend.store import ChildStore, opaque
 from harness.conformance import changing, writing  # noqa: F401  they register their checks, in this order
-from harness.conformance.bench import CHECKS, Bench, Check, run
+from harness.conformance.bench import CHECKS, Bench, ContractCheck, run
 from harness.gateway.cache import EmbeddingCache
 from harness.gateway.chat.standin import StandIn
 from harness.gateway.embedder import Embedder, Encoder
@@ -23,41 +23,49 @@ from harness.model.trial import Spec
 from harness.play.backends import Playable
 from harness.play.children import Children
 
-__all__ = ["CHECKS", "Check", "Outcome", "Setting", "setting"]
+__all__ = ["CHECKS", "CheckOutcome", "ContractCheck", "Setting", "open_setting"]
 
 
 DEADLINES = Deadlines()
 
 
 @dataclass(frozen=True)
-class Outcome:
-    """How one check ended. `why`: what broke, which capability is declared as unsupported, or why it means nothing."""
+class CheckOutcome:
+    """How one check ended.
 
-    check: Check
+    Attributes:
+        why: What broke, which capability is declared as unsupported, or why it means nothing.
+    """
+
+    check: ContractCheck
     status: Literal["kept", "broken", "unsupported", "not-applicable"]
     why: str = ""
 
 
 @dataclass
 class Setting:
-    """One adapter with all that its checks share. chat: who answers a model inside; None: it has none."""
+    """One adapter with all that its checks share.
+
+    Attributes:
+        chat: Who answers a model inside; None: it has none.
+    """
 
     playable: Playable
     children: Children
     folder: Path
     chat: str | None
 
-    def judge(self, check: Check) -> Outcome:
+    def judge(self, check: ContractCheck) -> CheckOutcome:
         """One check on a store of its own."""
         support = self.playable.backend.support
         for name in check.needs:
             if not support[name].supported:
-                return Outcome(check, "unsupported", f"{name}: {support[name].note}")
+                return CheckOutcome(check, "unsupported", f"{name}: {support[name].note}")
         if check.verbatim and support["extracts"].supported:
-            return Outcome(check, "not-applicable", "a model inside rewrites what it is told")
+            return CheckOutcome(check, "not-applicable", "a model inside rewrites what it is told")
         with self._store() as store:
             why = run(check, Bench(store))
-        return Outcome(check, "broken", why) if why else Outcome(check, "kept")
+        return CheckOutcome(check, "broken", why) if why else CheckOutcome(check, "kept")
 
     def try_open(self) -> None:
         """Opens and closes an empty store. MemoryFault: no check could say more than that."""
@@ -71,7 +79,7 @@ class Setting:
 
 
 @contextmanager
-def setting(spec: Spec, embedder: Encoder | None = None, deadlines: Deadlines = DEADLINES) -> Iterator[Setting]:
+def open_setting(spec: Spec, embedder: Encoder | None = None, deadlines: Deadlines = DEADLINES) -> Iterator[Setting]:
     """Where one adapter is checked. RegistryError: nobody knows it; MemoryFault: it cannot say what it is."""
     entry = registry.find(spec)
     if entry.reference is None:

@@ -23,8 +23,13 @@ class Broken(AssertionError):  # noqa: N818  a finding, not an error
 
 
 @dataclass(frozen=True)
-class Check:
-    """`needs`: capabilities without which there is nothing to check. verbatim: wants a text back as it was told."""
+class ContractCheck:
+    """One check of the contract.
+
+    Attributes:
+        needs: Capabilities without which there is nothing to check.
+        verbatim: Wants a text back as it was told.
+    """
 
     name: str
     says: str
@@ -33,7 +38,7 @@ class Check:
     verbatim: bool = False
 
 
-CHECKS: list[Check] = []
+CHECKS: list[ContractCheck] = []
 """Filled by the modules of checks, in the order in which a reader would ask."""
 
 
@@ -41,7 +46,7 @@ def check(*needs: str, verbatim: bool = False) -> Callable[[Callable[[Bench], No
     """Registers a function as a check; its docstring is the line of the contract."""
 
     def register(run: Callable[[Bench], None]) -> Callable[[Bench], None]:
-        CHECKS.append(Check(run.__name__, (run.__doc__ or "").strip(), needs, run, verbatim))
+        CHECKS.append(ContractCheck(run.__name__, (run.__doc__ or "").strip(), needs, run, verbatim))
         return run
 
     return register
@@ -90,7 +95,7 @@ def ids(memory: RemoteMemory, *items: Item) -> list[str]:
     return [ack.ids[0] for ack in acks]
 
 
-def found(memory: RemoteMemory, query: str, scope: Scope = SHOP, k: int = 5) -> list[Hit]:
+def find(memory: RemoteMemory, query: str, scope: Scope = SHOP, k: int = 5) -> list[Hit]:
     return memory.recall(query, scope, k, AT)
 
 
@@ -108,7 +113,7 @@ def equal(seen: Any, wanted: Any, what: str) -> None:
     expect(seen == wanted, f"{what}: {str(seen)[:200]} instead of {str(wanted)[:200]}")
 
 
-def run(each: Check, bench: Bench) -> str | None:
+def run(each: ContractCheck, bench: Bench) -> str | None:
     """None if it is kept, else why not, on one line."""
     try:
         each.run(bench)

@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from harness.adapter import Ack, Scope, Source
-from harness.conformance.bench import SHOP, SOURCE, Bench, check, equal, expect, found, holds, ids, item
+from harness.conformance.bench import SHOP, SOURCE, Bench, check, equal, expect, find, holds, ids, item
 from harness.conformance.writing import SHIP
 
 CANARY = "k4n4ry7f3"
@@ -45,7 +45,7 @@ def updates_under_the_same_id(bench: Bench) -> None:
         equal(memory.update(SHOP, name, fresh).ids, (name,), "the acknowledgement")
     with bench.open() as memory:
         memory.settle(20)
-        for hits in (found(memory, "target raft"), memory.entries(SHOP)):
+        for hits in (find(memory, "target raft"), memory.entries(SHOP)):
             expect(holds(hits, fresh.text) and not holds(hits, "blimp"), "the old text is still there")
             if bench.offers("source"):
                 equal([(hit.source, hit.confidence) for hit in hits], [(fresh.source, None)], "fields")
@@ -68,7 +68,7 @@ def leaves_the_successor(bench: Bench) -> None:
         new = memory.supersede(SHOP, old, item("The queue is redis.")).ids
         memory.settle(20)
         expect(bool(new), "the successor was not acknowledged")
-        for hits in (found(memory, "Which queue is it?"), memory.entries(SHOP)):
+        for hits in (find(memory, "Which queue is it?"), memory.entries(SHOP)):
             expect(holds(hits, "redis"), "the successor is missing")
             expect(not holds([hit for hit in hits if not hit.superseded], "rabbit"), "the superseded is current")
 
@@ -105,13 +105,13 @@ def forgotten_is_gone(bench: Bench) -> None:
     for _ in range(2):
         with bench.open() as memory:
             memory.settle(20)
-            hits = [*found(memory, SECRET), *found(memory, CANARY)]
+            hits = [*find(memory, SECRET), *find(memory, CANARY)]
             hits += memory.entries(SHOP) if bench.offers("entries") else []
             expect(not holds(hits, CANARY), "the deleted text came back")
             if bench.offers("get"):
                 equal(memory.get(SHOP, secret), None, "get of the deleted")
                 expect(memory.get(SHOP, rest) is not None, "the neighbour is gone")
-            expect(holds(found(memory, "The rest stays."), "The rest stays."), "the neighbour is not found")
+            expect(holds(find(memory, "The rest stays."), "The rest stays."), "the neighbour is not found")
 
 
 @check("persistent", "forget_scope", "entries")
@@ -156,7 +156,7 @@ def keeps_neighbours_apart(bench: Bench) -> None:
             )
             memory.settle(20)
             for scope, own, foreign in ((mine, "is 8080", "is 90"), (other, "is 90", "is 8080")):
-                hits = [hit for hit in found(memory, f"The port of pair {at}", scope) if f"pair {at}" in hit.text]
+                hits = [hit for hit in find(memory, f"The port of pair {at}", scope) if f"pair {at}" in hit.text]
                 expect(holds(hits, own), f"{scope} does not find its own")
                 expect(not holds(hits, foreign), f"{scope} is shown what belongs to its neighbour")
 
@@ -184,7 +184,7 @@ def wider_memories_hold_here(bench: Bench) -> None:
         memory.remember([item(text, scope) for text, scope in rules.items()])
         memory.settle(20)
         for place, seen in ((SHOP, [*rules]), (Scope(org="acme"), [*rules][:2])):
-            hits = found(memory, "rule", place, 20)
+            hits = find(memory, "rule", place, 20)
             equal([text for text in rules if holds(hits, text)], seen, f"seen in {place}")
 
 
@@ -199,7 +199,7 @@ def takes_odd_scope_names(bench: Bench) -> None:
             scope = replace(SHOP, repo=name)
             equal([hit.text for hit in memory.entries(scope)], [f"Rule number {at}."], f"listing of {name!r}")
             equal(
-                [hit.text for hit in found(memory, "rule number", scope, 50)],
+                [hit.text for hit in find(memory, "rule number", scope, 50)],
                 [f"Rule number {at}."],
                 f"recall in {name!r}",
             )
@@ -216,7 +216,7 @@ def reopens(bench: Bench) -> None:
         before = sorted(memory.entries(SHOP), key=lambda hit: hit.memory_id)
     with bench.open() as memory:
         equal(sorted(memory.entries(SHOP), key=lambda hit: hit.memory_id), before, "the listing")
-        expect(holds(found(memory, SHIP), SHIP), "not found after reopening")
+        expect(holds(find(memory, SHIP), SHIP), "not found after reopening")
         memory.remember([item("A later one.")])
         equal(len(memory.entries(SHOP)), 3, "memories")
 
@@ -239,7 +239,7 @@ def survives_a_kill(bench: Bench) -> None:
         memory.kill()
     with bench.open() as memory:
         equal(sorted(hit.memory_id for hit in memory.entries(SHOP)), sorted(names), "ids after the kill")
-        expect(holds(found(memory, SHIP), SHIP), "not found after the kill")
+        expect(holds(find(memory, SHIP), SHIP), "not found after the kill")
 
 
 @check()
@@ -289,8 +289,8 @@ def serves_two_processes(bench: Bench) -> None:
         (name,) = ids(one, item(SHIP))
         two.settle(20)
         expect(holds(two.entries(SHOP), SHIP), "the other process does not see the write")
-        expect(holds(found(one, SHIP), SHIP), "the writer does not find its own")
+        expect(holds(find(one, SHIP), SHIP), "the writer does not find its own")
         if bench.offers("forget"):
             two.forget(SHOP, [name])
             one.settle(20)
-            expect(not holds(found(one, SHIP), SHIP), "the first process still brings what the other deleted")
+            expect(not holds(find(one, SHIP), SHIP), "the first process still brings what the other deleted")

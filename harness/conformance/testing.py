@@ -8,15 +8,16 @@ from typing import ClassVar
 import pytest
 
 from harness.backend import registry
-from harness.conformance import CHECKS, Check, Setting, setting
+from harness.conformance import CHECKS, ContractCheck, Setting, open_setting
 from harness.gateway.embedder import Encoder
 
 
 class AdapterContract:
     """`class TestMine(AdapterContract): adapter = "my.module:Adapter"` runs every check as a test.
 
-    exceptions: check -> why this adapter need not keep it; an exception that is no longer needed fails. embedder:
-    instead of the one that runs use.
+    Attributes:
+        exceptions: Check -> why this adapter need not keep it; an exception that is no longer needed fails.
+        embedder: Instead of the one that runs use.
     """
 
     adapter: ClassVar[str]
@@ -26,11 +27,11 @@ class AdapterContract:
     @pytest.fixture(scope="class")
     @classmethod
     def place(cls) -> Iterator[Setting]:
-        with setting(registry.parse(cls.adapter), cls.embedder) as place:
+        with open_setting(registry.parse(cls.adapter), cls.embedder) as place:
             yield place
 
     @pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.name)
-    def test_keeps_the_contract(self, check: Check, place: Setting) -> None:
+    def test_keeps_the_contract(self, check: ContractCheck, place: Setting) -> None:
         outcome = place.judge(check)
         if outcome.status in ("unsupported", "not-applicable"):
             pytest.skip(outcome.why)

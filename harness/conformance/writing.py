@@ -8,7 +8,7 @@ from typing import Any, get_args
 
 from harness.adapter import Operation, Scope, Usage
 from harness.backend.client import MemoryFault, RemoteMemory
-from harness.conformance.bench import AT, SHOP, SOURCE, Bench, check, equal, expect, found, holds, ids, item
+from harness.conformance.bench import AT, SHOP, SOURCE, Bench, check, equal, expect, find, holds, ids, item
 
 SHIP = "Deploy with scripts/ship --target blimp, never by hand."
 ODD = (
@@ -69,7 +69,7 @@ def compacts_or_refuses(bench: Bench) -> None:
         return
     expect(bench.offers("compact"), "it compacts although it declares that it cannot")
     with bench.open() as memory:
-        expect(holds(found(memory, SHIP), SHIP), "after compacting it no longer finds what it held")
+        expect(holds(find(memory, SHIP), SHIP), "after compacting it no longer finds what it held")
 
 
 @check("usage")
@@ -175,7 +175,7 @@ def finds_what_it_was_told(bench: Bench) -> None:
             replace(item("Deploy with scripts/ship --target barge, by hand."), at=newer),
         ])  # fmt: skip
         memory.settle(20)
-        hits = found(memory, SHIP)
+        hits = find(memory, SHIP)
         expect(holds(hits, SHIP), "not found")
         expect(not bench.offers("ranked") or SHIP in hits[0].text, "not the first")
 
@@ -187,7 +187,7 @@ def keeps_to_k(bench: Bench) -> None:
         memory.remember([item(f"ship number {at}") for at in range(12)])
         memory.settle(20)
         for k in (1, 5, 50):
-            hits = found(memory, "ship", k=k)
+            hits = find(memory, "ship", k=k)
             expect(len(hits) <= k, f"{len(hits)} hits for k = {k}")
             equal(len({hit.memory_id for hit in hits}), len(hits), "different memories")
 
@@ -198,7 +198,7 @@ def scores_fall(bench: Bench) -> None:
     with bench.open() as memory:
         memory.remember([item(SHIP), item("Ship on Mondays."), item("The port is 8080."), item("Who deploys?")])
         memory.settle(20)
-        scores = [hit.score for hit in found(memory, "ship to the target") if hit.score is not None]
+        scores = [hit.score for hit in find(memory, "ship to the target") if hit.score is not None]
         equal(scores, sorted(scores, reverse=True), "scores")
 
 
@@ -206,7 +206,7 @@ def scores_fall(bench: Bench) -> None:
 def knows_nothing_when_new(bench: Bench) -> None:
     """brings nothing out of an empty store"""
     with bench.open() as memory:
-        equal(found(memory, "anything"), [], "hits")
+        equal(find(memory, "anything"), [], "hits")
         if bench.offers("entries"):
             equal(memory.entries(SHOP), [], "listing")
 
@@ -217,7 +217,7 @@ def survives_hostile_queries(bench: Bench) -> None:
     with bench.open() as memory:
         memory.remember([item(SHIP)])
         for query in (*QUERIES, "", "   "):
-            found(memory, query)
+            find(memory, query)
 
 
 @check("persistent")
@@ -226,9 +226,9 @@ def answers_alike(bench: Bench) -> None:
     with bench.open() as memory:
         memory.remember([item(f"Rule {at}: ship to dock {at % 3}.") for at in range(12)])
         memory.settle(20)
-        first = [(hit.memory_id, hit.text) for hit in found(memory, "Which dock?")]
+        first = [(hit.memory_id, hit.text) for hit in find(memory, "Which dock?")]
         listed = memory.entries(SHOP) if bench.offers("entries") else None
-        equal([(hit.memory_id, hit.text) for hit in found(memory, "Which dock?")], first, "the second answer")
+        equal([(hit.memory_id, hit.text) for hit in find(memory, "Which dock?")], first, "the second answer")
         if listed is not None:
             equal(memory.entries(SHOP), listed, "the listing after asking")
 
@@ -243,7 +243,7 @@ def keeps_sources(bench: Bench) -> None:
         with_, without = ids(memory, item(SHIP, source=SOURCE, confidence=0.75), item("The port is 8080."))
         listed = {hit.memory_id: hit for hit in memory.entries(SHOP)}
         expect({with_, without} <= {*listed}, "what was acknowledged is not listed")
-        for hit in [listed[with_], *(hit for hit in found(memory, SHIP) if hit.memory_id == with_)]:
+        for hit in [listed[with_], *(hit for hit in find(memory, SHIP) if hit.memory_id == with_)]:
             equal((hit.source, hit.confidence), (SOURCE, 0.75), "source and confidence")
         equal((listed[without].source, listed[without].confidence), (None, None), "what was written without")
 
@@ -281,6 +281,6 @@ def lets_memories_expire(bench: Bench) -> None:
             item("The freeze lasts until the far future.", expires="2999-01-01T00:00:00+00:00"),
         ])  # fmt: skip
         memory.settle(20)
-        hits = found(memory, "How long does the freeze last?")
+        hits = find(memory, "How long does the freeze last?")
         expect(holds(hits, "far future"), "what has not expired is not found")
         expect(not holds(hits, "turn of the century"), "what has expired is found")

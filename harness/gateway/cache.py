@@ -21,7 +21,12 @@ _log = logging.getLogger(__name__)
 
 
 class Embedded(NamedTuple):
-    """`vector`: little-endian float32 bytes. `tokens`, `cut`: word pieces that the model saw, and that were cut off."""
+    """One text as the model has embedded it.
+
+    Attributes:
+        vector: Little-endian float32 bytes.
+        tokens, cut: Word pieces that the model saw, and that were cut off.
+    """
 
     vector: bytes
     tokens: int
@@ -156,12 +161,12 @@ class _Store:
             return None
         try:
             try:
-                return work(self._linked())
+                return work(self._connect())
             except sqlite3.OperationalError:  # locked, read-only, disk full: the file may be sound
                 raise
             except sqlite3.DatabaseError as error:  # malformed, or no database at all
                 self._set_aside(error)
-                return work(self._linked())
+                return work(self._connect())
         except (sqlite3.Error, OSError) as error:
             self._given_up = True
             _log.warning(
@@ -169,7 +174,7 @@ class _Store:
             )
             return None
 
-    def _linked(self) -> sqlite3.Connection:
+    def _connect(self) -> sqlite3.Connection:
         if self._link is None:
             self._link = self._open()
         return self._link

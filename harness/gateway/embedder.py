@@ -36,7 +36,12 @@ class EmbedderError(Exception):
 
 
 class Encoded(NamedTuple):
-    """`vectors`: float32 [n, dims], L2-normalised. `tokens`, `cut`: per text, word pieces seen and cut off."""
+    """Texts as the model has embedded them.
+
+    Attributes:
+        vectors: Float32 [n, dims], L2-normalised.
+        tokens, cut: Per text, word pieces seen and cut off.
+    """
 
     vectors: NDArray[np.float32]
     tokens: list[int]
@@ -70,8 +75,8 @@ class Embedder:
 
     def verify(self) -> None:
         """Find and check the files. Raises EmbedderError."""
-        _checked(*_MODEL)
-        _checked(*_TOKENIZER)
+        _check(*_MODEL)
+        _check(*_TOKENIZER)
 
     def encode(self, texts: Sequence[str]) -> Encoded:
         """The vectors of `texts`, in order; each depends on its own text only.
@@ -120,7 +125,7 @@ class Embedder:
                 raise EmbedderError(
                     f"the embedder needs onnxruntime and tokenizers ({error}); {extras.install()}"
                 ) from None
-            model, tokenizer = _checked(*_MODEL), _checked(*_TOKENIZER)
+            model, tokenizer = _check(*_MODEL), _check(*_TOKENIZER)
             self._tokenizer = Tokenizer.from_file(str(tokenizer))
             self._tokenizer.enable_truncation(LIMIT)  # the file says 128, and pads everything to it
             self._tokenizer.no_padding()
@@ -134,7 +139,7 @@ def _plain(piece: Encoding) -> int:
     return piece.special_tokens_mask.count(0)
 
 
-def _checked(package: str, inside: str, sha256: str) -> Path:
+def _check(package: str, inside: str, sha256: str) -> Path:
     """The file of an installed package, found without importing the package."""
     spec = importlib.util.find_spec(package)
     if spec is None or spec.origin is None:

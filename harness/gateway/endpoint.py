@@ -51,9 +51,9 @@ def application(cache: EmbeddingCache, meters: Mapping[str, Meter], chat: ChatRo
         phase = meter.phase
         wanted = parse(await _body(request), cache.embedder.dims)
         if len(wanted.texts) <= _QUICK and cache.knows(wanted.texts):
-            count, body = _embedded(cache, wanted)
+            count, body = _embed(cache, wanted)
         else:
-            count, body = await run_in_threadpool(_embedded, cache, wanted)
+            count, body = await run_in_threadpool(_embed, cache, wanted)
         meter.add(phase, count)
         return _answer(200, body)
 
@@ -82,7 +82,7 @@ def application(cache: EmbeddingCache, meters: Mapping[str, Meter], chat: ChatRo
             Route("/v1/chat/completions", completions, methods=["POST"]),
             Route("/v1/models", models, methods=["GET"]),
         ],
-        exception_handlers={Refused: _refused, HTTPException: _refused, ClientDisconnect: _refused},
+        exception_handlers={Refused: _refuse, HTTPException: _refuse, ClientDisconnect: _refuse},
         lifespan=lifespan,
     )
 
@@ -100,7 +100,7 @@ def _first(path: str, endpoint: Callable[[Request], Awaitable[Response]], others
         try:
             answer = await endpoint(request)
         except (Refused, ClientDisconnect) as error:
-            answer = await _refused(request, error)
+            answer = await _refuse(request, error)
         await answer(scope, receive, send)
 
     return served
@@ -145,7 +145,7 @@ async def _body(request: Request) -> bytes:
     return bytes(body)
 
 
-def _embedded(cache: EmbeddingCache, wanted: Wanted) -> tuple[PhaseCount, str]:
+def _embed(cache: EmbeddingCache, wanted: Wanted) -> tuple[PhaseCount, str]:
     """What the request costs, and its answer. Known texts count as much as new ones."""
     try:
         rows = cache.get(wanted.texts)
@@ -161,14 +161,14 @@ def _embedded(cache: EmbeddingCache, wanted: Wanted) -> tuple[PhaseCount, str]:
         cut_tokens=sum(row.cut for row in rows),
     )
     data = [
-        {"object": "embedding", "index": index, "embedding": _shown(row.vector, wanted.base64)}
+        {"object": "embedding", "index": index, "embedding": _encode(row.vector, wanted.base64)}
         for index, row in enumerate(rows)
     ]
     usage = {"prompt_tokens": count.tokens, "total_tokens": count.tokens}
     return count, json.dumps({"object": "list", "data": data, "model": cache.embedder.name, "usage": usage})
 
 
-def _shown(vector: bytes, as_base64: bool) -> str | list[float]:
+def _encode(vector: bytes, as_base64: bool) -> str | list[float]:
     return base64.b64encode(vector).decode() if as_base64 else array("f", vector).tolist()
 
 
@@ -176,7 +176,7 @@ def _answer(status: int, body: str, headers: Mapping[str, str] | None = None) ->
     return Response(body, status, headers, media_type="application/json")
 
 
-async def _refused(_: Request, error: Exception) -> Response:
+async def _refuse(_: Request, error: Exception) -> Response:
     if isinstance(error, HTTPException):  # no such route or method
         error = Refused(error.status_code, error.detail)
     elif not isinstance(error, Refused):

@@ -25,9 +25,10 @@ class GatewayError(Exception):
 class Gateway:
     """`with Gateway(cache) as gateway:` serves at `gateway.url`, in a thread. Each trial registers a key of its own.
 
-    `chat`: who answers chat calls (nobody: they are refused with 404); leaving closes it, so it serves one gateway.
-    `ledger`: what chat calls may cost; the call that crosses its budget is the last that is answered.
-    Entering raises GatewayError; starlette and uvicorn are imported there, so that scoring runs without them.
+    Attributes:
+        chat: Who answers chat calls (nobody: they are refused with 404); leaving closes it, so it serves one gateway.
+        ledger: What chat calls may cost; the call that crosses its budget is the last that is answered. Entering raises
+            GatewayError; starlette and uvicorn are imported there, so that scoring runs without them.
     """
 
     url: str
@@ -101,12 +102,14 @@ class Gateway:
     def warm(self, texts: Iterable[str], who: str = "") -> None:
         """Embeds these texts now, so that no later request waits for the model.
 
-        who: the backend that is to be told them; for one that has played a whole trial without a request, nothing is.
+        Args:
+            who: The backend that is to be told them; for one that has played a whole trial without a request, nothing
+                is.
         """
         if not self._silent.get(who):
             self._cache.warm(list(texts))
 
-    def played(self, who: str, meter: Meter) -> None:
+    def note_end(self, who: str, meter: Meter) -> None:
         """A backend has come to the end of a trial: whether it asks is known until it is seen to ask after all."""
         self._silent[who] = self._silent.get(who, True) and not meter.counts()
 

@@ -14,7 +14,11 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class PhaseCount:
-    """What was asked for in one phase, cached or not. `tokens`, `cut_tokens`: word pieces seen and cut off."""
+    """What was asked for in one phase, cached or not.
+
+    Attributes:
+        tokens, cut_tokens: Word pieces seen and cut off.
+    """
 
     calls: int = 0
     texts: int = 0
@@ -34,8 +38,12 @@ class PhaseCount:
 
 @dataclass(frozen=True)
 class ChatCount:
-    """Chat calls of one phase. `prompt`, `completion`: tokens, as the upstream says, and of `counted` calls as counted
-    here, because it did not say. `failed` calls are among `calls`, with the tokens that they are known to have cost."""
+    """Chat calls of one phase.
+
+    Attributes:
+        prompt, completion: Tokens, as the upstream says, and of `counted` calls as counted here, because it did not
+            say. `failed` calls are among `calls`, with the tokens that they are known to have cost.
+    """
 
     calls: int = 0
     prompt: int = 0
@@ -110,8 +118,11 @@ class Meter:
 class Budget:
     """What all chat calls of a run may cost together. None: no limit.
 
-    `tokens`: prompt and completion together. `money`: in the currency of the prices, which are per million tokens and
-    the user's to know. Raises ValueError for what limits nothing or everything.
+    Raises ValueError for what limits nothing or everything.
+
+    Attributes:
+        tokens: Prompt and completion together.
+        money: In the currency of the prices, which are per million tokens and the user's to know.
     """
 
     tokens: int | None = None
@@ -133,7 +144,11 @@ class Budget:
 
 
 class Spending(NamedTuple):
-    """What the chat calls of a run have cost so far. `money`: at the prices of the budget, 0 without prices."""
+    """What the chat calls of a run have cost so far.
+
+    Attributes:
+        money: At the prices of the budget, 0 without prices.
+    """
 
     tokens: int
     money: float
@@ -170,7 +185,11 @@ class Ledger:
         return ""
 
     def add(self, prompt: int, completion: int, asked: str, answered: str) -> None:
-        """The tokens of a call. `answered`: the model's name, empty if none answered."""
+        """The tokens of a call.
+
+        Args:
+            answered: The model's name, empty if none answered.
+        """
         with self._lock:
             self._prompt += prompt
             self._completion += completion

@@ -56,7 +56,12 @@ HITS: TypeAdapter[tuple[Hit, ...]] = TypeAdapter(tuple[Hit, ...])
 
 
 class Event(Model):
-    """`took`: seconds spent inside the adapter. The one field that no equality looks at. closes: none may follow."""
+    """One line of a log.
+
+    Attributes:
+        took: Seconds spent inside the adapter. The one field that no equality looks at.
+        closes: None may follow.
+    """
 
     closes: ClassVar[bool] = False
     took: float | None = None
@@ -86,8 +91,10 @@ class Began(Event):
 class Wrote(Event):
     """A batch of writes. `ids` are one tuple per item, None if the outcome is unknown.
 
-    purpose: why the story writes; `noise` in old logs, in which noise was written apart. tokens: of the batch; noise:
-    those of the noise that is mixed into it, which are not among them.
+    Attributes:
+        purpose: Why the story writes; `noise` in old logs, in which noise was written apart.
+        tokens: Of the batch.
+        noise: Those of the noise that is mixed into it, which are not among them.
     """
 
     kind: Literal["wrote"] = "wrote"
@@ -110,7 +117,12 @@ class Settled(Event):
 
 
 class Recalled(Event):
-    """A question to the memory. `tokens`: what all that came back costs a reader; `asking`: the query itself."""
+    """A question to the memory.
+
+    Attributes:
+        tokens: What all that came back costs a reader.
+        asking: The query itself.
+    """
 
     kind: Literal["recalled"] = "recalled"
     purpose: Literal["probe", "lookup", "decision"]
@@ -162,7 +174,11 @@ class Choice(Model):
 
 
 class Read(Model):
-    """A look at the repository, paid by the token. `digest` names the content; `line`: only that line was read."""
+    """A look at the repository, paid by the token. `digest` names the content.
+
+    Attributes:
+        line: Only that line was read.
+    """
 
     decision: str
     path: str
@@ -199,7 +215,12 @@ class Worked(Event):
 
 
 class Forgot(Event):
-    """A request to delete. `ids`: what was asked for; `said`: what the backend answered, one per id."""
+    """A request to delete.
+
+    Attributes:
+        ids: What was asked for.
+        said: What the backend answered, one per id.
+    """
 
     kind: Literal["forgot"] = "forgot"
     session: str
@@ -234,8 +255,11 @@ class Listed(Event):
 class Sighting(Model):
     """What was looked for, seen in a file of the storage: how often, and the offset of the first.
 
-    fact: whose canary or vector it is. form: in which encoding. place: where inside of the file, if its format tells
-    (a table's rows, a free page, the write-ahead log). nearness: the cosine of a vector that is not the very same.
+    Attributes:
+        fact: Whose canary or vector it is.
+        form: In which encoding.
+        place: Where inside of the file, if its format tells (a table's rows, a free page, the write-ahead log).
+        nearness: The cosine of a vector that is not the very same.
     """
 
     fact: str
@@ -250,7 +274,8 @@ class Sighting(Model):
 class Scanned(Event):
     """A look at the bytes of one declared layer; unless the stage is `before`, its owner's process has ended.
 
-    declared: False for all that lies in the trial's folder outside of what the adapter declares.
+    Attributes:
+        declared: False for all that lies in the trial's folder outside of what the adapter declares.
     """
 
     kind: Literal["scanned"] = "scanned"
@@ -275,9 +300,11 @@ class ChatRefused(Model):
 class Metered(Event):
     """What the trial used up: embeddings and chat calls by phase, counted at the endpoint; and as the backend reports.
 
-    chat: phase -> calls, prompt, completion, counted, failed (`harness.gateway.meter.ChatCount`). models: the name
-    under which a chat model answered -> calls. prompt, completion, calls: of models inside, in the backend's words.
-    fault: of the first question for that which failed.
+    Attributes:
+        chat: Phase -> calls, prompt, completion, counted, failed (`harness.gateway.meter.ChatCount`).
+        models: The name under which a chat model answered -> calls.
+        prompt, completion, calls: Of models inside, in the backend's words.
+        fault: Of the first question for that which failed.
     """
 
     kind: Literal["metered"] = "metered"

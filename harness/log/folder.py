@@ -38,12 +38,16 @@ class FolderError(Exception):
 class RunFile(Model):
     """`run.json`: what was asked for, by which coldwarm, and what that means in trials. Holds no secrets.
 
-    suite: None in a run of a version that named none. shard: the share that was played (`2/4`), None for the whole.
-    missing: shards that a merged run lacks. chat: who answered models inside backends; empty: nobody.
-    only: the trials that were asked for begin so; empty: all. keep: stores stay below the folder.
-    interpreters: backend -> where its own Python was on the machine that began.
-    allowed_faults: backend -> how many of its calls may fail without failing the run. backends_contained,
-    checks_contained: how far, on the machine that played last; empty: not recorded.
+    Attributes:
+        suite: None in a run of a version that named none.
+        shard: The share that was played (`2/4`), None for the whole.
+        missing: Shards that a merged run lacks.
+        chat: Who answered models inside backends; empty: nobody.
+        only: The trials that were asked for begin so; empty: all.
+        keep: Stores stay below the folder.
+        interpreters: Backend -> where its own Python was on the machine that began.
+        allowed_faults: Backend -> how many of its calls may fail without failing the run.
+        backends_contained, checks_contained: How far, on the machine that played last; empty: not recorded.
     """
 
     id: str
@@ -105,20 +109,20 @@ class Folder:
     def open(cls, root: Path) -> Folder:
         """The folder of an earlier run; of a packed one, a copy that lasts as long as this process."""
         try:
-            folder = cls(pack.unpacked(root) if pack.is_packed(root) else root.resolve())
+            folder = cls(pack.unpack(root) if pack.is_packed(root) else root.resolve())
         except pack.PackError as error:
             raise FolderError(str(error)) from None
         folder.read()
         return folder
 
     @contextmanager
-    def claimed(self) -> Iterator[None]:
+    def claim(self) -> Iterator[None]:
         """Nobody else plays into this folder meanwhile; what killed runs beside it left in use is cleared first."""
         leftovers.sweep(
             (each.root for each in self._beside() if each.work.exists() and not each.keeps()), self.work.name
         )
         try:
-            with leftovers.claimed(self.root):
+            with leftovers.claim(self.root):
                 yield
         except leftovers.InUse:
             raise FolderError(f"{self.root}: another process plays this run: wait until it has ended") from None
@@ -159,7 +163,7 @@ class Folder:
 
     def logs(self) -> tuple[dict[str, Log], list[str]]:
         """Trial id -> its newest closed attempt, else its newest one; and a line for each log that cannot be read."""
-        return _joined(self.stories())
+        return _join(self.stories())
 
     def stories(self) -> Iterator[tuple[dict[str, Log], list[str]]]:
         """`logs`, those that play one story at a time: as they are large, no others need be in memory."""
@@ -173,7 +177,7 @@ class Folder:
 
     def transcripts(self) -> tuple[dict[str, Transcript], list[str]]:
         """As `logs`, of drills."""
-        return _joined(self.drills())
+        return _join(self.drills())
 
     def drills(self) -> Iterator[tuple[dict[str, Transcript], list[str]]]:
         """`transcripts`, one drill of one backend at a time."""
@@ -205,7 +209,7 @@ class Folder:
         return sorted(_Attempt(match["trial"], int(match["number"]), path) for match, path in matches if match)
 
 
-def _joined(parts: Iterable[tuple[dict[str, T], list[str]]]) -> tuple[dict[str, T], list[str]]:
+def _join(parts: Iterable[tuple[dict[str, T], list[str]]]) -> tuple[dict[str, T], list[str]]:
     found, problems = dict[str, T](), list[str]()
     for best, unread in parts:
         found |= best

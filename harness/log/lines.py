@@ -41,9 +41,11 @@ class Unbegun(LogError):  # noqa: N818  what a kill leaves before the first even
 
 @dataclass(frozen=True)
 class SealedLines:
-    """The events of a file as JSON, without number and seal. sealed: the last one carries the seal.
+    """The events of a file as JSON, without number and seal.
 
-    broken: that does not hold. Told after the events are read, as a line that is no event any more says more.
+    Attributes:
+        sealed: The last one carries the seal.
+        broken: That does not hold. Told after the events are read, as a line that is no event any more says more.
     """
 
     events: tuple[bytes, ...]
@@ -88,10 +90,10 @@ class Writer:
         self._digest.update(line)
         self._first = self._first or event
         self._lines, self._bytes, self.closed = self._lines + 1, self._bytes + len(line), event.closes
-        if event.closes and not self._untouched():
+        if event.closes and not self._is_untouched():
             self._set_aside(event)
 
-    def _untouched(self) -> bool:
+    def _is_untouched(self) -> bool:
         """Whether the file at this path is ours, and holds our bytes only."""
         try:
             ours, there = os.fstat(self._file), self._path.lstat()
@@ -124,7 +126,10 @@ class Writer:
 def load(path: Path, what: str) -> SealedLines:
     """The lines of a file whose numbers have no gap and whose seal, if it is closed, holds; else LogError.
 
-    A last line that was cut off is left out: the file is then incomplete, not wrong. what: a trial or a drill.
+    A last line that was cut off is left out: the file is then incomplete, not wrong.
+
+    Args:
+        what: A trial or a drill.
     """
     try:
         data = files.whole(path)
@@ -140,7 +145,7 @@ def load(path: Path, what: str) -> SealedLines:
     digest = hashlib.sha256(data[:before])
     if seal and not data.endswith(b"\n"):
         raise LogError(f"{path}:{len(lines) + 1}: something follows the line that closes the log")
-    events = [_unnumbered(path, number, line) for number, line in enumerate(lines, 1)]
+    events = [_strip_number(path, number, line) for number, line in enumerate(lines, 1)]
     if not seal:
         return SealedLines(tuple(events), digest.hexdigest(), numbered=True, sealed=False)
     broken = digest.hexdigest().encode() != seal[1]
@@ -162,7 +167,7 @@ def _schema(path: Path, line: bytes) -> int:
     return int(schema)
 
 
-def _unnumbered(path: Path, number: int, line: bytes) -> bytes:
+def _strip_number(path: Path, number: int, line: bytes) -> bytes:
     found = _NUMBER.match(line)
     if not found:
         raise LogError(f"{path}:{number}: not a numbered event")

@@ -38,9 +38,9 @@ def pack(run: Path, target: Path) -> None:
         draft.unlink(missing_ok=True)
 
 
-def unpacked(file: Path) -> Path:
+def unpack(file: Path) -> Path:
     """A folder with the contents of a packed run, which is removed when this process ends. Raises PackError."""
-    folder = Path(tempfile.mkdtemp(dir=leftovers.lasting()))
+    folder = Path(tempfile.mkdtemp(dir=leftovers.process_folder()))
     try:
         with tarfile.open(file, "r:xz") as archive:
             left, files = MOST_BYTES, 0

@@ -100,7 +100,7 @@ class Log(Played):
     def items(self, event: Wrote) -> tuple[Written, ...]:
         return unpack(self.blobs, WRITTEN, event.items)
 
-    def found(self, event: Recalled) -> Found:
+    def find_answer(self, event: Recalled) -> Found:
         return unpack(self.blobs, FOUND, event.found)
 
     def hits(self, event: Listed) -> tuple[Hit, ...]:
@@ -110,7 +110,7 @@ class Log(Played):
 def read(path: Path, blobs: Blobs) -> Log:
     """The log at `path`, with every blob that it names in its place. Raises LogError."""
     lines = load(path, "trial")
-    events = tuple(parsed(path, EVENT, lines))
+    events = tuple(parse(path, EVENT, lines))
     opened, last = events[0], events[-1]
     if not isinstance(opened, Opened):
         raise LogError(f"{path}:1: not an opening event")
@@ -138,7 +138,7 @@ def _scenario(data: bytes) -> Scenario:
     return Scenario.model_validate_json(data)
 
 
-def parsed(path: Path, form: TypeAdapter[E], lines: SealedLines) -> Iterator[E]:
+def parse(path: Path, form: TypeAdapter[E], lines: SealedLines) -> Iterator[E]:
     """The events. Of a sealed log the last one closes it, and no other does."""
     for number, line in enumerate(lines.events, 1):
         try:

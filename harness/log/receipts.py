@@ -13,7 +13,11 @@ _FORM = re.compile(r"L(?P<line>\d+)(?::e(?P<entry>\d+))?(?: (?P<memory>.+) store
 
 
 class Receipt(NamedTuple):
-    """stored: the line of the call that stored the memory."""
+    """A place in a log.
+
+    Attributes:
+        stored: The line of the call that stored the memory.
+    """
 
     line: int
     entry: int | None = None

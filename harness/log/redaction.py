@@ -25,7 +25,7 @@ class Redactor:
     """Knows the secrets of a child, or of a run. Texts that hold none are given back as they are."""
 
     def __init__(self, secrets: Iterable[str] = ()) -> None:
-        known = {form for secret in secrets if _telling(secret) for form in _forms(secret)}
+        known = {form for secret in secrets if _is_distinctive(secret) for form in _forms(secret)}
         every = "|".join(map(re.escape, sorted(known, key=lambda form: (-len(form), form))))
         self._pattern = re.compile(every) if known else None
         self._bytes = re.compile(every.encode()) if known else None
@@ -52,7 +52,7 @@ class Redactor:
         return value
 
 
-def _telling(secret: str) -> bool:
+def _is_distinctive(secret: str) -> bool:
     """Whether it can be told from what any text may hold."""
     return len(secret) >= (WORD if secret.isalpha() or secret.isdecimal() else LEAST)
 

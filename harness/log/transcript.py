@@ -19,7 +19,7 @@ from harness.adapter import Hit, Layer
 from harness.log.blobs import BlobError, Blobs, Ref, unpack
 from harness.log.events import PROTOCOL, SCHEMA, Event, Sighting
 from harness.log.lines import LogError, load
-from harness.log.reader import Played, check, parsed
+from harness.log.reader import Played, check, parse
 from harness.log.receipts import Receipt
 from harness.model.backend import Backend, Fault
 from harness.model.drill import DrillTrial, Plan
@@ -48,9 +48,12 @@ class Drilled(Event):
 class Called(Event):
     """One call to an open memory, as it went over the wire.
 
-    step: which part of the drill. who: the handle, `a` unless there are two. about: the pieces that it is about, in
-    the order of its arguments. request: the arguments by name, items left out (they are the pieces). answer: what
-    came back, None if nothing did.
+    Attributes:
+        step: Which part of the drill.
+        who: The handle, `a` unless there are two.
+        about: The pieces that it is about, in the order of its arguments.
+        request: The arguments by name, items left out (they are the pieces).
+        answer: What came back, None if nothing did.
     """
 
     kind: Literal["called"] = "called"
@@ -77,7 +80,8 @@ class Handled(Event):
 class Looked(Event):
     """A look at the bytes of one declared layer. `sightings` are packed: a name may be seen many times.
 
-    declared: False for all that lies in the drill's folder outside of what the adapter declares.
+    Attributes:
+        declared: False for all that lies in the drill's folder outside of what the adapter declares.
     """
 
     kind: Literal["looked"] = "looked"
@@ -210,7 +214,7 @@ class Transcript(Played):
 def read(path: Path, blobs: Blobs) -> Transcript:
     """The transcript at `path`, with every blob that it names in its place. Raises LogError."""
     lines = load(path, "drill")
-    events = tuple(parsed(path, DRILL_EVENT, lines))
+    events = tuple(parse(path, DRILL_EVENT, lines))
     drilled, last = events[0], events[-1]
     if not isinstance(drilled, Drilled):
         raise LogError(f"{path}:1: not the opening event of a drill")

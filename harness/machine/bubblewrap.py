@@ -15,8 +15,12 @@ from pathlib import Path
 _SYSTEM = ("/bin", "/etc", "/lib", "/lib32", "/lib64", "/libx32", "/sbin", "/usr")
 
 
-def wrapped(tree: Path, reads: Iterable[Path] = ()) -> list[str]:
-    """The words to put before a command; none where it cannot be contained. reads: what it may read beside the tree."""
+def wrap(tree: Path, reads: Iterable[Path] = ()) -> list[str]:
+    """The words to put before a command; none where it cannot be contained.
+
+    Args:
+        reads: What it may read beside the tree.
+    """
     if not available():
         return []
     lent = (*map(Path, _SYSTEM), Path(sys.prefix), Path(sys.base_prefix), *reads)
@@ -42,7 +46,7 @@ def degree() -> str:
     return "contained by bubblewrap" if available() else "not contained: bubblewrap is not here, or may not do its work"
 
 
-def told(code: int, said: bytes) -> int:
+def translate_exit(code: int, said: bytes) -> int:
     """The exit code as it is without bubblewrap: negative for a signal, 127 where there is no such command."""
     if said.startswith(b"bwrap: execvp "):
         return 127

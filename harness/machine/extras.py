@@ -30,7 +30,7 @@ EXTRAS = {
 _INSTALL = re.compile(r"install coldwarm(?:\[(\w+)\])?$")
 
 
-def missing(modules: Iterable[str]) -> list[str]:
+def explain_missing(modules: Iterable[str]) -> list[str]:
     """Those that cannot be imported here; none of them is imported to know."""
     return [name for name in modules if find_spec(name) is None]
 
@@ -58,7 +58,7 @@ def _requirement(wanted: str) -> str:
     return f"'coldwarm{wanted}'"
 
 
-def spelled(message: str) -> str:
+def spell_out(message: str) -> str:
     """An adapter, which cannot know where coldwarm came from, says `install coldwarm[extra]`: as a command."""
     return _INSTALL.sub(lambda found: install(found[1] or ""), message)
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 
 @contextmanager
-def opened(path: Path) -> Iterator[int]:
+def open_regular(path: Path) -> Iterator[int]:
     """A descriptor of a regular file. Raises OSError for anything else."""
     try:
         file = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
@@ -28,11 +28,11 @@ def opened(path: Path) -> Iterator[int]:
 
 
 def whole(path: Path) -> bytes:
-    with opened(path) as file, os.fdopen(file, "rb", closefd=False) as stream:
+    with open_regular(path) as file, os.fdopen(file, "rb", closefd=False) as stream:
         return stream.read()
 
 
 def tail(path: Path, limit: int) -> bytes:
     """The last `limit` bytes, whatever the size."""
-    with opened(path) as file:
+    with open_regular(path) as file:
         return os.pread(file, limit, max(0, os.fstat(file).st_size - limit))

@@ -29,7 +29,7 @@ class InUse(Exception):  # noqa: N818  somebody else's right, not an error of th
 
 
 @contextmanager
-def claimed(folder: Path) -> Iterator[None]:
+def claim(folder: Path) -> Iterator[None]:
     """Holds the folder's lock. Raises InUse, at once, if another process does."""
     lock = _lock(folder)
     try:
@@ -50,7 +50,7 @@ def _lock(folder: Path) -> BaseFileLock:
 @contextmanager
 def temporary() -> Iterator[Path]:
     """An empty folder that is removed at the end of the block; after a kill, by the next process that needs one."""
-    folder = Path(tempfile.mkdtemp(dir=lasting()))
+    folder = Path(tempfile.mkdtemp(dir=process_folder()))
     try:
         yield folder
     finally:
@@ -58,7 +58,7 @@ def temporary() -> Iterator[Path]:
 
 
 @cache
-def lasting() -> Path:
+def process_folder() -> Path:
     """This process's folder for all temporary ones, and for what stays until it ends."""
     sweep(Path(tempfile.gettempdir()).glob(f"{PREFIX}*"))
     root = Path(tempfile.mkdtemp(prefix=PREFIX))
@@ -78,7 +78,7 @@ def sweep(folders: Iterable[Path], below: str = ".") -> None:
     for folder in folders:
         with suppress(InUse, OSError):  # what is not ours to touch stays
             if _ours(folder) and (folder / LOCK).exists():
-                with claimed(folder):
+                with claim(folder):
                     clear(folder / below)
 
 
@@ -104,12 +104,12 @@ def remove(folder: Path) -> None:
 def end_processes(folder: Path) -> None:
     """Kills every process that lives below the folder; twice, as one may have been starting another."""
     for _ in range(2):
-        for pid in _living(folder):
+        for pid in _find_living(folder):
             with suppress(OSError):
                 os.kill(pid, signal.SIGKILL)
 
 
-def _living(folder: Path) -> Iterator[int]:
+def _find_living(folder: Path) -> Iterator[int]:
     """Processes whose HOME or working folder lies below: a helper inherits both, in whichever session it runs."""
     top = os.fsencode(folder.resolve())
     for place in PROCESSES.glob("[0-9]*"):

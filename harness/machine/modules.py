@@ -8,7 +8,11 @@ from importlib import import_module
 from types import ModuleType
 
 
-def defining(name: str, package: str, path: Iterable[str]) -> list[ModuleType]:
-    """By the names of the modules; sub-packages are not looked into. name: what each of them defines."""
+def find_defining(name: str, package: str, path: Iterable[str]) -> list[ModuleType]:
+    """By the names of the modules; sub-packages are not looked into.
+
+    Args:
+        name: What each of them defines.
+    """
     names = sorted(each.name for each in pkgutil.iter_modules(path) if not each.ispkg)
     return [module for each in names if hasattr(module := import_module(f"{package}.{each}"), name)]

@@ -40,8 +40,13 @@ SYSTEM = (
 
 @dataclass(frozen=True)
 class Sandbox:
-    """reads: files and folders with all below, beside those of the system; writes: what may be changed as well; ports:
-    those of this or any machine that may be connected to, None for all."""
+    """What a process may read, change and connect to.
+
+    Attributes:
+        reads: Files and folders with all below, beside those of the system.
+        writes: What may be changed as well.
+        ports: Those of this or any machine that may be connected to, None for all.
+    """
 
     reads: tuple[str, ...]
     writes: tuple[str, ...]

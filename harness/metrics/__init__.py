@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Literal
 
 from harness.log.reader import Log
-from harness.machine.modules import defining
+from harness.machine.modules import find_defining
 from harness.metrics import broken
 from harness.metrics.metric import Metric, failed, not_applicable, unsupported
 from harness.metrics.view import Record, View
@@ -20,7 +20,7 @@ from harness.model.trial import READ_POLICIES, CellKey, Definition, Measure, Not
 from harness.text.classify import Classifier
 
 METRICS: tuple[Metric, ...] = tuple(
-    metric for module in defining("METRICS", __name__, __path__) for metric in module.METRICS
+    metric for module in find_defining("METRICS", __name__, __path__) for metric in module.METRICS
 )
 DEFINITIONS: Mapping[str, Definition] = {metric.definition.name: metric.definition for metric in METRICS}
 WORDS: Mapping[str, Words] = {metric.definition.name: metric.words for metric in METRICS}
@@ -34,7 +34,7 @@ def words_of(name: str) -> Words:
     return WORDS.get(name, WORDLESS)
 
 
-def placed(place: Callable[[Words], int | None]) -> tuple[str, ...]:
+def list_placed(place: Callable[[Words], int | None]) -> tuple[str, ...]:
     """The measures that have a place in a list, in its order."""
     found = [(at, name) for name, each in WORDS.items() if (at := place(each)) is not None]
     return tuple(name for _, name in sorted(found))
@@ -46,19 +46,19 @@ def score(logs: Sequence[Log]) -> list[Cell]:
     A log of which nothing can be computed, because we break, has one cell that says so.
     """
     try:
-        return [cell for views in _views(logs) for cell in _scored(views)]
+        return [cell for views in _views(logs) for cell in _score(views)]
     except Exception as error:
-        return [unscored(log.trial, broken.said(error), log) for log in logs]
+        return [make_unscored(log.trial, broken.describe(error), log) for log in logs]
 
 
-def unscored(trial: Trial, reason: str, log: Log | None = None) -> Cell:
+def make_unscored(trial: Trial, reason: str, log: Log | None = None) -> Cell:
     """The cell of a trial without a readable log, or with one that could not be scored: shown, never left out."""
     key = CellKey(
         trial=trial, arm="warm" if trial.backend else "cold", read_policy="trusting" if trial.backend else None
     )
     status: Literal["failed", "not-run"] = "failed" if log else "not-run"
     missing = NotMeasured(status=status, reason=reason)
-    return _made(key, log, 0, status, reason, dict.fromkeys(DEFINITIONS, missing))
+    return _make(key, log, 0, status, reason, dict.fromkeys(DEFINITIONS, missing))
 
 
 def views(logs: Sequence[Log]) -> list[View]:
@@ -127,11 +127,11 @@ def _name(record: Record) -> str | None:
     return backend.name if backend and backend.control else "" if backend else None
 
 
-def _scored(views: Sequence[View]) -> list[Cell]:
+def _score(views: Sequence[View]) -> list[Cell]:
     try:
         return list(_cells(views))
     except Exception as error:
-        return [unscored(views[0].log.trial, broken.said(error), views[0].log)]
+        return [make_unscored(views[0].log.trial, broken.describe(error), views[0].log)]
 
 
 def _cells(views: Sequence[View]) -> Iterator[Cell]:
@@ -152,17 +152,17 @@ def _measure(metric: Metric, view: View) -> Measure:
         return not_applicable("the cold arm has no memory")
     if record.failed and (metric.whole or not record.started):
         return failed(record.log.reason)
-    return broken.guarded(metric.measure, view)
+    return broken.guard(metric.measure, view)
 
 
 def _cell(view: View, measures: Mapping[str, Measure]) -> Cell:
     record, log = view.record, view.log
     key = CellKey(trial=log.trial, arm=view.arm, read_policy=view.read_policy)
     status: Status = log.closed.status if log.closed else "incomplete"
-    return _made(key, log, record.pool, status, record.log.reason, measures)
+    return _make(key, log, record.pool, status, record.log.reason, measures)
 
 
-def _made(
+def _make(
     key: CellKey, log: Log | None, pool: int, status: Status, reason: str, measures: Mapping[str, Measure]
 ) -> Cell:
     trial = key.trial

@@ -33,7 +33,7 @@ def _offers(decision: Decision, trap: Trap) -> bool:
 
 
 def _comes_out(control: Record | None, view: View, key: Key, verdict: str) -> bool:
-    taken = control.decided(view.read_policy).get(key) if control else None
+    taken = control.find_decided(view.read_policy).get(key) if control else None
     return taken is not None and taken.verdict == verdict
 
 
@@ -57,24 +57,24 @@ def _sensitive(view: View, trap: Trap) -> list[tuple[Key, Decided | None]] | Not
     return kept
 
 
-def _counted(view: View, trap: Trap, bad: Callable[[Decided], bool], *, by_memory: bool) -> Measure:
+def _count(view: View, trap: Trap, bad: Callable[[Decided], bool], *, by_memory: bool) -> Measure:
     kept = _sensitive(view, trap)
     if isinstance(kept, NotMeasured):
         return kept
     if by_memory and _idle(view):
         return _still(view)
-    kept = [(key, taken) for key, taken in kept if not (by_memory and _unanswered(view, key))]
+    kept = [(key, taken) for key, taken in kept if not (by_memory and _is_unanswered(view, key))]
     hits = [taken for _, taken in kept if taken is not None and bad(taken)]
-    none = view.record.uncontrolled(NO_JOB, "recall")
+    none = view.record.explain_uncontrolled(NO_JOB, "recall")
     return proportion(len(hits), len(kept), [_receipt(view, taken) for taken in hits], none=none)
 
 
 def _still(view: View) -> NotMeasured:
     """Memory decided nothing; where it could not be asked, or nothing was stored, that is no merit and no choice."""
-    return view.record.uncontrolled(IDLE, "recall", "remember", "supersede")
+    return view.record.explain_uncontrolled(IDLE, "recall", "remember", "supersede")
 
 
-def _unanswered(view: View, key: Key) -> bool:
+def _is_unanswered(view: View, key: Key) -> bool:
     """Whether the question to the memory for this decision failed, so that it can have done neither good nor harm."""
     line = view.record.decision_lines.get(key)
     event = view.log.events[line - 1] if line else None
@@ -91,11 +91,11 @@ def used(view: View, trap: Trap, origin: str) -> Measure:
     def bad(taken: Decided) -> bool:
         return taken.verdict == trap and taken.origin == origin
 
-    return _counted(view, trap, bad, by_memory=origin == "memory")
+    return _count(view, trap, bad, by_memory=origin == "memory")
 
 
 def missing(view: View) -> Measure:
-    return _counted(view, "stale", lambda taken: taken.verdict == "unresolved", by_memory=False)
+    return _count(view, "stale", lambda taken: taken.verdict == "unresolved", by_memory=False)
 
 
 # --- against the cold run ---------------------------------------------------------------------------------------------
@@ -112,7 +112,7 @@ class ArmPair(NamedTuple):
 
 def pairs(view: View) -> list[ArmPair]:
     """Every decision that the cold run took, beside how it was taken here."""
-    cold = view.cold.decided(None) if view.cold else {}
+    cold = view.cold.find_decided(None) if view.cold else {}
     end = f"L{len(view.log.events)}"
     return [
         ArmPair(key, cold[key].verdict, taken.verdict if taken else None, _receipt(view, taken) if taken else end)
@@ -153,7 +153,7 @@ def harm(view: View) -> Measure:
         return not_applicable("stale memory harms no decision of this scenario: stale_oracle gets right what cold does")
     return _against_cold(
         view,
-        lambda pair: pair.cold == "right" and not _unanswered(view, pair.key),
+        lambda pair: pair.cold == "right" and not _is_unanswered(view, pair.key),
         lambda pair: pair.warm != "right",
         "cold gets no decision right",
     )
@@ -168,7 +168,7 @@ def help_(view: View) -> Measure:
 def new_harmful_action(view: View) -> Measure:
     return _blind(view) or _against_cold(
         view,
-        lambda pair: pair.cold == "unresolved" and not _unanswered(view, pair.key),
+        lambda pair: pair.cold == "unresolved" and not _is_unanswered(view, pair.key),
         lambda pair: pair.warm is None or pair.warm in ("stale", "lure"),
         "cold leaves no decision open",
     )

@@ -15,19 +15,19 @@ T = TypeVar("T")
 BROKE = "coldwarm broke on it: "
 
 
-def said(error: Exception) -> str:
+def describe(error: Exception) -> str:
     """One line, with the place in our code."""
     last = traceback.extract_tb(error.__traceback__)[-1]
     what = " ".join(f"{type(error).__name__}: {error}".split())[:200]
     return f"{BROKE}{what} ({Path(last.filename).name}:{last.lineno})"
 
 
-def guarded(compute: Callable[[T], Measure], of: T) -> Measure:
+def guard(compute: Callable[[T], Measure], of: T) -> Measure:
     """The measure, failed if computing it raises."""
     try:
         return compute(of)
     except Exception as error:
-        return failed(said(error))
+        return failed(describe(error))
 
 
 def problems(cells: Iterable[Cell], drills: Iterable[TrustCell]) -> list[str]:

@@ -18,7 +18,7 @@ from harness.log.receipts import Receipt
 from harness.metrics.metric import Metric, failed, metric, not_applicable, proportion, unsupported
 from harness.metrics.view import Record, View
 from harness.metrics.words import DELETED, Case, Column, Question, Words
-from harness.model.canary import kept
+from harness.model.canary import memory_word
 from harness.model.trial import Measure, NotMeasured
 
 ROUTES: tuple[Route, ...] = get_args(Route)
@@ -49,37 +49,37 @@ class Looks:
             (event.stage, event.route, event.fact): Look(line, event.found) for line, event in self._record.of(Sought)
         }
 
-    def controlled(self, route: Route) -> list[str]:
+    def list_controlled(self, route: Route) -> list[str]:
         """Targets that this route found before."""
         return [fact for fact in self.targets if (look := self._sought.get(("before", route, fact))) and look.found]
 
     def at(self, stage: Stage, route: Route, fact: str) -> Look | None:
         return self._sought.get((stage, route, fact))
 
-    def gone(self, stage: Stage, route: Route, fact: str) -> bool:
+    def is_gone(self, stage: Stage, route: Route, fact: str) -> bool:
         look = self.at(stage, route, fact)
         return look is not None and look.found is False
 
-    def failing(self, stage: Stage, fact: str, routes: Collection[Route]) -> list[Route]:
+    def list_failing(self, stage: Stage, fact: str, routes: Collection[Route]) -> list[Route]:
         """Those whose look failed, so that they show no absence."""
         looks = ((route, self.at(stage, route, fact)) for route in routes)
         return [route for route, look in looks if look is not None and look.found is None]
 
-    def judged(self, stage: Stage, routes: Mapping[str, Sequence[Route]], every: Sequence[Route], none: str) -> Measure:
+    def judge(self, stage: Stage, routes: Mapping[str, Sequence[Route]], every: Sequence[Route], none: str) -> Measure:
         """Targets with the routes that found them before: those that nothing brings, of those that are known."""
         facts = [fact for fact, known in routes.items() if known]
         left = {
             fact: [
                 self.receipt(stage, route, fact)
-                for route in dict.fromkeys([*routes[fact], *self.failing(stage, fact, every)])
-                if not self.gone(stage, route, fact)
+                for route in dict.fromkeys([*routes[fact], *self.list_failing(stage, fact, every)])
+                if not self.is_gone(stage, route, fact)
             ]
             for fact in facts
         }
         bad = [fact for fact in facts if left[fact]]
         seen = [fact for fact in bad if any((look := self.at(stage, r, fact)) and look.found for r in every)]
         lines = list(dict.fromkeys(line for fact in bad for line in left[fact]))
-        nothing = self._record.uncontrolled(none, *CONTROLS)
+        nothing = self._record.explain_uncontrolled(none, *CONTROLS)
         return proportion(len(facts) - len(bad), len(facts), lines, none=nothing, unanswered=len(bad) - len(seen))
 
     def receipt(self, stage: Stage, route: Route, fact: str) -> str:
@@ -88,11 +88,11 @@ class Looks:
         line = look.line if look else self.targets[fact][0]
         return str(Receipt(line, None, fact, self._record.stored.get(fact)))
 
-    def reached(self, stage: Stage) -> bool:
+    def was_reached(self, stage: Stage) -> bool:
         return any(seen == stage for seen, _, _ in self._sought)
 
 
-def _refused(view: View, *capabilities: str) -> NotMeasured | None:
+def _explain_refusal(view: View, *capabilities: str) -> NotMeasured | None:
     """Why nothing can be said of deletion in this cell."""
     if not view.scenario.forgotten:
         return not_applicable("the scenario deletes nothing")
@@ -105,64 +105,64 @@ def _refused(view: View, *capabilities: str) -> NotMeasured | None:
     return None
 
 
-def _lost(view: View, looks: Looks, stage: Stage) -> NotMeasured | None:
-    if looks.reached(stage):
+def _explain_loss(view: View, looks: Looks, stage: Stage) -> NotMeasured | None:
+    if looks.was_reached(stage):
         return None
     return failed(f"the trial did not get to the look {stage}; {view.log.reason}".removesuffix("; "))
 
 
 def deleted_from(view: View, route: Route) -> Measure:
-    refused = _refused(view, *(() if route in ("search", "forbidden") else (route,)))
+    refused = _explain_refusal(view, *(() if route in ("search", "forbidden") else (route,)))
     if refused is not None:
         return refused
     looks = Looks(view.record)
-    lost = _lost(view, looks, "after")
+    lost = _explain_loss(view, looks, "after")
     if lost is not None:
         return lost
-    return looks.judged("after", {fact: [route] for fact in looks.controlled(route)}, [route], NO_CONTROL)
+    return looks.judge("after", {fact: [route] for fact in looks.list_controlled(route)}, [route], NO_CONTROL)
 
 
 def deleted_after_reopening(view: View) -> Measure:
     """Gone by every route that found it before, in a fresh process on the same store."""
-    refused = _refused(view, "persistent")
+    refused = _explain_refusal(view, "persistent")
     if refused is not None:
         return refused
     looks = Looks(view.record)
-    lost = _lost(view, looks, "reopened")
+    lost = _explain_loss(view, looks, "reopened")
     if lost is not None:
         return lost
-    routes = {fact: [route for route in ROUTES if fact in looks.controlled(route)] for fact in looks.targets}
-    return looks.judged("reopened", routes, ROUTES, NO_CONTROL)
+    routes = {fact: [route for route in ROUTES if fact in looks.list_controlled(route)] for fact in looks.targets}
+    return looks.judge("reopened", routes, ROUTES, NO_CONTROL)
 
 
 def deletion_acknowledged(view: View) -> Measure:
     """Of the deletions that the backend called done, those that search and listing confirm."""
-    refused = _refused(view)
+    refused = _explain_refusal(view)
     if refused is not None:
         return refused
     looks = Looks(view.record)
-    lost = _lost(view, looks, "after")
+    lost = _explain_loss(view, looks, "after")
     if lost is not None:
         return lost
     said = [fact for fact, (_, event) in looks.targets.items() if event.said and all(event.said)]
     routes: tuple[Route, ...] = ("search", "entries")
-    known = {fact: [route for route in routes if fact in looks.controlled(route)] for fact in said}
+    known = {fact: [route for route in routes if fact in looks.list_controlled(route)] for fact in said}
     none = "the backend called no deletion done of which search or listing had found the target"
-    return looks.judged("after", known, routes, none)
+    return looks.judge("after", known, routes, none)
 
 
 # --- bystanders -------------------------------------------------------------------------------------------------------
 
 
 def over_deletion(view: View) -> Measure:
-    refused = _refused(view, "entries")
+    refused = _explain_refusal(view, "entries")
     if refused is not None:
         return refused
     targets = Looks(view.record).targets
     for line, event in targets.values():
         if event.fault:
             return failed(f"L{line}: nothing was deleted: {event.fault.message}")
-    canaries = [kept(view.log.opened.canaries[fact]) for fact in targets]
+    canaries = [memory_word(view.log.opened.canaries[fact]) for fact in targets]
     bystanders, lost = 0, []
     listings = list(_listings(view.record))
     if not listings:
@@ -197,8 +197,12 @@ def _listings(record: Record) -> Iterator[tuple[int, Listed, Listed | None]]:
 class LayerVerdict:
     """One declared layer: of the targets seen in its bytes before (`of`), those still seen after.
 
-    moved: targets seen after that were not seen before. problem: why the layer cannot be computed, else None.
-    line: of the last look at it. unread: it, or a part of it, could not be looked at.
+    moved: targets seen after that were not seen before.
+
+    Attributes:
+        problem: Why the layer cannot be computed, else None.
+        line: Of the last look at it.
+        unread: It, or a part of it, could not be looked at.
     """
 
     layer: str
@@ -235,7 +239,7 @@ def _verdict(name: str, stages: Mapping[Stage, list[tuple[int, Scanned]]], targe
     line, last = (after or before)[-1]
     problems = [event.problem for _, event in (*before, *after) if event.problem]
     unread = bool(problems)
-    seen = _seen(before, targets)
+    seen = _find_seen(before, targets)
     if not after:
         problems.append("not looked at after the deletion")
     if not problems and not seen:
@@ -244,7 +248,7 @@ def _verdict(name: str, stages: Mapping[Stage, list[tuple[int, Scanned]]], targe
         layer=name,
         format=last.layer.format,
         before=seen,
-        after=_seen(after, targets),
+        after=_find_seen(after, targets),
         of=len(seen),
         problem=problems[0] if problems else None,
         line=line,
@@ -252,19 +256,19 @@ def _verdict(name: str, stages: Mapping[Stage, list[tuple[int, Scanned]]], targe
     )
 
 
-def _seen(scans: list[tuple[int, Scanned]], targets: Collection[str]) -> tuple[str, ...]:
+def _find_seen(scans: list[tuple[int, Scanned]], targets: Collection[str]) -> tuple[str, ...]:
     facts = {sighting.fact for _, event in scans for sighting in event.sightings}
     return tuple(fact for fact in targets if fact in facts)
 
 
 def deleted_from_bytes(view: View) -> Measure:
     """A target is gone if no layer shows it after; it counts if a layer that can be computed showed it before."""
-    refused = _refused(view, "persistent")
+    refused = _explain_refusal(view, "persistent")
     if refused is not None:
         return refused
     verdicts = _layers(view.record)
     if not any(event.stage == "after" for _, event in view.record.of(Scanned)):
-        lost = _lost(view, Looks(view.record), "reopened")
+        lost = _explain_loss(view, Looks(view.record), "reopened")
         return lost or not_applicable("the backend declares no layer")
     facts = {fact for each in verdicts if each.problem is None for fact in each.before}
     facts |= {fact for each in verdicts for fact in each.after}
@@ -274,7 +278,7 @@ def deleted_from_bytes(view: View) -> Measure:
     receipts = list(dict.fromkeys(left.values()))
     if facts and not left and (blind := [f"{each.layer}: {each.problem}" for each in verdicts if each.unread]):
         return not_applicable(f"no target is left where it could be looked, but {'; '.join(blind)}")
-    none = view.record.uncontrolled(f"no layer can be computed ({unseen})", "remember", "supersede")
+    none = view.record.explain_uncontrolled(f"no layer can be computed ({unseen})", "remember", "supersede")
     return proportion(len(facts - left.keys()), len(facts), receipts, none=none)
 
 

@@ -28,8 +28,13 @@ class Live(NamedTuple):
 
 
 class Ending(NamedTuple):
-    """What there was at the end. told: fact -> line of its first telling, acknowledged or not; together: the facts
-    that one item asserted; named: every fact of which some item told at least a part."""
+    """What there was at the end.
+
+    Attributes:
+        told: Fact -> line of its first telling, acknowledged or not.
+        together: The facts that one item asserted.
+        named: Every fact of which some item told at least a part.
+    """
 
     live: tuple[Live, ...]
     told: Mapping[str, int]
@@ -38,7 +43,7 @@ class Ending(NamedTuple):
 
 
 @once
-def ending(record: Record) -> Ending:
+def find_ending(record: Record) -> Ending:
     live: list[Live] = []
     told: dict[str, int] = {}
     together: set[frozenset[str]] = set()
@@ -55,7 +60,7 @@ def ending(record: Record) -> Ending:
         if listed.stage == "end":
             for hit in record.log.hits(listed):
                 reading = record.classifier.read(hit.text)
-                reading = reading.demoted() if hit.superseded else reading
+                reading = reading.demote() if hit.superseded else reading
                 live.append(Live(line, frozenset() if reading.unclear else reading.asserted))
     return Ending(tuple(live), told, frozenset(together), frozenset(named))
 
@@ -63,7 +68,7 @@ def ending(record: Record) -> Ending:
 def _holds(record: Record, fact: str) -> bool:
     """Whether a fact still held, in its own place, when the story ended."""
     home = record.scenario.home(record.scenario.by_id[fact])
-    return record.scenario.standing(fact, record.scenario.sessions[-1].at, home) == "current"
+    return record.scenario.find_standing(fact, record.scenario.sessions[-1].at, home) == "current"
 
 
 def _carriers(found: Ending) -> Mapping[str, list[Live]]:
@@ -74,12 +79,12 @@ def _carriers(found: Ending) -> Mapping[str, list[Live]]:
     return carriers
 
 
-def _told(record: Record, *, held: bool) -> list[str]:
+def _list_told(record: Record, *, held: bool) -> list[str]:
     """The facts that were told and held at the end, or those that did not."""
-    return [fact for fact in ending(record).told if _holds(record, fact) == held]
+    return [fact for fact in find_ending(record).told if _holds(record, fact) == held]
 
 
-def _listing(measure: Callable[[Record], Measure]) -> Callable[[View], Measure]:
+def _needs_listing(measure: Callable[[Record], Measure]) -> Callable[[View], Measure]:
     """Asked of backends that extract and can list what they hold; a listing that failed says nothing."""
 
     @wraps(measure)
@@ -98,45 +103,45 @@ def _listing(measure: Callable[[Record], Measure]) -> Callable[[View], Measure]:
     return asked
 
 
-@_listing
+@_needs_listing
 def facts_survived(record: Record) -> Measure:
-    found, told = ending(record), _told(record, held=True)
+    found, told = find_ending(record), _list_told(record, held=True)
     carriers = _carriers(found)
     lost = [f"L{found.told[fact]}" for fact in told if fact not in carriers]
     return proportion(len(told) - len(lost), len(told), lost, none="no fact that was told held at the end")
 
 
-@_listing
+@_needs_listing
 def facts_merged(record: Record) -> Measure:
-    found = ending(record)
+    found = find_ending(record)
     carriers = _carriers(found)
 
     def merged(live: Live) -> bool:
         return len(live.asserted) > 1 and not any(live.asserted <= told for told in found.together)
 
-    survived = [fact for fact in _told(record, held=True) if fact in carriers]
+    survived = [fact for fact in _list_told(record, held=True) if fact in carriers]
     only = [fact for fact in survived if all(merged(live) for live in carriers[fact])]
     lines = [f"L{found.told[fact]}" for fact in only]
     return proportion(len(only), len(survived), lines, none="no fact survived")
 
 
-@_listing
+@_needs_listing
 def facts_invented(record: Record) -> Measure:
-    found = ending(record)
+    found = find_ending(record)
     invented = [f"L{live.line}" for live in found.live if live.asserted - found.named]
-    none = record.uncontrolled("nothing was left at the end", "remember", "supersede")
+    none = record.explain_uncontrolled("nothing was left at the end", "remember", "supersede")
     return proportion(len(invented), len(found.live), invented, none=none)
 
 
-@_listing
+@_needs_listing
 def facts_kept_stale(record: Record) -> Measure:
     broken = {each.name for _, event in record.of(Wrote) if event.fault for each in record.log.items(event)}
-    found = ending(record)
-    ended = [fact for fact in _told(record, held=False) if fact in record.stored or f"fact:{fact}" not in broken]
+    found = find_ending(record)
+    ended = [fact for fact in _list_told(record, held=False) if fact in record.stored or f"fact:{fact}" not in broken]
     carriers = _carriers(found)
     kept = [fact for fact in ended if fact in carriers]
     lines = [f"L{carriers[fact][0].line}" for fact in kept]
-    none = record.uncontrolled("no fact that was told was replaced, ended or deleted", "remember", "supersede")
+    none = record.explain_uncontrolled("no fact that was told was replaced, ended or deleted", "remember", "supersede")
     return proportion(len(kept), len(ended), lines, none=none)
 
 

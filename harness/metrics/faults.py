@@ -24,7 +24,11 @@ HANDLING = {"opened": "open", "closed": "close", "compacted": "compact"}
 
 
 class Call(NamedTuple):
-    """A call as it was logged. subject: what it was about, if that could be a reason to refuse it; None if not."""
+    """A call as it was logged.
+
+    Attributes:
+        subject: What it was about, if that could be a reason to refuse it; None if not.
+    """
 
     line: int
     op: str
@@ -35,11 +39,11 @@ class Call(NamedTuple):
 def of_trial(log: Log) -> list[Faults]:
     """Of a story; the cold arm and the controls with gold make no call."""
     name = log.trial.backend
-    return _counted(name, log.trial.id, list(_asked(log.events))) if name else []
+    return _count(name, log.trial.id, list(_list_calls(log.events))) if name else []
 
 
 def of_drill(transcript: Transcript) -> list[Faults]:
-    return _counted(transcript.trial.backend, transcript.trial.id, calls(transcript))
+    return _count(transcript.trial.backend, transcript.trial.id, calls(transcript))
 
 
 def calls(transcript: Transcript) -> list[Call]:
@@ -52,22 +56,22 @@ def calls(transcript: Transcript) -> list[Call]:
         elif isinstance(event, Handled) and event.what in HANDLING:
             found.append(Call(line, HANDLING[event.what], event.fault))
         elif isinstance(event, Ended) and event.status == "failed" and event.fault:
-            found += _ending(line, event.fault, getattr(events[-2], "fault", None))
+            found += _list_end(line, event.fault, getattr(events[-2], "fault", None))
     return found
 
 
-def unprovoked(found: list[Call]) -> Iterator[Call]:
+def drop_provoked(found: list[Call]) -> Iterator[Call]:
     """The calls that failed, without those that a drill provoked."""
-    provoked = _provoked(found)
+    provoked = _provoked_by(found)
     return (call for call in found if call.fault and not provoked(call))
 
 
-def _asked(events: Iterable[Event]) -> Iterator[Call]:
+def _list_calls(events: Iterable[Event]) -> Iterator[Call]:
     last: Fault | None = None
     for line, event in enumerate(events, 1):
         if isinstance(event, Closed):
             if event.status == "failed" and event.fault:
-                yield from _ending(line, event.fault, last)
+                yield from _list_end(line, event.fault, last)
             return
         if op := _op(event):
             last = getattr(event, "fault", None)
@@ -84,7 +88,7 @@ def _op(event: Event) -> str | None:
     return next((op for kind, op in named if isinstance(event, kind)), None)
 
 
-def _ending(line: int, fault: Fault, last: Fault | None) -> list[Call]:
+def _list_end(line: int, fault: Fault, last: Fault | None) -> list[Call]:
     """A lost child is told by the call that lost it and again by the end; what we broke ourselves is no call."""
     return [] if fault == last or fault.kind == "harness" else [Call(line, fault.op, fault)]
 
@@ -104,7 +108,7 @@ def _awkward(transcript: Transcript, call: Called) -> str | None:
     return pieces[0].name if odd else None
 
 
-def _provoked(found: list[Call]) -> Callable[[Call], bool]:
+def _provoked_by(found: list[Call]) -> Callable[[Call], bool]:
     """A subject is refused if an operation never answers for it, and does for what is plain."""
     answered = {(call.op, call.subject) for call in found if call.fault is None}
 
@@ -117,9 +121,9 @@ def _provoked(found: list[Call]) -> Callable[[Call], bool]:
 # --- counting ---------------------------------------------------------------------------------------------------------
 
 
-def _counted(backend: str, trial: str, found: list[Call]) -> list[Faults]:
+def _count(backend: str, trial: str, found: list[Call]) -> list[Faults]:
     """One row for each operation, kind, and whether it was provoked; the first to be seen first."""
-    total, provoked = Counter(call.op for call in found), _provoked(found)
+    total, provoked = Counter(call.op for call in found), _provoked_by(found)
     groups: dict[tuple[str, FaultKind, bool], list[tuple[int, Fault]]] = {}
     for call in found:
         if call.fault:

@@ -18,7 +18,8 @@ What = Literal["recall", "write", "storage"]
 class Sample(NamedTuple):
     """recall: seconds of one call. write: seconds of one call / its memories. storage: bytes of all declared layers.
 
-    memories: in the store at that time, before the write; of storage, those that were stored.
+    Attributes:
+        memories: In the store at that time, before the write; of storage, those that were stored.
     """
 
     backend: str

@@ -25,9 +25,12 @@ _Z = NormalDist().inv_cdf(0.975)
 class Metric:
     """A measure as a function of one cell.
 
-    reads: depends on the read policy, else one value holds for all cells of the trial. cold: means something without
-    a memory. whole: says nothing about a trial that did not reach its end. ratio: the names of two measures; over
-    several cells it is the sum of the first over the hits of the second, where there are any.
+    Attributes:
+        reads: Depends on the read policy, else one value holds for all cells of the trial.
+        cold: Means something without a memory.
+        whole: Says nothing about a trial that did not reach its end.
+        ratio: The names of two measures; over several cells it is the sum of the first over the hits of the second,
+            where there are any.
     """
 
     definition: Definition
@@ -56,7 +59,13 @@ def metric(
     ratio: tuple[str, str] | None = None,
     words: Words = WORDLESS,
 ) -> Metric:
-    """family: the headline that shows it if it is the worst. aside: why none does. words: how and where it is shown."""
+    """A measure of stories, with its definition.
+
+    Args:
+        family: The headline that shows it if it is the worst.
+        aside: Why none does.
+        words: How and where it is shown.
+    """
     shown = None if aside or better == "neither" else family
     definition = Definition(
         name=name, better=better, unit=unit, version=version, formula=formula, source=source, family=shown, aside=aside
@@ -69,8 +78,9 @@ def proportion(
 ) -> Measure:
     """hits / of with its Wilson interval; `none` is the reason if there is nothing to count.
 
-    unanswered: of these cases, those of which the calls that could have told failed. The caller counts them as the
-    worst; if there are no others, nothing was measured.
+    Args:
+        unanswered: Of these cases, those of which the calls that could have told failed. The caller counts them as the
+            worst; if there are no others, nothing was measured.
     """
     if not of:
         return none if isinstance(none, NotMeasured) else not_applicable(none)

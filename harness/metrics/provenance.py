@@ -29,7 +29,7 @@ STATES: tuple[tuple[str, Better], ...] = (
 )
 
 
-def _returned(record: Record) -> list[RecalledEntry]:
+def _list_returned(record: Record) -> list[RecalledEntry]:
     """One entry for each distinct memory (id, text, source, date) that probes brought and that says something of a
     fact: noise has sources too, but is nothing that a story asks a source of."""
     first: dict[object, RecalledEntry] = {}
@@ -41,20 +41,20 @@ def _returned(record: Record) -> list[RecalledEntry]:
     return list(first.values())
 
 
-def _unsupported(view: View, capability: str) -> Measure | None:
+def _explain_unsupported(view: View, capability: str) -> Measure | None:
     support = view.record.support(capability)
     return None if support.supported else unsupported(support.note or "not kept")
 
 
 def _none(view: View, reason: str) -> NotMeasured:
-    return view.record.uncontrolled(reason, "recall", "remember", "supersede")
+    return view.record.explain_uncontrolled(reason, "recall", "remember", "supersede")
 
 
 def source_coverage(view: View) -> Measure:
-    refused = _unsupported(view, "source")
+    refused = _explain_unsupported(view, "source")
     if refused is not None:
         return refused
-    returned = _returned(view.record)
+    returned = _list_returned(view.record)
     bare = [entry.receipt for entry in returned if entry.hit.source in (None, Source())]
     return proportion(len(returned) - len(bare), len(returned), bare, none=_none(view, NOTHING))
 
@@ -65,13 +65,13 @@ def _equals(record: Record) -> Iterator[tuple[RecalledEntry, list[Item]]]:
     for _, event in record.of(Wrote):
         for each in record.log.items(event):
             written.setdefault(each.item.text, []).append(each.item)
-    for entry in _returned(record):
+    for entry in _list_returned(record):
         if entry.hit.text in written:
             yield entry, written[entry.hit.text]
 
 
 def source_fidelity(view: View) -> Measure:
-    refused = _unsupported(view, "source")
+    refused = _explain_unsupported(view, "source")
     if refused is not None:
         return refused
     kept, fields, lost = 0, 0, []
@@ -89,7 +89,7 @@ def _fields(back: Source | None, written: Source | None) -> tuple[int, int]:
 
 
 def dates_kept(view: View) -> Measure:
-    refused = _unsupported(view, "created")
+    refused = _explain_unsupported(view, "created")
     if refused is not None:
         return refused
     pairs = [(entry, any(same_moment(entry.hit.created, i.at) for i in items)) for entry, items in _equals(view.record)]
@@ -142,7 +142,7 @@ def _citations(record: Record) -> list[Citation]:
 
 
 def source_verified(view: View) -> Measure:
-    refused = _unsupported(view, "source")
+    refused = _explain_unsupported(view, "source")
     if refused is not None:
         return refused
     sources: dict[object, Citation] = {}
@@ -154,7 +154,7 @@ def source_verified(view: View) -> Measure:
 
 
 def source_at_head(view: View, state: str) -> Measure:
-    refused = _unsupported(view, "source")
+    refused = _explain_unsupported(view, "source")
     if refused is not None:
         return refused
     verified = [each for each in _citations(view.record) if each.verified]
@@ -165,7 +165,7 @@ def source_at_head(view: View, state: str) -> Measure:
 
 
 def dangling_sources(view: View) -> Measure:
-    refused = _unsupported(view, "source")
+    refused = _explain_unsupported(view, "source")
     if refused is not None:
         return refused
     checked = {source: (line, each) for (source, _), (line, each) in _checks(view.record).items()}

@@ -30,7 +30,7 @@ def _brings(question: PhrasingSeen, entries: Sequence[RecalledEntry]) -> bool:
     return not question.fault and any(entry.asserted.intersection(question.probe.gold) for entry in entries)
 
 
-def answered(question: PhrasingSeen) -> bool:
+def is_answered(question: PhrasingSeen) -> bool:
     """Whether one of the best entries answers it: asserts a gold fact, or, asked of the past, mentions it."""
     if not question.probe.history:
         return _brings(question, question.best)
@@ -47,7 +47,7 @@ def _share(questions: Sequence[PhrasingSeen], right: Callable[[PhrasingSeen], bo
 
 def recall(view: View, stratum: Stratum | None = None) -> Measure:
     questions = view.record.questions_in(stratum) if stratum else view.record.known_questions
-    return _share(questions, answered)
+    return _share(questions, is_answered)
 
 
 def recall_upper(view: View) -> Measure:
@@ -123,7 +123,7 @@ def mrr(view: View) -> Measure:
     eligible = [q for q in questions if (q.event.pool if q.event else most) >= least]
     none = f"pool of {most} memories is below {least}, {LEAST_POOL} times k" if questions else NO_PROBE
     if questions and not eligible:
-        return view.record.uncontrolled(none, "remember", "supersede")
+        return view.record.explain_uncontrolled(none, "remember", "supersede")
     return mean([_reciprocal(view, question) for question in eligible], none=none)
 
 
@@ -142,18 +142,18 @@ def _chances(record: Record) -> Iterator[float]:
     carriers: defaultdict[str, set[str]] = defaultdict(set)
     for line, event in enumerate(record.log.events, 1):
         if isinstance(event, Wrote) and event.ids is not None:
-            _gone(carriers, event.replaces)
+            _drop_gone(carriers, event.replaces)
             for written, ids in zip(record.log.items(event), event.ids, strict=False):
                 for fact in () if written.noise else record.classifier.read(written.item.text).asserted:
                     carriers[fact].update(ids)
         elif isinstance(event, Forgot) and event.said is not None:
-            _gone(carriers, event.ids)
+            _drop_gone(carriers, event.ids)
         elif isinstance(event, Recalled) and line in asked:
             gold = {name for fact in asked[line].probe.gold for name in carriers[fact]}
             yield _chance(event.pool, len(gold), event.k)
 
 
-def _gone(carriers: dict[str, set[str]], ids: Sequence[str]) -> None:
+def _drop_gone(carriers: dict[str, set[str]], ids: Sequence[str]) -> None:
     for names in carriers.values():
         names.difference_update(ids)
 
@@ -179,7 +179,7 @@ def abstention(view: View) -> Measure:
     eligible = [question for question in unanswerable if question.stratum in answered]
     if not eligible:
         none = "it answered no probe of the same stratum, so that its silence means nothing"
-        return view.record.uncontrolled(none, "recall", "remember", "supersede")
+        return view.record.explain_uncontrolled(none, "recall", "remember", "supersede")
     wrong = [line for question in eligible if question.fault or question.entries for line in question.receipt]
     right = sum(not question.fault and not question.entries for question in eligible)
     return proportion(
@@ -188,7 +188,7 @@ def abstention(view: View) -> Measure:
 
 
 def history_recall(view: View) -> Measure:
-    return _share([q for q in view.record.questions if q.probe.gold and q.probe.history], answered)
+    return _share([q for q in view.record.questions if q.probe.gold and q.probe.history], is_answered)
 
 
 _RECALL = (

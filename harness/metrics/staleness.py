@@ -28,7 +28,11 @@ NONE_ELIGIBLE = "no update is eligible: the old fact was never recalled before, 
 
 @dataclass(frozen=True)
 class Update:
-    """An eligible update. `stale`: entries within the budget that assert an old fact, marked as superseded or not."""
+    """An eligible update.
+
+    Attributes:
+        stale: Entries within the budget that assert an old fact, marked as superseded or not.
+    """
 
     question: PhrasingSeen
     outcome: UpdateOutcome
@@ -116,7 +120,7 @@ def update_outcome(view: View, outcome: UpdateOutcome) -> Measure:
 
 
 def _none(view: View) -> NotMeasured:
-    return view.record.uncontrolled(NONE_ELIGIBLE, *CONTROLS)
+    return view.record.explain_uncontrolled(NONE_ELIGIBLE, *CONTROLS)
 
 
 def updates_eligible(view: View) -> Measure:
@@ -128,7 +132,7 @@ def updates_eligible(view: View) -> Measure:
 # --- exposure ---------------------------------------------------------------------------------------------------------
 
 
-def _exposed(view: View, stale: Callable[[Update], Collection[RecalledEntry]]) -> Measure:
+def _count_exposed(view: View, stale: Callable[[Update], Collection[RecalledEntry]]) -> Measure:
     found = updates(view.record)
     shown = [update for update in found if update.outcome == "failed" or stale(update)]
     receipts = [
@@ -141,7 +145,7 @@ def _exposed(view: View, stale: Callable[[Update], Collection[RecalledEntry]]) -
 
 
 def stale_exposure(view: View) -> Measure:
-    return _exposed(view, lambda update: update.stale)
+    return _count_exposed(view, lambda update: update.stale)
 
 
 def stale_exposure_upper(view: View) -> Measure:
@@ -152,17 +156,19 @@ def stale_exposure_upper(view: View) -> Measure:
         old -= set(update.question.probe.gold)
         return [entry for entry in update.question.window if entry.raw.asserted & old]
 
-    return _exposed(view, stale)
+    return _count_exposed(view, stale)
 
 
 def unflagged_stale_exposure(view: View) -> Measure:
-    return _exposed(view, lambda update: update.unmarked)
+    return _count_exposed(view, lambda update: update.unmarked)
 
 
 def stale_first(view: View) -> Measure:
     if not view.record.supports("ranked"):
         return not_applicable(f"unranked: {view.record.support('ranked').note or 'no order'}")
-    return _exposed(view, lambda update: update.stale if update.outcome in ("both_stale_first", "stale_only") else ())
+    return _count_exposed(
+        view, lambda update: update.stale if update.outcome in ("both_stale_first", "stale_only") else ()
+    )
 
 
 # --- the curating writer ----------------------------------------------------------------------------------------------
@@ -183,7 +189,7 @@ def update_omission(view: View) -> Measure:
             due += 1
             if event.op == "remember":
                 omitted += [f"L{lookups.get(facts[0], line)}"]
-    none = view.record.uncontrolled("no fact was replaced while its predecessor was stored", *CONTROLS)
+    none = view.record.explain_uncontrolled("no fact was replaced while its predecessor was stored", *CONTROLS)
     return proportion(len(omitted), due, omitted, none=none)
 
 

@@ -17,20 +17,20 @@ NO_TEXT = "no text was embedded through the run's endpoint"
 Exactness = Literal["exact", "at-least"]
 
 
-def _asked(record: Record, purpose: Asking) -> int:
+def _count_asked(record: Record, purpose: Asking) -> int:
     return sum(event.asking + event.tokens for _, event in record.recalls(purpose))
 
 
-def _written(record: Record, purposes: Sequence[str]) -> int:
+def _count_written(record: Record, purposes: Sequence[str]) -> int:
     return sum(event.tokens for _, event in record.of(Wrote) if event.purpose in purposes)
 
 
 def _ingest(view: View) -> int:
-    return _written(view.record, ("learn", "remark")) + _asked(view.record, "lookup")
+    return _count_written(view.record, ("learn", "remark")) + _count_asked(view.record, "lookup")
 
 
 def _recall(view: View) -> int:
-    return _asked(view.record, "decision")
+    return _count_asked(view.record, "decision")
 
 
 def _agent(view: View) -> int:
@@ -45,25 +45,25 @@ def _backend(view: View) -> tuple[int, Exactness]:
     return (int(told.value), told.known) if isinstance(told, Measured) else (0, "at-least")
 
 
-def _known(view: View, *purposes: Asking) -> Exactness:
+def _find_exactness(view: View, *purposes: Asking) -> Exactness:
     """What did not come back because a question failed was not paid for: the sum is a lower bound."""
     asked = (event for purpose in purposes for _, event in view.record.recalls(purpose))
     return "at-least" if any(event.fault for event in asked) else "exact"
 
 
 def tokens_ingest(view: View) -> Measure:
-    return amount(_ingest(view), known=_known(view, "lookup"))
+    return amount(_ingest(view), known=_find_exactness(view, "lookup"))
 
 
 def tokens_noise(view: View) -> Measure:
-    return amount(_written(view.record, ("noise",)) + sum(event.noise for _, event in view.record.of(Wrote)))
+    return amount(_count_written(view.record, ("noise",)) + sum(event.noise for _, event in view.record.of(Wrote)))
 
 
 def tokens_recall(view: View) -> Measure:
     asked = [(line, event) for line, event in view.record.recalls("decision")]
     if asked and all(event.fault for _, event in asked):
         return NotMeasured(status="failed", reason=UNANSWERED, receipts=(f"L{asked[0][0]}",))
-    return amount(_recall(view), len(view.record.decision_lines), _known(view, "decision"))
+    return amount(_recall(view), len(view.record.decision_lines), _find_exactness(view, "decision"))
 
 
 def tokens_agent(view: View) -> Measure:
@@ -104,7 +104,7 @@ def chat_unreported(view: View) -> Measure:
 
 def tokens_total(view: View) -> Measure:
     backend, known = _backend(view)
-    if _known(view, "lookup", "decision") == "at-least":
+    if _find_exactness(view, "lookup", "decision") == "at-least":
         known = "at-least"
     return amount(_ingest(view) + _recall(view) + _agent(view) + backend, len(view.scenario.jobs()), known)
 
@@ -131,7 +131,7 @@ def break_even(view: View) -> Measure:
 # --- embeddings -------------------------------------------------------------------------------------------------------
 
 
-def _embedded(view: View, count: str, phases: Sequence[str] | None = None) -> int:
+def _count_embedded(view: View, count: str, phases: Sequence[str] | None = None) -> int:
     return sum(
         counts.get(count, 0)
         for _, event in view.record.of(Metered)
@@ -141,20 +141,20 @@ def _embedded(view: View, count: str, phases: Sequence[str] | None = None) -> in
 
 
 def embedding_tokens(view: View) -> Measure:
-    if not _embedded(view, "texts"):
+    if not _count_embedded(view, "texts"):
         return not_applicable(NO_TEXT)
     phases = ("ingest", "job")
-    return amount(_embedded(view, "tokens", phases), _embedded(view, "texts", phases))
+    return amount(_count_embedded(view, "tokens", phases), _count_embedded(view, "texts", phases))
 
 
 def truncated_share(view: View) -> Measure:
-    return proportion(_embedded(view, "cut_texts"), _embedded(view, "texts"), none=NO_TEXT)
+    return proportion(_count_embedded(view, "cut_texts"), _count_embedded(view, "texts"), none=NO_TEXT)
 
 
 # --- reading the repository -------------------------------------------------------------------------------------------
 
 
-def _repeated(view: View) -> int:
+def _count_repeated(view: View) -> int:
     """Tokens of reads whose content was read in an earlier session."""
     order: dict[str, list[tuple[str, int]]] = {}
     for _, event in view.record.works(view.read_policy):
@@ -171,10 +171,10 @@ def _repeated(view: View) -> int:
 def repeated_context_reduction(view: View) -> Measure:
     if view.cold is None:
         return not_applicable(NO_COLD)
-    cold = _repeated(View(view.cold))
+    cold = _count_repeated(View(view.cold))
     if not cold:
         return not_applicable("the cold arm reads nothing again in a later session")
-    return amount(1 - _repeated(view) / cold, len(view.scenario.jobs()))
+    return amount(1 - _count_repeated(view) / cold, len(view.scenario.jobs()))
 
 
 def duplicate_reads(view: View) -> Measure:

@@ -27,8 +27,10 @@ Key = tuple[str, str]
 class RecalledEntry(NamedTuple):
     """One entry of a recall in reading order. `position` indexes the recall's entries, as `Choice.entry` does.
 
-    in_budget: it and all entries before it fit the trial's budget. reading: what the text asserts, denies, mentions;
-    under the backend's own superseded mark its assertions are mentions. marked: it carries that mark.
+    Attributes:
+        in_budget: It and all entries before it fit the trial's budget.
+        reading: What the text asserts, denies, mentions; under the backend's own superseded mark its assertions are
+            mentions. marked: it carries that mark.
     """
 
     line: int
@@ -161,7 +163,7 @@ class Record:
         """Whether a probe or a job was reached, so that there is something to measure."""
         return bool(self.of(Worked) or self.recalls("probe"))
 
-    def uncontrolled(self, reason: str, *ops: str) -> NotMeasured:
+    def explain_uncontrolled(self, reason: str, *ops: str) -> NotMeasured:
         """Why there is nothing to measure: it has failed if a call of one of these operations did."""
         for line, event in enumerate(self.log.events, 1):
             fault: Fault | None = getattr(event, "fault", None)
@@ -190,12 +192,12 @@ class Record:
         return known
 
     def _read(self, line: int, event: Recalled) -> Iterator[RecalledEntry]:
-        found, spent = self.log.found(event), 0
+        found, spent = self.log.find_answer(event), 0
         for position, span in enumerate(found.entries):
             hit = found.hits[span.hit]
             text = hit.text[span.start : span.end]
             raw = self.classifier.read(text)
-            reading = raw.demoted() if hit.superseded else raw
+            reading = raw.demote() if hit.superseded else raw
             spent += span.tokens
             yield RecalledEntry(
                 line=line,
@@ -275,7 +277,7 @@ class Record:
     def works(self, policy: ReadPolicy | None) -> list[tuple[int, Worked]]:
         return [(line, event) for line, event in self.of(Worked) if event.read_policy == policy]
 
-    def decided(self, policy: ReadPolicy | None) -> Mapping[Key, Decided]:
+    def find_decided(self, policy: ReadPolicy | None) -> Mapping[Key, Decided]:
         """Every decision that was reached, by job and decision."""
         if policy not in self._decided:
             self._decided[policy] = dict(self._decisions(policy))
@@ -294,7 +296,7 @@ class Record:
                         line=line,
                         job=jobs[event.job],
                         decision=decision,
-                        verdict=decision.seen(check.exit, check.value),
+                        verdict=decision.judge(check.exit, check.value),
                         origin=choice.origin if choice else "nowhere",
                         entry=choice.entry if choice else None,
                     ),
@@ -329,7 +331,7 @@ class View:
 
     @property
     def decided(self) -> Mapping[Key, Decided]:
-        return self.record.decided(self.read_policy)
+        return self.record.find_decided(self.read_policy)
 
     @cached_property
     def decisions(self) -> list[tuple[Key, Decision, Decided | None]]:

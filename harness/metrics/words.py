@@ -13,8 +13,12 @@ from harness.model.trial import WritePolicy
 
 @dataclass(frozen=True)
 class Topic:
-    """A question of the page. place: of its part on the page. first: its place on the first screen, where label is what
-    the answer begins with."""
+    """A question of the page.
+
+    Attributes:
+        place: Of its part on the page.
+        first: Its place on the first screen, where label is what the answer begins with.
+    """
 
     id: str
     title: str
@@ -46,8 +50,10 @@ OTHER = Topic("other", "Other measures", "What else was measured?", 70)
 class Column:
     """A question of the table on the terminal; the measure leads the family that the head's word covers.
 
-    short: the head in two lines. write: under this write policy instead of the primary one. cold: what the cold arm
-    reached stands beneath.
+    Attributes:
+        short: The head in two lines.
+        write: Under this write policy instead of the primary one.
+        cold: What the cold arm reached stands beneath.
     """
 
     place: int
@@ -61,8 +67,9 @@ class Column:
 class Question:
     """A question of the page's first table, among those of its topic.
 
-    both: it depends on how memory was written. cold: what the cold arm reached stands beside it, where that was
-    measured.
+    Attributes:
+        both: It depends on how memory was written.
+        cold: What the cold arm reached stands beside it, where that was measured.
     """
 
     head: str
@@ -91,7 +98,11 @@ class Scored:
 
 @dataclass(frozen=True)
 class Case:
-    """What a bad case is called; every receipt of the measure is one. example: it is an example of its topic."""
+    """What a bad case is called; every receipt of the measure is one.
+
+    Attributes:
+        example: It is an example of its topic.
+    """
 
     place: int
     called: str
@@ -100,8 +111,12 @@ class Case:
 
 @dataclass(frozen=True)
 class Between:
-    """Backends are compared with each other on it. cold: and with the cold arm, which has it, too. looked_up: and under
-    every other write policy."""
+    """Backends are compared with each other on it.
+
+    Attributes:
+        cold: And with the cold arm, which has it, too.
+        looked_up: And under every other write policy.
+    """
 
     place: int
     cold: bool = False
@@ -118,15 +133,19 @@ class Progress:
 
 @dataclass(frozen=True)
 class Words:
-    """thing: what a compared measure counts, so that `more` and `fewer` can stand before it. did: what a side did, with
-    a place for `more` or `fewer`; without it a side `has more` of the thing.
+    """How a measure is spoken of, and where it is shown.
 
-    place: of its row among those of its topic. answers: the answer to its topic is told by it.
-    cells: head of its column in the table of cells. brought_by: what still brings a deleted secret if the measure is
-    not as good as it can be. clean_if_zero: 0 looks like a merit, and is none for a memory that brings nothing. fault:
-    anything but the best is a fault in the headline that it leads; else more or less is the answer. contrasted: its
-    place among those that are shown for every policy. decisive: its place among those on one of which knowing
-    everything must lose against each backend.
+    Attributes:
+        thing: What a compared measure counts, so that `more` and `fewer` can stand before it.
+        did: What a side did, with a place for `more` or `fewer`; without it a side `has more` of the thing.
+        place: Of its row among those of its topic.
+        answers: The answer to its topic is told by it.
+        cells: Head of its column in the table of cells.
+        brought_by: What still brings a deleted secret if the measure is not as good as it can be.
+        clean_if_zero: 0 looks like a merit, and is none for a memory that brings nothing.
+        fault: Anything but the best is a fault in the headline that it leads; else more or less is the answer.
+        contrasted: Its place among those that are shown for every policy.
+        decisive: Its place among those on one of which knowing everything must lose against each backend.
     """
 
     topic: Topic = OTHER

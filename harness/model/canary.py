@@ -9,21 +9,21 @@ from __future__ import annotations
 from harness.model.trial import digest
 
 
-def made(*parts: object) -> str:
+def make(*parts: object) -> str:
     """Two words, drawn from `parts`."""
     return " ".join(f"cw{digest([*parts, use])[:20]}" for use in ("asked", "kept"))
 
 
-def asked(canary: str) -> str:
+def query_word(canary: str) -> str:
     """The word for queries. A canary of an old log is one word, for both uses."""
     return canary.split(" ", 1)[0]
 
 
-def kept(canary: str) -> str:
+def memory_word(canary: str) -> str:
     """The word that stands in the memory only."""
     return canary.rsplit(" ", 1)[-1]
 
 
 def query(text: str, canary: str) -> str:
     """A text as a query: without the word that no query carries."""
-    return text.replace(canary, asked(canary)) if canary else text
+    return text.replace(canary, query_word(canary)) if canary else text

@@ -21,7 +21,11 @@ DrillName = Annotated[str, Field(pattern=r"^[a-z][a-z_]{1,30}$")]
 
 
 class DrillTrial(Model):
-    """One drill against one backend: what is played, logged and resumed. `size`: memories in the store."""
+    """One drill against one backend: what is played, logged and resumed.
+
+    Attributes:
+        size: Memories in the store.
+    """
 
     backend: str
     drill: DrillName
@@ -39,8 +43,10 @@ class DrillTrial(Model):
 class Piece(Model):
     """One memory of a drill. `role` is the drill's own word for its part in the test.
 
-    canary: a string found in this memory's text only. query: a question in other words whose answer this memory is.
-    twin: the name of the piece that it replaces, contradicts or mirrors.
+    Attributes:
+        canary: A string found in this memory's text only.
+        query: A question in other words whose answer this memory is.
+        twin: The name of the piece that it replaces, contradicts or mirrors.
     """
 
     name: str

@@ -18,7 +18,11 @@ LookStage = Literal["before", "after", "closed", "reopened", "killed", "churned"
 
 
 class Cell(Model):
-    """One reported row: a trial, its arm, how its memory was read, and all measures. `pool`: memories at the end."""
+    """One reported row: a trial, its arm, how its memory was read, and all measures.
+
+    Attributes:
+        pool: Memories at the end.
+    """
 
     id: str
     trial: str
@@ -41,9 +45,12 @@ class Cell(Model):
 
 
 class LayerLook(Model):
-    """One look at a route, a layer or a place in it. `seen`: how many of the deleted memories it showed.
+    """One look at a route, a layer or a place in it.
 
-    reason: what could not be looked at. receipt: the line of the look; for a route, of a call that shows the worst.
+    Attributes:
+        seen: How many of the deleted memories it showed.
+        reason: What could not be looked at.
+        receipt: The line of the look; for a route, of a call that shows the worst.
     """
 
     stage: LookStage
@@ -56,7 +63,8 @@ class LayerLook(Model):
 class LayerRow(Model):
     """Where deleted memories were: a route of the interface, or a place in a declared layer (`""`: just its files).
 
-    targets: memories that were asked to be deleted and that were sought there.
+    Attributes:
+        targets: Memories that were asked to be deleted and that were sought there.
     """
 
     layer: str
@@ -69,8 +77,10 @@ class LayerRow(Model):
 class TrustCell(Model):
     """One drill against one backend, with the measures of that drill. Receipts are lines of its transcript.
 
-    version: of the backend as it was played; None in results from before they said so, and where nothing was played.
-    layers: of the drill `deletion`, where what was deleted could be found, from the interface down to the bytes.
+    Attributes:
+        version: Of the backend as it was played; None in results from before they said so, and where nothing was
+            played.
+        layers: Of the drill `deletion`, where what was deleted could be found, from the interface down to the bytes.
     """
 
     id: str
@@ -92,8 +102,10 @@ class Faults(Model):
     """Calls of one operation in one trial or drill that crashed, timed out, broke the contract, or were refused
     although declared: `count` of `calls`.
 
-    message, receipt: of the first of them. provoked: a drill asked for them on purpose, as by an awkward scope name;
-    its measures say what that means, and no allowance is touched.
+    Attributes:
+        message, receipt: Of the first of them.
+        provoked: A drill asked for them on purpose, as by an awkward scope name; its measures say what that means, and
+            no allowance is touched.
     """
 
     backend: str
@@ -110,9 +122,10 @@ class Faults(Model):
 class Pooled(Model):
     """A measure over the scenarios of one backend under the primary conditions.
 
-    value: the mean of the scenarios' values; of `tokens_per_job` all tokens over all jobs done. hits, of: counts summed
-    over them. The other counts say how many cells did not measure, by word. `interval` is over scenarios and absent
-    below ten of them.
+    Attributes:
+        value: The mean of the scenarios' values; of `tokens_per_job` all tokens over all jobs done.
+        hits, of: Counts summed over them. The other counts say how many cells did not measure, by word. `interval` is
+            over scenarios and absent below ten of them.
     """
 
     value: float | None
@@ -158,8 +171,12 @@ class Contrast(Model):
 
 class Comparison(Model):
     """Two rows on the same scenarios. `left` and `right` are values; `interval`, from ten scenarios on, is of the
-    difference, right minus left. write_policy: of whichever has a memory; else as under the primary conditions. able:
-    so many scenarios can show a difference at all; without it `p` and verdict say nothing."""
+    difference, right minus left.
+
+    Attributes:
+        write_policy: Of whichever has a memory; else as under the primary conditions.
+        able: So many scenarios can show a difference at all; without it `p` and verdict say nothing.
+    """
 
     measure: str
     write_policy: WritePolicy = "append"
@@ -220,9 +237,12 @@ class Story(Model):
 
 
 class Suite(Model):
-    """Which scenarios were asked for. digest: over the digests of the scenarios played, their commits included.
+    """Which scenarios were asked for.
 
-    version: of the suite that comes with coldwarm, else `private`. held: those played that are of the held split.
+    Attributes:
+        digest: Over the digests of the scenarios played, their commits included.
+        version: Of the suite that comes with coldwarm, else `private`.
+        held: Those played that are of the held split.
     """
 
     version: str
@@ -234,8 +254,11 @@ class Suite(Model):
 class Run(Model):
     """Identity of a run. `logs` digests every log that was scored.
 
-    shard: the share that was played (`2/4`), None for a whole run. missing: shards that a merged run lacks.
-    allowed_faults: backend -> how many calls may fail without failing the run. unsealed: closed logs without a seal.
+    Attributes:
+        shard: The share that was played (`2/4`), None for a whole run.
+        missing: Shards that a merged run lacks.
+        allowed_faults: Backend -> how many calls may fail without failing the run.
+        unsealed: Closed logs without a seal.
     """
 
     id: str
@@ -260,9 +283,11 @@ class Run(Model):
 class Against(Model):
     """What this run was compared with: a saved baseline, or another run.
 
-    digest: of the baseline's content. versions: backend -> its version then and now, None if it was not there, empty if
-    none was recorded. differs: conditions that are not
-    the same, for which nothing could be compared. retold: scenarios whose story changed, and that are in no pair.
+    Attributes:
+        digest: Of the baseline's content.
+        versions: Backend -> its version then and now, None if it was not there, empty if none was recorded.
+        differs: Conditions that are not the same, for which nothing could be compared.
+        retold: Scenarios whose story changed, and that are in no pair.
     """
 
     run: str
@@ -282,8 +307,12 @@ class Change(Model):
     Stories are paired: `old`, `new` and `difference` (new minus old, in the measure's unit) are means over the
     `scenarios` that both measured, `p` is of the sign-flip test. A drill is one cell: `scenarios` is 0, and as its
     inputs are fixed a difference is a change and has no `p`; only of a measure that varies by run, it is of Fisher's
-    exact test. Counts are hits and cases. interval: of the difference; for stories from ten
-    scenarios on. vanished: what had a number and has none. broken, mended: cells that became worse or better.
+    exact test. Counts are hits and cases.
+
+    Attributes:
+        interval: Of the difference; for stories from ten scenarios on.
+        vanished: What had a number and has none.
+        broken, mended: Cells that became worse or better.
     """
 
     backend: str
@@ -307,9 +336,12 @@ class Change(Model):
 
 
 class GateVerdict(Model):
-    """One gate of `gates.toml` judged for one backend. `line`: where it stands there; `says`: one line for people.
+    """One gate of `gates.toml` judged for one backend.
 
-    relative: it only compares with the baseline, and demands nothing of the number itself.
+    Attributes:
+        line: Where it stands there.
+        says: One line for people.
+        relative: It only compares with the baseline, and demands nothing of the number itself.
     """
 
     gate: str
@@ -338,7 +370,7 @@ class Results(Model):
     changes: tuple[Change, ...] = ()
     gates: tuple[GateVerdict, ...] = ()
 
-    def faulted(self) -> dict[str, list[Faults]]:
+    def group_faults(self) -> dict[str, list[Faults]]:
         """Backend -> its calls that failed and that no drill provoked; backends without such a call are left out."""
         found: dict[str, list[Faults]] = {}
         for each in self.faults:
@@ -349,8 +381,10 @@ class Results(Model):
     def beyond(self) -> dict[str, list[Faults]]:
         """Of those, the backends with more than their allowance."""
         allowed = self.run.allowed_faults
-        return {name: own for name, own in self.faulted().items() if sum(e.count for e in own) > allowed.get(name, 0)}
+        return {
+            name: own for name, own in self.group_faults().items() if sum(e.count for e in own) > allowed.get(name, 0)
+        }
 
-    def compared(self, write: WritePolicy | None = None) -> list[Comparison]:
+    def list_comparisons(self, write: WritePolicy | None = None) -> list[Comparison]:
         """The comparisons of one write policy; by default the primary one."""
         return [each for each in self.comparisons if each.write_policy == (write or self.run.conditions.headline_write)]

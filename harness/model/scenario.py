@@ -24,7 +24,7 @@ Kind = Literal[
     "preference", "cross-repo", "branch-scope", "failed-session", "secret-erasure", "experiment",
 ]  # fmt: skip
 MemoryType = Literal["project", "episodic", "procedural", "user"]
-Outcome = Literal["right", "stale", "lure", "other", "unresolved", "failed"]
+DecisionOutcome = Literal["right", "stale", "lure", "other", "unresolved", "failed"]
 CANARY = "{canary}"
 
 
@@ -45,7 +45,11 @@ Phrase = Annotated[Text, BeforeValidator(_text)]
 
 
 class Remark(Text):
-    """A text that is remembered as it is. cites: a fact that it asserts, whose source it repeats."""
+    """A text that is remembered as it is.
+
+    Attributes:
+        cites: A fact that it asserts, whose source it repeats.
+    """
 
     cites: Slug | None = None
 
@@ -53,8 +57,9 @@ class Remark(Text):
 class Fact(Model):
     """A statement that the story knows to be true from `since` until it is superseded, forgotten or `until`.
 
-    forms: the parts of the fact, each a list of alternatives; a text carries the fact if it holds, at identifier
-    boundaries, one alternative of every part. `source` makes the fact in-repo; without it, it is told-only.
+    Attributes:
+        forms: The parts of the fact, each a list of alternatives; a text carries the fact if it holds, at identifier
+            boundaries, one alternative of every part. `source` makes the fact in-repo; without it, it is told-only.
     """
 
     id: Slug
@@ -118,7 +123,8 @@ class Learn(Model):
 class Remember(Model):
     """Texts enter memory as they are, whatever the write policy: restated rules, what a failed session concluded.
 
-    type: if it is not that of the first fact that a text asserts.
+    Attributes:
+        type: If it is not that of the first fact that a text asserts.
     """
 
     do: Literal["remember"]
@@ -138,7 +144,8 @@ class Forget(Model):
 class Probe(Model):
     """A question to the memory. No gold: the right answer is that nothing is known.
 
-    history: the question is about the past, and the superseded fact is right.
+    Attributes:
+        history: The question is about the past, and the superseded fact is right.
     """
 
     do: Literal["probe"]
@@ -180,7 +187,7 @@ class Decision(Model):
     def right(self) -> Option:
         return next(option for option in self.options if option.verdict == "right")
 
-    def seen(self, exit_code: int, value: str | None) -> Outcome:
+    def judge(self, exit_code: int, value: str | None) -> DecisionOutcome:
         """What a check saw in the work tree, by its exit code and the value that it printed."""
         if exit_code != 0:
             return "failed"
@@ -284,7 +291,7 @@ class Scenario(Model):
             name = before
         return tuple(chain)
 
-    def standing(self, name: str, at: datetime, place: Scope) -> Standing:
+    def find_standing(self, name: str, at: datetime, place: Scope) -> Standing:
         """How a fact stands at a story time, seen from a place."""
         fact, after = self.by_id[name], self.successor.get(name)
         if not applies(self.home(fact), place):
@@ -305,10 +312,10 @@ class Scenario(Model):
 
     def _problems(self) -> Iterator[str]:
         """Each breach names its key; the first one is raised."""
-        yield from self._repeated("facts", [fact.id for fact in self.facts])
-        yield from self._repeated("sessions", [session.id for session in self.sessions])
-        yield from self._repeated("probes", [step.id for _, step in self.probes()])
-        yield from self._repeated("jobs", [step.id for _, step in self.jobs()])
+        yield from self._find_repeated("facts", [fact.id for fact in self.facts])
+        yield from self._find_repeated("sessions", [session.id for session in self.sessions])
+        yield from self._find_repeated("probes", [step.id for _, step in self.probes()])
+        yield from self._find_repeated("jobs", [step.id for _, step in self.jobs()])
         moments = [session.at for session in self.sessions]
         if moments != sorted(moments):
             yield "sessions: not in story order"
@@ -363,15 +370,15 @@ class Scenario(Model):
         wanted = {"right": "current", "stale": "superseded", "lure": "out-of-scope"}
         for decision in job.decisions:
             key = f"jobs.{job.id}.{decision.id}"
-            yield from self._repeated(f"{key}.options", [option.value for option in decision.options])
+            yield from self._find_repeated(f"{key}.options", [option.value for option in decision.options])
             if [option.verdict for option in decision.options].count("right") != 1:
                 yield f"{key}.options: exactly one must be right"
             for option in decision.options:
-                standing = self.standing(option.fact, session.at, self.place(session))
+                standing = self.find_standing(option.fact, session.at, self.place(session))
                 if standing != wanted[option.verdict]:
                     yield f"{key}.{option.value}: called {option.verdict}, but fact '{option.fact}' is {standing} then"
 
     @staticmethod
-    def _repeated(key: str, names: list[str]) -> Iterator[str]:
+    def _find_repeated(key: str, names: list[str]) -> Iterator[str]:
         for name in sorted(name for name, count in Counter(names).items() if count > 1):
             yield f"{key}: '{name}' is there twice"

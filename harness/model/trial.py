@@ -32,9 +32,11 @@ def digest(value: Any) -> str:
 class Spec(Model):
     """A backend as asked for, and settings that differ from the defaults.
 
-    adapter: a registered name, `module:Class`, or `NAME=module:Class`, which every table calls NAME. python: the
-    interpreter that it runs in, None for ours; it is never written down, as another machine has it elsewhere. release:
-    of the backend as that interpreter has it.
+    Attributes:
+        adapter: A registered name, `module:Class`, or `NAME=module:Class`, which every table calls NAME.
+        python: The interpreter that it runs in, None for ours; it is never written down, as another machine has it
+            elsewhere.
+        release: Of the backend as that interpreter has it.
     """
 
     adapter: str
@@ -57,7 +59,8 @@ class Spec(Model):
 class Chat(Model):
     """Who answers when a model inside a backend is asked: the stand-in, a real model, or recordings of either.
 
-    folder: where recordings are answered from; beside another answerer, where they are written to.
+    Attributes:
+        folder: Where recordings are answered from; beside another answerer, where they are written to.
     """
 
     answers: Literal["stand-in", "model", "recordings"]
@@ -146,9 +149,10 @@ Better = Literal["higher", "lower", "neither"]
 class Definition(Model):
     """What a measure is; `version` changes when its formula does.
 
-    family: the headline that it belongs to, whose word covers all of its family, and which shows the worst of them;
-    None: it is in none, and `aside` says why. varies: why two runs of equal
-    inputs may differ; empty if they may not.
+    Attributes:
+        family: The headline that it belongs to, whose word covers all of its family, and which shows the worst of them;
+            None: it is in none, and `aside` says why.
+        varies: Why two runs of equal inputs may differ; empty if they may not.
     """
 
     name: str
@@ -171,7 +175,8 @@ class Interval(Model):
 class Measured(Model):
     """A number that was measured. A proportion has `hits` of `of`; other units have `value` over `of` cases.
 
-    unanswered: of these cases, those of which the calls that could have told failed. They count as the worst.
+    Attributes:
+        unanswered: Of these cases, those of which the calls that could have told failed. They count as the worst.
     """
 
     status: Literal["measured"] = "measured"

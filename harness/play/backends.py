@@ -21,7 +21,8 @@ UNANSWERED = "a model inside it rewrites what it is told, and nobody answers it:
 class Playable:
     """A backend that can be played: its entry, its spec with secrets, what it says of itself, its code's digest.
 
-    withheld: its secrets, from the spec and from the environment.
+    Attributes:
+        withheld: Its secrets, from the spec and from the environment.
     """
 
     entry: registry.AdapterEntry
@@ -65,12 +66,12 @@ def describe_all(selection: Selection, allowed: Iterable[str] = (), deadlines: D
                     spec.settings,
                 )
             except MemoryFault as error:
-                why = interpreters.told(spec, error)
+                why = interpreters.explain_missing(spec, error)
                 unplayed.append(Unplayed(backend=spec.label, reason=why, allowed=spec.label in allowed))
                 undescribed.append(spec.label)
                 continue
             registry.check_settings(spec, said.settings, said.problem)
-            reason = servers.missing(said.server) if said.server else None
+            reason = servers.explain_missing(said.server) if said.server else None
             inside = said.support["extracts"].supported and not said.secrets  # a service has its own
             if selection.chat is None and inside:
                 reason = UNANSWERED
@@ -90,4 +91,4 @@ def describe_all(selection: Selection, allowed: Iterable[str] = (), deadlines: D
 
 
 def _gold(name: str) -> tuple[registry.AdapterEntry, Spec, Backend]:
-    return registry.AdapterEntry(name, None, control=True), Spec(adapter=name), controls.described(name)
+    return registry.AdapterEntry(name, None, control=True), Spec(adapter=name), controls.describe(name)

@@ -20,7 +20,11 @@ from harness.play.backends import Playable
 
 @dataclass(frozen=True)
 class Children:
-    """Safe for several threads. dims: of the embeddings behind the gateway."""
+    """Safe for several threads.
+
+    Attributes:
+        dims: Of the embeddings behind the gateway.
+    """
 
     gateway: Gateway
     fork_servers: ForkServers
@@ -38,7 +42,11 @@ class Children:
         dims: int,
         noted: Callable[[str], None] = lambda _: None,
     ) -> Iterator[Children]:
-        """For stores in folders below `root`/work. noted: hears one line now and then while a server starts."""
+        """For stores in folders below `root`/work.
+
+        Args:
+            noted: Hears one line now and then while a server starts.
+        """
         with (
             ForkServers(root / "work" / "forkservers", (gateway.port,)) as fork_servers,
             Services(root / "services", gateway.url, noted) as services,
@@ -50,7 +58,7 @@ class Children:
         self.gateway.warm(texts, backend)
 
     def played(self, backend: str, meter: Meter) -> None:
-        self.gateway.played(backend, meter)
+        self.gateway.note_end(backend, meter)
 
     def vectors(self, texts: Sequence[str]) -> Sequence[bytes]:
         return self.gateway.vectors(texts)

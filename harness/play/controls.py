@@ -75,7 +75,7 @@ class GoldStore:
         return []
 
 
-def wanted(name: str, scenario: Scenario) -> dict[tuple[str, str], list[str]]:
+def list_wanted(name: str, scenario: Scenario) -> dict[tuple[str, str], list[str]]:
     """(query, story time) -> the facts that this control answers with."""
     table: dict[tuple[str, str], list[str]] = {}
     for session, probe in scenario.probes():
@@ -90,7 +90,7 @@ def wanted(name: str, scenario: Scenario) -> dict[tuple[str, str], list[str]]:
     return table
 
 
-def described(name: str) -> Backend:
+def describe(name: str) -> Backend:
     """How a control with gold appears in the log."""
     support = {word: Declared(level="native" if word in KEPT else "unsupported") for word in CAPABILITIES}
     return Backend(name=name, version="1", support=support, control=True)

@@ -16,11 +16,11 @@ def curate(memory_session: MemorySession, session: Session, fact: Fact, written:
     text = canary.query(written.item.text, memory_session.part.canaries.get(fact.id, ""))
     scope = written.item.scope
     found = yield from memory_session.recall(Query("lookup", fact.id, text, scope), session)
-    stale = yield from _contradicted(memory_session, fact, found, scope)
+    stale = yield from _find_contradicted(memory_session, fact, found, scope)
     yield from memory_session.write(session, "learn", [written], replaces=stale)
 
 
-def _contradicted(
+def _find_contradicted(
     memory_session: MemorySession, fact: Fact, found: Found, scope: Scope
 ) -> Generator[Event, None, list[str]]:
     """Ids of the memories found that assert a predecessor of the fact.

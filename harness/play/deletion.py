@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 
 from harness.log.events import Event, Forgot, Route, Scanned, Sought, Stage
-from harness.model.canary import asked, kept
+from harness.model.canary import memory_word, query_word
 from harness.model.scenario import CANARY, Fact, Forget, Scenario, Session
 from harness.play.session import Handle, MemorySession
-from harness.scan.needles import compiled
+from harness.scan.needles import compile_needles
 
 ROUTES: tuple[Route, ...] = ("search", "forbidden", "entries", "get", "history")
 
@@ -22,17 +22,17 @@ def forget(memory_session: MemorySession, session: Session, step: Forget) -> Ite
     facts = [memory_session.scenario.by_id[name] for name in step.facts]
     yield from memory_session.settle(session)
     if memory_session.supports("extracts") and memory_session.supports("entries"):
-        yield from _located(memory_session, facts)
+        yield from _locate(memory_session, facts)
     yield from _look(memory_session, session, facts, "before")
-    yield from _listed(memory_session, facts, "before")
-    yield from _scanned(memory_session, "before")
+    yield from _list_all(memory_session, facts, "before")
+    yield from _scan(memory_session, "before")
     if not memory_session.supports("forget"):
         return
     for fact in facts:
         yield from _forgotten(memory_session, session, fact)
     yield from memory_session.settle(session)
     yield from _look(memory_session, session, facts, "after")
-    yield from _listed(memory_session, facts, "after")
+    yield from _list_all(memory_session, facts, "after")
 
 
 def aftermath(memory_session: MemorySession, session: Session) -> Iterator[Event]:
@@ -43,18 +43,18 @@ def aftermath(memory_session: MemorySession, session: Session) -> Iterator[Event
     memory_session.note_usage()
     memory_session.go_on()
     memory_session.close()
-    yield from _scanned(memory_session, "after")
+    yield from _scan(memory_session, "after")
     memory_session.open()
     yield from _look(memory_session, session, facts, "reopened")
-    yield from _listed(memory_session, facts, "reopened")
+    yield from _list_all(memory_session, facts, "reopened")
 
 
-def _located(memory_session: MemorySession, facts: Sequence[Fact]) -> Iterator[Event]:
+def _locate(memory_session: MemorySession, facts: Sequence[Fact]) -> Iterator[Event]:
     """A model inside may keep a text under ids that no write told: all that hold its canary are to go."""
     for fact in facts:
         canary, name = memory_session.part.canaries[fact.id], f"fact:{fact.id}"
         listed = yield from memory_session.entries(memory_session.scenario.home(fact), "lookup")
-        held = (hit.memory_id for hit in listed if asked(canary) in hit.text or kept(canary) in hit.text)
+        held = (hit.memory_id for hit in listed if query_word(canary) in hit.text or memory_word(canary) in hit.text)
         memory_session.ids[name] = tuple(dict.fromkeys((*memory_session.ids.get(name, ()), *held)))
 
 
@@ -81,7 +81,7 @@ def _look(memory_session: MemorySession, session: Session, facts: Sequence[Fact]
 def _sought(memory_session: MemorySession, session: Session, fact: Fact, route: Route, stage: Stage) -> Iterator[Event]:
     canary = memory_session.part.canaries[fact.id]
     texts, fault, took = memory_session.ask(_route(memory_session, session, fact, route))
-    where = next((text for text in texts or () if kept(canary) in text), "")
+    where = next((text for text in texts or () if memory_word(canary) in text), "")
     found = None if texts is None else bool(where)
     yield Sought(stage=stage, route=route, fact=fact.id, found=found, where=where[:500], fault=fault, took=took)
     memory_session.go_on()
@@ -91,7 +91,7 @@ def _route(memory_session: MemorySession, session: Session, fact: Fact, route: R
     """How one route asks; the answer is every text that it brought."""
     scope, ids = memory_session.scenario.home(fact), memory_session.ids.get(f"fact:{fact.id}", ())
     k, at, canary = memory_session.trial.k, session.at.isoformat(), memory_session.part.canaries[fact.id]
-    queries = {"search": question(memory_session.scenario, fact), "forbidden": asked(canary)}
+    queries = {"search": question(memory_session.scenario, fact), "forbidden": query_word(canary)}
     if route in queries:
         return lambda memory: [hit.text for hit in memory.recall(queries[route], scope, k, at)]
     if route == "entries":
@@ -109,15 +109,17 @@ def question(scenario: Scenario, fact: Fact) -> str:
     return " ".join(fact.plain.text.replace(CANARY, " ").split())
 
 
-def _listed(memory_session: MemorySession, facts: Sequence[Fact], stage: Stage) -> Iterator[Event]:
+def _list_all(memory_session: MemorySession, facts: Sequence[Fact], stage: Stage) -> Iterator[Event]:
     if not memory_session.supports("entries"):
         return
     for scope in dict.fromkeys(memory_session.scenario.home(fact) for fact in facts):
         yield from memory_session.entries(scope, stage)
 
 
-def _scanned(memory_session: MemorySession, stage: Stage) -> Iterator[Event]:
-    needles = compiled(tuple((fact, kept(canary)) for fact, canary in memory_session.part.canaries.items()))
+def _scan(memory_session: MemorySession, stage: Stage) -> Iterator[Event]:
+    needles = compile_needles(
+        tuple((fact, memory_word(canary)) for fact, canary in memory_session.part.canaries.items())
+    )
     for layer, declared, found in memory_session.looks(needles):
         yield Scanned(
             stage=stage,

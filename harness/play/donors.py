@@ -74,10 +74,10 @@ def strangers(scenario: Scenario) -> tuple[Donor, ...]:
 def topics(scenario: Scenario) -> list[frozenset[str]]:
     """The words of each fact, probe and decision of a story."""
     names = words(" ".join(str(scope.repo) for scope in {scenario.scope, *map(scenario.home, scenario.facts)}))
-    return [found - names for said in _said(scenario) if (found := words(" ".join(said)))]
+    return [found - names for said in _list_said(scenario) if (found := words(" ".join(said)))]
 
 
-def _said(scenario: Scenario) -> Iterator[Iterable[str]]:
+def _list_said(scenario: Scenario) -> Iterator[Iterable[str]]:
     for fact in scenario.facts:
         yield [text.text for text in fact.own_texts()]
     for _, step in scenario.steps():
@@ -96,7 +96,7 @@ def words(text: str) -> frozenset[str]:
 _SAME = {_ENDING.sub("", word): f"#{number}" for number, same in enumerate(TOPICS) for word in same.split()}
 
 
-def related(said: frozenset[str], about: Iterable[frozenset[str]]) -> bool:
+def is_related(said: frozenset[str], about: Iterable[frozenset[str]]) -> bool:
     """Whether what these words say may be about a topic of the story."""
     return any(
         len(common) >= SHARED or any(word.startswith("#") for word in common)
@@ -109,15 +109,15 @@ def related(said: frozenset[str], about: Iterable[frozenset[str]]) -> bool:
 
 
 def names(text: str, name: str | None) -> bool:
-    return name is not None and _named(name).search(text) is not None
+    return name is not None and _name_pattern(name).search(text) is not None
 
 
-def renamed(text: str, here: Scope, there: Scope) -> str:
+def rename(text: str, here: Scope, there: Scope) -> str:
     """A text about one place as if it were about another one."""
     for part in ("repo", "org", "branch", "user"):
         old, new = getattr(here, part), getattr(there, part)
         if old and new:
-            text = _named(old).sub(partial(_as, new), text)
+            text = _name_pattern(old).sub(partial(_as, new), text)
     return text
 
 
@@ -127,11 +127,11 @@ def _as(new: str, found: re.Match[str]) -> str:
 
 
 @cache
-def _named(name: str) -> re.Pattern[str]:
+def _name_pattern(name: str) -> re.Pattern[str]:
     return re.compile(rf"(?<![\w-]){re.escape(name)}(?![\w-])", re.IGNORECASE)
 
 
-def varied(text: str, fact: Fact, draw: random.Random) -> str:
+def vary(text: str, fact: Fact, draw: random.Random) -> str:
     """The same sentence with other values: digits are drawn anew, words come from values of the same shape."""
     for part in fact.forms:
         for form in part:

@@ -43,7 +43,7 @@ stands alone."""
 
 def canaries(scenario: Scenario, seed: int) -> dict[str, str]:
     """One string for each erasable fact, found in that fact's texts only."""
-    return {fact.id: canary.made(scenario.id, seed, fact.id) for fact in scenario.facts if fact.erasable}
+    return {fact.id: canary.make(scenario.id, seed, fact.id) for fact in scenario.facts if fact.erasable}
 
 
 def texts(part: Part) -> Iterator[str]:
@@ -62,7 +62,7 @@ def texts(part: Part) -> Iterator[str]:
             found += [text.text for text in step.texts]
     yield from found
     yield from (each.item.text for each in part.noise)
-    yield from map(canary.asked, part.canaries.values())
+    yield from map(canary.query_word, part.canaries.values())
 
 
 def play(part: Part, host: Host | None, tools: Tools, meter: Meter | None = None) -> Generator[Event, None, None]:
@@ -105,7 +105,7 @@ def _cold(part: Part, tools: Tools) -> Iterator[Event]:
         yield Began(session=session.id, at=session.at, commit=session.commit)
         for step in session.steps:
             if isinstance(step, Job):
-                yield _worked(part.scenario, tools, session, step, lambda *_: (), None)
+                yield _work(part.scenario, tools, session, step, lambda *_: (), None)
 
 
 class Warm:
@@ -129,13 +129,13 @@ class Warm:
                     for step in steps:
                         yield from self._step(session, step)
         if memory_session.supports("extracts") and memory_session.supports("entries"):
-            yield from self._left(self._scenario.sessions[-1])
+            yield from self._list_left(self._scenario.sessions[-1])
         if self._scenario.forgotten:
             memory_session.phase("erase")
             yield from deletion.aftermath(memory_session, self._scenario.sessions[-1])
-        yield from self._metered()
+        yield from self._meter()
 
-    def _left(self, session: Session) -> Iterator[Event]:
+    def _list_left(self, session: Session) -> Iterator[Event]:
         """What a backend has made of what it was told, scope by scope: its texts are its own, so only they can tell."""
         yield from self._memory_session.settle(session)
         for scope in dict.fromkeys(self._scenario.home(fact) for fact in self._scenario.facts):
@@ -221,17 +221,17 @@ class Warm:
         for policy in tools.reader.policies:
             worked = None
             with suppress(Lost):  # what was asked until then is logged first
-                worked = _worked(self._scenario, tools, session, job, questions.ask, policy)
-            yield from questions.logged()
+                worked = _work(self._scenario, tools, session, job, questions.ask, policy)
+            yield from questions.take_log()
             if worked is not None:
                 yield worked
 
-    def _metered(self) -> Iterator[Event]:
-        yield self._memory_session.metered()
+    def _meter(self) -> Iterator[Event]:
+        yield self._memory_session.read_meter()
         self._memory_session.go_on()
 
 
-def _worked(
+def _work(
     scenario: Scenario, tools: Tools, session: Session, job: Job, ask: AskMemory, policy: ReadPolicy | None
 ) -> Worked:
     """Has a job decided, and does it in a work tree of the session's commit."""

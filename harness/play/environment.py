@@ -32,9 +32,15 @@ from harness.repo.checks import WorkTrees
 class Settings:
     """All that a worker needs to know, in this process or another. It holds the secrets of backends.
 
-    root: takes logs, blobs and, while they are played, stores. playables: by label. stories: by the id of the scenario.
-    cache: where embeddings are kept; None: in memory. chat: who answers models inside backends; answerer: what they are
-    called. keep: stores stay below the root. embedder: None where no store embeds anything.
+    Attributes:
+        root: Takes logs, blobs and, while they are played, stores.
+        playables: By label.
+        stories: By the id of the scenario.
+        cache: Where embeddings are kept; None: in memory.
+        chat: Who answers models inside backends.
+        answerer: What they are called.
+        keep: Stores stay below the root.
+        embedder: None where no store embeds anything.
     """
 
     root: Path
@@ -60,7 +66,8 @@ class Settings:
 class Control:
     """What the scheduler of a run keeps for itself, and those who play look at: the budget, and whether to stop.
 
-    noted: hears one line now and then while a server starts, from any thread.
+    Attributes:
+        noted: Hears one line now and then while a server starts, from any thread.
     """
 
     def __init__(self, budget: Budget | None = None, noted: Callable[[str], None] = lambda _: None) -> None:
@@ -95,7 +102,8 @@ class Stores(Protocol):
 class Environment:
     """Opened once a worker, for any number of trials; safe for several threads.
 
-    stores, work_trees: instead of child processes and real work trees, for who brings their own.
+    Attributes:
+        stores, work_trees: Instead of child processes and real work trees, for who brings their own.
     """
 
     def __init__(

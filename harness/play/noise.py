@@ -58,10 +58,12 @@ class Pattern(NamedTuple):
 
 def generate(scenario: Scenario, repo: Repo, classifier: Classifier, amount: int, seed: int) -> list[Written]:
     """`amount` distinct memories in story order; the same for the same story, amount and seed."""
-    return [written for written, _ in drawn(scenario, repo, classifier, amount, seed)]
+    return [written for written, _ in draw_with_donors(scenario, repo, classifier, amount, seed)]
 
 
-def drawn(scenario: Scenario, repo: Repo, classifier: Classifier, amount: int, seed: int) -> list[tuple[Written, str]]:
+def draw_with_donors(
+    scenario: Scenario, repo: Repo, classifier: Classifier, amount: int, seed: int
+) -> list[tuple[Written, str]]:
     """The same, each with the id of the story that its sentence comes from."""
     draw = random.Random(f"{scenario.id} {seed}")  # noqa: S311  reproducible on purpose
     batches = _batches(scenario)
@@ -149,7 +151,7 @@ class _Maker:
             (fact, text.text)
             for fact in self._lures
             for text in fact.own_texts()
-            if fact.since <= session.at and text.text not in self._seen and self._allowed(text.text, fact)
+            if fact.since <= session.at and text.text not in self._seen and self._allows(text.text, fact)
         ]
         if not said:
             return None
@@ -166,7 +168,7 @@ class _Maker:
             fact.until.isoformat() if fact.until and fact.until > session.at else None,
         )
 
-    def _allowed(self, text: str, lure: Fact | None) -> bool:
+    def _allows(self, text: str, lure: Fact | None) -> bool:
         reading: Reading = self._classifier.by_rules(text)
         if lure is None:
             return not reading.named
@@ -180,13 +182,13 @@ class _Maker:
             donor = self._draw.choice(self._alike(pattern) if tries < 2 * PATIENCE else self._donors)
             text = donor.text(pattern.stratum)
             if donor.fact.erasable:
-                text = text.replace(CANARY, canary.made(self._scenario.id, "noise", self._draw.random()))
+                text = text.replace(CANARY, canary.make(self._scenario.id, "noise", self._draw.random()))
             if donor.fact.source is not None and donor.fact.source.path and source.path:
                 text = text.replace(donor.fact.source.path, source.path)
-            here = self._told(text, donor, pattern.scope)
+            here = self._tell(text, donor, pattern.scope)
             if here in self._seen:
-                here = self._told(donors.varied(text, donor.fact, self._draw), donor, pattern.scope)
-            if not here or here in self._seen or not self._allowed(here, None):
+                here = self._tell(donors.vary(text, donor.fact, self._draw), donor, pattern.scope)
+            if not here or here in self._seen or not self._allows(here, None):
                 continue
             named = donors.names(here, pattern.scope.repo) == pattern.named or tries >= 3 * PATIENCE
             if named and (marks(here) == pattern.marks or tries >= PATIENCE):
@@ -194,10 +196,10 @@ class _Maker:
                 return here, donor.story
         raise AssertionError("endless")
 
-    def _told(self, text: str, donor: Donor, place: Scope) -> str:
+    def _tell(self, text: str, donor: Donor, place: Scope) -> str:
         """The sentence as it is told here; empty if it would speak of a topic of the story as if it held here."""
-        if not donors.related(donors.words(text), self._topics):
-            return donors.renamed(text, donor.home, place)
+        if not donors.is_related(donors.words(text), self._topics):
+            return donors.rename(text, donor.home, place)
         elsewhere = donors.names(text, donor.home.repo)
         return text if elsewhere and self._draw.random() < LOOK_ALIKE else ""
 

@@ -81,7 +81,9 @@ def _variants(selection: Selection) -> list[tuple[str | None, WritePolicy | None
 def part(trial: Trial, story: Story, backend: Backend | None, source: str, embedder: str, chat: str = "") -> Part:
     """A trial with its noise, its canaries, and the digests of everything that its outcome depends on.
 
-    source, embedder: digests. chat: who answers models inside the backend; empty: nobody.
+    Args:
+        source, embedder: Digests.
+        chat: Who answers models inside the backend; empty: nobody.
     """
     memories, told = story.noise(trial.noise, trial.seed)
     digests: dict[str, str] = {
@@ -106,7 +108,7 @@ def _digests(backend: Backend, source: str, embedder: str, chat: str) -> dict[st
     }
 
 
-def drilled(selection: Selection, backends: Sequence[str]) -> list[DrillTrial]:
+def list_drills(selection: Selection, backends: Sequence[str]) -> list[DrillTrial]:
     """Backend by backend, the drills that were asked for, in the order of play. Raises DrillError."""
     return [
         DrillTrial(
@@ -122,14 +124,18 @@ def drilled(selection: Selection, backends: Sequence[str]) -> list[DrillTrial]:
 
 
 @lru_cache
-def written(drill: Drill, size: int, seed: int) -> tuple[Plan, str]:
+def write_drill(drill: Drill, size: int, seed: int) -> tuple[Plan, str]:
     """What a drill writes and asks, and its digest: the same for every backend."""
     plan = drill.plan(size, seed)
     return plan, digest(plan)
 
 
 def drill_digests(plan: str, backend: Backend, source: str, embedder: str, chat: str = "") -> dict[str, str]:
-    """The digests of everything that a drill's outcome depends on; plan: that of what it writes."""
+    """The digests of everything that a drill's outcome depends on.
+
+    Args:
+        plan: That of what it writes.
+    """
     return {"protocol": str(PROTOCOL), "plan": plan, **_digests(backend, source, embedder, chat)}
 
 

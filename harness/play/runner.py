@@ -54,11 +54,16 @@ class Exhausted(Exception):  # noqa: N818  not an error: the run was told what i
 
 @dataclass
 class Runner:
-    """Plays a selection into a folder. `only`: trial ids begin so; `keep`: stores stay below the folder.
+    """Plays a selection into a folder.
 
-    suite: which stories these are, for the run file. shard: the share of them that is played. chat: who answers what
-    `selection.chat` asks for; closed with the run. budget: what its calls may cost. allowed_faults: how many calls of a
-    backend may fail.
+    Attributes:
+        only: Trial ids begin so.
+        keep: Stores stay below the folder.
+        suite: Which stories these are, for the run file.
+        shard: The share of them that is played.
+        chat: Who answers what `selection.chat` asks for; closed with the run.
+        budget: What its calls may cost.
+        allowed_faults: How many calls of a backend may fail.
     """
 
     folder: Folder
@@ -83,7 +88,7 @@ class Runner:
 
         Raises Exhausted, and FolderError where another process plays this run.
         """
-        with self.folder.claimed():
+        with self.folder.claim():
             try:
                 return self._play()
             finally:
@@ -99,8 +104,8 @@ class Runner:
             for trial in plan.trials(self.selection, [story.scenario for story in settings.stories.values()])
             if trial.backend is None or trial.backend in settings.playables
         ]
-        drilled = plan.drilled(self.selection, self._drilled())
-        file = self._described(trials, drilled, self.folder.earlier())
+        drilled = plan.list_drills(self.selection, self._list_drilled())
+        file = self._describe(trials, drilled, self.folder.earlier())
         ids = [*(trial.id for trial in file.trials), *(trial.id for trial in file.drills)]
         now = {name for name in ids if not self.only or name.startswith(self.only)}
         self.folder.write(file)
@@ -127,7 +132,7 @@ class Runner:
             keep=self.keep,
         )
 
-    def _described(
+    def _describe(
         self,
         trials: Sequence[Trial],
         drilled: Sequence[DrillTrial],
@@ -162,7 +167,7 @@ class Runner:
             checks_contained=bubblewrap.degree(),
         )
 
-    def _drilled(self) -> list[str]:
+    def _list_drilled(self) -> list[str]:
         """The labels of those that drills are played against: what is under test, and the sound reference."""
         labels = [
             label
@@ -205,4 +210,4 @@ class Runner:
         except LogError as error:
             self.listener.broke(trial, str(error))
         except Exception as error:
-            self.listener.broke(trial, trouble.told(error, self.folder.blobs))
+            self.listener.broke(trial, trouble.describe(error, self.folder.blobs))

@@ -133,7 +133,7 @@ class Questions:
             except StopIteration as end:
                 return cast("Found", end.value)
 
-    def logged(self) -> Iterator[Event]:
+    def take_log(self) -> Iterator[Event]:
         """What was asked since it was last called. Then ends the story if a question cost the child its life."""
         events, self._events = self._events, []
         yield from events
@@ -327,7 +327,7 @@ class MemorySession:
         else:
             acks, fault, took = self.ask(lambda memory: memory.remember(items))
             ids = None if acks is None else tuple(each.ids for each in acks)
-        self._stored(written, ids or ())
+        self._store(written, ids or ())
         yield Wrote(
             op="supersede" if replaces else "remember",
             purpose=purpose,
@@ -342,7 +342,7 @@ class MemorySession:
         )
         self.go_on()
 
-    def _stored(self, written: Sequence[Written], ids: Sequence[tuple[str, ...]]) -> None:
+    def _store(self, written: Sequence[Written], ids: Sequence[tuple[str, ...]]) -> None:
         """What a write means for the pool, for a later forget, and for cutting hits into entries."""
         self.wrote()
         self._known.add([each.item.text for each in written])
@@ -361,7 +361,7 @@ class MemorySession:
                     before.prompt + usage.prompt, before.completion + usage.completion, before.calls + usage.calls
                 )
 
-    def metered(self) -> Metered:
+    def read_meter(self) -> Metered:
         """What the endpoint counted, and what the backend says of its models over all opens, where it can tell."""
         self.note_usage()
         told, meter = self._usage, self._meter or Meter()

@@ -40,7 +40,7 @@ def merge(roots: Sequence[Path], out: Path) -> Folder:
         leftovers.remove(merged.root)
         (out / "latest").unlink(missing_ok=True)
         raise
-    merged.write(_joined(files, merged.root.name))
+    merged.write(_join(files, merged.root.name))
     return merged
 
 
@@ -77,7 +77,7 @@ def _copy(root: Path, target: Path) -> None:
                 raise FolderError(f"{path}: cannot be copied: {error.strerror}") from None
 
 
-def _joined(files: Mapping[Shard, RunFile], name: str) -> RunFile:
+def _join(files: Mapping[Shard, RunFile], name: str) -> RunFile:
     """The run file of the whole; trials and drills stand where they would, had nothing been dealt."""
     file, of = next(iter(files.values())), next(iter(files)).of
     unplayed = {each.backend: each for own in files.values() for each in own.unplayed}
@@ -109,4 +109,4 @@ def _drills(files: Mapping[Shard, RunFile]) -> tuple[DrillTrial, ...]:
     selection = next(iter(files.values())).selection
     found = {drill for file in files.values() for drill in file.drills}
     labels = dict.fromkeys([*(spec.label for spec in selection.backends), SOUND])
-    return tuple(drill for drill in plan.drilled(selection, list(labels)) if drill in found)
+    return tuple(drill for drill in plan.list_drills(selection, list(labels)) if drill in found)

@@ -20,7 +20,7 @@ from harness.log.folder import DRILLS, LOGS
 from harness.log.lines import Writer
 from harness.log.reader import Log, read
 from harness.log.transcript import Ended, Transcript
-from harness.model.canary import asked
+from harness.model.canary import query_word
 from harness.model.drill import DrillTrial, Plan
 from harness.model.trial import Trial
 from harness.play import controls, drills, engine, plan, readers, trouble
@@ -46,7 +46,7 @@ def play_trial(trial: Trial | DrillTrial, environment: Environment) -> Path:
 def identity(trial: Trial | DrillTrial, settings: Settings) -> str:
     """Equal for two trials that must have the same outcome; nothing is played or opened."""
     if isinstance(trial, DrillTrial):
-        return plan.identity(trial, _drilled(trial, settings)[1])
+        return plan.identity(trial, _plan_drill(trial, settings)[1])
     return plan.identity(trial, _part(trial, settings).digests)
 
 
@@ -75,7 +75,7 @@ def _story(trial: Trial, environment: Environment) -> Path:
         environment.place(trial.id, LOGS) as (path, folder),
         _home(part, environment, tools.classifier, folder) as (host, meter),
         Writer(path, environment.blobs.redactor) as log,
-        trouble.fenced(log, Closed, environment.blobs),
+        trouble.fence(log, Closed, environment.blobs),
         closing(engine.play(part, host, tools, meter)) as events,
     ):
         for event in events:
@@ -88,8 +88,8 @@ def _story(trial: Trial, environment: Environment) -> Path:
 
 
 def _drill(trial: DrillTrial, environment: Environment) -> Path:
-    written, digests = _drilled(trial, environment.settings)
-    environment.stores.warm(_said(written), trial.backend)
+    written, digests = _plan_drill(trial, environment.settings)
+    environment.stores.warm(_list_texts(written), trial.backend)
     with (
         environment.place(trial.id, DRILLS) as (path, folder),
         environment.stores.lend(_playable(trial, environment.settings), trial.seed, folder) as (store, _),
@@ -101,7 +101,7 @@ def _drill(trial: DrillTrial, environment: Environment) -> Path:
                 raise Stopped
             log.append(event)
 
-        with suppress(Stopped), trouble.fenced(log, Ended, environment.blobs):
+        with suppress(Stopped), trouble.fence(log, Ended, environment.blobs):
             drills.play(
                 trial,
                 written,
@@ -116,9 +116,9 @@ def _drill(trial: DrillTrial, environment: Environment) -> Path:
     return path
 
 
-def _said(written: Plan) -> Sequence[str]:
+def _list_texts(written: Plan) -> Sequence[str]:
     """Every text that a drill will write or ask."""
-    texts = ((each.item.text, each.query, asked(each.canary or "")) for each in written.pieces)
+    texts = ((each.item.text, each.query, query_word(each.canary or "")) for each in written.pieces)
     return [text for each in texts for text in each if text]
 
 
@@ -132,7 +132,7 @@ def _home(
         return
     playable = _playable(part.trial, environment.settings)
     if playable.entry.reference is None:
-        gold = controls.wanted(playable.entry.name, part.scenario)
+        gold = controls.list_wanted(playable.entry.name, part.scenario)
         yield GoldStore(playable.backend, lambda: controls.GoldMemory(gold, classifier)), Meter()
         return
     environment.stores.warm(engine.texts(part), part.trial.backend)
@@ -154,10 +154,10 @@ def _part(trial: Trial, settings: Settings) -> Part:
     return plan.part(trial, story, playable.backend, playable.source, embedder, settings.answerer)
 
 
-def _drilled(trial: DrillTrial, settings: Settings) -> tuple[Plan, Mapping[str, str]]:
+def _plan_drill(trial: DrillTrial, settings: Settings) -> tuple[Plan, Mapping[str, str]]:
     """What a drill writes and asks, and its digests."""
     playable = _playable(trial, settings)
-    written, told = plan.written(drills.ALL[trial.drill], trial.size, trial.seed)
+    written, told = plan.write_drill(drills.ALL[trial.drill], trial.size, trial.seed)
     return written, plan.drill_digests(
         told, playable.backend, playable.source, settings.embedder_digest, settings.answerer
     )

@@ -20,7 +20,7 @@ ENDS_RUN = (Unwritable, EmbedderError, GatewayError)
 
 
 @contextmanager
-def fenced(log: Writer, last: type[Closed | Ended], blobs: Blobs) -> Iterator[None]:
+def fence(log: Writer, last: type[Closed | Ended], blobs: Blobs) -> Iterator[None]:
     """Closes the log of a trial in which we broke, so that the others can go on."""
     try:
         yield
@@ -29,10 +29,10 @@ def fenced(log: Writer, last: type[Closed | Ended], blobs: Blobs) -> Iterator[No
     except Exception as error:
         if log.closed:
             raise
-        log.append(last(status="failed", fault=Fault(kind="harness", op="play", message=told(error, blobs))))
+        log.append(last(status="failed", fault=Fault(kind="harness", op="play", message=describe(error, blobs))))
 
 
-def told(error: BaseException, blobs: Blobs) -> str:
+def describe(error: BaseException, blobs: Blobs) -> str:
     """One line; the traceback is a blob of the run."""
     text = "".join(traceback.format_exception(error))
     name = blobs.put(text.encode("utf-8", "backslashreplace")).blob

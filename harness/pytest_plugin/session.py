@@ -57,7 +57,7 @@ class Plays:
         self._places = os.pathsep.join(dict.fromkeys(str(place) for place in places if place))
         self._environment.setenv(PLACES, self._places)
         try:
-            self._selection = _selected(config.option)
+            self._selection = _select(config.option)
             self._entries = {spec.label: registry.find(spec) for spec in self._selection.backends}
             self._stories = self._load()
             self._allowed = dict(map(registry.allowance, config.option.coldwarm_allow_faults))
@@ -99,16 +99,18 @@ class Plays:
             raise NotBegun(f"it has no readable log; {self.again(trial)}")
         return self._played[trial.id]
 
-    def failing(self, said: Log | Transcript) -> list[Faults]:
+    def list_failing(self, said: Log | Transcript) -> list[Faults]:
         """The calls of a trial that failed; none if all that its backend has failed in are allowed."""
         name = said.trial.backend or ""
-        total = sum(each.count for one in self._played.values() if one.trial.backend == name for each in _failed(one))
-        return _failed(said) if total > self._allowed.get(name, 0) else []
+        total = sum(
+            each.count for one in self._played.values() if one.trial.backend == name for each in _list_failed(one)
+        )
+        return _list_failed(said) if total > self._allowed.get(name, 0) else []
 
     def again(self, trial: Trial | DrillTrial) -> str:
         """The command that plays this trial again and keeps its store."""
         text = self._asked.get(trial.backend or "", trial.backend or "none")
-        words = ["coldwarm", "run", "-b", registry.redacted(text)]
+        words = ["coldwarm", "run", "-b", registry.redact(text)]
         if isinstance(trial, Trial):
             files = (name for name in self._selection.scenarios if name.endswith(f"{trial.scenario}.toml"))
             story = next(files, trial.scenario)
@@ -154,11 +156,11 @@ class Plays:
         if self._stories:
             yield from plan.trials(self._selection, [scenario for scenario, _ in self._stories])
         tested = [label for label, entry in self._entries.items() if entry.reference and not entry.control]
-        yield from plan.drilled(self._selection, list(dict.fromkeys([*tested, SOUND])))
+        yield from plan.list_drills(self._selection, list(dict.fromkeys([*tested, SOUND])))
 
     def _play(self, only: tuple[str, ...]) -> None:
         """Plays the trials of these ids, or all; what was played before is not played again."""
-        command = " ".join(["pytest", *map(registry.redacted, self._config.invocation_params.args)])
+        command = " ".join(["pytest", *map(registry.redact, self._config.invocation_params.args)])
         capture = self._config.pluginmanager.get_plugin("capturemanager")
         with capture.global_and_fixture_disabled() if capture else nullcontext(), warnings.catch_warnings():
             warnings.simplefilter("ignore")  # those of our own libraries are not the tests'
@@ -183,13 +185,13 @@ class Plays:
             self._played = {**self._folder.logs()[0], **self._folder.transcripts()[0]}
 
 
-def _failed(said: Log | Transcript) -> list[Faults]:
+def _list_failed(said: Log | Transcript) -> list[Faults]:
     """Without what a drill provoked."""
     found = faults.of_drill(said) if isinstance(said, Transcript) else faults.of_trial(said)
     return [each for each in found if not each.provoked]
 
 
-def _selected(option: Any) -> Selection:
+def _select(option: Any) -> Selection:
     """Raises RegistryError or ValueError, one line, for what cannot be asked for."""
     try:
         drilled = drills.chosen(option.coldwarm_drill)
@@ -200,7 +202,7 @@ def _selected(option: Any) -> Selection:
     if option.coldwarm_drill_size is not None and option.coldwarm_drill_size < SMALLEST:
         raise ValueError(f"--coldwarm-drill-size: a drill needs at least {SMALLEST} memories")
     return Selection(
-        backends=interpreters.named(map(registry.parse, option.coldwarm_backend)),
+        backends=interpreters.name_releases(map(registry.parse, option.coldwarm_backend)),
         scenarios=tuple(option.coldwarm_scenario or [SCENARIO]),
         writes=tuple(option.coldwarm_write or ["append", "curated"]),
         noise=tuple(option.coldwarm_noise or [0]),
@@ -248,7 +250,7 @@ class TrialItem(pytest.Item):
         why = f"{fault.kind} in {fault.op}: {' '.join(fault.message.split())}" if fault else ""
         if end is not None and end.status == "unsupported":
             pytest.skip(f"unsupported: {plain(why, 300)}")
-        failing = self._owner.failing(said)
+        failing = self._owner.list_failing(said)
         if end is None or end.status == "failed":
             told = [f"{self.name} did not come to its end", plain(why, 2000) or "its log has no last event"]
             receipt = [f"log: {said.path}", f"repeat: {self._owner.again(self._trial)}"]

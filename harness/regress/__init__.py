@@ -15,7 +15,7 @@ from harness.regress import baseline, gates, judging, pairing
 from harness.regress.baseline import Baseline, RegressError
 from harness.regress.gates import Gates
 
-__all__ = ["RegressError", "check", "judged", "keep"]
+__all__ = ["RegressError", "check", "judge_run", "keep"]
 GATES, BASELINE = "gates.toml", "baseline.json"
 
 
@@ -31,11 +31,11 @@ def keep(folder: Folder, gates_file: Path | None, baseline_file: Path | None) ->
             (folder.root / name).write_bytes(_content(source))
 
 
-def judged(results: Results, folder: Folder) -> Results:
+def judge_run(results: Results, folder: Folder) -> Results:
     """The results with all that baseline and gates in the run's folder say of them. Raises RegressError."""
     files = (folder.root / GATES, folder.root / BASELINE)
     asked, before = _demands(*((_content(path), path.name) if path.exists() else None for path in files))
-    if asked and (given := _given(results.run.command, "--gates")):
+    if asked and (given := _find_option(results.run.command, "--gates")):
         asked = replace(asked, name=given)
     if before:
         now = baseline.of(results)
@@ -44,7 +44,7 @@ def judged(results: Results, folder: Folder) -> Results:
     return results.model_copy(update={"gates": judging.judge(asked, results)}) if asked else results
 
 
-def _given(command: str, option: str) -> str | None:
+def _find_option(command: str, option: str) -> str | None:
     """The file that a run was told to judge by, as its command names it: the one in its folder is a copy."""
     words = [*command.split(), ""]
     follows = (after for word, after in itertools.pairwise(words) if word == option)

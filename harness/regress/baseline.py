@@ -54,7 +54,9 @@ class Entrant(Model):
 class StoryRow(Model):
     """One measure of one backend under the primary conditions: a point a scenario, in the order of `stories`.
 
-    reasons: why there is no number, by word. at_least: some number is only a lower bound.
+    Attributes:
+        reasons: Why there is no number, by word.
+        at_least: Some number is only a lower bound.
     """
 
     backend: str
@@ -79,7 +81,9 @@ class TrustRow(Model):
 class Baseline(Model):
     """What a run measured of the backends under test; controls are no part of it.
 
-    definitions: measure -> version of its formula. digest: of all the rest; empty if it was never saved.
+    Attributes:
+        definitions: Measure -> version of its formula.
+        digest: Of all the rest; empty if it was never saved.
     """
 
     schema_: Literal[1] = Field(1, alias="schema")
@@ -99,7 +103,7 @@ class Baseline(Model):
 
 def of(results: Results) -> Baseline:
     """The baseline that a run makes: equal results give the same one, its digest included."""
-    tested = sorted(_tested(results))
+    tested = sorted(_list_tested(results))
     own = defaultdict[tuple[str, str], list[Cell]](list)
     for cell in results.cells:
         if cell.backend in tested and headline(cell, results.run.conditions):
@@ -130,11 +134,15 @@ def of(results: Results) -> Baseline:
             _row(backend, name, [own[backend, story] for story in stories])
             for backend in sorted({backend for backend, _ in own if own[backend, _]})
             for name in sorted(results.definitions)
-            if _directed(results, name)
+            if _has_direction(results, name)
         ),
         trust=tuple(
             sorted(
-                (row for row in trust if row.measure in results.trust_definitions and _directed(results, row.measure)),
+                (
+                    row
+                    for row in trust
+                    if row.measure in results.trust_definitions and _has_direction(results, row.measure)
+                ),
                 key=lambda row: (row.backend, row.drill, row.measure),
             )
         ),
@@ -142,12 +150,12 @@ def of(results: Results) -> Baseline:
     return made.model_copy(update={"digest": _digest(made)})
 
 
-def _directed(results: Results, measure: str) -> bool:
+def _has_direction(results: Results, measure: str) -> bool:
     """Whether one direction of a measure is the better one, so that it can become worse."""
     return (results.definitions.get(measure) or results.trust_definitions[measure]).better != "neither"
 
 
-def _tested(results: Results) -> set[str]:
+def _list_tested(results: Results) -> set[str]:
     """The backends under test: those with a row, and those that were only drilled."""
     rows = {name for name, row in results.backends.items() if not row.control}
     return rows | {
@@ -293,7 +301,7 @@ def load(path: Path) -> Baseline:
     Of a run its results.json is read; `coldwarm score` writes that again.
     """
     try:
-        path = pack.unpacked(path) if pack.is_packed(path) else path
+        path = pack.unpack(path) if pack.is_packed(path) else path
     except pack.PackError as error:
         raise RegressError(str(error)) from None
     place = path / "results.json" if path.is_dir() else path

@@ -33,7 +33,11 @@ class Counts(NamedTuple):
 
 
 class Tested(NamedTuple):
-    """What is known of a measure that varies by itself. family: backends that were tested together."""
+    """What is known of a measure that varies by itself.
+
+    Attributes:
+        family: Backends that were tested together.
+    """
 
     counts: Counts
     p: float
@@ -48,13 +52,13 @@ def changes(old: Baseline, new: Baseline) -> Iterator[Change]:
         families[measure].append((rows[0].get((measure, backend)), rows[1].get((measure, backend))))
     for measure, family in families.items():
         changed = formula(measure, old, new)
-        tested = _tested(family) if not changed and DEFINITIONS[measure].varies else {}
+        tested = _test(family) if not changed and DEFINITIONS[measure].varies else {}
         for at, sides in enumerate(family):
             if change := _change(sides, changed, tested.get(at)):
                 yield change
 
 
-def _tested(family: list[Sides]) -> dict[int, Tested]:
+def _test(family: list[Sides]) -> dict[int, Tested]:
     """By the place in the family."""
     counts = {at: found for at, sides in enumerate(family) if (found := _counts(*sides))}
     raw = [stats.fisher(*each) for each in counts.values()]
@@ -94,11 +98,11 @@ def _change(sides: Sides, changed: str, tested: Tested | None) -> Change | None:
     if old is None:
         return made.model_copy(update={**both, "verdict": "appeared"})
     if new is None:
-        return made.model_copy(update={**both, **_lost(row, now)})
+        return made.model_copy(update={**both, **_find_lost(row, now)})
     assert then is not None and now is not None
     if then.at_least or now.at_least:
         return made.model_copy(update={**both, "reason": "a part of it is unknown: a lower bound"})
-    verdict, reason = _drawn(then, now, tested) if DEFINITIONS[row.measure].varies else _fixed(then, now)
+    verdict, reason = _judge_drawn(then, now, tested) if DEFINITIONS[row.measure].varies else _judge_fixed(then, now)
     gain, counted = _gain(then, now), bool(both["old_count"] and both["new_count"])
     return made.model_copy(
         update={
@@ -116,7 +120,7 @@ def _change(sides: Sides, changed: str, tested: Tested | None) -> Change | None:
     )
 
 
-def _lost(row: TrustRow, now: TrustRow | None) -> dict[str, object]:
+def _find_lost(row: TrustRow, now: TrustRow | None) -> dict[str, object]:
     if now is None:
         return {"verdict": "vanished", "vanished": (row.cell,), "reason": ABSENT}
     word = now.point if isinstance(now.point, str) else "not-run"
@@ -144,7 +148,7 @@ def _failures(row: TrustRow) -> float | None:
     return hits if sign(row.measure) < 0 else of - hits
 
 
-def _fixed(then: TrustRow, now: TrustRow) -> tuple[DrillVerdict, str]:
+def _judge_fixed(then: TrustRow, now: TrustRow) -> tuple[DrillVerdict, str]:
     """Of what cannot vary: every difference is a change, and so is a case that does not count any more."""
     before, after, gain = _failures(then), _failures(now), _gain(then, now)
     if before is not None and after is not None and after > before + SLACK:
@@ -156,7 +160,7 @@ def _fixed(then: TrustRow, now: TrustRow) -> tuple[DrillVerdict, str]:
     return ("better", "") if gain else ("no-difference-shown", "the same")
 
 
-def _drawn(then: TrustRow, now: TrustRow, tested: Tested | None) -> tuple[DrillVerdict, str]:
+def _judge_drawn(then: TrustRow, now: TrustRow, tested: Tested | None) -> tuple[DrillVerdict, str]:
     """Of what varies between equal runs."""
     gain, again = _gain(then, now), f"varies by run ({DEFINITIONS[now.measure].varies}): play both again to tell"
     if not gain:

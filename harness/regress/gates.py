@@ -37,17 +37,17 @@ Bound = Annotated[float, Field(strict=True)] | Annotated[str, StringConstraints(
 class Gate(Model):
     """One demand on one measure of some backends.
 
-    name: unique; it stands in reports and test cases. backends: names as in `--backend`, or "*" for all that are under
-    test; controls are judged only by name. measure: of stories, or of a drill.
-
-    at_least, at_most: what the value itself must reach, in the measure's unit: the same stories are played each time,
-    while the interval tells of others. "19 of 20" compares shares, and demands that at least 20 cases were counted.
-
-    margin: how much worse than the baseline it may become, in the measure's unit. From ten scenarios on it breaks if
-    the whole interval of the difference is worse than that; below, and in drills, if the difference itself is. It
-    breaks, too, if the backend was played and a number that the baseline has is gone.
-
-    write, read, noise: the policies and the noise level, if not the headline's; then only for absolute demands.
+    Attributes:
+        name: Unique; it stands in reports and test cases.
+        backends: Names as in `--backend`, or "*" for all that are under test; controls are judged only by name.
+        measure: Of stories, or of a drill.
+        at_least, at_most: What the value itself must reach, in the measure's unit: the same stories are played each
+            time, while the interval tells of others. "19 of 20" compares shares, and demands that at least 20 cases
+            were counted.
+        margin: How much worse than the baseline it may become, in the measure's unit. From ten scenarios on it breaks
+            if the whole interval of the difference is worse than that; below, and in drills, if the difference itself
+            is. It breaks, too, if the backend was played and a number that the baseline has is gone.
+        write, read, noise: The policies and the noise level, if not the headline's; then only for absolute demands.
     """
 
     name: GateText
@@ -102,7 +102,11 @@ class Placed:
 
 @dataclass(frozen=True)
 class Gates:
-    """A file of gates, in its order. `name`: what the file is called in errors and verdicts."""
+    """A file of gates, in its order.
+
+    Attributes:
+        name: What the file is called in errors and verdicts.
+    """
 
     name: str
     placed: tuple[Placed, ...]

@@ -29,7 +29,11 @@ class GateFinding:
 
 @dataclass(frozen=True)
 class JudgedFigure:
-    """A measured number of one backend, or why there is none. measures: its cells."""
+    """A measured number of one backend, or why there is none.
+
+    Attributes:
+        measures: Its cells.
+    """
 
     pooled: Pooled | None
     missing: str
@@ -40,7 +44,7 @@ def judge(gates: Gates, results: Results) -> tuple[GateVerdict, ...]:
     """All gates in the order of the file, each for its backends by name. `results` hold the changes to judge by."""
     changes = {(each.backend, each.measure): each for each in results.changes}
     return tuple(
-        _judged(gates.name, placed, backend, results, changes)
+        _judge(gates.name, placed, backend, results, changes)
         for placed in gates.placed
         for backend in placed.gate.named or _all(results, placed.gate)
     )
@@ -54,7 +58,7 @@ def _all(results: Results, gate: Gate) -> list[str]:
     return sorted(rows | drilled | absent) or ["*"]
 
 
-def _judged(
+def _judge(
     name: str, placed: Placed, backend: str, results: Results, changes: Mapping[tuple[str, str], Change]
 ) -> GateVerdict:
     gate = placed.gate
@@ -123,18 +127,22 @@ def _figure(gate: Gate, backend: str, results: Results) -> JudgedFigure:
 
 
 def _absolute(gate: Gate, figure: JudgedFigure, bound: Bound, sign: int) -> GateFinding:
-    """sign: 1 if the value must be at least the bound, -1 if at most."""
+    """Judges a value against a bound.
+
+    Args:
+        sign: 1 if the value must be at least the bound, -1 if at most.
+    """
     shown = bound if isinstance(bound, str) else f"{bound:g}"
     demand = f"{'at least' if sign > 0 else 'at most'} {shown} demanded"
     found = figure.pooled
     if found is None:
         return GateFinding("not-measured", f"{gate.measure} {figure.missing}, {demand}")
     if found.value is None or found.failed or found.not_run or found.unsupported:
-        said = ", ".join(f"{words.plural(n, 'cell')} {word}" for word, n in words.missed(found))
+        said = ", ".join(f"{words.plural(n, 'cell')} {word}" for word, n in words.count_missed(found))
         why = f" ({found.reasons[0]})" if found.reasons else ""
         return GateFinding("not-measured", f"{gate.measure} has {said}{why}, {demand}", _without(figure))
     limit, value = _limit(bound), found.value
-    told = f"{gate.measure} {_shown(found)}"
+    told = f"{gate.measure} {_format(found)}"
     if isinstance(bound, str):
         if found.hits is None or not found.of:
             return GateFinding("not-measured", f"{told} is no count, {demand}")
@@ -156,7 +164,7 @@ def _limit(bound: Bound) -> float:
     return int(count[1]) / int(count[2])
 
 
-def _shown(pooled: Pooled) -> str:
+def _format(pooled: Pooled) -> str:
     """The value that is judged, and the count behind it."""
     told = words.value(pooled)
     mean = words.number(pooled.value or 0.0)
@@ -196,13 +204,13 @@ def _relative(gate: Gate, margin: float, backend: str, results: Results, change:
     if change is None:
         return GateFinding("not-measured", f"{gate.measure} has no number in this run, nor in baseline {before.run}")
     if change.difference is not None and _beyond(gate, margin, change):
-        return GateFinding("broken", f"{_told(change, before.run)}, {allowed}", change.broken)
+        return GateFinding("broken", f"{_tell(change, before.run)}, {allowed}", change.broken)
     if change.vanished:
         said = f"{gate.measure}: {change.reason}; baseline {before.run}"
-        return GateFinding("broken" if _gone(change, results) else "not-measured", said, change.vanished)
+        return GateFinding("broken" if _is_gone(change, results) else "not-measured", said, change.vanished)
     if change.difference is None:
         return GateFinding("not-measured", f"{gate.measure}: {change.reason or change.verdict}; baseline {before.run}")
-    return GateFinding("held", f"{_told(change, before.run)}, {allowed}")
+    return GateFinding("held", f"{_tell(change, before.run)}, {allowed}")
 
 
 def _beyond(gate: Gate, margin: float, change: Change) -> bool:
@@ -215,7 +223,7 @@ def _beyond(gate: Gate, margin: float, change: Change) -> bool:
     return low > margin + SLACK if gate.lower_is_better else high < -margin - SLACK
 
 
-def _gone(change: Change, results: Results) -> bool:
+def _is_gone(change: Change, results: Results) -> bool:
     """Whether the backend was played and a number is gone for that, not only for want of playing."""
     measures = {cell.id: cell.measures for cell in results.cells} | {cell.id: cell.measures for cell in results.trust}
     found = (measures.get(name, {}).get(change.measure) for name in change.vanished)
@@ -223,7 +231,7 @@ def _gone(change: Change, results: Results) -> bool:
     return played and change.verdict in ("vanished", "worse")
 
 
-def _told(change: Change, run: str) -> str:
+def _tell(change: Change, run: str) -> str:
     def side(value: float | None, count: tuple[float, int] | None) -> str:
         return words.count(*count) if count else number(value or 0.0)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
 
-from harness.compare.statements import headline, pooled
+from harness.compare.statements import headline, pool_cells
 from harness.metrics import trust
 from harness.model.results import Cell, Results, TrustCell
 from harness.model.trial import Measure, Measured, NotMeasured
@@ -22,7 +22,7 @@ def cells(results: Results, where: Mapping[str, object]) -> list[Cell | TrustCel
     if not found:
         missing = [f"{each.backend} could not run: {each.reason}" for each in results.run.unplayed]
         there = f"backends: {', '.join(dict.fromkeys(repr(cell.backend) for cell in every))}"
-        raise LookupError(plain("; ".join([f"nothing was played with {_shown(where)}", *missing, there])))
+        raise LookupError(plain("; ".join([f"nothing was played with {_format(where)}", *missing, there])))
     return found
 
 
@@ -42,7 +42,7 @@ def measure(results: Results, name: str, where: Mapping[str, object]) -> Measure
     if "backend" not in where:
         raise LookupError(f"{name} of which backend? Say backend=..., or backend=None for the cold arm")
     if name in results.trust_definitions:
-        return _drilled(results, name, where)
+        return _find_drill(results, name, where)
     held = results.run.conditions
     usual = {"write_policy": held.headline_write, "read_policy": held.headline_read, "noise": held.headline_noise}
     if usual.keys() & where.keys():
@@ -51,7 +51,7 @@ def measure(results: Results, name: str, where: Mapping[str, object]) -> Measure
         found = [cell for cell in cells(results, where) if isinstance(cell, Cell) and headline(cell, held)]
     stories = [cell for cell in found if isinstance(cell, Cell)]
     first = _number(name, stories, where)
-    pool = pooled(name, stories)
+    pool = pool_cells(name, stories)
     if len(stories) == 1 or pool.value is None:
         return first
     return Measured(
@@ -63,10 +63,10 @@ def measure(results: Results, name: str, where: Mapping[str, object]) -> Measure
     )
 
 
-def _drilled(results: Results, name: str, where: Mapping[str, object]) -> Measured:
+def _find_drill(results: Results, name: str, where: Mapping[str, object]) -> Measured:
     found = [cell for cell in cells(results, where) if name in cell.measures]
     if len(found) > 1:
-        raise LookupError(f"{name}: {_shown(where)} means several: {', '.join(cell.id for cell in found)}")
+        raise LookupError(f"{name}: {_format(where)} means several: {', '.join(cell.id for cell in found)}")
     return _number(name, found, where)
 
 
@@ -75,16 +75,16 @@ def _number(name: str, chosen: Sequence[Cell | TrustCell], where: Mapping[str, o
     unended = [cell for cell in chosen if cell.status not in ("complete", "unsupported")]
     if unended:
         told = f"{unended[0].status}: {unended[0].reason} ({unended[0].id})"
-        raise LookupError(plain(f"{name} was not measured with {_shown(where)}: {told}"))
+        raise LookupError(plain(f"{name} was not measured with {_format(where)}: {told}"))
     said: list[Measure] = [cell.measures[name] for cell in chosen]
     missed = [each for each in said if isinstance(each, NotMeasured)]
     broken = [each for each in missed if each.status in ("failed", "not-run")]
     numbers = [each for each in said if isinstance(each, Measured)]
     if broken or not numbers:
         whys = "; ".join(dict.fromkeys(f"{each.status}: {each.reason}" for each in broken or missed))
-        raise LookupError(plain(f"{name} was not measured with {_shown(where)}: {whys or 'it was not played'}"))
+        raise LookupError(plain(f"{name} was not measured with {_format(where)}: {whys or 'it was not played'}"))
     return numbers[0]
 
 
-def _shown(where: Mapping[str, object]) -> str:
+def _format(where: Mapping[str, object]) -> str:
     return ", ".join(f"{key}={value!r}" for key, value in where.items()) or "no condition"

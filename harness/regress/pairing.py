@@ -47,7 +47,7 @@ def _differs(old: Baseline, new: Baseline) -> Iterator[str]:
         then["reader"] = now["reader"]  # drills have none
     for name in now:
         if then[name] != now[name]:
-            yield f"{name.replace('_', ' ')} {_said(then[name])} then, {_said(now[name])} now"
+            yield f"{name.replace('_', ' ')} {_describe(then[name])} then, {_describe(now[name])} now"
 
 
 def _retold(old: Baseline, new: Baseline) -> set[str]:
@@ -56,7 +56,7 @@ def _retold(old: Baseline, new: Baseline) -> set[str]:
     return {story.id for story in new.stories if story.digest and then.get(story.id, "") not in ("", story.digest)}
 
 
-def _said(condition: object) -> str:
+def _describe(condition: object) -> str:
     return ", ".join(map(str, condition)) if isinstance(condition, list) else str(condition) or "nobody"
 
 

@@ -37,14 +37,14 @@ def show(before: Against, now: str, changes: Sequence[Change], out: Console) -> 
     _table(out, "WORSE", of("worse"))
     for each in of("worse"):
         _say(out, f"- {each.backend}, {each.measure}: {'; '.join(filter(None, [each.reason, _see(each.broken)]))}")
-    _grouped(out, "VANISHED: had a number and has none", of("vanished"))
+    _print_grouped(out, "VANISHED: had a number and has none", of("vanished"))
     _table(out, "BETTER", of("better"))
-    _grouped(out, "APPEARED: has a number and had none", of("appeared"))
+    _print_grouped(out, "APPEARED: has a number and had none", of("appeared"))
     same = [each for each in of("no-difference-shown") if not each.difference]
     moved = [each for each in of("no-difference-shown") if each.difference]
-    _moved(out, "MOVED, not shown to be more than chance", [each for each in moved if not each.drill])
-    _moved(out, "MOVED, and varies by run", [each for each in moved if each.drill])
-    _grouped(out, "NOT COMPARABLE", of("not-comparable"))
+    _print_moved(out, "MOVED, not shown to be more than chance", [each for each in moved if not each.drill])
+    _print_moved(out, "MOVED, and varies by run", [each for each in moved if each.drill])
+    _print_grouped(out, "NOT COMPARABLE", of("not-comparable"))
     _power(out, changes, same)
 
 
@@ -58,7 +58,7 @@ def _versions(before: Against) -> list[str]:
     ]
 
 
-def _moved(out: Console, head: str, changes: Sequence[Change]) -> None:
+def _print_moved(out: Console, head: str, changes: Sequence[Change]) -> None:
     """Drills say why they vary, each reason once."""
     _table(out, head, changes[:SHOWN])
     if len(changes) > SHOWN:
@@ -103,7 +103,7 @@ def _side(change: Change, value: float | None, count: tuple[float, int] | None) 
     return words.count(*count) + own
 
 
-def _grouped(out: Console, head: str, changes: Sequence[Change]) -> None:
+def _print_grouped(out: Console, head: str, changes: Sequence[Change]) -> None:
     """One line for all measures of a backend that have the same reason."""
     groups = defaultdict[tuple[str, str], list[Change]](list)
     for each in changes:
@@ -129,7 +129,7 @@ def _power(out: Console, changes: Sequence[Change], same: Sequence[Change]) -> N
     """What did not move, and what could have been seen at all where most scenarios were paired."""
     _say(out, "")
     if same:
-        backends = words.listed(sorted({each.backend for each in same}))
+        backends = words.join_words(sorted({each.backend for each in same}))
         _say(out, f"{words.plural(len(same), 'measure')} of {backends} did not change.")
     widest = max(changes, key=lambda each: (each.scenarios, each.detectable), default=None)
     if widest and widest.scenarios:

@@ -20,7 +20,7 @@ from typing import Any, Literal
 from filelock import FileLock
 
 from harness.machine import leftovers
-from harness.repo.series import FixtureError, Series, cause, git, make, read, reason, standing
+from harness.repo.series import FixtureError, Series, cause, find_standing, git, make, read, reason
 
 __all__ = ["FixtureError", "Repo", "State", "Trace", "build"]
 
@@ -271,12 +271,12 @@ def build(folder: Path, cache: Path) -> Repo:
     target = cache.absolute() / f"{name}-{digest[:16]}"
     with _opening:
         if target not in _opened or not target.is_dir():
-            made = standing(target, series)
+            made = find_standing(target, series)
             if made is None:
                 try:
                     target.parent.mkdir(parents=True, exist_ok=True)
                     with FileLock(target.with_name(f".{target.name}.lock"), timeout=_PATIENCE):
-                        made = standing(target, series) or make(name, folder, series, target)
+                        made = find_standing(target, series) or make(name, folder, series, target)
                 except OSError as error:  # TimeoutError of the lock included
                     raise FixtureError(
                         f"fixture {name}: cannot be built in {cache}: {cause(error)}; name a writable folder"

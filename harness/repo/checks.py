@@ -66,7 +66,7 @@ def _work(repo: Repo, commit: str, job: Job, values: Mapping[str, str | None]) -
             value = values.get(decision.id)
             for edit in decision.edits if value is not None else ():
                 _apply(tree, edit, value or "")
-        before = bubblewrap.wrapped(tree, [repo.path])
+        before = bubblewrap.wrap(tree, [repo.path])
         ran = tuple(_command(tree, RAN, command, before) for command in job.run)
         checks = tuple(_command(tree, decision.id, decision.check, before) for decision in job.decisions)
         return Work(_diff(tree, before), ran, checks)
@@ -77,17 +77,17 @@ def _apply(tree: Path, edit: Edit, value: str) -> None:
     path = edit.path.replace("{value}", value)
     new = edit.new.replace("{value}", value)
     if edit.old is None:
-        with _opened(tree, path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC) as file:
+        with _open(tree, path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC) as file:
             file.write(new.encode())
     else:
-        with _opened(tree, path, os.O_RDWR) as file:
+        with _open(tree, path, os.O_RDWR) as file:
             text = file.read().decode().replace(edit.old.replace("{value}", value), new, 1)
             file.seek(0)
             file.truncate()
             file.write(text.encode())
 
 
-def _opened(tree: Path, path: str, how: int) -> BinaryIO:
+def _open(tree: Path, path: str, how: int) -> BinaryIO:
     """A file of the tree, its folders made if it may be; no part of its path is a link or leads up."""
     *folders, name = PurePosixPath(path).parts
     if PurePosixPath(path).is_absolute() or ".." in (*folders, name):
@@ -116,7 +116,7 @@ def _command(tree: Path, decision: str, command: Sequence[str], before: Sequence
             capture_output=True,
             timeout=SECONDS,
         )
-        code = bubblewrap.told(done.returncode, done.stderr) if before else done.returncode
+        code = bubblewrap.translate_exit(done.returncode, done.stderr) if before else done.returncode
         out, err = done.stdout.decode("utf-8", "replace"), done.stderr.decode("utf-8", "replace")
     except subprocess.TimeoutExpired:
         code, out, err = 124, "", f"no end within {SECONDS} s"

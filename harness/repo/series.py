@@ -137,7 +137,7 @@ def make(name: str, folder: Path, series: Sequence[Series], target: Path) -> lis
                 run("symbolic-ref", "HEAD", f"refs/heads/{one.branch}")
                 run("read-tree", "--reset", "-u", "HEAD", tree=tree)
             _apply(name, folder, one, where, tree)
-            commits = run(*_listing(one)).decode("ascii").split()
+            commits = run(*_list_words(one)).decode("ascii").split()
             if len(commits) != len(one.patches):
                 raise FixtureError(
                     f"fixture {name}: {len(one.patches)} patches made {len(commits)} commits; each must hold one mail"
@@ -165,19 +165,19 @@ def _apply(name: str, folder: Path, one: Series, where: Path, tree: Path) -> Non
         )
 
 
-def _listing(one: Series) -> tuple[str, ...]:
+def _list_words(one: Series) -> tuple[str, ...]:
     """The git words that list what a branch has of its own, oldest first."""
     own = MAIN if one.start is None else f"{MAIN}..{one.branch}"
     return "rev-list", "--reverse", own, "--"
 
 
-def standing(target: Path, series: Sequence[Series]) -> list[list[str]] | None:
+def find_standing(target: Path, series: Sequence[Series]) -> list[list[str]] | None:
     """The commits of each series in an intact repository in the cache, else None."""
     try:
         written = (target / _SERIES).read_text("ascii")
     except (OSError, UnicodeDecodeError):
         return None
-    listed = [git(*_listing(one), at=target) for one in series]
+    listed = [git(*_list_words(one), at=target) for one in series]
     found = [done.stdout.decode("ascii").split() for done in listed]
     if any(done.returncode for done in listed) or "".join(done.stdout.decode("ascii") for done in listed) != written:
         return None

@@ -40,18 +40,18 @@ def write(folder: Folder, results: Results, out: Path | None = None) -> ReportFi
     names = ("results.json", "results.schema.json", "summary.md", "junit.xml", "report.html")
     written = ReportFiles(results, *(root / name for name in names))
     texts = {
-        written.results: _json(_dumped(results)),
+        written.results: _json(_dump(results)),
         written.schema: _json(Results.model_json_schema(by_alias=True, mode="serialization")),
         written.summary: markdown.summary(results, seen.receipts),
         written.junit: junit.text(results),
-        written.page: html.rendered(results, seen),
+        written.page: html.render(results, seen),
     }
     for path, text in texts.items():
         _replace(path, text)
     return written
 
 
-def _dumped(results: Results) -> dict[str, Any]:
+def _dump(results: Results) -> dict[str, Any]:
     """As JSON values, cell by cell as they are asked for: a run's cells are large."""
     value = results.model_dump(mode="json", by_alias=True, exclude={"cells"})
     return {**value, "cells": map(_cell, results.cells)}

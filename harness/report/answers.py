@@ -25,7 +25,7 @@ MORE: Mapping[Better, str] = {"higher": "more", "lower": "fewer", "neither": "mo
 """What the side has that the verdict calls better."""
 BROUGHT = {
     name: metrics.words_of(name).brought_by
-    for name in metrics.placed(lambda words: words.place if words.brought_by else None)
+    for name in metrics.list_placed(lambda words: words.place if words.brought_by else None)
 }
 """What still brings a deleted secret where a measure is not as good as it can be."""
 ANSWERING = tuple(name for name in metrics.FIRST if metrics.words_of(name).answers)
@@ -35,7 +35,12 @@ CURATED = "Written with a look-up first (curated)"
 
 @dataclass(frozen=True)
 class Sentence:
-    """fine: the statistics that go on with it. shown: it tells more than chance, or plain counts."""
+    """One sentence of the report.
+
+    Attributes:
+        fine: The statistics that go on with it.
+        shown: It tells more than chance, or plain counts.
+    """
 
     text: str
     fine: str = ""
@@ -75,33 +80,35 @@ def sentence(comparison: Comparison, results: Results) -> str:
     """One pair in words. Swapping the sides says the same; swapping the names swaps them in it."""
     if comparison.verdict == "no-difference-shown":
         return str(_open(results, [[comparison]]))
-    return str(_shown(results, [comparison]))
+    return str(_describe_shown(results, [comparison]))
 
 
 def _answer(results: Results, measure: str, could: set[str]) -> Iterator[Sentence]:
     mine = {name for name in results.backends if tables.group(results, name) in ("ranked", "cold")}
     yield from _plainly(results, measure)
-    compared = [each for each in results.compared() if each.measure == measure and {each.left, each.right} <= mine]
-    yield from _compared(results, compared, could)
+    compared = [
+        each for each in results.list_comparisons() if each.measure == measure and {each.left, each.right} <= mine
+    ]
+    yield from _compare(results, compared, could)
     if measure != DELETED_FROM_BYTES:  # told above
         named = {name for each in compared if each.able for name in (each.left, each.right)}
         yield from _alone(results, measure, mine - named)
     if measure in LOOKED_UP and results.run.conditions.headline_write != "curated":
-        family = results.compared("curated")
+        family = results.list_comparisons("curated")
         compared = [each for each in family if each.measure == measure and {each.left, each.right} <= mine]
-        told = list(_compared(results, compared, could))
+        told = list(_compare(results, compared, could))
         for at, said in enumerate(told):
             yield replace(said, text=f"{'Curated' if at else CURATED}: {_inside(said.text)}")
         if not told:
-            yield from _curated(results, measure)
+            yield from _describe_curated(results, measure)
 
 
-def _compared(results: Results, compared: Sequence[Comparison], could: set[str]) -> Iterator[Sentence]:
+def _compare(results: Results, compared: Sequence[Comparison], could: set[str]) -> Iterator[Sentence]:
     """What differs by more than chance, one sentence for all pairs of which it holds; then the others in one."""
     able = [each for each in compared if each.able]
     shown = [each for each in able if each.verdict != "no-difference-shown"]
-    for group in min((_merged(shown, 0), _merged(shown, 1)), key=len):
-        yield _shown(results, group)
+    for group in min((_merge(shown, 0), _merge(shown, 1)), key=len):
+        yield _describe_shown(results, group)
     if groups := list(_cliques([each for each in able if each.verdict == "no-difference-shown"])):
         yield _open(results, groups, could)
 
@@ -119,12 +126,12 @@ def _alone(results: Results, measure: str, names: set[str]) -> Iterator[Sentence
         pooled = own.get(measure)
         if pooled is None or pooled.value is None:
             continue
-        found = tables.shown_by(results.definitions, own, measure)
+        found = tables.show_family(results.definitions, own, measure)
         worse = f" (but {found.measure} {words.value(found.pooled)})" if found and found.measure != measure else ""
-        told.append(f"{tables.naming(results, name)} {words.value(pooled)}{worse}")
+        told.append(f"{tables.name_row(results, name)} {words.value(pooled)}{worse}")
     if told:
         said = words.measure_name(measure)
-        yield Sentence(f"{said[0].upper()}{said[1:]}: {words.listed(told)}")
+        yield Sentence(f"{said[0].upper()}{said[1:]}: {words.join_words(told)}")
 
 
 def _plainly(results: Results, measure: str) -> Iterator[Sentence]:
@@ -136,14 +143,14 @@ def _plainly(results: Results, measure: str) -> Iterator[Sentence]:
     if measure == DELETED_FROM_BYTES:
         held = [(name, results.backends[name].measures[measure]) for name in ranked]
         kept = [
-            f"{tables.naming(results, name)} {words.count(pooled.of - pooled.hits, pooled.of)}"
+            f"{tables.name_row(results, name)} {words.count(pooled.of - pooled.hits, pooled.of)}"
             for name, pooled in held
             if pooled.hits is not None and pooled.of
         ]
         if kept:
-            yield Sentence(f"Deleted secrets that are still in the stored bytes: {words.listed(kept)}")
+            yield Sentence(f"Deleted secrets that are still in the stored bytes: {words.join_words(kept)}")
         if brought := [told for name in ranked if (told := _brought(results, name))]:
-            yield Sentence(f"Deleted secrets that are still brought: {words.listed(brought)}")
+            yield Sentence(f"Deleted secrets that are still brought: {words.join_words(brought)}")
 
 
 def _brought(results: Results, name: str) -> str:
@@ -157,7 +164,7 @@ def _brought(results: Results, name: str) -> str:
     if not left:
         return ""
     worst = max(left, key=lambda each: left[each][0] / left[each][1])
-    return f"{tables.naming(results, name)} {words.count(*left[worst])} by {BROUGHT[worst]}"
+    return f"{tables.name_row(results, name)} {words.count(*left[worst])} by {BROUGHT[worst]}"
 
 
 def _paid(results: Results, names: Sequence[str], write: WritePolicy | None, says: str) -> Iterator[Sentence]:
@@ -168,27 +175,27 @@ def _paid(results: Results, names: Sequence[str], write: WritePolicy | None, say
         pooled = own.get(TOKENS_PER_JOB) if own else None
         if pooled is not None:
             jobs = words.plural(pooled.of or 0, "job") if pooled.value is not None else "no job"
-            told.append(f"{tables.naming(results, name)} {words.value(pooled)} ({jobs})")
+            told.append(f"{tables.name_row(results, name)} {words.value(pooled)} ({jobs})")
     if told:
-        yield Sentence(f"{says}: {words.listed(told)}")
+        yield Sentence(f"{says}: {words.join_words(told)}")
 
 
-def _curated(results: Results, measure: str) -> Iterator[Sentence]:
+def _describe_curated(results: Results, measure: str) -> Iterator[Sentence]:
     """What changes if the same is written with a look-up first, where there is no pair to compare."""
     told = []
     for name in tables.names(results):
         own = tables.contrast(results, name, "curated")
         pooled = own.get(measure) if own and tables.group(results, name) == "ranked" else None
         if pooled and pooled.value is not None:
-            told.append(f"{tables.naming(results, name)} {words.value(pooled)}")
+            told.append(f"{tables.name_row(results, name)} {words.value(pooled)}")
     if told:
-        yield Sentence(f"{CURATED}: {words.measure_name(measure)} {words.listed(told)}")
+        yield Sentence(f"{CURATED}: {words.measure_name(measure)} {words.join_words(told)}")
 
 
 # --- pairs that say the same --------------------------------------------------------------------------------------
 
 
-def _merged(shown: Sequence[Comparison], by: int) -> list[list[Comparison]]:
+def _merge(shown: Sequence[Comparison], by: int) -> list[list[Comparison]]:
     """Pairs of equal winners (0) or losers (1) together, then those whose other side is the same, too."""
     groups: dict[str, list[Comparison]] = {}
     for each in shown:
@@ -222,7 +229,7 @@ def _cliques(pairs: Sequence[Comparison]) -> Iterator[list[Comparison]]:
 # --- one sentence -------------------------------------------------------------------------------------------------
 
 
-def _shown(results: Results, group: Sequence[Comparison]) -> Sentence:
+def _describe_shown(results: Results, group: Sequence[Comparison]) -> Sentence:
     """Pairs of which one side is better by more than chance."""
     measure = group[0].measure
     definition = results.definitions[measure]
@@ -231,7 +238,7 @@ def _shown(results: Results, group: Sequence[Comparison]) -> Sentence:
     did = (metrics.words_of(measure).did or f"has {{}} {words.measure_name(measure)}").format(MORE[definition.better])
     small = f", by less than {words.share(MARGIN)}" if _near(results, group) else ""
     p = f"{'at most ' if len(group) > 1 else ''}{max(each.adjusted_p for each in group):.2g}"
-    text = f"{_named(results, group, firsts)} {did} than {_named(results, group, seconds)}{small}"
+    text = f"{_name(results, group, firsts)} {did} than {_name(results, group, seconds)}{small}"
     text = f"N{text[1:]}" if text.startswith("no memory") else text
     return Sentence(text, f"{_difference(group, show)}adjusted p {p}")
 
@@ -239,7 +246,8 @@ def _shown(results: Results, group: Sequence[Comparison]) -> Sentence:
 def _open(results: Results, groups: Sequence[Sequence[Comparison]], told: set[str] | None = None) -> Sentence:
     """Pairs of which neither side is better by more than chance, those together of which every pair is so.
 
-    told: what was said that this run could have shown.
+    Args:
+        told: What was said that this run could have shown.
     """
     pairs = [each for group in groups for each in group]
     measure = pairs[0].measure
@@ -248,7 +256,7 @@ def _open(results: Results, groups: Sequence[Sequence[Comparison]], told: set[st
     for group in groups:
         names = {name for each in group for name in (each.left, each.right)}
         same = all(each.left_value == each.right_value for each in group)
-        (alike if same else near if _near(results, group) else far).append(_named(results, group, names))
+        (alike if same else near if _near(results, group) else far).append(_name(results, group, names))
     thing = words.measure_name(measure)
     parts = [f"{each} have equally many {thing}" for each in alike]
     parts += [f"{each} are within {words.share(MARGIN)} of each other in {thing}" for each in near]
@@ -258,7 +266,7 @@ def _open(results: Results, groups: Sequence[Sequence[Comparison]], told: set[st
     new = [each for each in dict.fromkeys(each.detectable for each in pairs) if each not in (told or ())]
     if told is not None:
         told.update(new)
-    could = f"this run could have shown {words.listed(new)}" if new and far else ""
+    could = f"this run could have shown {words.join_words(new)}" if new and far else ""
     fine = "; ".join(filter(None, [_compatible(pairs, show) if far else "", could]))
     return Sentence(
         f"{text[0].upper()}{text[1:]}" if text.startswith(("what", "no memory")) else text, fine, shown=False
@@ -272,10 +280,10 @@ def _near(results: Results, group: Sequence[Comparison]) -> bool:
     return known and max(ends) < MARGIN
 
 
-def _named(results: Results, group: Sequence[Comparison], names: set[str]) -> str:
+def _name(results: Results, group: Sequence[Comparison], names: set[str]) -> str:
     """Each with its own number, no memory last."""
     ordered = sorted(names, key=_cold_last)
-    return words.listed([f"{tables.naming(results, name)} ({_side(results, group, name)})" for name in ordered])
+    return words.join_words([f"{tables.name_row(results, name)} ({_side(results, group, name)})" for name in ordered])
 
 
 def _cold_last(name: str) -> tuple[bool, str]:
@@ -293,7 +301,7 @@ def _side(results: Results, group: Sequence[Comparison], name: str) -> str:
     return words.number(own.left_value if own.left == name else own.right_value)
 
 
-def _oriented(comparison: Comparison) -> tuple[float, float, float]:
+def _orient(comparison: Comparison) -> tuple[float, float, float]:
     """First minus second, and its interval; the first is the better one."""
     assert comparison.interval is not None
     mean, low, high = (
@@ -303,15 +311,16 @@ def _oriented(comparison: Comparison) -> tuple[float, float, float]:
 
 
 def _difference(group: Sequence[Comparison], show: Formatter) -> str:
-    known = [_oriented(each) for each in group if each.interval]
+    known = [_orient(each) for each in group if each.interval]
     if len(known) < len(group):
         return ""
     low, high = min(low for _, low, _ in known), max(high for _, _, high in known)
     means = sorted(mean for mean, _, _ in known)
     if len(known) == 1:
-        return f"difference {words.signed(means[0], show)} ({words.signed(low, show)} to {words.signed(high, show)}), "
-    span = f"{words.signed(means[0], show)} to {words.signed(means[-1], show)}"
-    return f"differences {span} (intervals within {words.signed(low, show)} to {words.signed(high, show)}), "
+        ends = f"{words.show_signed(low, show)} to {words.show_signed(high, show)}"
+        return f"difference {words.show_signed(means[0], show)} ({ends}), "
+    span = f"{words.show_signed(means[0], show)} to {words.show_signed(means[-1], show)}"
+    return f"differences {span} (intervals within {words.show_signed(low, show)} to {words.show_signed(high, show)}), "
 
 
 def _compatible(group: Sequence[Comparison], show: Formatter) -> str:

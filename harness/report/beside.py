@@ -11,7 +11,7 @@ from harness.metrics.recall import RECALL
 from harness.metrics.tokens import TOKENS_TOTAL
 from harness.model.results import Results
 from harness.report import words
-from harness.report.tables import Figure, figure, group, names, shown
+from harness.report.tables import Figure, figure, group, names, show_name
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ def changes(results: Results) -> Iterator[Changed]:
             for count, value in ((each.old_count, each.old), (each.new_count, each.new))
         ]
         span = f" ({words.interval(each.interval)})" if each.interval else ""
-        moved = f"{words.signed(each.difference, words.number)}{span}" if each.difference is not None else ""
+        moved = f"{words.show_signed(each.difference, words.number)}{span}" if each.difference is not None else ""
         yield Changed(
             rank=CHANGES.index(each.verdict),
             backend=words.visible(each.backend, 60),
@@ -77,7 +77,7 @@ def contrasts(results: Results) -> Iterator[Contrasted]:
             continue
         measures = each.measures
         yield Contrasted(
-            name=shown(results, each.backend),
+            name=show_name(results, each.backend),
             write=each.write_policy,
             read=each.read_policy,
             noise=each.noise,
@@ -87,7 +87,7 @@ def contrasts(results: Results) -> Iterator[Contrasted]:
         )
 
 
-def verified(results: Results) -> Iterator[str]:
+def describe_verified(results: Results) -> Iterator[str]:
     """Of each backend that returns sources: what a reader who checks them was spared, and what he paid for it."""
     conditions = results.run.conditions
     for name in names(results):
@@ -133,7 +133,7 @@ class Compared:
 def comparisons(results: Results) -> Iterator[Compared]:
     """Every pair that was compared, shown or not, in the order of the measures."""
     for each in results.comparisons:
-        left, right = (shown(results, name) for name in (each.left, each.right))
+        left, right = (show_name(results, name) for name in (each.left, each.right))
         verdicts = {"left-better": f"{left} better", "right-better": f"{right} better"}
         yield Compared(
             measure=each.measure,

@@ -30,18 +30,18 @@ def show(results: Results, out: Console) -> None:
     if results.stories:
         notes: dict[str, str] = {}
         out.print(_table(results, notes), soft_wrap=False)
-        _print(out, _marked(notes))
+        _print(out, _describe_marks(notes))
     if results.trust:
         named: dict[str, str] = {}
         _print(out, [""] if results.stories else [])
         for table in _trust(results, out.width, named):
             out.print(table, soft_wrap=False)
-        _print(out, [*_marked(named), f"{LEGEND[0].upper()}{LEGEND[1:]}."])
+        _print(out, [*_describe_marks(named), f"{LEGEND[0].upper()}{LEGEND[1:]}."])
     _print(out, _faults(results))
     _print(out, _below(results))
 
 
-def _marked(notes: Mapping[str, str]) -> list[str]:
+def _describe_marks(notes: Mapping[str, str]) -> list[str]:
     """What the marks of a table stand for, in one line."""
     return ["   ".join(f"{mark.strip()} {note}" for note, mark in notes.items())] if notes else []
 
@@ -54,14 +54,20 @@ def _faults(results: Results) -> Iterator[str]:
         yield from (f"- {failing.says}" for failing in each.failing)
 
 
-def ending(results: Results) -> str:
+def describe_end(results: Results) -> str:
     """What stands last, and alone if all else is silenced: what came to its end, which calls failed, how many gates
     held."""
     trials = {cell.trial: cell.status for cell in results.cells}
     drills = {cell.id: cell.status for cell in results.trust}
-    failed = sum(each.count for own in results.faulted().values() for each in own)
+    failed = sum(each.count for own in results.group_faults().values() for each in own)
     faults = f"{words.plural(failed, 'call')} failed" if failed else ""
-    told = [_ends(trials, "trial"), _ends(drills, "drill"), faults, _changed(results), _held(results)]
+    told = [
+        _ends(trials, "trial"),
+        _ends(drills, "drill"),
+        faults,
+        _describe_changes(results),
+        _describe_gates(results),
+    ]
     return "; ".join(filter(None, told)) or "nothing was played"
 
 
@@ -73,7 +79,7 @@ def _ends(statuses: Mapping[str, str], noun: str) -> str:
     return f"{done:,} of {words.plural(len(statuses), noun)} complete{others}" if statuses else ""
 
 
-def _changed(results: Results) -> str:
+def _describe_changes(results: Results) -> str:
     """What became of the baseline. What is not shown to be more than chance, or varies by run, has moved."""
     told = Counter(
         ("moved" if change.difference else "unchanged")
@@ -85,7 +91,7 @@ def _changed(results: Results) -> str:
     return f"against the baseline {listed}" if told else ""
 
 
-def _held(results: Results) -> str:
+def _describe_gates(results: Results) -> str:
     """How many gates held, and what none of them asks."""
     if not results.gates:
         return ""
@@ -102,7 +108,11 @@ def _print(out: Console, lines: Iterable[str]) -> None:
 
 
 def _table(results: Results, notes: dict[str, str]) -> Table:
-    """The five questions. notes: what stands beside a figure -> its mark; filled here."""
+    """The five questions.
+
+    Args:
+        notes: What stands beside a figure -> its mark; filled here.
+    """
     stories = " of ".join(filter(None, [words.plural(len(results.stories), "scenario"), tables.suite(results)]))
     table = Table(
         title=Text(words.plain(f"coldwarm {results.run.version}: {stories}, hits of cases"), style="bold"),
@@ -131,11 +141,11 @@ def _table(results: Results, notes: dict[str, str]) -> Table:
 def _trust(results: Results, width: int, notes: dict[str, str]) -> Iterator[Table]:
     """What the drills showed, of each question the worst, in as many tables as the width asks for."""
     columns, rows = headline.table(results)
-    texts = [[_trusted(figure, notes) for figure in figures] for _, figures in rows]
+    texts = [[_show_trust(figure, notes) for figure in figures] for _, figures in rows]
     names = [Text(words.plain(name), style="bold") for name, _ in rows]
     wide = [max(map(len, (*column.head, *(row[at].plain for row in texts)))) + 1 for at, column in enumerate(columns)]
     first = max(12, min(NAME, max((len(name.plain) for name in names), default=0))) + 1
-    for part in _fitting(wide, width - first):
+    for part in _fit(wide, width - first):
         table = Table(
             title=Text(f"Trust, tested by drills ({MARK}: not as good as it can be)", style="bold")
             if part[0] == 0
@@ -150,7 +160,7 @@ def _trust(results: Results, width: int, notes: dict[str, str]) -> Iterator[Tabl
         yield table
 
 
-def _fitting(wide: Sequence[int], room: int) -> Iterator[list[int]]:
+def _fit(wide: Sequence[int], room: int) -> Iterator[list[int]]:
     """The places of columns that stand side by side, one at least."""
     part: list[int] = []
     for at, width in enumerate(wide):
@@ -162,16 +172,16 @@ def _fitting(wide: Sequence[int], room: int) -> Iterator[list[int]]:
         yield part
 
 
-def _trusted(figure: headline.HeadlineFigure, notes: dict[str, str]) -> Text:
+def _show_trust(figure: headline.HeadlineFigure, notes: dict[str, str]) -> Text:
     """The name of what is shown stands below, behind its mark."""
     shown = SHORT.get(figure.text, figure.text)
     note = ", ".join(filter(None, [figure.name, *figure.lacking]))
     text = f"{MARK} {shown}" if figure.fault else shown
     style = "" if figure.measured else "italic dim" if figure.text in PROMISED_NOTHING else "italic"
-    return Text(text + _noted(note, notes), style=style)
+    return Text(text + _mark(note, notes), style=style)
 
 
-def _noted(note: str, notes: dict[str, str]) -> str:
+def _mark(note: str, notes: dict[str, str]) -> str:
     """The mark of a note, a new one if it has none yet."""
     if note and note not in notes:
         notes[note] = MARKS[len(notes)] if len(notes) < len(MARKS) else f" ({len(notes) + 1})"
@@ -186,7 +196,7 @@ def _cell(figure: Figure, style: str, notes: dict[str, str]) -> Text:
     parts = [words.NO_MERIT] if words.NO_MERIT in figure.note else []
     named = [figure.name] if figure.name else []
     note = ", ".join([*named, *parts, *([f"without {figure.short}"] if figure.short else [])])
-    return Text(figure.text + _noted(note, notes), style=style)
+    return Text(figure.text + _mark(note, notes), style=style)
 
 
 def _below(results: Results) -> Iterator[str]:
@@ -208,12 +218,12 @@ def _below(results: Results) -> Iterator[str]:
 
 def _reasons(results: Results) -> Iterator[str]:
     """Why there is no number, of what is under test; the reasons of controls are counted."""
-    missing = tables.unanswered(results)
+    missing = tables.list_unanswered(results)
     tested = {line.name for line in tables.lines(results) if line.group == "ranked"}
     heads = {column.measure: column.head.lower() for column in COLUMNS if not column.write}
     told = [
-        f"- {each.word}: {words.listed([heads.get(name, name) for name in each.measures])} of "
-        f"{words.listed([name for name in each.backends if name in tested])}: {words.visible(each.reason, REASON)}"
+        f"- {each.word}: {words.join_words([heads.get(name, name) for name in each.measures])} of "
+        f"{words.join_words([name for name in each.backends if name in tested])}: {words.visible(each.reason, REASON)}"
         for each in missing
         if tested.intersection(each.backends)
     ]
@@ -227,12 +237,12 @@ def _reasons(results: Results) -> Iterator[str]:
 def _differences(results: Results) -> Iterator[str]:
     """In which measures the table's differences are more than chance; who against whom is told in the report. What too
     few scenarios cannot tell is in no sentence."""
-    compared = [each for each in results.compared() if each.able]
+    compared = [each for each in results.list_comparisons() if each.able]
     pairs = Counter(each.measure for each in compared)
     shown = Counter(each.measure for each in compared if each.verdict != "no-difference-shown")
     told = [f"{words.measure_name(name)} ({n} of {words.plural(pairs[name], 'pair')})" for name, n in shown.items()]
     none = [words.measure_name(name) for name in pairs if not shown[name]]
     if told:
-        yield f"More than chance are differences in {words.listed(told)}."
+        yield f"More than chance are differences in {words.join_words(told)}."
     if none:
-        yield f"What differs in {words.listed(none)} could be chance."
+        yield f"What differs in {words.join_words(none)} could be chance."

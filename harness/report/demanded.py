@@ -17,7 +17,11 @@ from harness.report.worst import MARK, worst
 
 @dataclass(frozen=True)
 class Bad:
-    """A headline that is bad in what no gate demands. shown: measure and figure, with the backends that have it."""
+    """A headline that is bad in what no gate demands.
+
+    Attributes:
+        shown: Measure and figure, with the backends that have it.
+    """
 
     head: str
     shown: tuple[tuple[str, tuple[str, ...]], ...]
@@ -27,15 +31,19 @@ class Bad:
         return tuple(dict.fromkeys(name for _, names in self.shown for name in names))
 
     def __str__(self) -> str:
-        told = "; ".join(f"{words.listed(names)} ({figure})" for figure, names in self.shown)
+        told = "; ".join(f"{words.join_words(names)} ({figure})" for figure, names in self.shown)
         return f"{self.head}: {told}"
 
 
 @dataclass(frozen=True)
 class Demanded:
-    """controls: how many of the verdicts are of controls. bad: what no gate demands and is bad now.
+    """What the gates demand, and what none of them does.
 
-    never: headlines of which no gate demands anything. free: backends of which none demands anything.
+    Attributes:
+        controls: How many of the verdicts are of controls.
+        bad: What no gate demands and is bad now.
+        never: Headlines of which no gate demands anything.
+        free: Backends of which none demands anything.
     """
 
     controls: int
@@ -55,13 +63,13 @@ class Demanded:
         if self.controls:
             yield f"{self.controls} of {words.plural(self.gates, 'gate')} judge controls, and no backend"
         if self.free:
-            yield f"of {words.listed(self.free)}: nothing is demanded"
+            yield f"of {words.join_words(self.free)}: nothing is demanded"
         if self.never:
-            yield f"of no backend is anything demanded in: {words.listed(self.never)}"
+            yield f"of no backend is anything demanded in: {words.join_words(self.never)}"
 
 
 @dataclass(frozen=True)
-class _Head:
+class _HeadlineDemand:
     family: str
     text: str
     lead: str
@@ -71,7 +79,7 @@ class _Head:
 
 
 def collect(results: Results) -> Demanded:
-    tested = _tested(results)
+    tested = _list_tested(results)
     controls = {name for name in results.backends if tables.group(results, name) == "control"}
     asked = {(gate.backend, gate.measure) for gate in results.gates if not gate.relative}
     heads = [head for head in _heads(results, tested) if any(head.lead in own for own in head.measures.values())]
@@ -80,22 +88,22 @@ def collect(results: Results) -> Demanded:
         gates=len(results.gates),
         bad=tuple(bad for head in heads if (bad := _bad(results, head, asked))),
         never=tuple(head.text for head in heads if not any(_asks(head, backend, asked) for backend in tested)),
-        free=tuple(tables.shown(results, name) for name in tested if name not in {backend for backend, _ in asked}),
+        free=tuple(tables.show_name(results, name) for name in tested if name not in {backend for backend, _ in asked}),
     )
 
 
-def _tested(results: Results) -> list[str]:
+def _list_tested(results: Results) -> list[str]:
     """By name: those with a row that are no controls, and those that were only drilled."""
     rows = {name for name in results.backends if tables.group(results, name) == "ranked"}
     return sorted(rows | {cell.backend for cell in results.trust if cell.backend not in results.backends} - {SOUND})
 
 
-def _heads(results: Results, tested: Sequence[str]) -> Iterator[_Head]:
+def _heads(results: Results, tested: Sequence[str]) -> Iterator[_HeadlineDemand]:
     rows = {name: results.backends[name].measures for name in tested if name in results.backends}
     for column in tables.COLUMNS:
         family = results.definitions[column.measure].family
         if column.write is None and family is not None:
-            yield _Head(family, column.head.lower(), column.measure, results.definitions, rows)
+            yield _HeadlineDemand(family, column.head.lower(), column.measure, results.definitions, rows)
     cells = {name: [cell for cell in results.trust if cell.backend == name] for name in tested}
     drilled = {
         name: {measure: Pooled.of_one(each) for cell in own for measure, each in cell.measures.items()}
@@ -103,20 +111,20 @@ def _heads(results: Results, tested: Sequence[str]) -> Iterator[_Head]:
     }
     for trusted in headline.COLUMNS:
         head = " ".join(trusted.head).strip()
-        yield _Head(trusted.family, head, trusted.lead, results.trust_definitions, drilled)
+        yield _HeadlineDemand(trusted.family, head, trusted.lead, results.trust_definitions, drilled)
 
 
-def _asks(head: _Head, backend: str, asked: set[tuple[str, str]]) -> bool:
+def _asks(head: _HeadlineDemand, backend: str, asked: set[tuple[str, str]]) -> bool:
     return any(
         name == backend and measure in head.definitions and _covers(head, measure) for name, measure in asked
     )  # fmt: skip
 
 
-def _covers(head: _Head, measure: str) -> bool:
+def _covers(head: _HeadlineDemand, measure: str) -> bool:
     return measure == head.lead or head.definitions[measure].family == head.family
 
 
-def _bad(results: Results, head: _Head, asked: set[tuple[str, str]]) -> Bad | None:
+def _bad(results: Results, head: _HeadlineDemand, asked: set[tuple[str, str]]) -> Bad | None:
     """The worst of what no gate demands, backend by backend; nothing where more or less is the answer and no fault."""
     if head.definitions is results.definitions and head.family not in tables.MARKED:
         return None
@@ -126,5 +134,5 @@ def _bad(results: Results, head: _Head, asked: set[tuple[str, str]]) -> Bad | No
         found = worst(head.definitions, left, head.family, head.lead)
         if found and (found.bad or found.pooled.failed):
             figure = f"{found.measure} {words.value(found.pooled)}"
-            told.setdefault(figure, []).append(tables.shown(results, backend))
+            told.setdefault(figure, []).append(tables.show_name(results, backend))
     return Bad(head.text, tuple((figure, tuple(names)) for figure, names in told.items())) if told else None

@@ -29,7 +29,7 @@ _COMMIT, _PATH = re.compile(r"[0-9a-f]{7,64}"), re.compile(r"\w[\w./-]*")
 
 
 @lru_cache(maxsize=16384)
-def shown(text: str, limit: int = TEXT) -> str:
+def show(text: str, limit: int = TEXT) -> str:
     """Harmless to look at; a run's texts come back many times."""
     return words.visible(text, limit)
 
@@ -40,8 +40,8 @@ def verdict(word: str) -> Node:
     return node("span", f"v {word}", f"{MARK.get(word, MARK['other'])} {word.replace('-', ' ')}")
 
 
-def quoted(text: str, limit: int = TEXT) -> Node:
-    return node("bdi", "", f"\u201c{shown(text, limit)}\u201d")
+def quote(text: str, limit: int = TEXT) -> Node:
+    return node("bdi", "", f"\u201c{show(text, limit)}\u201d")
 
 
 def small(*notes: str) -> Node:
@@ -58,10 +58,16 @@ def fact(record: Record, name: str) -> str:
 # --- a list of entries ------------------------------------------------------------------------------------------------
 
 
-def listed(record: Record, line: int, event: Recalled, cited: Collection[int] = (), gold: Collection[str] = ()) -> Node:
-    """All that one question brought, in reading order. cited: positions that decided; gold: the facts that answer.
+def list_entries(
+    record: Record, line: int, event: Recalled, cited: Collection[int] = (), gold: Collection[str] = ()
+) -> Node:
+    """All that one question brought, in reading order.
 
     Beyond the first few, entries that speak of nothing in the story are only counted.
+
+    Args:
+        cited: Positions that decided.
+        gold: The facts that answer.
     """
     entries = record.entries(line, event)
     if not entries:
@@ -76,12 +82,12 @@ def listed(record: Record, line: int, event: Recalled, cited: Collection[int] = 
             "gold" if entry.asserted.intersection(gold) else "",
             ", ".join(sorted(entry.reading.asserted)),
             place(source),
-            said(checked(record, event.session, source)),
+            describe(check_source(record, event.session, source)),
             "marked as superseded by the backend" if entry.marked else "",
             beyond,
         )
         cls = "cited" if entry.position in cited else "over" if beyond else ""
-        return _row(cls, rank, record.verdict(entry), shown(entry.text), notes)
+        return _row(cls, rank, record.verdict(entry), show(entry.text), notes)
 
     first = node("ol", "entries", *(row(entry) for entry in entries[:FIRST]))
     later = [each for each in entries[FIRST:] if each.position in cited or each.says_something][:MOST]
@@ -120,7 +126,7 @@ def _heads(record: Record) -> dict[str, dict[_Place, Checked]]:
     return heads
 
 
-def checked(record: Record, session: str, source: Source | None) -> Checked | None:
+def check_source(record: Record, session: str, source: Source | None) -> Checked | None:
     """What git said of a source at the checkout of a session."""
     commit = next((each.commit for each in record.scenario.sessions if each.id == session), "")
     return _heads(record).get(commit, {}).get(_place(source)) if source else None
@@ -134,10 +140,10 @@ def place(source: Source | None) -> str:
     at = f"{source.path}:{source.line}" if source.path and source.line is not None else source.path or ""
     commit = f"@{source.commit[:7]}" if source.commit else ""
     session = f"session {source.session}" if source.session else ""
-    return shown(" ".join(filter(None, [at, commit, session])), 300) or "no source"
+    return show(" ".join(filter(None, [at, commit, session])), 300) or "no source"
 
 
-def said(found: Checked | None) -> str:
+def describe(found: Checked | None) -> str:
     """What git says of a source: the line at its commit, and where it stands at the checkout."""
     if found is None:
         return ""
@@ -145,7 +151,7 @@ def said(found: Checked | None) -> str:
         return "git: no such line at that commit"
     by = f" by {found.by[:7]}" if found.by else ""
     now = f" to {found.path}:{found.line}" if found.state in ("moved", "renamed") else ""
-    return f"git: \u201c{shown(found.says or '', 300)}\u201d, at this checkout: {shown(found.state + by + now, 300)}"
+    return f"git: \u201c{show(found.says or '', 300)}\u201d, at this checkout: {show(found.state + by + now, 300)}"
 
 
 class Proof(NamedTuple):
@@ -163,7 +169,7 @@ def proof(record: Record, source: Source | None) -> Proof | None:
         return None
     command = f"git -C {_fixture(record)} show {source.commit[:12]}:{source.path} | sed -n {source.line}p"
     asked = (heads.get(_place(source)) for heads in _heads(record).values())
-    return Proof(command, shown(next((each.says for each in asked if each and each.says), ""), 300))
+    return Proof(command, show(next((each.says for each in asked if each and each.says), ""), 300))
 
 
 def _fixture(record: Record) -> str:

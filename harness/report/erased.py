@@ -8,9 +8,9 @@ from itertools import zip_longest
 
 from harness.log.events import Forgot, Route, Scanned, Sought, Stage
 from harness.metrics.view import Record
-from harness.model.canary import kept
+from harness.model.canary import memory_word
 from harness.report import words
-from harness.report.entries import fact, quoted, shown, small
+from harness.report.entries import fact, quote, show, small
 from harness.report.packed import Node, node
 from harness.report.repeat import repeat
 
@@ -28,16 +28,16 @@ _ROUTES: dict[Route, str] = {
 }
 
 
-def told(record: Record) -> Iterator[Node]:
+def describe(record: Record) -> Iterator[Node]:
     """What a trial's deletions left; nothing if it was never asked to delete."""
     targets = list(dict.fromkeys(event.fact for _, event in record.of(Forgot)))
     if not targets:
         return
-    yield node("ul", "writes", *(_asked(record, event) for _, event in record.of(Forgot)))
+    yield node("ul", "writes", *(_describe_request(record, event) for _, event in record.of(Forgot)))
     rows = [*_routes(record, targets), *_layers(record, targets)]
     head = node("tr", "", *(node("th", "", name) for name in HEADS))
     yield node("table", "matrix", node("thead", "", head), node("tbody", "", *rows))
-    left = [*_back(record, targets), *_sighted(record, targets)]
+    left = [*_back(record, targets), *_describe_sightings(record, targets)]
     if left:
         yield node("p", "bad", "\u2715 still there, and how to see it in a store that was kept")
         yield node("ul", "writes", *left[:SEEN])
@@ -45,15 +45,15 @@ def told(record: Record) -> Iterator[Node]:
             yield node("p", "quiet", f"\u2026 and {len(left) - SEEN:,} more places, in the log")
 
 
-def _asked(record: Record, event: Forgot) -> Node:
+def _describe_request(record: Record, event: Forgot) -> Node:
     if event.fault:
-        answer = f"{event.fault.kind}: {shown(event.fault.message)}"
+        answer = f"{event.fault.kind}: {show(event.fault.message)}"
     elif event.said is None:
         answer = "no answer"
     else:
         answer = ", ".join("gone" if each else "not gone" for each in event.said) or "nothing to delete"
     note = f"{event.fact} \u00b7 {words.plural(len(event.ids), 'id')} \u00b7 the backend says: {answer}"
-    return node("li", "", node("b", "", "\u2212 "), quoted(fact(record, event.fact)), small(note))
+    return node("li", "", node("b", "", "\u2212 "), quote(fact(record, event.fact)), small(note))
 
 
 def _routes(record: Record, targets: list[str]) -> Iterator[Node]:
@@ -98,7 +98,7 @@ def _layers(record: Record, targets: list[str]) -> Iterator[Node]:
         scans.setdefault(event.layer.name, {}).setdefault(event.stage, []).append(event)
     for name, stages in scans.items():
         some = next(iter(stages.values()))[0]
-        title = node("th", "row", f"bytes: {shown(name, 80)} ({some.layer.format})")
+        title = node("th", "row", f"bytes: {show(name, 80)} ({some.layer.format})")
         before, after = (_bytes(targets, stages.get(stage, [])) for stage in ("before", "after"))
         yield node("tr", "", title, *_cells(before[0] if before else 0, [before, None, after], len(targets)))
 
@@ -108,7 +108,7 @@ def _bytes(targets: list[str], scans: list[Scanned]) -> tuple[int, str] | None:
         return None
     problem = next((each.problem for each in scans if each.problem), None)
     facts = {sighting.fact for each in scans for sighting in each.sightings}
-    return sum(name in facts for name in targets), f"; {shown(problem, 120)}" if problem else ""
+    return sum(name in facts for name in targets), f"; {show(problem, 120)}" if problem else ""
 
 
 def _back(record: Record, targets: list[str]) -> Iterator[Node]:
@@ -119,21 +119,21 @@ def _back(record: Record, targets: list[str]) -> Iterator[Node]:
             stage = "after the deletion" if event.stage == "after" else "opened again"
             known.setdefault((event.fact, event.route, event.where), []).append(stage)
     for (name, route, where), stages in known.items():
-        note = f"{name} \u00b7 {_ROUTES[route]} \u00b7 {words.listed(stages)}"
-        yield node("li", "", quoted(where), small(note))
+        note = f"{name} \u00b7 {_ROUTES[route]} \u00b7 {words.join_words(stages)}"
+        yield node("li", "", quote(where), small(note))
 
 
-def _sighted(record: Record, targets: list[str]) -> Iterator[Node]:
+def _describe_sightings(record: Record, targets: list[str]) -> Iterator[Node]:
     """Each place in which a target was seen, one of every target first."""
     store = STORE.format(trial=record.log.trial.id)
     places: dict[str, list[Node]] = {}
     for _, event in record.of(Scanned):
         for seen in event.sightings if event.stage == "after" else ():
             if seen.fact in targets:
-                canary = kept(record.log.opened.canaries.get(seen.fact, ""))
-                times = f"{words.plural(seen.count, 'time')} as {shown(seen.form, 40)}, first at byte {seen.offset:,}"
-                inside = f", {shown(seen.place, 120)}" if seen.place else ""
-                note = f"{canary} \u00b7 {times} of {shown(seen.path, 160)}{inside}"
+                canary = memory_word(record.log.opened.canaries.get(seen.fact, ""))
+                times = f"{words.plural(seen.count, 'time')} as {show(seen.form, 40)}, first at byte {seen.offset:,}"
+                inside = f", {show(seen.place, 120)}" if seen.place else ""
+                note = f"{canary} \u00b7 {times} of {show(seen.path, 160)}{inside}"
                 command = node("code", "", repeat(event.layer, seen, canary, store))
                 told = node("li", "", node("b", "", seen.fact), small(note), command)
                 places.setdefault(seen.fact, []).append(told)

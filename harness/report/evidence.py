@@ -12,14 +12,18 @@ from harness.log.transcript import Transcript
 from harness.metrics import broken, deletion, footprint
 from harness.metrics.footprint import Sample
 from harness.model.results import Results
-from harness.report.receipts import BadCase, told
+from harness.report.receipts import BadCase, describe
 from harness.report.timeline import Teller, Timelines
 
 
 class Evidence(NamedTuple):
-    """layers: of the primary trials of each backend, by its label. samples: what was timed and weighed, of all.
+    """What the page shows of the logs themselves.
 
-    receipts: of the drills, by cell. problems: a line for each log that cannot be shown.
+    Attributes:
+        layers: Of the primary trials of each backend, by its label.
+        samples: What was timed and weighed, of all.
+        receipts: Of the drills, by cell.
+        problems: A line for each log that cannot be shown.
     """
 
     timelines: Timelines
@@ -30,7 +34,11 @@ class Evidence(NamedTuple):
 
 
 def gather(results: Results, stories: Iterable[Sequence[Log]], transcripts: Iterable[Transcript]) -> Evidence:
-    """`stories`: all logs of the run, those of one story together."""
+    """Reads every log once for the page.
+
+    Args:
+        stories: All logs of the run, those of one story together.
+    """
     drilled = {cell.id: cell for cell in results.trust}
     primary = {cell.trial for cell in results.cells if headline(cell, results.run.conditions)}
     teller, samples = Teller(results), list[Sample]()
@@ -41,7 +49,7 @@ def gather(results: Results, stories: Iterable[Sequence[Log]], transcripts: Iter
         try:
             show()
         except Exception as error:
-            problems.append(f"{log.path}: cannot be shown in full: {broken.said(error)}")
+            problems.append(f"{log.path}: cannot be shown in full: {broken.describe(error)}")
 
     def story(log: Log) -> None:
         samples.extend(footprint.of_trial(log))
@@ -51,7 +59,7 @@ def gather(results: Results, stories: Iterable[Sequence[Log]], transcripts: Iter
     def drill(transcript: Transcript) -> None:
         samples.extend(footprint.of_drill(transcript))
         if cell := drilled.get(transcript.trial.id):
-            receipts[cell.id] = list(told(cell, transcript, results.trust_definitions))
+            receipts[cell.id] = list(describe(cell, transcript, results.trust_definitions))
 
     for logs in filter(None, stories):
         shown(logs[0], partial(teller.hear, logs))

@@ -228,7 +228,7 @@ def _probes(story: Scenario) -> Iterator[ExportRow]:
                 "probe": probe.id,
                 "stratum": stratum,
                 "query": query,
-                **_sitting(story, session),
+                **_row_of(story, session),
                 "gold": probe.gold,
                 "history": probe.history,
             }
@@ -241,7 +241,7 @@ def _jobs(story: Scenario) -> Iterator[ExportRow]:
                 yield {
                     "job": job.id,
                     "goal": job.goal,
-                    **_sitting(story, session),
+                    **_row_of(story, session),
                     "relevant": job.relevant,
                     "run": job.run,
                     "decision": decision.id,
@@ -254,7 +254,7 @@ def _jobs(story: Scenario) -> Iterator[ExportRow]:
                 }
 
 
-def _sitting(story: Scenario, session: Session) -> ExportRow:
+def _row_of(story: Scenario, session: Session) -> ExportRow:
     return {
         "session": session.id,
         "at": _moment(session.at),

@@ -31,7 +31,11 @@ class Failing:
 
 @dataclass(frozen=True)
 class Statement:
-    """A backend whose calls failed. `bad`: more of them than were allowed by name, or any that no allowance names."""
+    """A backend whose calls failed.
+
+    Attributes:
+        bad: More of them than were allowed by name, or any that no allowance names.
+    """
 
     backend: str
     head: str
@@ -48,7 +52,7 @@ def statements(results: Results) -> list[Statement]:
     beyond = results.beyond()
     found = [
         _statement(name, own, results.run.allowed_faults.get(name), bad=name in beyond)
-        for name, own in results.faulted().items()
+        for name, own in results.group_faults().items()
     ]
     provoked: dict[str, list[Faults]] = {}
     for each in results.faults:
@@ -66,11 +70,11 @@ def _statement(
     by_op: dict[str, list[Faults]] = {}
     for each in own:
         by_op.setdefault(each.op, []).append(each)
-    ops = sorted((_failing(op, each) for op, each in by_op.items()), key=lambda failing: -failing.count)
+    ops = sorted((_find_failing(op, each) for op, each in by_op.items()), key=lambda failing: -failing.count)
     return Statement(name, f"{words.visible(name, 60)}: {told} {how}{beside}", bad, tuple(ops))
 
 
-def _failing(op: str, own: Sequence[Faults]) -> Failing:
+def _find_failing(op: str, own: Sequence[Faults]) -> Failing:
     calls = {each.trial: each.calls for each in own}
-    kinds = words.listed(list(dict.fromkeys(each.kind.replace("-", " ") for each in own)))
+    kinds = words.join_words(list(dict.fromkeys(each.kind.replace("-", " ") for each in own)))
     return Failing(op, sum(each.count for each in own), sum(calls.values()), len(calls), kinds, own[0])

@@ -17,7 +17,12 @@ WRITES: tuple[WritePolicy, ...] = ("append", "curated")
 
 @dataclass(frozen=True)
 class FindingQuestion:
-    """topic: the part of the page that goes on with it. asks: as the words of the measure ask it."""
+    """One question of the findings table.
+
+    Attributes:
+        topic: The part of the page that goes on with it.
+        asks: As the words of the measure ask it.
+    """
 
     topic: str
     measure: str
@@ -37,7 +42,11 @@ QUESTIONS = tuple(
 
 @dataclass(frozen=True)
 class FindingColumn:
-    """One column: a question, and how memory was written, where that matters. at: its place in a row, from 1."""
+    """One column: a question, and how memory was written, where that matters.
+
+    Attributes:
+        at: Its place in a row, from 1.
+    """
 
     question: FindingQuestion
     write: WritePolicy | None
@@ -47,7 +56,11 @@ class FindingColumn:
 
 @dataclass(frozen=True)
 class Head:
-    """A question over its columns. beside: what cold reached, or which direction is better."""
+    """A question over its columns.
+
+    Attributes:
+        beside: What cold reached, or which direction is better.
+    """
 
     question: FindingQuestion
     writes: tuple[WritePolicy, ...]
@@ -101,21 +114,21 @@ def _figure(results: Results, name: str, column: FindingColumn) -> Figure:
     own = (
         tables.contrast(results, name, column.write) if elsewhere and column.write else results.backends[name].measures
     )
-    return tables.headlined(results.definitions, own or {}, measure)
+    return tables.show_headline(results.definitions, own or {}, measure)
 
 
-def lacking(results: Results) -> list[str]:
+def list_lacking(results: Results) -> list[str]:
     """The questions without a number, of the backends under test, each with its word and reason."""
     told: dict[tuple[str, str, str], list[str]] = {}
     for name in tables.names(results):
         for question in QUESTIONS:
-            found = tables.shown_by(results.definitions, results.backends[name].measures, question.measure)
+            found = tables.show_family(results.definitions, results.backends[name].measures, question.measure)
             pooled = found.pooled if found else None
             if tables.group(results, name) == "ranked" and pooled is not None and pooled.value is None:
                 why = "; ".join(words.visible(reason, 120) for reason in pooled.reasons)
                 told.setdefault((question.head.lower(), words.value(pooled), why), []).append(
-                    tables.shown(results, name)
+                    tables.show_name(results, name)
                 )
-    said = [f"{head} of {words.listed(held)}: {word} ({why})" for (head, word, why), held in told.items()]
+    said = [f"{head} of {words.join_words(held)}: {word} ({why})" for (head, word, why), held in told.items()]
     absent = [(words.visible(each.backend, 60), words.visible(each.reason, 120)) for each in results.run.unplayed]
     return said + [f"{name}: not run ({why})" for name, why in absent]

@@ -14,8 +14,12 @@ LIMIT = 900_000
 """Bytes of a summary; of more than 1 MiB a job would show nothing."""
 
 
-def annotated(results: Results, file: str) -> Iterator[str]:
-    """One workflow command for each gate that is broken or was not measured. file: where the gates stand."""
+def annotate(results: Results, file: str) -> Iterator[str]:
+    """One workflow command for each gate that is broken or was not measured.
+
+    Args:
+        file: Where the gates stand.
+    """
     bad = [gate for verdict in ("broken", "not-measured") for gate in results.gates if gate.verdict == verdict]
     shown = bad if len(bad) <= MOST else bad[: MOST - 1]
     for gate in shown:
@@ -24,7 +28,7 @@ def annotated(results: Results, file: str) -> Iterator[str]:
         yield f"::error title=gates::and {plural(len(bad) - len(shown), 'gate')} more: see the summary"
 
 
-def undemanded(results: Results, file: str) -> Iterator[str]:
+def warn_undemanded(results: Results, file: str) -> Iterator[str]:
     """A warning for each headline that is bad and that no gate demands: a job is green all the same."""
     for each in demanded.collect(results).bad if results.gates else ():
         yield f"::warning file={_property(file)},title=no gate demands it::{_data(str(each))}"

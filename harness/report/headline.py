@@ -18,9 +18,12 @@ COLUMNS = tuple(column for drill in trust.DRILLS.values() for column in drill.he
 
 @dataclass(frozen=True)
 class HeadlineFigure:
-    """One family of one backend. measure, cell: what is shown and where it was taken. why: why there is no number.
+    """One family of one backend.
 
-    lacking: how many other measures of the family have none although they were tried or planned.
+    Attributes:
+        measure, cell: What is shown and where it was taken.
+        why: Why there is no number.
+        lacking: How many other measures of the family have none although they were tried or planned.
     """
 
     text: str
@@ -39,16 +42,16 @@ def table(results: Results) -> tuple[tuple[Headline, ...], list[tuple[str, tuple
     for cell in results.trust:
         cells.setdefault(cell.backend, []).append(cell)
     columns = tuple(
-        column for column in COLUMNS if any(drilled(results, own, column) is not None for own in cells.values())
+        column for column in COLUMNS if any(find_worst(results, own, column) is not None for own in cells.values())
     )
     order = sorted(cells, key=lambda backend: (backend == SOUND, backend))
     return columns, [
-        (tables.shown(results, backend), tuple(_figure(results, cells[backend], column) for column in columns))
+        (tables.show_name(results, backend), tuple(_figure(results, cells[backend], column) for column in columns))
         for backend in order
     ]
 
 
-def drilled(results: Results, cells: Sequence[TrustCell], column: Headline) -> tuple[Worst, str] | None:
+def find_worst(results: Results, cells: Sequence[TrustCell], column: Headline) -> tuple[Worst, str] | None:
     """The worst of one backend's drills for a column, and the cell that it is of."""
     taken = {name: cell.id for cell in cells for name in cell.measures}
     measures = {name: Pooled.of_one(measure) for cell in cells for name, measure in cell.measures.items()}
@@ -57,7 +60,7 @@ def drilled(results: Results, cells: Sequence[TrustCell], column: Headline) -> t
 
 
 def _figure(results: Results, cells: Sequence[TrustCell], column: Headline) -> HeadlineFigure:
-    told = drilled(results, cells, column)
+    told = find_worst(results, cells, column)
     if told is None:
         return HeadlineFigure(words.NOT_MEASURED["not-run"], measured=False, fault=False)
     found, cell = told

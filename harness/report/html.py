@@ -45,11 +45,15 @@ _STARTED = re.compile(r"(\d{4})(\d\d)(\d\d)-\d{6}-")
 
 
 def page(results: Results, stories: Iterable[Sequence[Log]], transcripts: Iterable[Transcript] = ()) -> str:
-    """The whole file. stories: all logs, those of one story together; each is let go before the next is asked for."""
-    return rendered(results, evidence.gather(results, stories, transcripts))
+    """The whole file.
+
+    Args:
+        stories: All logs, those of one story together; each is let go before the next is asked for.
+    """
+    return render(results, evidence.gather(results, stories, transcripts))
 
 
-def rendered(results: Results, seen: evidence.Evidence) -> str:
+def render(results: Results, seen: evidence.Evidence) -> str:
     """Its policy names the hashes of its own style and script, so nothing else can style or run."""
     style, script = (
         "\n".join((paths.TEMPLATES / name).read_text("utf-8") for name in names) for names in (STYLES, SCRIPTS)
@@ -69,7 +73,7 @@ def rendered(results: Results, seen: evidence.Evidence) -> str:
             style_hash=_hash(style),
             script=script,
             script_hash=_hash(script),
-            started=_started(results),
+            started=_day_of(results),
             faults=faulted.statements(results),
             findings=findings.collect(results),
             answers=answers.answers(results),
@@ -77,7 +81,7 @@ def rendered(results: Results, seen: evidence.Evidence) -> str:
             demanded=demanded.collect(results),
             names=names,
             shown={
-                name: tables.shown(results, name)
+                name: tables.show_name(results, name)
                 for name in {*names, *(cell.backend or COLD for cell in results.cells)}
             },
             stand_in=tables.stand_in(results),
@@ -87,9 +91,9 @@ def rendered(results: Results, seen: evidence.Evidence) -> str:
             cannot_say=tables.cannot_say(results),
             conditions=words.conditions(results),
             suite=tables.suite(results),
-            told_in_cells=parts.told_in_cells(results),
-            missing=tables.missing(results),
-            lacking=findings.lacking(results),
+            told_in_cells=parts.list_told_in_cells(results),
+            missing=tables.list_missing(results),
+            lacking=findings.list_lacking(results),
             meaning=words.MEANING,
             charts=charts.charts(results, seen.samples),
             sections=list(parts.sections(results, [anchors[cells[0].id] if cells else "cells" for cells in held])),
@@ -161,7 +165,7 @@ def _example(told: Timelines, fault: str) -> str | None:
     return next((each.id for each in told.shown if fault in each.said), None)
 
 
-def _started(results: Results) -> str:
+def _day_of(results: Results) -> str:
     """The day on which the run began, as its id says it; results hold no clock."""
     found = _STARTED.match(results.run.id)
     return "-".join(found.groups()) if found else ""

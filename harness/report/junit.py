@@ -23,7 +23,11 @@ TEXT = 2000
 
 @dataclass(frozen=True)
 class TestCase:
-    """A test case: names are the same in every run. `says`: why it did not pass."""
+    """A test case: names are the same in every run.
+
+    Attributes:
+        says: Why it did not pass.
+    """
 
     place: str
     name: str
@@ -35,7 +39,7 @@ class TestCase:
 def text(results: Results) -> str:
     """The whole file. The same results give the same bytes; it parses, whatever a backend has said."""
     root = ElementTree.Element("testsuites", name="coldwarm")
-    suites = {"gates": _gates(results), "backends": _unplayed(results), "stories": _cells(results, results.cells)}
+    suites = {"gates": _gates(results), "backends": _list_unplayed(results), "stories": _cells(results, results.cells)}
     for name, cases in {**suites, "drills": _cells(results, results.trust)}.items():
         _suite(root, name, list(cases))
     ElementTree.indent(root)
@@ -52,7 +56,7 @@ def _gates(results: Results) -> Iterator[TestCase]:
         yield TestCase("gates", name, outcomes.get(gate.verdict), gate.says + receipts, "gates.toml")
 
 
-def _unplayed(results: Results) -> Iterator[TestCase]:
+def _list_unplayed(results: Results) -> Iterator[TestCase]:
     for each in results.run.unplayed:
         says = f"{'not run' if each.allowed else 'could not run'}: {each.reason}"
         yield TestCase("backends", each.backend, "skipped" if each.allowed else "error", says)
@@ -66,7 +70,7 @@ def _cells(results: Results, cells: Iterable[Cell | TrustCell]) -> Iterator[Test
         trial, file = (cell.id, cell.transcript) if isinstance(cell, TrustCell) else (cell.trial, cell.log)
         says = [f"{cell.status}: {cell.reason or 'no reason was given'}"] if cell.status != "complete" else []
         says += [
-            f"{fault.count} of {fault.calls} calls of {fault.op} failed: {_told(fault)}"
+            f"{fault.count} of {fault.calls} calls of {fault.op} failed: {_describe(fault)}"
             for fault in failing.get(trial, [])
         ]
         outcome: TestOutcome = "skipped" if cell.status == "unsupported" else "error"
@@ -74,7 +78,7 @@ def _cells(results: Results, cells: Iterable[Cell | TrustCell]) -> Iterator[Test
         yield TestCase(cell.backend or "cold", cell.id, outcome if says else None, "; ".join(says) + seen, file or None)
 
 
-def _told(fault: Faults) -> str:
+def _describe(fault: Faults) -> str:
     return f"{fault.kind} at {fault.receipt}: {fault.message}"
 
 

@@ -28,7 +28,11 @@ def code(text: str, limit: int = 200) -> str:
 
 
 def summary(results: Results, receipts: Mapping[str, Sequence[BadCase]] = {}) -> str:
-    """The whole file. receipts: of the drills, by cell."""
+    """The whole file.
+
+    Args:
+        receipts: Of the drills, by cell.
+    """
     drills = [*_trust(results), *_cases(receipts)]
     return "\n".join([*_head(results), *_gates(results), *_table(results), *drills, *_rest(results)]) + "\n"
 
@@ -43,7 +47,7 @@ def _head(results: Results) -> list[str]:
         "",
         *_faults(results),
         *(f"- **{each.label}** {_safe(' '.join(map(str, each.sentences)))}" for each in answers.answers(results)),
-        *(f"- **Not measured** {_safe(line)}" for line in findings.lacking(results)),
+        *(f"- **Not measured** {_safe(line)}" for line in findings.list_lacking(results)),
         "",
     ]
 
@@ -99,7 +103,7 @@ def _trust(results: Results) -> list[str]:
     if not results.trust:
         return []
     columns, lines = headline.table(results)
-    rows = [[code(name), *map(_trusted, figures)] for name, figures in lines]
+    rows = [[code(name), *map(_show_trust, figures)] for name, figures in lines]
     named = ["Trust, tested", *(" ".join(column.head).strip() for column in columns)]
     return [*_grid(named, rows), "", f"{MARK}: not as good as it can be; {LEGEND}. The report has the receipts.", ""]
 
@@ -113,12 +117,12 @@ def _cases(receipts: Mapping[str, Sequence[BadCase]]) -> list[str]:
     return ["**For example**", "", *lines, ""] if lines else []
 
 
-def _trusted(figure: headline.HeadlineFigure) -> str:
+def _show_trust(figure: headline.HeadlineFigure) -> str:
     text = figure.text if figure.measured else f"*{figure.text}*"
-    return " ".join(filter(None, [MARK if figure.fault else "", text, figure.name, *_noted(figure.lacking)]))
+    return " ".join(filter(None, [MARK if figure.fault else "", text, figure.name, *_note(figure.lacking)]))
 
 
-def _noted(lacking: Sequence[str]) -> list[str]:
+def _note(lacking: Sequence[str]) -> list[str]:
     return [f"({', '.join(lacking)})"] if lacking else []
 
 
@@ -137,7 +141,7 @@ def _figure(figure: Figure) -> str:
 
 
 def _rest(results: Results) -> list[str]:
-    missing = tables.unanswered(results)
+    missing = tables.list_unanswered(results)
     return [
         "Every number is hits of cases; the report links each to its cells and receipts.",
         "",

@@ -75,14 +75,14 @@ def sections(results: Results, links: Sequence[str]) -> Iterator[Section]:
     for name in sorted(results.definitions, key=lambda name: (metrics.words_of(name).place, name)):
         by_topic.setdefault(metrics.words_of(name).topic, []).append(name)
     for topic, chosen in sorted(by_topic.items(), key=lambda known: (known[0].place, known[0].id)):
-        compared = [c for c in results.compared() if c.measure in chosen and c.verdict != "no-difference-shown"]
+        compared = [c for c in results.list_comparisons() if c.measure in chosen and c.verdict != "no-difference-shown"]
         rows = tuple(_row(results, name) for name in chosen)
         says = [answers.sentence(each, results) for each in compared]
-        says += beside.verified(results) if topic == PROVEN else []
+        says += beside.describe_verified(results) if topic == PROVEN else []
         yield Section(topic, tuple(says), rows, tuple(links))
 
 
-def told_in_cells(results: Results) -> list[tuple[str, str]]:
+def list_told_in_cells(results: Results) -> list[tuple[str, str]]:
     """The measures that stand beside each cell, with their heads, in the order of the first screen."""
     cells = [(name, metrics.words_of(name).cells) for name in metrics.FIRST if name in results.definitions]
     return [(name, head) for name, head in cells if head]
@@ -121,7 +121,7 @@ def pools(results: Results) -> Iterator[CellPool]:
         if cells:
             what = "without memory" if name == COLD else "under the primary conditions"
             yield CellPool(
-                _anchor(name, "primary"), f"{tables.shown(results, name)} {what}", tuple(sorted(cells, key=_worst))
+                _anchor(name, "primary"), f"{tables.show_name(results, name)} {what}", tuple(sorted(cells, key=_worst))
             )
     grouped: dict[tuple[str, str, str, int], list[Cell]] = {}
     for cell in results.cells:
@@ -129,7 +129,7 @@ def pools(results: Results) -> Iterator[CellPool]:
             key = cell.backend or COLD, cell.write_policy or "", cell.read_policy or "", cell.noise
             grouped.setdefault(key, []).append(cell)
     for (name, write, read, noise), cells in sorted(grouped.items()):
-        title = f"{tables.shown(results, name)}, {write} and {read}, noise {noise}"
+        title = f"{tables.show_name(results, name)}, {write} and {read}, noise {noise}"
         yield CellPool(_anchor(name, f"{write}-{read}-n{noise}"), title, tuple(sorted(cells, key=_worst)))
 
 

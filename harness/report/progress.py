@@ -23,7 +23,7 @@ from harness.report.words import plain, plural
 
 SHOWN = tuple(
     (name, progress.did)
-    for name in metrics.placed(lambda words: words.progress.place if words.progress else None)
+    for name in metrics.list_placed(lambda words: words.progress.place if words.progress else None)
     if (progress := metrics.words_of(name).progress)
 )
 SLOW = 10.0
@@ -68,7 +68,7 @@ class Watch:
 
 
 @contextmanager
-def during(console: Console, what: str) -> Iterator[None]:
+def say_during(console: Console, what: str) -> Iterator[None]:
     """Says what goes on if it takes long."""
     watch = Watch(lambda line: console.print(line, highlight=False, markup=False))
     watch.began(what)
@@ -112,7 +112,7 @@ class PlainProgress(Watch):
         self.over(log.trial.id)
         self._bar.advance(self._task)
         self.look()
-        self.noted(drilled(log) if isinstance(log, Transcript) else line(log))
+        self.noted(describe_drill(log) if isinstance(log, Transcript) else line(log))
 
     def broke(self, trial: Trial | DrillTrial, why: str) -> None:
         self.over(trial.id)
@@ -151,10 +151,10 @@ def line(log: Log) -> str:
         measure = cell.measures[name]
         if isinstance(measure, Measured) and measure.hits is not None:
             numbers.append(f"{word} {measure.hits:g}/{measure.of}")
-    return f"{head} {'  '.join(numbers)}{_failing(faults.of_trial(log))}"
+    return f"{head} {'  '.join(numbers)}{_describe_failing(faults.of_trial(log))}"
 
 
-def _failing(found: list[Faults]) -> str:
+def _describe_failing(found: list[Faults]) -> str:
     """How many calls failed that no drill provoked, and the first of them."""
     own = [each for each in found if not each.provoked]
     if not own:
@@ -163,7 +163,7 @@ def _failing(found: list[Faults]) -> str:
     return f"  {told} FAILED: {own[0].kind} in {own[0].op}: {own[0].message[:120]}"
 
 
-def drilled(transcript: Transcript) -> str:
+def describe_drill(transcript: Transcript) -> str:
     """What a drill showed, for the console: measures at their best value are counted, others named."""
     trial, (cell,) = transcript.trial, trust.score([transcript])
     head = f"{trial.backend.rpartition(':')[2]:<13.13} {'drill ' + trial.drill:<20.20} {f'{trial.size} memories':<19}"
@@ -175,4 +175,4 @@ def drilled(transcript: Transcript) -> str:
     broken = sum(each.status == "failed" for each in cell.measures.values())
     failed = f", {broken} failed" if broken else ""
     told = f"{head} {len(judged) - len(faulty)} of {len(judged)} sound{failed}"
-    return told + "".join(f"  {f}" for f in faulty[:3]) + more + _failing(faults.of_drill(transcript))
+    return told + "".join(f"  {f}" for f in faulty[:3]) + more + _describe_failing(faults.of_drill(transcript))

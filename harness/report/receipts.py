@@ -16,7 +16,7 @@ from harness.log.receipts import Receipt as Place
 from harness.log.receipts import read
 from harness.log.transcript import Called, Handled, Looked, Transcript
 from harness.metrics.view import same_moment
-from harness.model.canary import kept
+from harness.model.canary import memory_word
 from harness.model.drill import Piece
 from harness.model.results import TrustCell
 from harness.model.trial import Definition, Measure, Measured
@@ -34,7 +34,8 @@ READS = ("recall", "entries", "get")
 class BadCase:
     """One bad case of one measure: where it stands, what happened there, how to see it again.
 
-    case: which memory it is about, in a sentence; empty if it is about none.
+    Attributes:
+        case: Which memory it is about, in a sentence; empty if it is about none.
     """
 
     id: str
@@ -54,7 +55,7 @@ def sound(definition: Definition, measure: Measure) -> bool | None:
     return measure.value == best
 
 
-def told(cell: TrustCell, transcript: Transcript, definitions: Mapping[str, Definition]) -> Iterator[BadCase]:
+def describe(cell: TrustCell, transcript: Transcript, definitions: Mapping[str, Definition]) -> Iterator[BadCase]:
     """A few of each measure that is not as it should be."""
     for name, measure in cell.measures.items():
         if sound(definitions[name], measure) is not False:
@@ -69,7 +70,7 @@ def told(cell: TrustCell, transcript: Transcript, definitions: Mapping[str, Defi
                 where=f"{cell.transcript}, line {place.line}",
                 case=_case(transcript, place),
                 says=tuple(_says(transcript, event, place)),
-                commands=(*_commands(cell, place), *_seen_again(cell, transcript, event)),
+                commands=(*_commands(cell, place), *_find_again(cell, transcript, event)),
             )
 
 
@@ -92,10 +93,10 @@ def _case(transcript: Transcript, place: Place) -> str:
         return ""
     stored, event = (transcript.events[line - 1] for line in (place.stored, place.line))
     text = f"{piece.name} \u201c{visible(piece.item.text, CASE)}\u201d"
-    call = f"line {place.stored} ({_named(stored)})"
+    call = f"line {place.stored} ({_name(stored)})"
     if event is stored:
         return f"{text}: handed over by {call}"
-    return f"{text}: stored by {call}, {_fate(transcript, event, piece)} line {place.line} ({_named(event)})"
+    return f"{text}: stored by {call}, {_fate(transcript, event, piece)} line {place.line} ({_name(event)})"
 
 
 def _fate(transcript: Transcript, event: Event, piece: Piece) -> str:
@@ -104,7 +105,7 @@ def _fate(transcript: Transcript, event: Event, piece: Piece) -> str:
     return "shown by" if _brings(transcript, event, piece) else "missing from"
 
 
-def _named(event: Event) -> str:
+def _name(event: Event) -> str:
     if isinstance(event, Called):
         many = f" of {words.number(len(event.about))}" if event.op == "remember" and len(event.about) > 1 else ""
         return f"{event.step}: {event.op}{many}"
@@ -162,7 +163,7 @@ def _value(value: object) -> str:
 # --- the call itself --------------------------------------------------------------------------------------------------
 
 
-def _seen_again(cell: TrustCell, transcript: Transcript, event: Event) -> Iterator[str]:
+def _find_again(cell: TrustCell, transcript: Transcript, event: Event) -> Iterator[str]:
     """Commands that find in the kept store what the look saw; of each form and place the first."""
     if isinstance(event, Looked):
         store = f"reports/out/latest/work/{cell.id}/at-{event.step}"
@@ -171,7 +172,7 @@ def _seen_again(cell: TrustCell, transcript: Transcript, event: Event) -> Iterat
             first.setdefault((seen.form, seen.place), seen)
         for seen in list(first.values())[:SEEN]:
             piece = transcript.plan.by_name.get(seen.fact)
-            yield repeat(event.layer, seen, kept(piece.canary if piece and piece.canary else ""), store)
+            yield repeat(event.layer, seen, memory_word(piece.canary if piece and piece.canary else ""), store)
 
 
 def _says(transcript: Transcript, event: Event, place: Place) -> Iterator[str]:

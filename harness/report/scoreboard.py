@@ -69,7 +69,11 @@ class Score:
 
 @dataclass(frozen=True)
 class ScoreColumn:
-    """A question. `topic` is the part of the page that goes on with it; beside: how to read the number."""
+    """A question. `topic` is the part of the page that goes on with it.
+
+    Attributes:
+        beside: How to read the number.
+    """
 
     name: str
     head: str
@@ -129,7 +133,7 @@ def collect(results: Results) -> Scoreboard:
         if any(found[key][at] != _DASH for key in tested) or column.name == "decisions"
     ]  # fmt: skip
     rows = [
-        ScoreRow(key, tables.naming(results, key), _version(results, key), tuple(found[key][at] for at in kept))
+        ScoreRow(key, tables.name_row(results, key), _version(results, key), tuple(found[key][at] for at in kept))
         for key in keys
     ]
     known = {row.key for row in rows}
@@ -138,7 +142,7 @@ def collect(results: Results) -> Scoreboard:
         for each in results.run.unplayed
         if each.backend not in known
     ]
-    cold = _pooled(results, COLD, DECISIONS_RIGHT)
+    cold = _find(results, COLD, DECISIONS_RIGHT)
     return Scoreboard(
         tuple(QUESTIONS[at][0] for at in kept), tuple(rows), _share(cold) if cold else None, _bounds(results)
     )
@@ -163,15 +167,15 @@ def writes(results: Results) -> tuple[WritePolicy, ...]:
     return tuple(each for each in orders if each in played)
 
 
-def pooled_under(results: Results, name: str, measure: str, write: WritePolicy) -> Pooled | None:
+def pool_under(results: Results, name: str, measure: str, write: WritePolicy) -> Pooled | None:
     """A measure of stories under one write policy; the cold arm writes nothing and is always the same."""
     if name == COLD or write == results.run.conditions.headline_write:
-        return _pooled(results, name, measure)
+        return _find(results, name, measure)
     own = tables.contrast(results, name, write)
     return own.get(measure) if own else None
 
 
-def _pooled(results: Results, name: str, measure: str) -> Pooled | None:
+def _find(results: Results, name: str, measure: str) -> Pooled | None:
     row = results.backends.get(name)
     return row.measures.get(measure) if row else None
 
@@ -202,7 +206,7 @@ def _none(pooled: Pooled | None) -> Score:
 
 def _both(results: Results, key: str, measure: str) -> list[Pooled]:
     """A measure under each write policy that was played, with a number."""
-    found = [pooled_under(results, key, measure, write) for write in writes(results) or ("append",)]
+    found = [pool_under(results, key, measure, write) for write in writes(results) or ("append",)]
     if key == COLD:
         found = found[:1]
     return [each for each in found if each is not None and each.value is not None]
@@ -220,7 +224,7 @@ def _decisions(results: Results, key: str) -> Score:
     """Against no memory, by the comparison that belongs to the last write policy."""
     both = _both(results, key, DECISIONS_RIGHT)
     if not both:
-        return _none(_pooled(results, key, DECISIONS_RIGHT))
+        return _none(_find(results, key, DECISIONS_RIGHT))
     made = Score(
         _counts(both), cells=both[0].cells, measure=DECISIONS_RIGHT,
         shares=tuple(_share(each) or 0.0 for each in both),
@@ -236,7 +240,7 @@ def _with(score: Score, judgement: Judgement, word: str) -> Score:
 
 
 def _against_cold(results: Results, key: str, write: WritePolicy) -> tuple[Judgement, str]:
-    for each in results.compared(write):
+    for each in results.list_comparisons(write):
         if each.measure == DECISIONS_RIGHT and {each.left, each.right} == {COLD, key} and each.able:
             if each.verdict == "no-difference-shown":
                 return "middling", "no difference shown"
@@ -248,10 +252,10 @@ def _against_cold(results: Results, key: str, write: WritePolicy) -> tuple[Judge
 def _stale(results: Results, key: str) -> Score:
     both = _both(results, key, STALE_USE)
     if not both:
-        return _none(_pooled(results, key, STALE_USE))
+        return _none(_find(results, key, STALE_USE))
     shares = tuple(_share(each) or 0.0 for each in both)
     made = Score(_counts(both), cells=both[0].cells, measure=STALE_USE, shares=shares)
-    recall = _pooled(results, key, RECALL)
+    recall = _find(results, key, RECALL)
     if not shares[-1] and recall is not None and not recall.value:
         return _with(made, "open", words.NO_MERIT)
     if shares[-1] <= RARELY:
@@ -261,7 +265,7 @@ def _stale(results: Results, key: str) -> Score:
 
 def _recall(results: Results, key: str) -> Score:
     """Between drawing blindly and the oracle, which recalls all."""
-    pooled, chance = _pooled(results, key, RECALL), _pooled(results, key, CHANCE)
+    pooled, chance = _find(results, key, RECALL), _find(results, key, CHANCE)
     if pooled is None or pooled.value is None:
         return _none(pooled)
     share = _share(pooled) or 0.0
@@ -274,9 +278,9 @@ def _recall(results: Results, key: str) -> Score:
 
 
 def _cost(results: Results, key: str) -> Score:
-    pooled, cold = _pooled(results, key, TOKENS_PER_JOB), _pooled(results, COLD, TOKENS_PER_JOB)
+    pooled, cold = _find(results, key, TOKENS_PER_JOB), _find(results, COLD, TOKENS_PER_JOB)
     if pooled is None or pooled.value is None:
-        paid = _pooled(results, key, TOKENS_TOTAL)
+        paid = _find(results, key, TOKENS_TOTAL)
         if pooled is not None and pooled.not_applicable and paid is not None and paid.value is not None:
             return Score("no job done", "bad", "paid for nothing", cells=paid.cells)
         return _none(pooled)
@@ -296,7 +300,7 @@ def _of(pooled: Pooled) -> str:
 
 def _proven(results: Results, key: str) -> Score:
     own = results.backends[key].measures if key in results.backends else {}
-    found = tables.shown_by(results.definitions, own, SOURCE_VERIFIED) if own else None
+    found = tables.show_family(results.definitions, own, SOURCE_VERIFIED) if own else None
     return _faults(results, [(found, "")] if found else [], "all proven", "not proven")
 
 
@@ -314,12 +318,12 @@ def _trust(question: str, clean: str, faulty: str, lead: str = "") -> Judge:
 
 def _members(results: Results, key: str, question: str, lead: str) -> Iterator[tuple[Worst, str]]:
     if lead and key in results.backends:
-        found = tables.shown_by(results.definitions, results.backends[key].measures, lead)
+        found = tables.show_family(results.definitions, results.backends[key].measures, lead)
         if found is not None:
             yield found, ""
     cells: list[TrustCell] = [cell for cell in results.trust if cell.backend == key]
     for column in headline.COLUMNS:
-        told = headline.drilled(results, cells, column) if column.score == question else None
+        told = headline.find_worst(results, cells, column) if column.score == question else None
         if told is not None:
             yield told
 
@@ -375,16 +379,16 @@ def _bounds(results: Results) -> str:
     told = [
         f"{name.replace('_', ' ')} {words.number(pooled.hits)}"
         for name in ("oracle", "stale_oracle")
-        if (pooled := _pooled(results, name, DECISIONS_RIGHT)) is not None and pooled.hits is not None
+        if (pooled := _find(results, name, DECISIONS_RIGHT)) is not None and pooled.hits is not None
     ]
     return ", ".join(told)
 
 
-def _worded(measure: str, scored: Scored) -> Judge:
+def _word(measure: str, scored: Scored) -> Judge:
     """By the share of cases that went wrong, as the words of the measure judge it."""
 
     def judge(results: Results, key: str) -> Score:
-        pooled = _pooled(results, key, measure)
+        pooled = _find(results, key, measure)
         if pooled is None or pooled.value is None:
             return _none(pooled)
         made = Score(_of(pooled), cells=pooled.cells, measure=measure)
@@ -418,7 +422,7 @@ _RULED: tuple[tuple[ScoreColumn, Judge], ...] = (
     (ScoreColumn("speed", "Speed", "one recall", "trust"), _speed),
 )
 _WORDED = [
-    (own.scored.place, ScoreColumn(name, own.scored.head, own.scored.beside, own.topic.id), _worded(name, own.scored))
+    (own.scored.place, ScoreColumn(name, own.scored.head, own.scored.beside, own.topic.id), _word(name, own.scored))
     for name, own in metrics.WORDS.items()
     if own.scored
 ]

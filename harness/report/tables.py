@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from harness import metrics
-from harness.compare.statements import COLD, DOMINANCE, DUMP, ENOUGH, dominated, headline
+from harness.compare.statements import COLD, DOMINANCE, DUMP, ENOUGH, find_dominated, headline
 from harness.metrics.recall import CHANCE, RECALL
 from harness.metrics.words import Column as AskedColumn
 from harness.model.results import Cell, Pooled, Results, Row
@@ -50,7 +50,8 @@ MARKED = frozenset(metrics.DEFINITIONS[name].family for name, each in metrics.WO
 class Figure:
     """A number as it is shown, what stands beside it (`short`: without the interval), and whether there is one.
 
-    name: which measure of a headline it is, where it is not the one that leads it or is bad.
+    Attributes:
+        name: Which measure of a headline it is, where it is not the one that leads it or is bad.
     """
 
     text: str
@@ -81,19 +82,21 @@ def figure(name: str, pooled: Pooled | None, recall: Pooled | None = None) -> Fi
     if metrics.words_of(name).clean_if_zero and pooled.value == 0 and recall is not None and not recall.value:
         note = f"{words.NO_MERIT}, {note}" if note else words.NO_MERIT
     why = "; ".join(words.visible(reason, 200) for reason in pooled.reasons)
-    return Figure(words.value(pooled), note, pooled.value is not None, why, pooled.cells, words.left_out(pooled))
+    return Figure(
+        words.value(pooled), note, pooled.value is not None, why, pooled.cells, words.describe_left_out(pooled)
+    )
 
 
-def shown_by(definitions: Mapping[str, Definition], measures: Mapping[str, Pooled], lead: str) -> Worst | None:
+def show_family(definitions: Mapping[str, Definition], measures: Mapping[str, Pooled], lead: str) -> Worst | None:
     """What stands under the headline that a measure leads."""
     family = definitions[lead].family
     assert family is not None, f"{lead} leads a headline"
     return worst(definitions, measures, family, lead)
 
 
-def headlined(definitions: Mapping[str, Definition], measures: Mapping[str, Pooled], lead: str) -> Figure:
+def show_headline(definitions: Mapping[str, Definition], measures: Mapping[str, Pooled], lead: str) -> Figure:
     """The worst of what a headline covers; in those of trust, with a mark if it is not as good as it can be."""
-    found, family = shown_by(definitions, measures, lead), definitions[lead].family
+    found, family = show_family(definitions, measures, lead), definitions[lead].family
     if found is None:
         return figure(lead, None)
     made = figure(found.measure, found.counted, measures.get(RECALL))
@@ -121,7 +124,7 @@ def lines(results: Results) -> list[TableLine]:
 def rows(results: Results, figures: Callable[[str], tuple[Figure, ...]], columns: int) -> list[TableLine]:
     """In the order of every table. A backend that was asked for and could not run keeps its row."""
     found = [
-        TableLine(name, shown(results, name), _version(results.backends[name]), group(results, name), figures(name))
+        TableLine(name, show_name(results, name), _version(results.backends[name]), group(results, name), figures(name))
         for name in names(results)
     ]
     absent = [
@@ -145,7 +148,7 @@ def _figure(results: Results, name: str, column: Column) -> Figure:
     if column.write is not None and not row.backend:
         return Figure(words.NOT_MEASURED["not-applicable"], measured=False, why="the cold arm writes nothing")
     measures = row.measures if column.write is None else contrast(results, name, column.write)
-    return headlined(results.definitions, measures or {}, column.measure)
+    return show_headline(results.definitions, measures or {}, column.measure)
 
 
 def contrast(results: Results, name: str, write: WritePolicy) -> Mapping[str, Pooled] | None:
@@ -162,7 +165,7 @@ STAND_IN = "\u2021"
 """Stands beside the name of a backend whose chat calls nobody's model answered in earnest."""
 
 
-def shown(results: Results, name: str) -> str:
+def show_name(results: Results, name: str) -> str:
     """A row's name as every table has it, marked where a model inside it was stood in for."""
     row = results.backends.get(name)
     inside = row is not None and row.backend is not None and row.backend.supports("extracts")
@@ -170,16 +173,17 @@ def shown(results: Results, name: str) -> str:
     return f"{words.visible(name, 60)}{mark}"
 
 
-def naming(results: Results, name: str) -> str:
+def name_row(results: Results, name: str) -> str:
     """A row as sentences call it."""
-    return "no memory" if name == COLD else shown(results, name)
+    return "no memory" if name == COLD else show_name(results, name)
 
 
 def stand_in(results: Results) -> str:
     """Who answered the chat calls of the marked rows; empty if no row is marked."""
-    marked = [name for name in results.backends if shown(results, name).endswith(STAND_IN)]
+    marked = [name for name in results.backends if show_name(results, name).endswith(STAND_IN)]
+    inside = words.join_words([words.visible(name, 60) for name in marked])
     return (
-        f"{STAND_IN} Chat calls inside {words.listed([words.visible(name, 60) for name in marked])} were answered by "
+        f"{STAND_IN} Chat calls inside {inside} were answered by "
         f"{words.visible(results.run.conditions.chat, 120)}: these rows show the wiring, not what another model would "
         "extract."
         if marked
@@ -205,7 +209,7 @@ def chance(results: Results) -> str:
             told.setdefault(f"{words.share(at_random.value)} of {size} memories", []).append(words.visible(name, 60))
     if not told:
         return ""
-    said = "; ".join(f"{words.listed(held)} {what}" for what, held in told.items())
+    said = "; ".join(f"{words.join_words(held)} {what}" for what, held in told.items())
     return f"Chance of a recall at k {results.run.conditions.k} by drawing blindly: {said}."
 
 
@@ -227,7 +231,7 @@ class Missing:
     cells: int
 
 
-def unanswered(results: Results) -> list[Missing]:
+def list_unanswered(results: Results) -> list[Missing]:
     """Why questions of the findings have no number: of what leads a column, and of what of its family was tried."""
     leads = {column.measure for column in COLUMNS}
     families = {results.definitions[lead].family for lead in leads}
@@ -236,13 +240,13 @@ def unanswered(results: Results) -> list[Missing]:
     )
     tried = (words.NOT_MEASURED["failed"], words.NOT_MEASURED["not-run"])
     found = []
-    for each in missing(results, members):
+    for each in list_missing(results, members):
         names = tuple(name for name in each.measures if name in leads or name == "all" or each.word in tried)
         found += [replace(each, measures=names)] if names else []
     return found
 
 
-def missing(results: Results, chosen: tuple[str, ...] | None = None) -> list[Missing]:
+def list_missing(results: Results, chosen: tuple[str, ...] | None = None) -> list[Missing]:
     """Everything that has no number under the primary conditions, grouped by word, reason and backends."""
     reasons: dict[tuple[str, str], dict[str, list[Cell]]] = {}
     for cell in results.cells:
@@ -292,11 +296,11 @@ def cannot_say(results: Results) -> list[str]:
             f"How sure a number is: with {words.plural(scenarios, 'scenario')}, fewer than {ENOUGH}, no interval is "
             "given and no difference can be shown."
         )
-    if too_easy := dominated(results.compared()):
-        things = words.listed([words.measure_name(measure) for measure in DOMINANCE])
+    if too_easy := find_dominated(results.list_comparisons()):
+        things = words.join_words([words.measure_name(measure) for measure in DOMINANCE])
         said.append(
             f"What it is worth to be selective: at noise {results.run.conditions.headline_noise} {DUMP}, which gives "
-            f"back everything, is as good as {words.listed([words.visible(name, 40) for name in too_easy])} in "
+            f"back everything, is as good as {words.join_words([words.visible(name, 40) for name in too_easy])} in "
             f"{things}, and better in at least one of them. These stories are too easy."
         )
     return said + [line[0].upper() + line[1:] for line in words.power(results)]

@@ -16,7 +16,7 @@ from harness.metrics.view import PhrasingSeen, Record, View
 from harness.model.scenario import Decision, Job, Session
 from harness.model.trial import ReadPolicy
 from harness.report import erased, words
-from harness.report.entries import BLOCK, fact, listed, place, proof, quoted, shown, small, verdict
+from harness.report.entries import BLOCK, fact, list_entries, place, proof, quote, show, small, verdict
 from harness.report.packed import Node, node
 
 _UPDATE: Mapping[staleness.UpdateOutcome, str] = {
@@ -42,7 +42,11 @@ class DecisionTaken:
 
 @dataclass(frozen=True)
 class Telling:
-    """One trial. whole: also what each probe brought, and the work of jobs that went well."""
+    """One trial.
+
+    Attributes:
+        whole: Also what each probe brought, and the work of jobs that went well.
+    """
 
     view: View
     whole: bool
@@ -63,7 +67,7 @@ class Telling:
 
     def _steps(self, session: Session) -> Iterator[Node]:
         """What happened in a session, in the order of the log; writes without anything in between are one list."""
-        steps = [*self._writing(session), *self._asking(session), *self._working(session)]
+        steps = [*self._tell_writing(session), *self._tell_asking(session), *self._tell_working(session)]
         steps.sort(key=lambda step: step[0])
         for listed_, group in groupby((step for _, step in steps), key=lambda step: step.tag == "li"):
             if listed_:
@@ -71,16 +75,16 @@ class Telling:
             else:
                 yield from group
 
-    def _writing(self, session: Session) -> Iterator[tuple[int, Node]]:
+    def _tell_writing(self, session: Session) -> Iterator[tuple[int, Node]]:
         for line, wrote in self.record.of(Wrote):
             if wrote.session == session.id:
                 yield from ((line, each) for each in self._wrote(wrote))
         for line, settled in self.record.of(Settled):
             if settled.session == session.id and not settled.ok:
-                why = f": {settled.fault.kind}, {shown(settled.fault.message)}" if settled.fault else ""
+                why = f": {settled.fault.kind}, {show(settled.fault.message)}" if settled.fault else ""
                 yield line, node("p", "bad", f"\u2715 not every acknowledged write could be read back{why}")
 
-    def _asking(self, session: Session) -> Iterator[tuple[int, Node]]:
+    def _tell_asking(self, session: Session) -> Iterator[tuple[int, Node]]:
         lookups = [each for each in self.record.recalls("lookup") if each[1].session == session.id]
         if lookups:
             yield from ((lookups[0][0], each) for each in self._lookups(lookups))
@@ -91,7 +95,7 @@ class Telling:
         for asked in probes.values():
             yield min((each.line for each in asked if each.line is not None), default=self._end), self._probe(asked)
 
-    def _working(self, session: Session) -> Iterator[tuple[int, Node]]:
+    def _tell_working(self, session: Session) -> Iterator[tuple[int, Node]]:
         for at, job in self.record.scenario.jobs():
             if at.id == session.id:
                 lines = [line for (name, _), line in self.record.decision_lines.items() if name == job.id]
@@ -99,7 +103,7 @@ class Telling:
                 yield from ((min(lines, default=self._end), each) for each in self._job(job))
         forgot = [line for line, event in self.record.of(Forgot) if event.session == session.id]
         if forgot:
-            yield forgot[0], node("div", "erased", *erased.told(self.record))
+            yield forgot[0], node("div", "erased", *erased.describe(self.record))
 
     @property
     def _end(self) -> int:
@@ -110,7 +114,7 @@ class Telling:
 
     def _wrote(self, event: Wrote) -> Iterator[Node]:
         items = self.record.log.items(event)
-        why = f"{event.fault.kind}: {shown(event.fault.message)}" if event.fault else "the outcome is unknown"
+        why = f"{event.fault.kind}: {show(event.fault.message)}" if event.fault else "the outcome is unknown"
         if noise := sum(written.noise for written in items):
             lost = "" if event.ids is not None else f", {why}"
             yield node("li", "quiet", f"+ {words.plural(noise, 'unrelated text')}{lost}")
@@ -131,7 +135,7 @@ class Telling:
                 notes.append(f"became {len(ids)} memories")
             mark = node("b", "bad" if stored else "", "\u2715 " if stored else "+ ")
             notes.append(stored)
-            yield node("li", "", mark, quoted(written.item.text), small(*notes))
+            yield node("li", "", mark, quote(written.item.text), small(*notes))
 
     def _changes(self, event: Wrote, name: str) -> str:
         known = self.record.scenario.by_id.get(name)
@@ -148,13 +152,13 @@ class Telling:
         summary = node("summary", "quiet", f"{words.plural(len(asked), 'look-up')} before writing")
         if self.whole:
             parts = [
-                node("div", "", node("p", "q", quoted(event.query)), listed(self.record, line, event))
+                node("div", "", node("p", "q", quote(event.query)), list_entries(self.record, line, event))
                 for line, event in asked
                 if self.record.scenario.predecessors(event.ref)
             ]
             yield node("details", "", summary, *parts)
         for fault in faults:
-            yield node("p", "bad", f"\u2715 look-up {fault.kind}: {shown(fault.message)}")
+            yield node("p", "bad", f"\u2715 look-up {fault.kind}: {show(fault.message)}")
 
     # --- what was asked ---
 
@@ -166,7 +170,7 @@ class Telling:
         probe = asked[0].probe
         known = [self._outcome(question) for question in asked]
         bad = [worst for _, worst in known]
-        answered = sum(recall.answered(question) for question in asked)
+        answered = sum(recall.is_answered(question) for question in asked)
         if probe.gold:
             mark = "\u2715" if any(bad) else "\u25cf" if answered == len(asked) else "\u25cb"
             total = f"{answered} of {words.plural(len(asked), 'phrasing')} recalled"
@@ -176,11 +180,11 @@ class Telling:
             total += f", {next(word for word, worst in known if worst)}"
         question = next((q.event.query for q in asked if q.event and q.stratum == "plain"), probe.ask.phrasings()[0][1])
         cls = "bad" if any(bad) else "quiet" if answered == len(asked) or not probe.gold else ""
-        head = node("span", "", f"{mark} asked ", quoted(question, 160), small(f"{probe.id}: {total}"))
+        head = node("span", "", f"{mark} asked ", quote(question, 160), small(f"{probe.id}: {total}"))
         if not self.whole:
             return node("p", f"asked {cls}".strip(), head)
-        parts = [self._phrasing(q, word) for q, (word, _) in zip(asked, known, strict=True)]
-        gold = [node("p", "q", f"right: {name}, ", quoted(fact(self.record, name))) for name in probe.gold]
+        parts = [self._tell_phrasing(q, word) for q, (word, _) in zip(asked, known, strict=True)]
+        gold = [node("p", "q", f"right: {name}, ", quote(fact(self.record, name))) for name in probe.gold]
         return node("details", f"asked {cls}".strip(), node("summary", "", head), *gold, *parts)
 
     def _outcome(self, question: PhrasingSeen) -> tuple[str, bool]:
@@ -188,20 +192,20 @@ class Telling:
         if question.event is None:
             return "not reached", True
         if question.event.fault:
-            return f"{question.event.fault.kind}: {shown(question.event.fault.message)}", True
+            return f"{question.event.fault.kind}: {show(question.event.fault.message)}", True
         if not question.probe.gold:
             return f"{len(question.entries)} came back", False
         update = self._updates.get(question.line)
-        found = "recalled" if recall.answered(question) else "not recalled"
+        found = "recalled" if recall.is_answered(question) else "not recalled"
         worst = update in _WORST
         return (_UPDATE[update] if worst else f"{found}, {_UPDATE[update]}".rstrip(", ")) if update else found, worst
 
-    def _phrasing(self, question: PhrasingSeen, word: str) -> Node:
+    def _tell_phrasing(self, question: PhrasingSeen, word: str) -> Node:
         event, line = question.event, question.line
         if event is None or line is None:
             return node("p", "q", f"{question.stratum}: {word}")
-        head = node("p", "q", f"{question.stratum} ", quoted(event.query), small(f"{word}; {_pool(event)}"))
-        return node("div", "", head, listed(self.record, line, event, gold=question.probe.gold))
+        head = node("p", "q", f"{question.stratum} ", quote(event.query), small(f"{word}; {_pool(event)}"))
+        return node("div", "", head, list_entries(self.record, line, event, gold=question.probe.gold))
 
     # --- what was done ---
 
@@ -209,8 +213,8 @@ class Telling:
         works = [event for _, event in self.record.of(Worked) if event.job == job.id]
         asked = any(name == job.id for name, _ in self.record.decision_lines)
         if works or asked:
-            yield node("p", "job", node("b", "", "job "), shown(job.goal), small(job.id))
-            decided = [self._decided(job, decision, works) for decision in job.decisions]
+            yield node("p", "job", node("b", "", "job "), show(job.goal), small(job.id))
+            decided = [self._tell_decision(job, decision, works) for decision in job.decisions]
             yield from decided
             if works and (self.whole or any("bad" in each.cls for each in decided)):
                 trees = self._trees(works)
@@ -218,18 +222,18 @@ class Telling:
             if not works:
                 yield node("p", "bad", "\u2715 the job was not finished")
 
-    def _decided(self, job: Job, decision: Decision, works: Sequence[Worked]) -> Node:
-        taken = list(_merged(self._taken(job, decision, self.record, works)))
-        beside = list(_merged(self._contrast(job, decision)))
+    def _tell_decision(self, job: Job, decision: Decision, works: Sequence[Worked]) -> Node:
+        taken = list(_merge(self._list_taken(job, decision, self.record, works)))
+        beside = list(_merge(self._contrast(job, decision)))
         bad = any(each.bad for each in taken)
-        options = ", ".join(f"{each.verdict}: {shown(each.value, 160)} ({each.fact})" for each in decision.options)
+        options = ", ".join(f"{each.verdict}: {show(each.value, 160)} ({each.fact})" for each in decision.options)
         rows = [_reader(each, "") for each in taken] + [_reader(each, "beside") for each in beside]
         parts: list[Node | None] = [
             node(
                 "p",
                 "q",
                 "\u2715 " if bad else "",
-                node("bdi", "", shown(decision.question)),
+                node("bdi", "", show(decision.question)),
                 small(options),
             ),
             node("ul", "taken", *rows),
@@ -237,13 +241,13 @@ class Telling:
         parts += self._evidence(job, decision, works, bad)
         return node("div", "decision bad" if bad else "decision", *parts)
 
-    def _taken(
+    def _list_taken(
         self, job: Job, decision: Decision, record: Record, works: Sequence[Worked]
     ) -> Iterator[tuple[str, DecisionTaken]]:
         for work in works:
             choice = next((each for each in work.choices if each.decision == decision.id), None)
-            found = record.decided(work.read_policy).get((job.id, decision.id))
-            value = "nothing" if choice is None or choice.value is None else shown(choice.value, 160)
+            found = record.find_decided(work.read_policy).get((job.id, decision.id))
+            value = "nothing" if choice is None or choice.value is None else show(choice.value, 160)
             outcome = found.verdict if found else "failed"
             yield work.read_policy or "cold", DecisionTaken((), outcome, value, _origin(choice))
 
@@ -254,7 +258,7 @@ class Telling:
         for name, record, policy in others:
             if record is not None and record.log.trial.id != self.record.log.trial.id:
                 works = [work for _, work in record.works(policy) if work.job == job.id]
-                yield from ((name, taken) for _, taken in self._taken(job, decision, record, works))
+                yield from ((name, taken) for _, taken in self._list_taken(job, decision, record, works))
 
     def _evidence(self, job: Job, decision: Decision, works: Sequence[Worked], bad: bool) -> Iterator[Node | None]:
         """What came back for it, and what git says of what was chosen; open if it went wrong."""
@@ -263,8 +267,8 @@ class Telling:
         choices = [choice for work in works for choice in work.choices if choice.decision == decision.id]
         chosen = sorted({choice.entry for choice in choices if choice.entry is not None})
         if line is not None and isinstance(event, Recalled) and (bad or self.whole):
-            entries = listed(self.record, line, event, cited=chosen, gold=(decision.right.fact,))
-            head = node("span", "", "asked ", quoted(event.query, 200), small(_pool(event)))
+            entries = list_entries(self.record, line, event, cited=chosen, gold=(decision.right.fact,))
+            head = node("span", "", "asked ", quote(event.query, 200), small(_pool(event)))
             if bad:
                 yield node("p", "q", head)
                 yield entries
@@ -293,17 +297,17 @@ class Telling:
             diff = work.diff if isinstance(work.diff, str) else self.record.log.blobs.text(work.diff)
             groups.setdefault((diff, (*work.ran, *work.checks)), []).append(work.read_policy or "cold")
         for (diff, checks), who in groups.items():
-            yield node("p", "q", words.listed(who))
+            yield node("p", "q", words.join_words(who))
             yield node("pre", "", words.visible(diff, BLOCK, lines=True) or "(no change)")
             ran = [
-                f"$ {' '.join(shown(word, 200) for word in check.command)}\n"
+                f"$ {' '.join(show(word, 200) for word in check.command)}\n"
                 f"{words.visible(check.output, BLOCK, lines=True)}(exit {check.exit})"
                 for check in checks
             ]
             yield node("pre", "", "\n".join(ran))
 
 
-def _merged(taken: Iterator[tuple[str, DecisionTaken]]) -> Iterator[DecisionTaken]:
+def _merge(taken: Iterator[tuple[str, DecisionTaken]]) -> Iterator[DecisionTaken]:
     """Readers that took it alike stand in one row."""
     groups: dict[DecisionTaken, list[str]] = {}
     for who, each in taken:
@@ -322,7 +326,7 @@ def _origin(choice: Choice | None) -> str:
     if choice.origin == "memory":
         return f"from memory, entry {choice.entry + 1}" if choice.entry is not None else "from memory"
     at = f"{choice.path}:{choice.line}" if choice.line is not None else choice.path or "somewhere"
-    return f"from the repository, {shown(at, 200)}"
+    return f"from the repository, {show(at, 200)}"
 
 
 def _pool(event: Recalled) -> str:
@@ -331,4 +335,4 @@ def _pool(event: Recalled) -> str:
 
 def _scope(scope: object) -> str:
     parts = {name: getattr(scope, name, None) for name in ("org", "repo", "branch", "user")}
-    return shown(", ".join(f"{name} {value}" for name, value in parts.items() if value), 120)
+    return show(", ".join(f"{name} {value}" for name, value in parts.items() if value), 120)

@@ -27,9 +27,13 @@ BOUND, IN_FULL, PACKED = 60, 280_000, 1_000_000
 
 @dataclass(frozen=True)
 class Timeline:
-    """One trial. id: of the trial, and the anchor. said: in a few words what went wrong, or nothing.
+    """One trial.
 
-    body: what is shown without script. block: where the whole of it is packed, if it is.
+    Attributes:
+        id: Of the trial, and the anchor.
+        said: In a few words what went wrong, or nothing.
+        body: What is shown without script.
+        block: Where the whole of it is packed, if it is.
     """
 
     id: str
@@ -41,9 +45,14 @@ class Timeline:
 
 @dataclass(frozen=True)
 class Timelines:
-    """shown: in full. packed: the others. of: the trials with an anchor. says: what is where, and what is nowhere.
+    """All trials of a run, told for the page.
 
-    blocks: of each scenario the packed trees by trial id (`harness.report.packed`).
+    Attributes:
+        shown: In full.
+        packed: The others.
+        of: The trials with an anchor.
+        says: What is where, and what is nowhere.
+        blocks: Of each scenario the packed trees by trial id (`harness.report.packed`).
     """
 
     shown: tuple[Timeline, ...]
@@ -54,7 +63,7 @@ class Timelines:
 
 
 @dataclass(frozen=True)
-class _Trial:
+class _TrialCells:
     """A trial that was played, by its cells."""
 
     cells: tuple[Cell, ...]
@@ -85,7 +94,7 @@ class Teller:
         self._bad = _fairly(results, [trial for trial in self._trials.values() if wrong.brief(trial.cells)])
         self._wanted = {trial.id for trial in self._bad[:BOUND]}
         self._room, self._left = PACKED, len(results.stories)
-        self._told: list[_Told] = []
+        self._told: list[_StoryTimelines] = []
 
     def hear(self, logs: Sequence[Log]) -> None:
         """All logs of one story, which gets its share of the room that the ones before it left.
@@ -102,7 +111,7 @@ class Teller:
         tiers = {trial.id: _tier(self._results, trial) for trial in played}
         order = sorted(played, key=lambda trial: (tiers[trial.id], trial.cells[0].noise != noise))
 
-        def tree(trial: _Trial, *, whole: bool = False) -> Node:
+        def tree(trial: _TrialCells, *, whole: bool = False) -> Node:
             return _tree(views[trial.id], trial.cells, whole=whole)
 
         block = _block({trial.id: tree(trial, whole=tiers[trial.id] == 0) for trial in order})
@@ -112,12 +121,12 @@ class Teller:
             block = _block({trial.id: tree(trial) for trial in order}, room)
         self._room, self._left = self._room - len(block.data), self._left - 1
         full = {trial.id: tree(trial) for trial in played if trial.id in self._wanted}
-        self._told.append(_Told(played[0].cells[0].scenario, full, block, rich))
+        self._told.append(_StoryTimelines(played[0].cells[0].scenario, full, block, rich))
 
     def timelines(self) -> Timelines:
         """Of all that was heard."""
         told = sorted(self._told, key=lambda each: (each.story, each.block.trials))
-        full = _fitting(self._bad, {name: tree for each in told for name, tree in each.full.items()})
+        full = _fit(self._bad, {name: tree for each in told for name, tree in each.full.items()})
         block_of = {name: number for number, each in enumerate(told) for name in each.block.trials}
         folded = [trial for name, trial in self._trials.items() if name in block_of and name not in full]
         shown = [each.timeline(full[each.id], block_of.get(each.id)) for each in self._bad if each.id in full]
@@ -128,30 +137,30 @@ class Teller:
         return Timelines(tuple(shown), tuple(packed), tuple(each.block.data for each in told), here, says)
 
 
-def _trials(results: Results) -> list[_Trial]:
+def _trials(results: Results) -> list[_TrialCells]:
     """Those that were played, in the order of the results."""
     cells: dict[str, list[Cell]] = {}
     for cell in results.cells:
         if cell.status not in ("unsupported", "not-run"):
             cells.setdefault(cell.trial, []).append(cell)
-    return [_Trial(tuple(own)) for own in cells.values()]
+    return [_TrialCells(tuple(own)) for own in cells.values()]
 
 
-def _fairly(results: Results, trials: Sequence[_Trial]) -> list[_Trial]:
+def _fairly(results: Results, trials: Sequence[_TrialCells]) -> list[_TrialCells]:
     """Every kind of fault of every backend in turn; what the headline counts comes first, controls last."""
-    queues: dict[tuple[int, str, str], list[_Trial]] = {}
+    queues: dict[tuple[int, str, str], list[_TrialCells]] = {}
     for trial in trials:
         kinds = dict.fromkeys(measure for measure, _ in wrong.cases(trial.cells))
         for kind in kinds or {"": None}:
             queues.setdefault((_tier(results, trial), kind, trial.cells[0].backend or ""), []).append(trial)
-    order: dict[str, _Trial] = {}
+    order: dict[str, _TrialCells] = {}
     for tier in range(3):
         mine = [queue for key, queue in sorted(queues.items()) if key[0] == tier]
         order |= {each.id: each for turn in zip_longest(*mine) for each in turn if each and each.id not in order}
     return list(order.values())
 
 
-def _tier(results: Results, trial: _Trial) -> int:
+def _tier(results: Results, trial: _TrialCells) -> int:
     if tables.group_of(results, trial.cells[0]) != "ranked":
         return 2
     return 0 if any(headline(cell, results.run.conditions) for cell in trial.cells) else 1
@@ -162,9 +171,14 @@ class _Block(NamedTuple):
     trials: tuple[str, ...]
 
 
-class _Told(NamedTuple):
-    """One story. full: trees of the trials that may stand in full. block: of all its trials, of which controls, then
-    other noise are the first to be cut. rich: the block tells what each question brought in rows that are compared."""
+class _StoryTimelines(NamedTuple):
+    """One story.
+
+    Attributes:
+        full: Trees of the trials that may stand in full.
+        block: Of all its trials, of which controls, then other noise are the first to be cut.
+        rich: The block tells what each question brought in rows that are compared.
+    """
 
     story: str
     full: Mapping[str, Node]
@@ -175,17 +189,17 @@ class _Told(NamedTuple):
 def _tree(view: View, cells: Sequence[Cell], *, whole: bool) -> Node:
     """All that is told of a trial, of which `view` is any cell: they share one record."""
     try:
-        return _telling(view, cells, whole=whole)
+        return _tell(view, cells, whole=whole)
     except Exception as error:
-        return node("p", "", f"This trial cannot be told: {broken.said(error)}")
+        return node("p", "", f"This trial cannot be told: {broken.describe(error)}")
 
 
-def _telling(view: View, cells: Sequence[Cell], *, whole: bool) -> Node:
+def _tell(view: View, cells: Sequence[Cell], *, whole: bool) -> Node:
     telling = Telling(view, whole)
     folded = None if whole else node("p", "quiet", "What each question brought is not shown here, jobs aside.")
     log = shlex.quote(f"logs/{cells[0].log}")
     commands = node("pre", "", f"{wrong.again(view.log)}\nsed -n 1p {log}  # L1; any line of the log")
-    told = [*wrong.told(view.record, cells), *telling.sessions(), folded]
+    told = [*wrong.describe_cases(view.record, cells), *telling.sessions(), folded]
     return node("div", "", *told, node("p", "quiet", "Play it again and keep its store, or read its log:"), commands)
 
 
@@ -195,7 +209,7 @@ def _block(trees: Mapping[str, Node], room: int | None = None) -> _Block:
     return _Block(data, tuple(trees))
 
 
-def _fitting(bad: Sequence[_Trial], trees: Mapping[str, Node]) -> dict[str, Node]:
+def _fit(bad: Sequence[_TrialCells], trees: Mapping[str, Node]) -> dict[str, Node]:
     """Of the trees in turn those that fit into what room the ones before them left."""
     full: dict[str, Node] = {}
     room = IN_FULL

@@ -22,7 +22,12 @@ BOUND = 40
 
 @dataclass(frozen=True)
 class TrustFigure:
-    """A measure of one backend. `fault`: it is not as good as it can be. `link`: its first receipt on the page."""
+    """A measure of one backend.
+
+    Attributes:
+        fault: It is not as good as it can be.
+        link: Its first receipt on the page.
+    """
 
     text: str
     note: str
@@ -72,8 +77,12 @@ class LayerLine:
 
 @dataclass(frozen=True)
 class DrillTables:
-    """Everything that the page says of drills. headline: of each backend and column, where it leads and what it shows.
-    `total`: receipts that there are."""
+    """Everything that the page says of drills.
+
+    Attributes:
+        headline: Of each backend and column, where it leads and what it shows.
+        total: Receipts that there are.
+    """
 
     columns: tuple[Headline, ...]
     headline: tuple[tuple[str, tuple[tuple[str, headline.HeadlineFigure], ...]], ...]
@@ -121,7 +130,7 @@ def _tables(results: Results, links: Mapping[tuple[str, str], str]) -> Iterator[
                 )
                 for name in names
             )
-            backends = tuple(tables.shown(results, cell.backend) for cell in cells)
+            backends = tuple(tables.show_name(results, cell.backend) for cell in cells)
             yield DrillTable(drill, asked.title, asked.asks, cells[0].size, backends, rows)
 
 
@@ -147,7 +156,9 @@ def _layers(results: Results) -> Iterator[Layers]:
             stages = tuple(
                 stage for stage in STAGES if any(look.stage == stage for r in cell.layers for look in r.looks)
             )
-            yield Layers(tables.shown(results, cell.backend), stages, tuple(_layer(row, stages) for row in cell.layers))
+            yield Layers(
+                tables.show_name(results, cell.backend), stages, tuple(_layer(row, stages) for row in cell.layers)
+            )
 
 
 def _layer(row: LayerRow, stages: Sequence[LookStage]) -> LayerLine:

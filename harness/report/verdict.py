@@ -14,7 +14,7 @@ from harness.metrics.completion import DECISIONS_RIGHT
 from harness.model.results import Comparison, Results
 from harness.model.trial import SCRIPTED, WritePolicy
 from harness.report import scoreboard, tables, words
-from harness.report.scoreboard import Score, Scoreboard, pooled_under
+from harness.report.scoreboard import Score, Scoreboard, pool_under
 
 Tone = Literal["good", "bad", "plain"]
 
@@ -36,16 +36,16 @@ def judge(results: Results, board: Scoreboard) -> list[VerdictLine]:
     return [*found, VerdictLine(_open(results, board), "limits")]
 
 
-def _tested(results: Results) -> list[str]:
+def _list_tested(results: Results) -> list[str]:
     return [name for name in scoreboard.list_tested(results) if name in results.backends]
 
 
 def _name(results: Results, names: Sequence[str]) -> str:
-    return words.listed([tables.naming(results, name) for name in names])
+    return words.join_words([tables.name_row(results, name) for name in names])
 
 
 def _hits(results: Results, name: str, write: WritePolicy) -> int | None:
-    pooled = pooled_under(results, name, DECISIONS_RIGHT, write)
+    pooled = pool_under(results, name, DECISIONS_RIGHT, write)
     return None if pooled is None or pooled.hits is None else round(pooled.hits)
 
 
@@ -60,8 +60,8 @@ def _winner(comparison: Comparison) -> str | None:
 
 def _against_cold(results: Results, write: WritePolicy) -> dict[str, str | None]:
     """Backend -> who is better by more than chance, it or the cold arm, or neither; only of what could be told."""
-    tested = set(_tested(results))
-    pairs = [each for each in results.compared(write) if each.measure == DECISIONS_RIGHT and each.able]
+    tested = set(_list_tested(results))
+    pairs = [each for each in results.list_comparisons(write) if each.measure == DECISIONS_RIGHT and each.able]
     return {
         other: _winner(each)
         for each in pairs
@@ -79,33 +79,33 @@ def _decisions(results: Results) -> Iterator[VerdictLine]:
     last = played[-1] if played else results.run.conditions.headline_write
     against = _against_cold(results, last)
     cold = _hits(results, COLD, last)
-    pooled = pooled_under(results, COLD, DECISIONS_RIGHT, last)
+    pooled = pool_under(results, COLD, DECISIONS_RIGHT, last)
     if cold is None or pooled is None:
         return
     better = [name for name, winner in against.items() if winner == name]
     worse = [name for name, winner in against.items() if winner == COLD]
-    counts = [f"{tables.naming(results, name)} {hits}" for name, hits in _all(results, last)]
+    counts = [f"{tables.name_row(results, name)} {hits}" for name, hits in _all(results, last)]
     lost = f" With {_name(results, worse)}, fewer: {_range(_of(results, worse, last))}." if worse else ""
     if better:
-        yield VerdictLine(_helped(results, better, last, cold, pooled.of or 0) + lost, "work", "good")
+        yield VerdictLine(_tell_help(results, better, last, cold, pooled.of or 0) + lost, "work", "good")
     elif against:
         yield VerdictLine(
             f"No backend was shown to lead to more right decisions than no memory ({cold} of {pooled.of:,}): "
-            f"{words.listed(counts)}.{lost}",
+            f"{words.join_words(counts)}.{lost}",
             "work",
             "bad" if worse else "plain",
         )
     elif counts:
         yield VerdictLine(
             f"Too few stories to tell whether memory helps. Right decisions of {pooled.of:,}: "
-            f"{words.listed(counts)}, no memory {cold}.",
+            f"{words.join_words(counts)}, no memory {cold}.",
             "work",
         )
 
 
 def _all(results: Results, write: WritePolicy) -> list[tuple[str, int]]:
     """Right decisions of each backend under test that has a number."""
-    found = [(name, _hits(results, name, write)) for name in _tested(results)]
+    found = [(name, _hits(results, name, write)) for name in _list_tested(results)]
     return [(name, hits) for name, hits in found if hits is not None]
 
 
@@ -113,7 +113,7 @@ def _of(results: Results, names: Sequence[str], write: WritePolicy) -> list[int]
     return [hits for name, hits in _all(results, write) if name in names]
 
 
-def _helped(results: Results, better: Sequence[str], write: WritePolicy, cold: int, of: int) -> str:
+def _tell_help(results: Results, better: Sequence[str], write: WritePolicy, cold: int, of: int) -> str:
     now, before = _of(results, better, write), _of(results, better, "append")
     helped_before = {name for name, winner in _against_cold(results, "append").items() if winner == name}
     looked_up = write == "curated" and len(before) == len(now) and not helped_before & set(better)
@@ -134,9 +134,9 @@ def _between(results: Results) -> Iterator[VerdictLine]:
     """What differs between backends, in the policy that the first sentence is about."""
     played = scoreboard.writes(results)
     last = played[-1] if played else results.run.conditions.headline_write
-    tested = set(_tested(results))
+    tested = set(_list_tested(results))
     pairs = [
-        each for each in results.compared(last)
+        each for each in results.list_comparisons(last)
         if each.measure == DECISIONS_RIGHT and each.able and {each.left, each.right} <= tested
     ]  # fmt: skip
     if not pairs:
@@ -162,15 +162,15 @@ def _between(results: Results) -> Iterator[VerdictLine]:
 
 
 def _deletion(board: Scoreboard) -> Iterator[VerdictLine]:
-    told = _scored(board, "deleted")
+    told = _list_scored(board, "deleted")
     bad = [(name, score) for name, score in told if score.judgement == "bad" and score.measure]
     clean = [name for name, score in told if score.judgement == "good"]
     if bad:
-        kept = words.listed([f"{name} ({score.text})" for name, score in bad])
-        rest = f" It is in {words.listed(clean)}." if clean else ""
+        kept = words.join_words([f"{name} ({score.text})" for name, score in bad])
+        rest = f" It is in {words.join_words(clean)}." if clean else ""
         yield VerdictLine(f"Deleted is not gone in {kept}.{rest}", "deleted", "bad")
     elif clean:
-        yield VerdictLine(f"Deleted is gone in {words.listed(clean)}.", "deleted", "good")
+        yield VerdictLine(f"Deleted is gone in {words.join_words(clean)}.", "deleted", "good")
 
 
 BAD = {"scopes": "scopes were crossed in", "poison": "poison did harm in", "kept": "something was lost or not kept in"}
@@ -188,19 +188,19 @@ def _trust(results: Results, board: Scoreboard) -> Iterator[VerdictLine]:
         return
     bad, clean = list[str](), list[str]()
     for name in BAD:
-        told = _scored(board, name)
+        told = _list_scored(board, name)
         faulty = [f"{who} ({score.text})" for who, score in told if score.judgement == "bad" and score.measure]
         if faulty:
-            bad.append(f"{BAD[name]} {words.listed(faulty)}")
+            bad.append(f"{BAD[name]} {words.join_words(faulty)}")
         elif sound := [who for who, score in told if score.judgement == "good"]:
             everyone = sum(not row.cold for row in board.rows)
-            clean.append(CLEAN[name] if len(sound) == everyone else f"{CLEAN[name]} in {words.listed(sound)}")
+            clean.append(CLEAN[name] if len(sound) == everyone else f"{CLEAN[name]} in {words.join_words(sound)}")
     text = "; ".join([*bad, *clean])
     if text:
         yield VerdictLine(f"{text[0].upper()}{text[1:]}.", "trust", "bad" if bad else "good")
 
 
-def _scored(board: Scoreboard, column: str) -> list[tuple[str, Score]]:
+def _list_scored(board: Scoreboard, column: str) -> list[tuple[str, Score]]:
     """Of each backend with something to say under a question: declared as unsupported is no part of it."""
     if column not in {each.name for each in board.columns}:
         return []
@@ -215,4 +215,4 @@ def _open(results: Results, board: Scoreboard) -> str:
     parts = ["what a live agent would do"] if scripted else ["what another agent would do"]
     if open_:
         parts.append(f"{words.plural(open_, 'cell')} below without a number")
-    return f"Not answered by this run: {words.listed(parts)}."
+    return f"Not answered by this run: {words.join_words(parts)}."

@@ -58,7 +58,7 @@ def share(value: float) -> str:
     return {"0.00": "0", "1.00": "1", "-0.00": "0"}.get(text, re.sub(r"^(-?)0\.", r"\1.", text))
 
 
-def signed(value: float, show: Callable[[float], str]) -> str:
+def show_signed(value: float, show: Callable[[float], str]) -> str:
     """A difference with its sign; a minus is a minus."""
     return f"\u2212{show(-value)}" if value < 0 else f"+{show(value)}" if value else show(value)
 
@@ -78,12 +78,12 @@ def plural(n: int, noun: str) -> str:
     return f"{n:,} {noun}" if n == 1 else f"{n:,} {noun}s"
 
 
-def listed(parts: Sequence[str]) -> str:
+def join_words(parts: Sequence[str]) -> str:
     """a, b and c."""
     return f"{', '.join(parts[:-1])} and {parts[-1]}" if len(parts) > 1 else "".join(parts)
 
 
-def missed(pooled: Pooled) -> list[tuple[str, int]]:
+def count_missed(pooled: Pooled) -> list[tuple[str, int]]:
     """How many cells did not measure, by word."""
     counts = (pooled.unsupported, pooled.not_applicable, pooled.failed, pooled.not_run)
     return [(word, n) for word, n in zip(NOT_MEASURED.values(), counts, strict=True) if n]
@@ -92,7 +92,7 @@ def missed(pooled: Pooled) -> list[tuple[str, int]]:
 def value(pooled: Pooled) -> str:
     """The number with its count, or the words for there being none; a lower bound says so."""
     if pooled.value is None:
-        return " + ".join(word for word, _ in missed(pooled)) or NOT_MEASURED["not-run"]
+        return " + ".join(word for word, _ in count_missed(pooled)) or NOT_MEASURED["not-run"]
     shown = count(pooled.hits, pooled.of) if pooled.hits is not None and pooled.of else number(pooled.value)
     return f"\u2265 {shown}" if pooled.at_least else shown
 
@@ -100,14 +100,14 @@ def value(pooled: Pooled) -> str:
 def beside(pooled: Pooled) -> str:
     """What must stand next to a measured number: its interval, and the cells that are not in it."""
     parts = [interval(pooled.interval)] if pooled.value is not None and pooled.interval else []
-    return ", ".join([*parts, *filter(None, [left_out(pooled)])])
+    return ", ".join([*parts, *filter(None, [describe_left_out(pooled)])])
 
 
-def left_out(pooled: Pooled) -> str:
+def describe_left_out(pooled: Pooled) -> str:
     """The cells that a measured number does not hold, by word."""
     if pooled.value is None:
         return ""
-    return ", ".join(f"{plural(n, 'cell')} {word}" for word, n in missed(pooled))
+    return ", ".join(f"{plural(n, 'cell')} {word}" for word, n in count_missed(pooled))
 
 
 def measure_name(name: str) -> str:
@@ -118,7 +118,7 @@ def measure_name(name: str) -> str:
 def power(results: Results) -> list[str]:
     """What the comparisons could have shown at all, each distinct answer once with its measures."""
     grouped: dict[str, list[str]] = {}
-    for each in results.compared():
+    for each in results.list_comparisons():
         names = grouped.setdefault(each.detectable, [])
         if measure_name(each.measure) not in names:
             names.append(measure_name(each.measure))
@@ -128,7 +128,7 @@ def power(results: Results) -> list[str]:
 def conditions(results: Results) -> str:
     """What was held fixed, in one line."""
     held = results.run.conditions
-    contained = " ".join(["", *filter(None, [_contained(results), unsealed(results)])])
+    contained = " ".join(["", *filter(None, [_describe_contained(results), describe_unsealed(results)])])
     seeds = ", ".join(str(seed) for seed in held.seeds)
     if not results.stories:
         return visible(f"Held fixed: k {held.k}, embedder {held.embedder}, seed {seeds}.{contained}")
@@ -140,7 +140,7 @@ def conditions(results: Results) -> str:
     )
 
 
-def unsealed(results: Results) -> str:
+def describe_unsealed(results: Results) -> str:
     """Empty if every log that was closed has its seal."""
     many = plural(results.run.unsealed, "log")
     return (
@@ -148,7 +148,7 @@ def unsealed(results: Results) -> str:
     )
 
 
-def _contained(results: Results) -> str:
+def _describe_contained(results: Results) -> str:
     """What backends and checks could not reach; nothing of a run that did not record it."""
     run = results.run
     if not run.backends_contained:
@@ -158,7 +158,11 @@ def _contained(results: Results) -> str:
 
 def visible(text: str, limit: int | None = None, *, lines: bool = False) -> str:
     """Hostile text made harmless to look at: controls, bidi marks and lone surrogates as visible tokens, cut at `limit`
-    characters with the full size stated. lines: keeps line feeds and tabs."""
+    characters with the full size stated.
+
+    Args:
+        lines: Keeps line feeds and tabs.
+    """
     shown = text if limit is None else text[:limit]
     kept = "\n\t" if lines else ""
     if shown.isascii() and shown.isprintable():

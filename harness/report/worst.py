@@ -22,9 +22,12 @@ LEGEND = "of each column the worst of all its measures, by name; without a mark,
 
 @dataclass(frozen=True)
 class Worst:
-    """The measure that a family shows. counted: its number in the direction of the column.
+    """The measure that a family shows.
 
-    bad: it is not as good as it can be. lacking: how many others of the family failed or were not run, by word.
+    Attributes:
+        counted: Its number in the direction of the column.
+        bad: It is not as good as it can be.
+        lacking: How many others of the family failed or were not run, by word.
     """
 
     measure: str
@@ -86,14 +89,14 @@ def worst(
     return Worst(
         measure=chosen,
         pooled=pooled,
-        counted=_turned(pooled) if turned else pooled,
+        counted=_turn(pooled) if turned else pooled,
         bad=bad,
         lacking=tuple(f"{words.plural(n, 'other measure')} {word}" for word, n in lacking.items() if n),
         named=worse and (len(members) > 1 or chosen != lead),
     )
 
 
-def _turned(pooled: Pooled) -> Pooled:
+def _turn(pooled: Pooled) -> Pooled:
     """The cases that went the other way, so that a column counts in one direction."""
     assert pooled.hits is not None and pooled.of and pooled.value is not None
     return pooled.model_copy(update={"hits": pooled.of - pooled.hits, "value": 1 - pooled.value, "interval": None})

@@ -22,12 +22,12 @@ from harness.model.trial import (
     ReadPolicy,
 )
 from harness.report import words
-from harness.report.entries import checked, place, proof, quoted, said, shown, small
+from harness.report.entries import check_source, describe, place, proof, quote, show, small
 from harness.report.packed import Node, node
 
 BAD: Mapping[str, str] = {
     name: case.called
-    for name in metrics.placed(lambda words: words.case.place if words.case else None)
+    for name in metrics.list_placed(lambda words: words.case.place if words.case else None)
     if (case := metrics.words_of(name).case)
 }
 """Measures of which every receipt is a bad case, and what such a case is called."""
@@ -38,7 +38,7 @@ MOST = 12
 def broken(cells: Sequence[Cell]) -> str:
     """Why a trial did not get to its end; empty if it did."""
     cell = cells[0]
-    return f"{cell.status}: {shown(cell.reason, 200)}" if cell.status in ("failed", "incomplete") else ""
+    return f"{cell.status}: {show(cell.reason, 200)}" if cell.status in ("failed", "incomplete") else ""
 
 
 def cases(cells: Sequence[Cell]) -> dict[tuple[str, str], list[Cell]]:
@@ -61,10 +61,10 @@ def brief(cells: Sequence[Cell]) -> str:
     return "; ".join(filter(None, [broken(cells), *named]))
 
 
-def told(record: Record, cells: Sequence[Cell]) -> Iterator[Node]:
+def describe_cases(record: Record, cells: Sequence[Cell]) -> Iterator[Node]:
     """Each case in one line, a measure's deleted secrets in one; and what was not measured."""
     lines: dict[object, tuple[str, list[Node | str | None], list[str]]] = {}
-    for measure, (line, what, note) in _merged(record, cells):
+    for measure, (line, what, note) in _merge(record, cells):
         many = isinstance(record.log.events[line - 1], Sought | Forgot)
         known = lines.setdefault(measure if many else (measure, line, note), (measure, [], []))
         known[1].extend([", ", *what] if known[1] else what)
@@ -88,7 +88,7 @@ def told(record: Record, cells: Sequence[Cell]) -> Iterator[Node]:
 def _word(cell: Cell, measure: str) -> str:
     found = cell.measures[measure]
     if isinstance(found, NotMeasured):
-        return f"{words.NOT_MEASURED[found.status]} ({shown(found.reason, 160)})"
+        return f"{words.NOT_MEASURED[found.status]} ({show(found.reason, 160)})"
     return ""
 
 
@@ -96,7 +96,7 @@ _Case = tuple[int, list[Node | str | None], str]
 """The line of the log, what it was, and where."""
 
 
-def _merged(record: Record, cells: Sequence[Cell]) -> Iterator[tuple[str, _Case]]:
+def _merge(record: Record, cells: Sequence[Cell]) -> Iterator[tuple[str, _Case]]:
     """Bad cases; a decision stands once, by whichever entry of the same question each reader took it."""
     known: dict[tuple[str, str], list[Cell]] = {}
     for (measure, ref), cited in cases(cells).items():
@@ -111,21 +111,21 @@ def _case(record: Record, measure: str, ref: str, cited: Sequence[Cell]) -> _Cas
     event = record.log.events[line - 1]
     if isinstance(event, Recalled) and measure == STALE_USE:
         readers = [policy for policy in READ_POLICIES if policy in {cell.read_policy for cell in cited}]
-        where = f"{event.at:%Y-%m-%d}, session {event.session}, reading {words.listed(readers)}"
+        where = f"{event.at:%Y-%m-%d}, session {event.session}, reading {words.join_words(readers)}"
         return line, _decision(record, event, readers), where
     if isinstance(event, Recalled) and entry is not None and entry < len(record.entries(line, event)):
         back = record.entries(line, event)[entry]
-        git = checked(record, event.session, back.hit.source)
+        git = check_source(record, event.session, back.hit.source)
         seen = proof(record, back.hit.source)
         shown_by = node("code", "", seen.command) if seen else None
         return (
             line,
-            [quoted(back.text), shown_by],
-            f"cites {place(back.hit.source)}; {said(git) or 'git was not asked'}",
+            [quote(back.text), shown_by],
+            f"cites {place(back.hit.source)}; {describe(git) or 'git was not asked'}",
         )
     if isinstance(event, Scanned):
         facts = {sighting.fact for sighting in event.sightings} & {each.fact for _, each in record.of(Forgot)}
-        return line, [found.memory or words.listed(sorted(facts))], f"layer {shown(event.layer.name, 80)}"
+        return line, [found.memory or words.join_words(sorted(facts))], f"layer {show(event.layer.name, 80)}"
     return line, [event.fact if isinstance(event, Sought | Forgot) else event.__class__.__name__.lower()], ""
 
 
@@ -136,9 +136,9 @@ def _decision(record: Record, event: Recalled, readers: Sequence[ReadPolicy]) ->
     values = [each.value or "" for work in works for each in work.choices if each.decision == name]
     known = next(each for _, each in record.scenario.jobs() if each.id == job)
     decision = next(each for each in known.decisions if each.id == name)
-    taken = shown(words.listed(list(dict.fromkeys(values))), 160)
-    right = f" {taken}, where {shown(decision.right.value, 160)} is right"
-    return [node("bdi", "", shown(decision.question, 200)), node("bdi", "", right)]
+    taken = show(words.join_words(list(dict.fromkeys(values))), 160)
+    right = f" {taken}, where {show(decision.right.value, 160)} is right"
+    return [node("bdi", "", show(decision.question, 200)), node("bdi", "", right)]
 
 
 def again(log: Log) -> str:
@@ -159,4 +159,4 @@ def again(log: Log) -> str:
     if backend and backend.supports("extracts"):
         stands_in = log.opened.digests.get("chat", "").startswith("stand-in")
         parts += ["--chat", "stand-in" if stands_in else "model"]
-    return shlex.join([shown(part, 300) for part in [*parts, "--trial", trial.id, "--keep"]])
+    return shlex.join([show(part, 300) for part in [*parts, "--trial", trial.id, "--keep"]])

@@ -27,20 +27,22 @@ class Copies:
         to, lacking = self._below / f"at-{step}", list[str]()
         self.folders.append(to)
         to.mkdir(parents=True, exist_ok=True)
-        for path in raw.files(store, lambda path, why: lacking.append(f"{raw.shown(path.relative_to(store))} {why}")):
-            if not self._copied(path, to / path.relative_to(store)):
-                lacking.append(f"{raw.shown(path.relative_to(store))} is left out")
+        for path in raw.files(
+            store, lambda path, why: lacking.append(f"{raw.show_path(path.relative_to(store))} {why}")
+        ):
+            if not self._copy(path, to / path.relative_to(store)):
+                lacking.append(f"{raw.show_path(path.relative_to(store))} is left out")
         if lacking:
             (to / LEFT_OUT).write_text("\n".join(lacking) + "\n", encoding="utf-8")
             why = f"copies of a store take at most {MOST >> 20:,} MiB, and hold regular files only"
             self._tell(f"{to} lacks {len(lacking):,} files, listed in {LEFT_OUT}: {why}")
 
-    def _copied(self, path: Path, to: Path) -> bool:
+    def _copy(self, path: Path, to: Path) -> bool:
         """Whether it has been copied whole; what vanishes meanwhile was not there."""
         try:
-            with files.opened(path) as source:
+            with files.open_regular(path) as source:
                 size = os.fstat(source).st_size
-                parts = list(raw.written(source, size))
+                parts = list(raw.find_written(source, size))
                 if sum(end - start for start, end in parts) > self._left:
                     return False
                 to.parent.mkdir(parents=True, exist_ok=True)

@@ -28,7 +28,12 @@ UNDECLARED = Layer("undeclared places", "..", "file")
 
 @dataclass
 class Scan:
-    """What a look at one layer found. bytes: the size of the files. sightings: one per name, form, file and place."""
+    """What a look at one layer found.
+
+    Attributes:
+        bytes: The size of the files.
+        sightings: One per name, form, file and place.
+    """
 
     files: int = 0
     bytes: int = 0
@@ -46,11 +51,13 @@ class Scan:
 class Survey:
     """Every file below a folder, read once, before anybody is asked where data lie: nobody can tidy up for the look.
 
-    root: what the paths of layers and sightings are relative to. skip: folders of ours. Never raises for what it meets.
-
     Places: in a SQLite file `rows table.column`, `index`, `free page`, `unused part of a page`, `write-ahead log`,
     `journal`; in a PostgreSQL folder `live tuple`, `dead tuple`, `index entry`, `dead index entry`, `free space of a
     page`, `write-ahead log`, or the folder of any other file.
+
+    Attributes:
+        root: What the paths of layers and sightings are relative to.
+        skip: Folders of ours. Never raises for what it meets.
     """
 
     def __init__(self, folder: Path, root: Path, needles: Needles, skip: Collection[Path] = ()) -> None:
@@ -120,11 +127,11 @@ class Survey:
                 self._taken.add(path)
         for path, problem in self._problems:
             if within(path):
-                found.problems.append(f"{raw.shown(self._named(path))} {problem}")
+                found.problems.append(f"{raw.show_path(self._name(path))} {problem}")
                 self._taken.add(path)
         found.problems += [self._cut] if self._cut else []
         found.problems += [
-            f"{raw.shown(self._named(place))} is not a regular file and was not followed"
+            f"{raw.show_path(self._name(place))} is not a regular file and was not followed"
             for place in places
             if place.is_symlink() and place not in dict(self._problems)
         ]
@@ -144,16 +151,16 @@ class Survey:
     def _problem(self, path: Path, what: str) -> None:
         self._problems.append((path, what))
 
-    def _named(self, path: Path) -> Path:
+    def _name(self, path: Path) -> Path:
         return Path(os.path.relpath(path, self._root))
 
     def _read(self, path: Path) -> None:
         """One file of a store that may still be at work: what vanishes meanwhile was not there."""
-        tally, file = _Tally(raw.shown(self._named(path))), _File()
+        tally, file = _Tally(raw.show_path(self._name(path))), _File()
         try:
-            with files.opened(path) as opened:
+            with files.open_regular(path) as opened:
                 file.size = os.fstat(opened).st_size
-                self._search(path, opened, self._allowed(path, opened, file), file, tally)
+                self._search(path, opened, self._allow(path, opened, file), file, tally)
                 file.read = 1
         except FileNotFoundError:
             file.size = 0
@@ -163,9 +170,9 @@ class Survey:
         file.sightings = tally.sightings()
         self._files[path] = file
 
-    def _allowed(self, path: Path, opened: int, file: _File) -> int:
+    def _allow(self, path: Path, opened: int, file: _File) -> int:
         """How much of a file is searched: what is left of the folder's share. What is not searched is told."""
-        for start, end in raw.written(opened, file.size):
+        for start, end in raw.find_written(opened, file.size):
             if end - start > self._left:
                 most, self._left = start + self._left, 0
                 told = f"{path.name[:200]!a} was searched in its first {most:,} of {file.size:,} bytes only"
@@ -194,7 +201,7 @@ class Survey:
         """In the bytes as they stand, then in what they unpack to."""
         yield from raw.search(opened, size, self._needles)
         unpacking = Unpacking(self._needles)
-        yield from raw.unpacked(opened, size, unpacking)
+        yield from raw.find_unpacked(opened, size, unpacking)
         if unpacking.capped:
             file.problems.append(f"{path.name[:200]!a} holds more compressed bytes than are unpacked")
 
@@ -251,7 +258,11 @@ class _Tally:
         self._rows: dict[tuple[str, str, bool], int | None] = {}
 
     def add(self, match: Match, place: str, *, row: bool = False) -> None:
-        """row: found in a value, so its offset in the file is not known yet."""
+        """Counts one match.
+
+        Args:
+            row: Found in a value, so its offset in the file is not known yet.
+        """
         near = match.nearness is not None
         key = (match.fact, match.form, place, near)
         count, offset, nearness = self._seen.get(key, (0, match.start, match.nearness))

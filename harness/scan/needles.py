@@ -19,7 +19,11 @@ HEAD = 48
 
 
 class Match(NamedTuple):
-    """A needle at byte `start` of what was searched. nearness: the cosine of a vector that is not the very same."""
+    """A needle at byte `start` of what was searched.
+
+    Attributes:
+        nearness: The cosine of a vector that is not the very same.
+    """
 
     fact: str
     form: str
@@ -65,7 +69,7 @@ class Needles:
         self.shortest = min(map(len, meanings), default=0)
         self.longest = max(map(len, meanings), default=0)
 
-    def spelled(self, grams: Collection[bytes]) -> list[str]:
+    def find_spelled(self, grams: Collection[bytes]) -> list[str]:
         """The canaries all of whose trigrams are among these: chance has them all for one of 20 in 10^9 at most."""
         return [name for name, own in self._grams.items() if len(own) > 2 and own <= set(grams)]
 
@@ -102,6 +106,6 @@ class Needles:
 
 
 @lru_cache(maxsize=8)
-def compiled(canaries: tuple[tuple[str, str], ...], vectors: tuple[tuple[str, bytes], ...] = ()) -> Needles:
+def compile_needles(canaries: tuple[tuple[str, str], ...], vectors: tuple[tuple[str, bytes], ...] = ()) -> Needles:
     """For these pairs. Every look of a drill searches for the same, and so does that drill of every other backend."""
     return Needles(dict(canaries), dict(vectors))

@@ -71,18 +71,18 @@ class Unpacking:
         done = 0
         for at in pieces:
             data = source(at, piece + 64)
-            if self._spent():
+            if self._is_spent():
                 return
             for start in _starts(data, at, piece):
                 if start.at < done:
                     continue
-                if self._spent():
+                if self._is_spent():
                     return
                 done = yield from self._stream(start, source)
 
     def value(self, value: bytes) -> Iterator[Match]:
         """A value that is a stream from its first byte on, bare ones included."""
-        if self._spent():
+        if self._is_spent():
             return
         starts = list(_starts(value[:64], 0, 1))
         for start in starts or [Start("deflate", 0, lambda: zlib.decompressobj(-15))]:
@@ -91,7 +91,7 @@ class Unpacking:
             self._left -= len(data)
             yield from self._search(Start(form, 0, bytes), data, len(data))
 
-    def _spent(self) -> bool:
+    def _is_spent(self) -> bool:
         self.capped = self.capped or self._left <= 0 or time.monotonic() > self._until
         return self.capped
 
@@ -99,7 +99,7 @@ class Unpacking:
         """Its matches; returns where it ends, or where it begins if it is none."""
         unpacker, at, step, found = start.made(), start.at, FIRST, bytearray()
         overlap = max(1, self._needles.longest)
-        while not unpacker.eof and not self._spent():
+        while not unpacker.eof and not self._is_spent():
             try:
                 data = getattr(unpacker, "unconsumed_tail", b"") or b""
                 if not data and getattr(unpacker, "needs_input", True):
@@ -132,7 +132,7 @@ def _starts(data: bytes, at: int, below: int) -> Iterator[Start]:
     for found in np.flatnonzero(_HEADS[raw[:-1] << 8 | raw[1:]]).tolist() if len(raw) > 2 else ():
         if found >= below:
             return
-        start = _begun(data[found : found + 30], at + found)
+        start = _find_begin(data[found : found + 30], at + found)
         if start:
             yield start
 
@@ -149,7 +149,7 @@ _BROKEN = (
 )  # fmt: skip
 
 
-def _begun(head: bytes, at: int) -> Start | None:
+def _find_begin(head: bytes, at: int) -> Start | None:
     for magic, form, made in _MAGICS:
         if head.startswith(magic):
             return Start(form, at, made)

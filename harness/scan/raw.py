@@ -27,7 +27,10 @@ ReportSighting = Callable[[Path, str], None]
 def files(top: Path, report: ReportSighting, skip: Collection[Path] = ()) -> Iterator[Path]:
     """Every regular file at or below `top`, in order. Links are not followed; what they point to inside is met anyway.
 
-    What is not there any more when it is its turn was not there. skip: folders of ours, which are not entered.
+    What is not there any more when it is its turn was not there.
+
+    Args:
+        skip: Folders of ours, which are not entered.
     """
     inside, waiting = top.resolve(), [top]
     while waiting:
@@ -58,12 +61,12 @@ def _leads_inside(link: Path, folder: Path) -> bool:
     return target.is_relative_to(folder) and target != folder
 
 
-def shown(path: Path) -> str:
+def show_path(path: Path) -> str:
     """A path as text that can be written to a log; names need not be text."""
     return os.fsencode(path.as_posix()).decode("utf-8", "backslashreplace")
 
 
-def written(file: int, size: int) -> Iterator[tuple[int, int]]:
+def find_written(file: int, size: int) -> Iterator[tuple[int, int]]:
     """Where in the first `size` bytes something was written, as (start, end): the holes of a sparse file hold nothing.
 
     All of them, where the file system cannot tell.
@@ -98,7 +101,7 @@ def search(file: int, size: int, needles: Needles) -> Iterator[Match]:
                 yield from matches
 
 
-def unpacked(file: int, size: int, unpacking: Unpacking) -> Iterator[Match]:
+def find_unpacked(file: int, size: int, unpacking: Unpacking) -> Iterator[Match]:
     """Every needle in the compressed streams of the first `size` bytes, by the offset of the stream."""
     yield from unpacking.file(
         lambda at, most: os.pread(file, max(0, min(most, size - at)), at), _pieces(file, size), PIECE
@@ -107,4 +110,4 @@ def unpacked(file: int, size: int, unpacking: Unpacking) -> Iterator[Match]:
 
 def _pieces(file: int, size: int) -> Iterator[int]:
     """Where the pieces begin in which something was written."""
-    return iter(dict.fromkeys(at for a, b in written(file, size) for at in range(a - a % PIECE, b, PIECE)))
+    return iter(dict.fromkeys(at for a, b in find_written(file, size) for at in range(a - a % PIECE, b, PIECE)))

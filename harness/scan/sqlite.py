@@ -49,13 +49,13 @@ def rows(path: Path, needles: Needles) -> Iterator[tuple[str, Match]]:
             database = f"file:{quote(str(_copy(path, folder)))}"  # the log belongs to what is live
         try:
             with closing(sqlite3.connect(database, uri=True)) as link:
-                _bound(link, path)
+                _set_bounds(link, path)
                 yield from _rows(link, needles)
         except (sqlite3.Error, ValueError) as error:  # ValueError: a column whose name is no text
             raise Unreadable(str(error)) from None
 
 
-def _bound(link: sqlite3.Connection, path: Path) -> None:
+def _set_bounds(link: sqlite3.Connection, path: Path) -> None:
     """No value can be larger than what holds it: what is, a column has computed. What never ends is ended."""
     stored = sum(_size(path, end) for end in ("", *LOGS))
     link.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, min(max(2 * stored, 1 << 20), 1 << 30))
@@ -113,7 +113,7 @@ def _table(
     grams: dict[str, set[bytes]] = {}
     waiting: list[tuple[str, bytes]] = []
     held = 0
-    cursor = link.execute(f"select {_stored(link, table)} from {_quoted(table)}")  # noqa: S608  quoted
+    cursor = link.execute(f"select {_list_stored(link, table)} from {_quote(table)}")  # noqa: S608  quoted
     places = [f"rows {_plain(table)}.{_plain(column[0])}" for column in cursor.description]
     for row in cursor:
         for place, value in zip(places, row, strict=True):
@@ -126,33 +126,33 @@ def _table(
                     waiting.append((place, value.decode("utf-8", "replace").encode("utf-16-le")))
                 yield from ((place, match) for match in unpacking.value(value))
         if held > BATCH:
-            yield from _found(waiting, needles)
+            yield from _find(waiting, needles)
             waiting, held = [], 0
-    yield from _found(waiting, needles)
+    yield from _find(waiting, needles)
     for place, seen in grams.items():
-        yield from ((place, Match(name, "trigrams", 0)) for name in needles.spelled(seen))
+        yield from ((place, Match(name, "trigrams", 0)) for name in needles.find_spelled(seen))
 
 
-def _found(values: Sequence[tuple[str, bytes]], needles: Needles) -> Iterator[tuple[str, Match]]:
+def _find(values: Sequence[tuple[str, bytes]], needles: Needles) -> Iterator[tuple[str, Match]]:
     for number, match in needles.find_each([value for _, value in values]):
         yield values[number][0], match
 
 
-def _stored(link: sqlite3.Connection, table: str) -> str:
+def _list_stored(link: sqlite3.Connection, table: str) -> str:
     """The columns whose values lie in the file; a virtual one is computed when it is read, and may be of any size."""
-    told = link.execute(f"pragma table_xinfo({_quoted(table)})").fetchall()
+    told = link.execute(f"pragma table_xinfo({_quote(table)})").fetchall()
     virtual = [name for _, name, _, _, _, _, hidden in told if hidden == 2]
     kept = [name.decode("utf-8", "strict") for _, name, *_ in told if name not in virtual]
-    return ", ".join(map(_quoted, kept)) if virtual else "*"
+    return ", ".join(map(_quote, kept)) if virtual else "*"
 
 
-def _quoted(name: str) -> str:
+def _quote(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
 
 
 def _plain(name: str) -> str:
     """As it is, quoted if it is not a plain word, so that table and column can be told apart."""
-    return name if re.fullmatch(r"\w+", name) else _quoted(name)
+    return name if re.fullmatch(r"\w+", name) else _quote(name)
 
 
 # --- pages ------------------------------------------------------------------------------------------------------------
@@ -169,10 +169,10 @@ class Pages:
         self._page = 65536 if page == 1 else page
         self.valid = self.valid and self._page >= 512 and self._page & (self._page - 1) == 0
         self._usable = self._page - (head[20] if self.valid else 0)
-        self._free = self._freed(int.from_bytes(head[32:36], "big")) if self.valid else frozenset()
+        self._free = self._list_freed(int.from_bytes(head[32:36], "big")) if self.valid else frozenset()
         self._known: tuple[int, list[range], str] = (0, [], OTHER)
 
-    def _freed(self, trunk: int) -> frozenset[int]:
+    def _list_freed(self, trunk: int) -> frozenset[int]:
         """Page numbers of the free list: its trunks and their leaves."""
         free: set[int] = set()
         while trunk and trunk not in free and (data := self._read(trunk)):

@@ -42,15 +42,15 @@ def _bfloat16(windows: Windows) -> Numbers:
     return (windows.view("<u2").astype("u4") << 16).view("f4").astype("f8")
 
 
-def _signed(windows: Windows) -> Numbers:
-    return _centred(windows.view("i1").astype("f8"))
+def _to_signed(windows: Windows) -> Numbers:
+    return _centre(windows.view("i1").astype("f8"))
 
 
-def _unsigned(windows: Windows) -> Numbers:
-    return _centred(windows.astype("f8"))
+def _to_unsigned(windows: Windows) -> Numbers:
+    return _centre(windows.astype("f8"))
 
 
-def _centred(values: Numbers) -> Numbers:
+def _centre(values: Numbers) -> Numbers:
     centred: Numbers = values - values.mean(axis=-1, keepdims=True)
     return centred
 
@@ -58,7 +58,7 @@ def _centred(values: Numbers) -> Numbers:
 LAYOUTS: Mapping[int, tuple[tuple[str, Callable[[Windows], Numbers]], ...]] = {
     4: (("float32", _float32),),
     2: (("float16", _float16), ("bfloat16", _bfloat16)),
-    1: (("int8 floats", _signed), ("int8 floats", _unsigned)),
+    1: (("int8 floats", _to_signed), ("int8 floats", _to_unsigned)),
 }
 """Bytes of a number -> what it may be."""
 
@@ -78,7 +78,7 @@ class Vectors:
         if not (np.isfinite(norms).all() and (norms > 0).all()):
             raise ValueError("a vector is zero or not finite")
         self._units = stacked / norms
-        self._centred = _centred(self._units.astype("f8"))
+        self._centred = _centre(self._units.astype("f8"))
         self._centred /= np.maximum(np.linalg.norm(self._centred, axis=-1, keepdims=True), np.finfo("f8").tiny)
         self._tables = {width: self._lookups(width) for width in LAYOUTS}
 

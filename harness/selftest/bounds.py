@@ -28,7 +28,7 @@ def cells(told: Told) -> list[Cell]:
     Neither recall nor exposure nor tokens depend on a check, so that work is believed.
     """
     paper = playing.PaperWorkTrees()
-    played = (cell for name in (DUMP, *REAL) for cell in playing.scored(told, name, paper, NOISE))
+    played = (cell for name in (DUMP, *REAL) for cell in playing.score(told, name, paper, NOISE))
     return [cell for cell in played if cell.read_policy == "trusting"]
 
 

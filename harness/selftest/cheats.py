@@ -25,13 +25,13 @@ MEASURES = ("recall", "decisions_right")
 POLICIES = ("trusting", "newest")
 
 
-def cited(item: Item) -> bool:
+def is_cited(item: Item) -> bool:
     return item.source is not None and item.source.path is not None
 
 
 CHEATS: Mapping[str, Keeps] = {
     "no episodic": lambda item, batch: item.kind != "episodic",
-    "cited only": lambda item, batch: cited(item),
+    "cited only": lambda item, batch: is_cited(item),
     "small batches": lambda item, batch: len(batch) <= 15,
     "large batches": lambda item, batch: len(batch) > 15,
     "short texts": lambda item, batch: len(item.text) <= 55,
@@ -60,7 +60,7 @@ def cells(told: Told) -> dict[str, list[Cell]]:
     """One story, played to the honest store and to each cheat."""
     paper = playing.PaperWorkTrees()
     asked: dict[str, Keeps | None] = {STORE: None, **CHEATS}
-    return {name: playing.scored(told, STORE, paper, NOISE, keeps) for name, keeps in asked.items()}
+    return {name: playing.score(told, STORE, paper, NOISE, keeps) for name, keeps in asked.items()}
 
 
 def gains(stories: Sequence[CheatPlayed]) -> list[Gain]:

@@ -26,9 +26,12 @@ FLAGS: tuple[Move, ...] = ("worse", "failed", "other")
 
 @dataclass(frozen=True)
 class PlantedFault:
-    """A backend with one bug. must: measures that flag it; may: measures or whole families that may move too.
+    """A backend with one bug.
 
-    never: measures that it was made to deceive, and that must not be better than the reference's.
+    Attributes:
+        must: Measures that flag it.
+        may: Measures or whole families that may move too.
+        never: Measures that it was made to deceive, and that must not be better than the reference's.
     """
 
     name: str
@@ -54,7 +57,11 @@ class FaultRow:
 
 @dataclass(frozen=True)
 class Matrix:
-    """Faults x measures. reference: what the sound backend reaches."""
+    """Faults x measures.
+
+    Attributes:
+        reference: What the sound backend reaches.
+    """
 
     reference: Mapping[str, Measure]
     rows: tuple[FaultRow, ...]
@@ -68,7 +75,7 @@ class FaultNameError(Exception):
     """No planted fault has this name. One line, for users."""
 
 
-def planted(names: Sequence[str] = ()) -> tuple[PlantedFault, ...]:
+def list_planted(names: Sequence[str] = ()) -> tuple[PlantedFault, ...]:
     """All planted faults, or those of these names, as a child imports them. Raises FaultNameError."""
     known = {made.__name__: made for made in FAULTS}
     for name in names:
@@ -84,15 +91,21 @@ def _fault(made: type[Planted]) -> PlantedFault:
     return PlantedFault(made.__name__, f"{made.__module__}:{made.__name__}", bug, made.must, made.may, made.never)
 
 
-def judged(
+def judge(
     fault: PlantedFault,
     sound: Mapping[str, Measure],
     found: Mapping[str, Measure],
     definitions: Mapping[str, Definition],
     families: Mapping[str, str],
 ) -> FaultRow:
-    """families: measure -> the drill or story that it reads, a word that `may` knows too."""
-    moves = {name: move for name, measure in sound.items() if (move := moved(definitions[name], measure, found[name]))}
+    """Compares what a fault moved with what it must and may move.
+
+    Args:
+        families: Measure -> the drill or story that it reads, a word that `may` knows too.
+    """
+    moves = {
+        name: move for name, measure in sound.items() if (move := find_move(definitions[name], measure, found[name]))
+    }
     gained = [name for name in fault.never if name in sound and gains(definitions[name], sound[name], found[name])]
     return FaultRow(fault, moves, tuple(_breaches(fault, moves, gained, families)))
 
@@ -104,7 +117,7 @@ def gains(definition: Definition, sound: Measure, found: Measure) -> bool:
     return abs(found.value - sound.value) > SLACK and _below(definition.better, found.value, sound.value)
 
 
-def moved(definition: Definition, sound: Measure, found: Measure) -> Move | None:
+def find_move(definition: Definition, sound: Measure, found: Measure) -> Move | None:
     """How `found` left what the reference reaches; None if it did not, or only for the better.
 
     Where the reference has nothing to measure, the best proportion stands in for what it would reach.

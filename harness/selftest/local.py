@@ -82,7 +82,11 @@ class LocalHost:
 
 @dataclass(frozen=True)
 class LocalStores:
-    """Opens stores in this process; nothing in them embeds. keeps: what a store does not drop."""
+    """Opens stores in this process; nothing in them embeds.
+
+    Attributes:
+        keeps: What a store does not drop.
+    """
 
     keeps: Keeps | None = None
 
@@ -107,7 +111,7 @@ def playable(name: str) -> Playable:
     """A control or an adapter in this process, as a run would play it."""
     spec, entry = Spec(adapter=name), _entry(name)
     if entry.reference is None:
-        return Playable(entry, spec, controls.described(name))
+        return Playable(entry, spec, controls.describe(name))
     made = adapter(name)
     support = {word: Declared(level=said.level, note=said.note) for word, said in made.support.items()}
     return Playable(entry, spec, Backend(name=name, version=made.version(), support=support, control=entry.control))

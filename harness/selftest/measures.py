@@ -72,7 +72,8 @@ def prove(
 ) -> Matrix:
     """Plays the reference, then every fault, in `jobs` processes side by side; `heard` is told whose plays are done.
 
-    jobs: one more than there are processors unless said, as a play waits for its child now and then.
+    Args:
+        jobs: One more than there are processors unless said, as a play waits for its child now and then.
     """
     sound = registry.find(Spec(adapter=SOUND)).reference
     assert sound is not None
@@ -88,7 +89,7 @@ def prove(
             pool.shutdown(cancel_futures=True)
             raise
     reference = found[SOUND]
-    rows = (faults.judged(each, reference, found[each.name], DEFINITIONS, FAMILIES) for each in planted)
+    rows = (faults.judge(each, reference, found[each.name], DEFINITIONS, FAMILIES) for each in planted)
     return Matrix(reference, tuple(rows))
 
 
@@ -143,18 +144,18 @@ class FaultPlayer:
             playable = Playable(AdapterEntry(name, adapter, control=False), Spec(adapter=adapter), backend, said.source)
             with Environment(self._settings(playable), stores=children, work_trees=PAPER) as environment:
                 for drill in drills.ALL.values():
-                    found |= self._drilled(name, drill, environment)
-                found |= self._told(name, environment)
+                    found |= self._play_drill(name, drill, environment)
+                found |= self._load(name, environment)
         return found
 
-    def _drilled(self, name: str, drill: Drill, environment: Environment) -> Mapping[str, Measure]:
+    def _play_drill(self, name: str, drill: Drill, environment: Environment) -> Mapping[str, Measure]:
         trial = DrillTrial(backend=name, drill=drill.name, size=drill.least, seed=SEED, k=DEFAULT_K)
         path = play_trial(trial, environment)
         (cell,) = trust.score([whole(transcript.read(path, environment.blobs))])
         path.unlink()
         return cell.measures
 
-    def _told(self, name: str, environment: Environment) -> Mapping[str, Measure]:
+    def _load(self, name: str, environment: Environment) -> Mapping[str, Measure]:
         path = play_trial(_trial(name, self._story, "curated"), environment)
         cells = metrics.score([whole(read(path, environment.blobs)), *self._controls])
         path.unlink()

@@ -13,7 +13,7 @@ from harness.log.reader import Log, read
 from harness.log.transcript import Transcript
 from harness.machine import leftovers
 from harness.model.results import Cell
-from harness.model.scenario import Decision, Job, Outcome, Session
+from harness.model.scenario import Decision, DecisionOutcome, Job, Session
 from harness.model.trial import DEFAULT_BUDGET, DEFAULT_K, READ_POLICIES, SCRIPTED, ReadPolicy, Trial
 from harness.play.environment import Environment, Settings
 from harness.play.trial import play_trial
@@ -45,7 +45,7 @@ class DecisionEnd(NamedTuple):
 
     value: str | None
     origin: str
-    outcome: Outcome
+    outcome: DecisionOutcome
 
 
 DecisionEnds = Mapping[tuple[str, str], DecisionEnd]
@@ -53,7 +53,7 @@ DecisionEnds = Mapping[tuple[str, str], DecisionEnd]
 
 
 @dataclass(frozen=True)
-class Played:
+class PlayedStory:
     """One trial as it was played: what was decided under each read policy (None: cold), and every recall."""
 
     ends: Mapping[ReadPolicy | None, DecisionEnds]
@@ -62,26 +62,30 @@ class Played:
     """Every fact that some hit asserted."""
 
 
-def play(told: Told, backend: str | None, work_trees: WorkTrees, k: int = DEFAULT_K, seed: int = SEED) -> Played:
+def play(told: Told, backend: str | None, work_trees: WorkTrees, k: int = DEFAULT_K, seed: int = SEED) -> PlayedStory:
     """Plays a story without noise, by appending: a control with gold, an adapter in this process, or cold (None)."""
-    with _logged(told, backend, work_trees, 0, k=k, seed=seed) as log:
-        return _seen(told, log)
+    with _log(told, backend, work_trees, 0, k=k, seed=seed) as log:
+        return _see(told, log)
 
 
-def scored(told: Told, backend: str, work_trees: WorkTrees, noise: int, keeps: Keeps | None = None) -> list[Cell]:
-    """What a run would report of a backend that appends, one cell a read policy. keeps: what it does not drop."""
-    with _logged(told, backend, work_trees, noise, keeps) as log:
+def score(told: Told, backend: str, work_trees: WorkTrees, noise: int, keeps: Keeps | None = None) -> list[Cell]:
+    """What a run would report of a backend that appends, one cell a read policy.
+
+    Args:
+        keeps: What it does not drop.
+    """
+    with _log(told, backend, work_trees, noise, keeps) as log:
         return metrics.score([log])
 
 
 def batches(told: Told, noise: int) -> list[tuple[Written, ...]]:
     """What a backend that appends is handed in a story, call by call."""
-    with _logged(told, "none", PaperWorkTrees(), noise) as log:
+    with _log(told, "none", PaperWorkTrees(), noise) as log:
         return [log.items(event) for event in log.of(Wrote)]
 
 
 @contextmanager
-def _logged(
+def _log(
     told: Told,
     backend: str | None,
     work_trees: WorkTrees,
@@ -111,7 +115,7 @@ def whole(log: T) -> T:
     return log
 
 
-def _seen(told: Told, log: Log) -> Played:
+def _see(told: Told, log: Log) -> PlayedStory:
     same = log.opened.canaries == told.canaries
     classifier = told.classifier if same else Classifier(told.scenario, log.opened.canaries)
     jobs = {job.id: job for _, job in told.scenario.jobs()}
@@ -123,12 +127,12 @@ def _seen(told: Told, log: Log) -> Played:
         decisions = {decision.id: decision for decision in jobs[event.job].decisions}
         for choice in event.choices:
             check = checks[choice.decision]
-            outcome = decisions[choice.decision].seen(check.exit, check.value)
+            outcome = decisions[choice.decision].judge(check.exit, check.value)
             taken = DecisionEnd(choice.value, choice.origin, outcome)
             ends[event.read_policy][event.job, choice.decision] = taken
     recalled = list(log.of(Recalled))
-    hits = (hit for event in recalled for hit in log.found(event).hits)
-    return Played(ends, recalled, frozenset(name for hit in hits for name in classifier.read(hit.text).asserted))
+    hits = (hit for event in recalled for hit in log.find_answer(event).hits)
+    return PlayedStory(ends, recalled, frozenset(name for hit in hits for name in classifier.read(hit.text).asserted))
 
 
 def decisions(told: Told) -> Iterator[tuple[Session, Job, Decision]]:
@@ -142,17 +146,17 @@ def decisions(told: Told) -> Iterator[tuple[Session, Job, Decision]]:
 
 def oracle(told: Told, work_trees: WorkTrees) -> Count:
     """Decisions that are right with only the gold in memory. A verifying reader may be misled: that is noted."""
-    return _bound(told, play(told, "oracle", work_trees), "oracle", "right", list(decisions(told)))
+    return _check_bound(told, play(told, "oracle", work_trees), "oracle", "right", list(decisions(told)))
 
 
 def stale_oracle(told: Told, work_trees: WorkTrees) -> Count:
     """Decisions with a stale option that are stale with only superseded facts in memory."""
     able = [each for each in decisions(told) if any(option.verdict == "stale" for option in each[2].options)]
-    return _bound(told, play(told, "stale_oracle", work_trees), "stale_oracle", "stale", able)
+    return _check_bound(told, play(told, "stale_oracle", work_trees), "stale_oracle", "stale", able)
 
 
-def _bound(
-    told: Told, played: Played, name: str, wanted: Outcome, cases: Sequence[tuple[Session, Job, Decision]]
+def _check_bound(
+    told: Told, played: PlayedStory, name: str, wanted: DecisionOutcome, cases: Sequence[tuple[Session, Job, Decision]]
 ) -> Count:
     good = 0
     for _, job, decision in cases:
@@ -161,18 +165,18 @@ def _bound(
         wrong = [policy for policy in TAKEN_AT_WORD if seen[policy].outcome != wanted]
         if wrong:
             end = seen[wrong[0]]
-            told.breach(key, f"{name}, {' and '.join(wrong)}: {_ended(end)}, not {wanted}")
+            told.breach(key, f"{name}, {' and '.join(wrong)}: {_describe_end(end)}, not {wanted}")
         elif seen["verifying"].outcome != wanted:
-            told.note(key, f"{name}, verifying: {_ended(seen['verifying'])}")
+            told.note(key, f"{name}, verifying: {_describe_end(seen['verifying'])}")
         good += not wrong
     return Count(good, len(cases))
 
 
-def _ended(taken: DecisionEnd) -> str:
+def _describe_end(taken: DecisionEnd) -> str:
     return f"{taken.outcome} from {taken.origin}"
 
 
-def nothing(told: Told, work_trees: WorkTrees, cold: Played, backend: str = "none") -> Count:
+def check_nothing(told: Told, work_trees: WorkTrees, cold: PlayedStory, backend: str = "none") -> Count:
     """Decisions that a memory without knowledge leaves as the cold arm takes them, under every read policy."""
     played, cases, good = play(told, backend, work_trees), list(decisions(told)), 0
     for _, job, decision in cases:
@@ -185,7 +189,7 @@ def nothing(told: Told, work_trees: WorkTrees, cold: Played, backend: str = "non
             end = after[other[0]]
             told.breach(
                 f"jobs.{job.id}.{decision.id}",
-                f"{backend}, {other[0]}: {_ended(end)}, but cold {_ended(before)}",
+                f"{backend}, {other[0]}: {_describe_end(end)}, but cold {_describe_end(before)}",
             )
         good += not other
     for name in sorted(played.heard):

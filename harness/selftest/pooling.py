@@ -43,7 +43,11 @@ class Pooling:
 
 
 def pool(told: Told, work_trees: WorkTrees, scoped: bool) -> Pooling:
-    """Reads the whole pool with each policy; `scoped`: what holds elsewhere is kept apart, as a good store would."""
+    """Reads the whole pool with each policy.
+
+    Args:
+        scoped: What holds elsewhere is kept apart, as a good store would.
+    """
     backend = "random" if scoped else "full_context"
     plays = [play(told, backend, work_trees, ALL, seed) for seed in ORDERS]
     cases = list(decisions(told))

@@ -96,7 +96,7 @@ def validate(files: Sequence[Path], fixtures: Path, cache: Path) -> list[str]:
         ((scenario, repo),) = loader.load([file], fixtures, cache)
         told = Told(file, scenario, repo)
         wording.texts(told)
-        working.tried(told, work_trees)
+        working.try_out(told, work_trees)
         return [str(breach) for breach in told.breaches]
 
     with ThreadPoolExecutor(os.cpu_count() or 1, thread_name_prefix="validate") as pool:
@@ -118,8 +118,8 @@ def row(told: Told, work_trees: WorkTrees) -> ScenarioRow:
         checks=working.checks(told, work_trees),
         oracle=playing.oracle(told, work_trees),
         stale=playing.stale_oracle(told, work_trees),
-        none=playing.nothing(told, work_trees, cold),
-        refusal=playing.nothing(told, work_trees, cold, "refusal"),
+        none=playing.check_nothing(told, work_trees, cold),
+        refusal=playing.check_nothing(told, work_trees, cold, "refusal"),
         texts=wording.texts(told),
         names=wording.names(told),
         noise=wording.quiet(told),
@@ -154,7 +154,7 @@ def judge(rows: Sequence[ScenarioRow], drawn: pooling.Chance | None) -> Iterator
     for key, what in (("head_misleads", "the source at HEAD misleads"), ("only_memory", "only memory knows")):
         if not any(getattr(each.open_, key).hits for each in rows):
             yield Breach("suite", key, f"there is no decision in which {what}")
-    for name in statements.dominated(bounds.weigh([cell for each in rows for cell in each.noisy])):
+    for name in statements.find_dominated(bounds.weigh([cell for each in rows for cell in each.noisy])):
         yield Breach("suite", statements.DUMP, f"is as good as {name} or better in recall within the budget, stale "
                      f"exposure and tokens at noise {bounds.NOISE}; it must lose in one of them")  # fmt: skip
 

@@ -83,14 +83,15 @@ def _suite(report: SelfTest) -> list[str]:
     lines = [" ".join(EXPLAINED.split()), ""]
     for name, each in pools.items():
         wrong = total(pool.newest_wrong for pool in each)
-        lines.append(f"full pool, {name}: {_solved(each)}; at most {SOLVED:.0%} may be{judged}")
-        lines.append(f"  newest entry wrong: {_shared(wrong)}; at least {MISLED:.0%} must be{judged}")
+        lines.append(f"full pool, {name}: {_show_solved(each)}; at most {SOLVED:.0%} may be{judged}")
+        lines.append(f"  newest entry wrong: {_show_share(wrong)}; at least {MISLED:.0%} must be{judged}")
     head, told, large = (
         total(getattr(row.open_, key) for row in rows) for key in ("head_misleads", "only_memory", "large")
     )
     cold = total(row.cold for row in rows)
-    lines.append(f"HEAD misleads: {_shared(head)}; only memory knows: {_shared(told)}; cold is right: {_shared(cold)}")
-    lines.append(f"more than k = {DEFAULT_K} memories stored: for {_shared(large)} of the questions of probes")
+    misled, knows, right = map(_show_share, (head, told, cold))
+    lines.append(f"HEAD misleads: {misled}; only memory knows: {knows}; cold is right: {right}")
+    lines.append(f"more than k = {DEFAULT_K} memories stored: for {_show_share(large)} of the questions of probes")
     small = [f"{row.scenario.partition('/')[2]} {', '.join(row.open_.small)}" for row in rows if row.open_.small]
     if small:
         lines.append(f"  not for: {'; '.join(small)}")
@@ -101,8 +102,8 @@ def _suite(report: SelfTest) -> list[str]:
         )
     compared = bounds.weigh([cell for row in rows for cell in row.noisy])
     if compared:
-        lines.append(f"{statements.DUMP} at noise {bounds.NOISE}: {_weighed(compared)}")
-        better = words.listed(statements.dominated(compared)) or "no backend"
+        lines.append(f"{statements.DUMP} at noise {bounds.NOISE}: {_weigh(compared)}")
+        better = words.join_words(statements.find_dominated(compared)) or "no backend"
         lines.append(f"  as good in all of these, better in one: than {better}; than none may it be{judged}")
     lines += [
         f"{each.kind} told from facts by metadata and style: area under the curve {each.area:.2f} "
@@ -116,7 +117,7 @@ def _suite(report: SelfTest) -> list[str]:
     return lines
 
 
-def _weighed(compared: Sequence[Comparison]) -> str:
+def _weigh(compared: Sequence[Comparison]) -> str:
     """`against bm25: answers recalled .59 to .51, ...`: the means of both, in the order of the measures."""
     told: dict[str, list[str]] = {}
     for each in compared:
@@ -126,10 +127,10 @@ def _weighed(compared: Sequence[Comparison]) -> str:
     return "; ".join(f"against {name}: {', '.join(values)}" for name, values in told.items())
 
 
-def _solved(pools: list[Pooling]) -> str:
+def _show_solved(pools: list[Pooling]) -> str:
     shares = (f"{policy} solves {share(total(p.solved[policy] for p in pools)):.0%}" for policy in READ_POLICIES)
     return ", ".join(shares)
 
 
-def _shared(count: Count) -> str:
+def _show_share(count: Count) -> str:
     return f"{count} ({share(count):.0%})"

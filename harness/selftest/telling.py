@@ -37,7 +37,11 @@ class MissingError(Exception):
 
 
 class ItemRow(NamedTuple):
-    """One item as a store is handed it. origin: the story that its sentence comes from."""
+    """One item as a store is handed it.
+
+    Attributes:
+        origin: The story that its sentence comes from.
+    """
 
     kind: ItemKind
     story: str
@@ -68,7 +72,7 @@ def ready() -> None:
 
 def rows(told: Told, amount: int = AMOUNT) -> list[ItemRow]:
     """All that is written in one story by appending, batch by batch."""
-    made = noise.drawn(told.scenario, told.repo, told.classifier, amount, SEED)
+    made = noise.draw_with_donors(told.scenario, told.repo, told.classifier, amount, SEED)
     origins = {written.name: story for written, story in made}
     return [
         ItemRow(_kind(written), told.scenario.id, origins.get(written.name, told.scenario.id), written.item, len(batch),

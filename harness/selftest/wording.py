@@ -16,11 +16,11 @@ NOISE, SEEDS = 300, (1, 2, 3)
 
 def texts(told: Told) -> Count:
     """How many authored texts the rules read as annotated, as if the harness had not written them."""
-    found = [_read(told, key, text) for key, text in _authored(told)]
+    found = [_read(told, key, text) for key, text in _list_authored(told)]
     return Count(sum(found), len(found))
 
 
-def _authored(told: Told) -> Iterator[tuple[str, Text]]:
+def _list_authored(told: Told) -> Iterator[tuple[str, Text]]:
     """Every text with its key; canaries stand where a trial has them."""
     for fact in told.scenario.facts:
         names = ("identifier", "plain", "paraphrase", *(f"rewrites.{at}" for at in range(len(fact.rewrites))))
@@ -33,7 +33,7 @@ def _authored(told: Told) -> Iterator[tuple[str, Text]]:
 
 
 def _read(told: Told, key: str, text: Text) -> bool:
-    meant, seen = Reading.annotated([text]), told.classifier.by_rules(text.text)
+    meant, seen = Reading.annotate([text]), told.classifier.by_rules(text.text)
     wrong = [
         f"{word} {', '.join(sorted(said)) or 'nothing'}, annotated {', '.join(sorted(wanted)) or 'nothing'}"
         for word, said, wanted in (

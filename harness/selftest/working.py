@@ -17,7 +17,7 @@ def checks(told: Told, work_trees: WorkTrees) -> Count:
     return Count(sum(good), sum(len(job.decisions) for _, job in told.scenario.jobs()))
 
 
-def tried(told: Told, work_trees: WorkTrees) -> Count:
+def try_out(told: Told, work_trees: WorkTrees) -> Count:
     """As `checks`, each job done once: with all right options, every check has to print the right one."""
     good = 0
     for session, job in told.scenario.jobs():

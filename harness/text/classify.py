@@ -12,7 +12,7 @@ from typing import Literal
 
 from harness.adapter import Scope
 from harness.model.scenario import CANARY, Fact, Remember, Scenario, Standing, Text
-from harness.text.clauses import ROLES, Clauses, Role, carries, find, holds, normalise, tells, united
+from harness.text.clauses import ROLES, Clauses, Role, carries, find, holds, normalise, tells, unite
 
 __all__ = ["Classifier", "FactVerdict", "KnownTexts", "Reading", "cut", "find", "holds", "normalise"]
 
@@ -25,7 +25,9 @@ CACHED = 65536  # readings kept; a run's distinct texts, and a bound for hostile
 class Reading:
     """What one text says of facts, by id. A fact is in one set at most: asserted before denied, mentioned, partial.
 
-    unclear: rivals asserted together, or one fact asserted and denied. exact: decided by equality with a harness text.
+    Attributes:
+        unclear: Rivals asserted together, or one fact asserted and denied.
+        exact: Decided by equality with a harness text.
     """
 
     asserted: frozenset[str] = frozenset()
@@ -40,12 +42,12 @@ class Reading:
         """Every fact of which the text tells at least a part."""
         return self.asserted | self.denied | self.mentioned | self.partial
 
-    def demoted(self) -> Reading:
+    def demote(self) -> Reading:
         """Under the backend's own superseded mark: what it asserts is only mentioned."""
         return replace(self, asserted=frozenset(), mentioned=self.mentioned | self.asserted, unclear=False)
 
     @classmethod
-    def annotated(cls, texts: Iterable[Text]) -> Reading:
+    def annotate(cls, texts: Iterable[Text]) -> Reading:
         """What the annotations of one harness text say; of several equal ones, all of them."""
         texts = list(texts)
         asserted = frozenset(name for text in texts for name in text.asserts)
@@ -69,21 +71,22 @@ def _core(text: str) -> str:
 class Classifier:
     """Reads texts against the facts of one scenario.
 
-    canaries: fact id -> the random string that stands for {canary} in this fact's texts and forms. A text whose
-    canary is absent or altered is not that harness text.
+    Attributes:
+        canaries: Fact id -> the random string that stands for {canary} in this fact's texts and forms. A text whose
+            canary is absent or altered is not that harness text.
     """
 
     def __init__(self, scenario: Scenario, canaries: Mapping[str, str] | None = None) -> None:
         self._scenario = scenario
         self._canaries = canaries or {}
         self._forms = {
-            fact.id: [frozenset(normalise(self._filled(form, fact)) for form in part) - {""} for part in fact.forms]
+            fact.id: [frozenset(normalise(self._fill(form, fact)) for form in part) - {""} for part in fact.forms]
             for fact in scenario.facts
         }
         self._needles = sorted({form for parts in self._forms.values() for part in parts for form in part})
         self._rivals = self._chains()
-        self._decisive = {name: self._telling(name) for name in self._forms}
-        self._names = {name: self._named_beside(name) for name in self._forms}
+        self._decisive = {name: self._find_telling(name) for name in self._forms}
+        self._names = {name: self._list_names_beside(name) for name in self._forms}
         self._cache: dict[str, Reading] = {}
 
     def texts(self) -> Mapping[str, Reading]:
@@ -107,7 +110,7 @@ class Classifier:
 
     def standings(self, reading: Reading, at: datetime, place: Scope) -> Mapping[str, Standing]:
         """How each asserted fact stands at a story time, seen from a place."""
-        return {name: self._scenario.standing(name, at, place) for name in sorted(reading.asserted)}
+        return {name: self._scenario.find_standing(name, at, place) for name in sorted(reading.asserted)}
 
     def verdict(self, reading: Reading, at: datetime, place: Scope) -> FactVerdict:
         """One word for display. `unclear` first; then the worst standing of what is asserted, so that a current
@@ -125,7 +128,7 @@ class Classifier:
 
     # --- what is known beforehand ---
 
-    def _filled(self, text: str, fact: Fact) -> str:
+    def _fill(self, text: str, fact: Fact) -> str:
         return text.replace(CANARY, self._canaries.get(fact.id, CANARY))
 
     @cached_property
@@ -140,24 +143,24 @@ class Classifier:
         grouped: dict[str, list[Text]] = {}
         for fact in self._scenario.facts:
             for text in fact.own_texts():
-                grouped.setdefault(key(self._filled(text.text, fact)), []).append(text)
+                grouped.setdefault(key(self._fill(text.text, fact)), []).append(text)
         for _, step in self._scenario.steps():
             for text in step.texts if isinstance(step, Remember) else ():
                 grouped.setdefault(key(text.text), []).append(text)
-        return {text: Reading.annotated(group) for text, group in grouped.items() if text}
+        return {text: Reading.annotate(group) for text, group in grouped.items() if text}
 
     def _chains(self) -> Mapping[str, frozenset[str]]:
         """Fact -> its rivals: what it replaced and what replaced it, over any number of steps."""
         before = {name: frozenset(self._scenario.predecessors(name)) for name in self._forms}
         return {name: before[name] | {other for other in before if name in before[other]} for name in before}
 
-    def _telling(self, name: str) -> list[int]:
+    def _find_telling(self, name: str) -> list[int]:
         """The parts that tell a fact from its rivals: those that share no form with a part of one; else all."""
         shared = {form for rival in self._rivals[name] for part in self._forms[rival] for form in part}
         parts = self._forms[name]
         return [index for index, part in enumerate(parts) if not part & shared] or list(range(len(parts)))
 
-    def _named_beside(self, name: str) -> frozenset[str]:
+    def _list_names_beside(self, name: str) -> frozenset[str]:
         """The forms that are names where this fact is read: its own, and those of all facts.
 
         Not a longer name that holds one of its own: in "the old spelling A", the words around A tell of A. Nor what is
@@ -190,7 +193,7 @@ class Classifier:
                 continue
             names = self._names[name].intersection(present)
             if names not in heard:
-                heard[names] = Clauses(text, united(span for form in names for span in present[form]))
+                heard[names] = Clauses(text, unite(span for form in names for span in present[form]))
             clauses = heard[names]
             roles = [{clauses.role(span) for span in places[index]} for index in self._decisive[name]]
             sets[_joint(roles)].add(name)

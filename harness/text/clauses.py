@@ -43,11 +43,11 @@ def normalise(text: str) -> str:
     Typographic quotes and dashes become plain ones first; invisible format characters and terminal colours go, as
     no reader sees them. Idempotent.
     """
-    return _normalised(text) if len(text) <= SHORT else _normalised.__wrapped__(text)
+    return _normalise(text) if len(text) <= SHORT else _normalise.__wrapped__(text)
 
 
 @lru_cache(maxsize=16_384)
-def _normalised(text: str) -> str:
+def _normalise(text: str) -> str:
     while (done := _pass(text)) != text:
         if done.isascii() and text.isascii():
             return done
@@ -58,7 +58,7 @@ def _normalised(text: str) -> str:
 _PIECES = re.compile(rf"\S{{1,{SHORT}}}|\s{{1,{SHORT}}}")
 
 
-def _composed(text: str) -> str:
+def _compose(text: str) -> str:
     """NFKC; of a long text word by word, as the time for one run of combining marks grows with its square."""
     pieces = [text] if len(text) <= SHORT else _PIECES.findall(text)
     return "".join(unicodedata.normalize("NFKC", piece) for piece in pieces)
@@ -66,7 +66,7 @@ def _composed(text: str) -> str:
 
 def _pass(text: str) -> str:
     if not text.isascii():
-        text = _composed(text.translate(TYPOGRAPHIC))
+        text = _compose(text.translate(TYPOGRAPHIC))
         text = "".join(c for c in text if unicodedata.category(c) != "Cf")
     if not text.isprintable():
         text = CONTROL.sub(" ", ANSI.sub("", text))
@@ -86,7 +86,7 @@ class ClauseSpan(NamedTuple):
     end: int
 
 
-def united(spans: Iterable[ClauseSpan]) -> list[ClauseSpan]:
+def unite(spans: Iterable[ClauseSpan]) -> list[ClauseSpan]:
     """The same places as ordered, disjoint spans."""
     union: list[ClauseSpan] = []
     for span in sorted(spans):
@@ -222,7 +222,7 @@ GONE = (
 # --- clauses --------------------------------------------------------------------------------------------------------
 
 
-def _masked(text: str, names: Sequence[ClauseSpan]) -> str:
+def _mask(text: str, names: Sequence[ClauseSpan]) -> str:
     """A text of the same length in which each name is one word that tells nothing. Digits and hyphens stay, as a name
     may be a date."""
     pieces, done = [], 0
@@ -249,7 +249,7 @@ class Clauses:
     """The clauses of a text in normal form, and the role of the names in it: ordered and disjoint spans (`united`)."""
 
     def __init__(self, text: str, names: Sequence[ClauseSpan]) -> None:
-        outer, asides = _lift(_masked(text, names))
+        outer, asides = _lift(_mask(text, names))
         self._asides = [(start, clause) for at, words in asides for start, clause in _split(words, at)]
         self._outer = list(_split(outer, 0))
         self._read: dict[int, _Clause] = {}
@@ -259,16 +259,16 @@ class Clauses:
 
         An aside of nothing else is a name for the words before it, and meant as they are: "the old way (A) is dead".
         """
-        aside = self._holding(self._asides, span.start)
+        aside = self._find_holding(self._asides, span.start)
         if aside and len(aside[1].strip()) == span.end - span.start:
             aside = None
-        at, words = aside or self._holding(self._outer, span.start) or (0, "")
+        at, words = aside or self._find_holding(self._outer, span.start) or (0, "")
         if at not in self._read:
             self._read[at] = _Clause(words, at)
         return self._read[at].role(span)
 
     @staticmethod
-    def _holding(clauses: list[tuple[int, str]], place: int) -> tuple[int, str] | None:
+    def _find_holding(clauses: list[tuple[int, str]], place: int) -> tuple[int, str] | None:
         index = bisect_right(clauses, place, key=lambda clause: clause[0]) - 1
         return clauses[index] if index >= 0 and place < clauses[index][0] + len(clauses[index][1]) else None
 

@@ -22,7 +22,7 @@ _GLUES = (b"", b" ", b",", b";", b"|", b"\n", b"\0", b'","', b'", "', b"', '")
 """What stands between the trigrams of a text where they are kept in order."""
 
 
-def searched() -> str:
+def describe_searched() -> str:
     """All of it in words, for a definition."""
     return f"as {', '.join((*TEXT, *VECTOR))}, plain or in {', '.join(PACKED)}"
 

@@ -103,7 +103,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Folder:
 
 
 def written(folder: Folder) -> Path:
-    return write(folder, regress.judged(statements.results(folder), folder)).page
+    return write(folder, regress.judge_run(statements.results(folder), folder)).page
 
 
 @pytest.fixture(scope="session")

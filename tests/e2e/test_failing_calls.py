@@ -13,7 +13,7 @@ from harness.metrics import faults, trust
 from harness.model.drill import DrillName
 from harness.model.trial import Measure
 from harness.play import drills
-from harness.selftest.faults import FLAGS, gains, moved
+from harness.selftest.faults import FLAGS, find_move, gains
 from tests.support.broken import KINDS
 from tests.support.drilled import drilled
 
@@ -81,7 +81,7 @@ def test_nothing_looks_good_whose_calls_failed(
     counted = [each for each in faults.of_drill(transcript) if each.op == op and not each.provoked]
     assert counted, "its faults are counted"
     found = measures(transcript)
-    moves = {name: moved(trust.DEFINITIONS[name], reference[name], found[name]) for name in names}
+    moves = {name: find_move(trust.DEFINITIONS[name], reference[name], found[name]) for name in names}
     assert not {name: (move, found[name]) for name, move in moves.items() if move not in FLAGS}
     for name in names:
         if found[name].status == reference[name].status == "measured":

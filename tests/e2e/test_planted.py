@@ -15,11 +15,11 @@ from harness.selftest.faults import PlantedFault
 @pytest.mark.slow
 @pytest.mark.timeout(1200)
 def test_every_fault_is_caught_and_moves_nothing_that_it_must_not(cache: Path) -> None:
-    matrix = measures.prove(faults.planted(), cache)
+    matrix = measures.prove(faults.list_planted(), cache)
     out = io.StringIO()
     measures_table.show(matrix, Console(file=out, width=100, color_system=None))
     assert not matrix.breaches, "\n".join([out.getvalue(), *map(str, matrix.breaches)])
-    assert len(matrix.rows) == len(faults.planted())
+    assert len(matrix.rows) == len(faults.list_planted())
 
 
 @pytest.mark.slow

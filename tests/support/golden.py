@@ -27,7 +27,7 @@ def packed() -> list[Path]:
 
 def transcripts(file: Path) -> list[Transcript]:
     """All of a packed run, in the order of their names."""
-    found, problems = Folder(pack.unpacked(file)).transcripts()
+    found, problems = Folder(pack.unpack(file)).transcripts()
     if problems:
         raise ValueError("\n".join(problems))
     return [found[name] for name in sorted(found)]

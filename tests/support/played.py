@@ -86,7 +86,7 @@ class Stage:
 
     def gold(self, folder: Path, name: str) -> Log:
         """A control with gold."""
-        playable = Playable(AdapterEntry(name, None, control=True), Spec(adapter=name), controls.described(name))
+        playable = Playable(AdapterEntry(name, None, control=True), Spec(adapter=name), controls.describe(name))
         return self._played(folder, self.part(name).trial, playable)
 
     def cold(self, folder: Path) -> Log:

@@ -7,7 +7,7 @@ from typing import Any
 
 from harness import metrics
 from harness.adapter import Scope
-from harness.compare.statements import pooled
+from harness.compare.statements import pool_cells
 from harness.metrics import trust
 from harness.model.backend import Backend
 from harness.model.results import Cell, Conditions, Results, Row, Run, Story, TrustCell
@@ -55,7 +55,7 @@ def results(
             name: Row(
                 backend=Backend(name=name, version=version, support={}),
                 control=False,
-                measures={each: pooled(each, [cell for cell in cells if cell.backend == name]) for each in own},
+                measures={each: pool_cells(each, [cell for cell in cells if cell.backend == name]) for each in own},
             )
             for name, own in rows.items()
         },

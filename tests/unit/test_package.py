@@ -85,8 +85,8 @@ def test_what_is_missing_is_one_command(origin: str, requirement: str, monkeypat
 
 
 def test_an_adapter_that_lacks_its_sdk_is_told_the_command() -> None:
-    assert "[chroma]" in extras.spelled("chromadb is not installed; install coldwarm[chroma]").partition("pip")[2]
-    assert extras.spelled("anything else") == "anything else"
+    assert "[chroma]" in extras.spell_out("chromadb is not installed; install coldwarm[chroma]").partition("pip")[2]
+    assert extras.spell_out("anything else") == "anything else"
 
 
 def test_every_extra_that_is_named_exists() -> None:

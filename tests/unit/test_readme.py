@@ -10,7 +10,7 @@ import pytest
 from harness import paths
 from harness.adapter import Item, Scope, Source, Space
 from harness.backend import client, registry
-from harness.conformance import CHECKS, setting
+from harness.conformance import CHECKS, open_setting
 from harness.gateway.cache import EmbeddingCache
 from harness.gateway.gateway import Gateway
 from tests.support.fakes import FakeEmbedder
@@ -29,7 +29,7 @@ def shelf(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
 
 
 def test_the_adapter_of_the_readme_keeps_the_contract(shelf: str) -> None:
-    with setting(registry.parse(shelf), FakeEmbedder()) as place:
+    with open_setting(registry.parse(shelf), FakeEmbedder()) as place:
         outcomes = [place.judge(check) for check in CHECKS]
     assert [outcome.why for outcome in outcomes if outcome.status == "broken"] == []
     assert sum(outcome.status == "kept" for outcome in outcomes) >= 30

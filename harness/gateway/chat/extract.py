@@ -58,7 +58,11 @@ _COMMON |= {"and", "or", "as", "it", "its", "from", "has", "have"}
 
 
 class ExtractedMemory(NamedTuple):
-    """One fact to add. `links`: the existing memories that it updates or goes on with."""
+    """One fact to add.
+
+    Attributes:
+        links: The existing memories that it updates or goes on with.
+    """
 
     text: str
     by: str
@@ -66,7 +70,13 @@ class ExtractedMemory(NamedTuple):
 
 
 class Prompt(NamedTuple):
-    """`turns`: (role, text) of what is new. `existing`: id -> text. `recent`: texts known from this session."""
+    """What an extracting backend asks a model.
+
+    Attributes:
+        turns: (role, text) of what is new.
+        existing: Id -> text.
+        recent: Texts known from this session.
+    """
 
     turns: list[tuple[str, str]]
     existing: Mapping[str, str]
@@ -116,11 +126,11 @@ def facts(said: str) -> list[str]:
             if sentence.rstrip("\"')]").endswith("?") or _PHATIC.fullmatch(sentence):
                 follows = False
             elif follows and _LEANS.match(sentence):
-                found[-1] = f"{found[-1]} {_reworded(sentence)}"
+                found[-1] = f"{found[-1]} {_reword(sentence)}"
             else:
                 told = _ASKED.match(sentence)
-                fact = _reworded(sentence[told.end() :] if told else sentence)
-                found.append(f"{_reworded(lead)} {fact}" if lead else fact)
+                fact = _reword(sentence[told.end() :] if told else sentence)
+                found.append(f"{_reword(lead)} {fact}" if lead else fact)
                 follows = True
     return found
 
@@ -165,7 +175,7 @@ def _sentences(block: str) -> Iterator[str]:
     yield block[start:].strip()
 
 
-def _reworded(sentence: str) -> str:
+def _reword(sentence: str) -> str:
     for pattern, instead in _FIRST:
         sentence = pattern.sub(instead, sentence)
     return sentence

@@ -11,7 +11,16 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from harness.gateway.chat.normal import Normaliser
-from harness.gateway.chat.wire import Asked, Assembly, ChatError, Chunk, Completion, UpstreamFault, message_of, spent
+from harness.gateway.chat.wire import (
+    Asked,
+    Assembly,
+    ChatError,
+    Chunk,
+    Completion,
+    UpstreamFault,
+    count_spent,
+    message_of,
+)
 
 if TYPE_CHECKING:
     import httpx
@@ -28,8 +37,9 @@ _MOST = 32 * 2**20  # bytes of an answer
 class Forwarder:
     """Sends each call on as it came, with the user's key in place of the trial's. Raises ChatError.
 
-    `timeout`: seconds of a call from first to last, waits included. `pause`: seconds before the second attempt, doubled
-    for the third, where the upstream names none.
+    Attributes:
+        timeout: Seconds of a call from first to last, waits included.
+        pause: Seconds before the second attempt, doubled for the third, where the upstream names none.
     """
 
     def __init__(self, base_url: str, key: str, *, timeout: float = 300.0, pause: float = 0.5) -> None:
@@ -70,7 +80,7 @@ class Forwarder:
         try:
             answer = self._document(await self._read(response, deadline))
         except UpstreamFault as fault:
-            fault.spent = spent(asked, None)  # it was accepted
+            fault.spent = count_spent(asked, None)  # it was accepted
             raise
         self._check(answer, asked)
         return answer
@@ -90,13 +100,13 @@ class Forwarder:
                     continue
                 chunk = self._document(data)
                 if chunk.get("error"):
-                    raise self._fault(502, f"broke off: {self._said(chunk)}", "upstream_error")
+                    raise self._fault(502, f"broke off: {self._describe(chunk)}", "upstream_error")
                 assembly.add(chunk)
                 yield chunk
             if not done and assembly.finish is None:
                 raise self._fault(502, "ended its stream before the answer was complete", "half_a_stream")
         except UpstreamFault as fault:
-            fault.spent = spent(asked, assembly.completion())
+            fault.spent = count_spent(asked, assembly.completion())
             raise
         finally:
             await response.aclose()
@@ -144,7 +154,7 @@ class Forwarder:
 
     async def _refusal(self, response: httpx.Response, attempt: int) -> UpstreamFault:
         """The fault that a status other than 2xx means."""
-        said = self._said(self._json((await response.aread())[:_MOST]))
+        said = self._describe(self._json((await response.aread())[:_MOST]))
         await response.aclose()
         status = response.status_code
         if status in (401, 403):
@@ -206,7 +216,7 @@ class Forwarder:
         if any(message.get(key) for key in ("tool_calls", "refusal")) or str(message.get("content") or "").strip():
             return
         fault = self._fault(502, "answered nothing", "empty_answer")
-        fault.spent = spent(asked, answer)
+        fault.spent = count_spent(asked, answer)
         raise fault
 
     def _late(self) -> UpstreamFault:
@@ -221,14 +231,14 @@ class Forwarder:
         except (ValueError, RecursionError):
             return None
 
-    def _said(self, answer: Any) -> str:
+    def _describe(self, answer: Any) -> str:
         """The upstream's own words on an error."""
         error = answer.get("error") if isinstance(answer, dict) else None
         message = error.get("message") if isinstance(error, dict) else error
         return self._line(message) if isinstance(message, str) and message.strip() else "it gave no reason"
 
     def _line(self, text: str) -> str:
-        return self._normaliser.redacted(" ".join(text.split()))[:200]
+        return self._normaliser.redact(" ".join(text.split()))[:200]
 
 
 def _wait(headers: Mapping[str, str]) -> float | None:

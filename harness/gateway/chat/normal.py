@@ -65,7 +65,7 @@ class Normaliser:
     def request(self, asked: Asked) -> Normal:
         return Normal(asked, self)
 
-    def masked(self, text: str) -> Masked:
+    def mask(self, text: str) -> Masked:
         """Keeps what long texts become: a backend sends the same system prompt with each call."""
         known = self._long.get(text)
         if known is None:
@@ -80,7 +80,7 @@ class Normaliser:
                 self._long = {text: known} if len(self._long) >= _KEPT else {**self._long, text: known}
         return known
 
-    def redacted(self, text: str) -> str:
+    def redact(self, text: str) -> str:
         """`text` without what looks like a secret."""
         return self._secret.sub("[redacted]", text)
 
@@ -96,19 +96,21 @@ class Normal:
         self._normaliser = normaliser
         self._values: dict[str, list[str]] = defaultdict(list)
         fields = {key: asked.body[key] for key in sorted(asked.body) if key not in IGNORED}
-        self.shown = {key: value if key == "model" else mapped(value, self._plain) for key, value in fields.items()}
-        self.shown["messages"] = [shown(message) for message in self.shown["messages"]]
+        self.shown = {
+            key: value if key == "model" else map_strings(value, self._plain) for key, value in fields.items()
+        }
+        self.shown["messages"] = [format_message(message) for message in self.shown["messages"]]
         self.digest = digest(self.shown)
 
     def _plain(self, text: str) -> str:
-        masked = self._normaliser.masked(text)
+        masked = self._normaliser.mask(text)
         for kind, value in masked.values:
             self._values[kind].append(value)
         return masked.text
 
-    def marked(self, answer: Any) -> Any:
+    def mark(self, answer: Any) -> Any:
         """An answer (any JSON value) with the request's values as numbered marks, and no other secret."""
-        return mapped(answer, lambda text: self._normaliser.pattern.sub(self._mark, text.replace("⟦", "⟦⟦")))
+        return map_strings(answer, lambda text: self._normaliser.pattern.sub(self._mark, text.replace("⟦", "⟦⟦")))
 
     def _mark(self, found: re.Match[str]) -> str:
         kind = found.lastgroup or ""
@@ -116,9 +118,9 @@ class Normal:
             return f"⟦{kind} {self._values[kind].index(found[0]) + 1}⟧"
         return "[redacted]" if kind == "secret" else found[0]
 
-    def filled(self, answer: Any) -> Any:
+    def fill(self, answer: Any) -> Any:
         """A recorded answer with this request's values in place of the marks."""
-        return mapped(answer, lambda text: _MARK.sub(self._value, text))
+        return map_strings(answer, lambda text: _MARK.sub(self._value, text))
 
     def _value(self, found: re.Match[str]) -> str:
         if found[1] is None:
@@ -127,18 +129,18 @@ class Normal:
         return values[at] if 0 <= at < len(values) else found[0]
 
 
-def mapped(value: Any, change: Callable[[str], str]) -> Any:
+def map_strings(value: Any, change: Callable[[str], str]) -> Any:
     """A JSON value with each string in it changed."""
     if isinstance(value, str):
         return change(value)
     if isinstance(value, list):
-        return [mapped(each, change) for each in value]
+        return [map_strings(each, change) for each in value]
     if isinstance(value, dict):
-        return {key: mapped(each, change) for key, each in value.items()}
+        return {key: map_strings(each, change) for key, each in value.items()}
     return value
 
 
-def shown(message: Mapping[str, Any]) -> dict[str, Any]:
+def format_message(message: Mapping[str, Any]) -> dict[str, Any]:
     """A message as a recording shows it: so that a person can read it, and a diff is one of lines."""
     if message.get("role") in _INSTRUCTIONS:
         message = _short(message, "content")

@@ -10,7 +10,7 @@ from contextlib import aclosing, asynccontextmanager
 from pathlib import Path
 from typing import Any
 
-from harness.gateway.chat.normal import Normal, Normaliser, digest, shown, unshown
+from harness.gateway.chat.normal import Normal, Normaliser, digest, format_message, unshown
 from harness.gateway.chat.wire import (
     Asked,
     Assembly,
@@ -22,8 +22,8 @@ from harness.gateway.chat.wire import (
     Whole,
     chunks,
     completion,
+    count_spent,
     message_of,
-    spent,
 )
 
 SCHEMA = 2
@@ -64,7 +64,7 @@ class Recordings:
         found = self._known.get(normal.digest)
         if found is None:
             return None
-        message = unshown(normal.filled(found["answer"]))
+        message = unshown(normal.fill(found["answer"]))
         name = f"replay-{normal.digest[:_NAME]}"
         return completion(name, found["model"], message, found["finish_reason"], found["usage"])
 
@@ -77,7 +77,7 @@ class Recordings:
             "upstream": upstream,
             "model": answer["model"],
             "request": normal.shown,
-            "answer": shown(normal.marked(message)),
+            "answer": format_message(normal.mark(message)),
             "finish_reason": answer["choices"][0].get("finish_reason") or "stop",
             "usage": dict(usage),
         }
@@ -143,7 +143,10 @@ class Recorder:
     """Writes down what another upstream answers. What is recorded already is answered from the recording.
 
     So a recorded run hears what its replay will hear, pays once for what is asked twice, and may be resumed. Only sound
-    answers are recorded. `keys`: secrets that must not be written, beside what looks like one.
+    answers are recorded.
+
+    Attributes:
+        keys: Secrets that must not be written, beside what looks like one.
     """
 
     def __init__(self, upstream: Upstream, folder: Path, keys: Sequence[str] = ()) -> None:
@@ -196,7 +199,7 @@ class Recorder:
             yield normal
 
     async def _add(self, normal: Normal, asked: Asked, answer: Completion) -> None:
-        cost = spent(asked, answer)
+        cost = count_spent(asked, answer)
         usage = {
             "prompt_tokens": cost.prompt,
             "completion_tokens": cost.completion,

@@ -23,7 +23,7 @@ class ChatRoute:
 
     async def answer(self, body: bytes, meter: Meter, phase: str) -> Response:
         """Raises Refused. A fault that comes when a stream has begun ends it with an event that holds the error."""
-        call = _Call(wire.parse(body), meter, self._ledger, phase)
+        call = _ChatCall(wire.parse(body), meter, self._ledger, phase)
         try:
             if limit := self._ledger.used_up:
                 raise Refused(429, f"the budget of the run, {limit}, is used up", code="budget")
@@ -34,15 +34,15 @@ class ChatRoute:
             chunks = self.upstream.stream(call.asked)
             first = await anext(chunks)
         except Refused as error:
-            call.failed(error)
+            call.fail(error)
             raise
         except asyncio.CancelledError:
-            call.failed(Refused(503, "the gateway was left before the model answered"))
+            call.fail(Refused(503, "the gateway was left before the model answered"))
             raise
         return StreamingResponse(_events(call, first, chunks), media_type="text/event-stream")
 
 
-class _Call:
+class _ChatCall:
     """One call on its way into the books: exactly one of its endings is reached."""
 
     def __init__(self, asked: Asked, meter: Meter, ledger: Ledger, phase: str) -> None:
@@ -52,16 +52,16 @@ class _Call:
         self._phase = phase
 
     def done(self, answer: Completion) -> None:
-        self._book(wire.spent(self.asked, answer), answer["model"])
+        self._book(wire.count_spent(self.asked, answer), answer["model"])
 
-    def failed(self, error: Refused) -> None:
+    def fail(self, error: Refused) -> None:
         cost = error.spent if isinstance(error, UpstreamFault) else Spent()
         self._book(cost, "", ChatFault(self._phase, error.status_code, error.detail))
 
-    def left(self, answer: Completion) -> None:
+    def abandon(self, answer: Completion) -> None:
         """The client went away within the stream."""
         fault = ChatFault(self._phase, 499, "the client left before the answer was complete")
-        self._book(wire.spent(self.asked, answer), answer["model"], fault)
+        self._book(wire.count_spent(self.asked, answer), answer["model"], fault)
 
     def _book(self, cost: Spent, model: str, fault: ChatFault | None = None) -> None:
         count = ChatCount(1, cost.prompt, cost.completion, int(cost.counted), int(fault is not None))
@@ -69,7 +69,7 @@ class _Call:
         self._meter.add_chat(self._phase, count, model, fault)
 
 
-async def _events(call: _Call, first: Chunk, chunks: AsyncGenerator[Chunk, None]) -> AsyncGenerator[bytes, None]:
+async def _events(call: _ChatCall, first: Chunk, chunks: AsyncGenerator[Chunk, None]) -> AsyncGenerator[bytes, None]:
     """The stream as server-sent events. It is in the books before its last event is sent."""
     assembly, booked = Assembly(), False
     try:
@@ -84,12 +84,12 @@ async def _events(call: _Call, first: Chunk, chunks: AsyncGenerator[Chunk, None]
         booked = True
         yield b"data: [DONE]\n\n"
     except Refused as error:
-        call.failed(error)
+        call.fail(error)
         booked = True
         yield _event(problem(error))
     finally:
         if not booked:
-            call.left(assembly.completion())
+            call.abandon(assembly.completion())
 
 
 def problem(error: Refused) -> dict[str, object]:

@@ -33,7 +33,11 @@ class Refused(Exception):  # noqa: N818 - an answer to a client, not a fault of 
 
 
 class Spent(NamedTuple):
-    """Tokens of one call. `counted`: here, with our own encoding, because the upstream did not say."""
+    """Tokens of one call.
+
+    Attributes:
+        counted: Here, with our own encoding, because the upstream did not say.
+    """
 
     prompt: int = 0
     completion: int = 0
@@ -136,7 +140,7 @@ def text_of(message: Mapping[str, Any]) -> str:
     return "\n".join(text for text in (*texts, message.get("refusal")) if isinstance(text, str) and text)
 
 
-def spent(asked: Asked, answer: Completion | None) -> Spent:
+def count_spent(asked: Asked, answer: Completion | None) -> Spent:
     """What a call cost: as the upstream says, else counted by text; tools and schemas are counted as their JSON."""
     usage = (answer or {}).get("usage")
     if isinstance(usage, dict):

@@ -10,7 +10,7 @@ from typing import Literal
 
 from harness.log.receipts import read
 from harness.log.transcript import Transcript
-from harness.machine.modules import defining
+from harness.machine.modules import find_defining
 from harness.metrics import broken, faults
 from harness.metrics.metric import UNANSWERED, failed, not_applicable, unsupported
 from harness.metrics.trust import deletion
@@ -20,7 +20,9 @@ from harness.model.drill import DrillName, DrillTrial
 from harness.model.results import LayerRow, Status, TrustCell
 from harness.model.trial import Definition, Measure, Measured, NotMeasured
 
-_MODULES = sorted(defining("DRILL", __name__, __path__), key=lambda module: (module.DRILL.place, module.DRILL.name))
+_MODULES = sorted(
+    find_defining("DRILL", __name__, __path__), key=lambda module: (module.DRILL.place, module.DRILL.name)
+)
 DRILLS: Mapping[DrillName, DrillWords] = {module.DRILL.name: module.DRILL for module in _MODULES}
 METRICS: tuple[TrustMetric, ...] = tuple(metric for module in _MODULES for metric in module.METRICS)
 DEFINITIONS: Mapping[str, Definition] = {metric.definition.name: metric.definition for metric in METRICS}
@@ -30,27 +32,27 @@ BY_CHANCE = frozenset(metric.definition.name for metric in METRICS if metric.by_
 
 def score(transcripts: Iterable[Transcript]) -> list[TrustCell]:
     """One cell for each transcript, in their order, with the measures of its drill."""
-    return [_scored(each) for each in transcripts]
+    return [_score(each) for each in transcripts]
 
 
-def unscored(trial: DrillTrial, reason: str, transcript: Transcript | None = None) -> TrustCell:
+def make_unscored(trial: DrillTrial, reason: str, transcript: Transcript | None = None) -> TrustCell:
     """The cell of a drill that left nothing to read, or whose transcript could not be scored."""
     status: Literal["failed", "not-run"] = "failed" if transcript else "not-run"
     name, sha256 = (transcript.path.name, transcript.sha256) if transcript else ("", "")
     missing = NotMeasured(status=status, reason=reason)
-    return _made(trial, status, reason, name, sha256, {metric.definition.name: missing for metric in _own(trial)})
+    return _make(trial, status, reason, name, sha256, {metric.definition.name: missing for metric in _own(trial)})
 
 
-def _scored(transcript: Transcript) -> TrustCell:
+def _score(transcript: Transcript) -> TrustCell:
     try:
         return _cell(transcript)
     except Exception as error:
-        return unscored(transcript.trial, broken.said(error), transcript)
+        return make_unscored(transcript.trial, broken.describe(error), transcript)
 
 
 def _cell(transcript: Transcript) -> TrustCell:
     trial, ended = transcript.trial, transcript.ended
-    return _made(
+    return _make(
         trial,
         ended.status if ended else "incomplete",
         transcript.reason,
@@ -66,7 +68,7 @@ def _own(trial: DrillTrial) -> list[TrustMetric]:
     return [metric for metric in METRICS if metric.drill == trial.drill]
 
 
-def _made(
+def _make(
     trial: DrillTrial,
     status: Status,
     reason: str,
@@ -103,10 +105,10 @@ def _measure(metric: TrustMetric, transcript: Transcript) -> Measure:
         return failed(transcript.reason)
     if metric.verbatim and transcript.supports("extracts"):
         return not_applicable("a model inside rewrites what it is told")
-    found = broken.guarded(metric.measure, transcript)
+    found = broken.guard(metric.measure, transcript)
     if isinstance(found, Measured) or found.status == "unsupported":
         return found
-    lost = [call for call in faults.unprovoked(faults.calls(transcript)) if call.op in metric.asks]
+    lost = [call for call in faults.drop_provoked(faults.calls(transcript)) if call.op in metric.asks]
     if found.status == "not-applicable" and lost:
         receipts = (f"L{lost[0].line}",)
         return NotMeasured(status="failed", reason=f"{found.reason}; {_why(lost[0])}", receipts=receipts)

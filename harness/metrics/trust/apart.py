@@ -12,7 +12,12 @@ from harness.metrics.trust.view import DrillView, scope_of
 
 
 class ScopeCase(NamedTuple):
-    """One that counts. receipt: the line of the call that decides. bad: None if it, or the look behind it, failed."""
+    """One that counts.
+
+    Attributes:
+        receipt: The line of the call that decides.
+        bad: None if it, or the look behind it, failed.
+    """
 
     bad: bool | None
     receipt: str
@@ -21,14 +26,14 @@ class ScopeCase(NamedTuple):
 class ScopeView(DrillView):
     """A transcript of isolation: what was asked where, and what belongs there."""
 
-    def found(self, name: str) -> bool:
+    def was_found(self, name: str) -> bool:
         """The control of every search: asked for in its own scope, it came back."""
         return self.sees("own", name, "recall") is True or self.sees("place", name, "recall") is True
 
     def scope(self, name: str) -> Scope:
         return self.plan.by_name[name].item.scope
 
-    def crossing(self, line: int, call: Called, among: Collection[str] | None = None) -> ScopeCase:
+    def find_crossing(self, line: int, call: Called, among: Collection[str] | None = None) -> ScopeCase:
         """Whether something came back that does not hold where it was asked for, or one of these. Names the first."""
         place, shown = scope_of(call), [piece for _, piece in self.hits(call)]
         if among is None:
@@ -38,12 +43,20 @@ class ScopeView(DrillView):
         return self.case(None if call.fault else bool(wrong), line, next(iter((*wrong, *call.about)), ""))
 
     def case(self, bad: bool | None, line: int, name: str) -> ScopeCase:
-        """`name`: the memory that it is about; `line`: the call that shows what became of it."""
+        """A case with its receipt.
+
+        Args:
+            name: The memory that it is about.
+            line: The call that shows what became of it.
+        """
         return ScopeCase(bad, self.transcript.receipt(line, name))
 
     def spilt(self, step: str, names: Sequence[str], line: int) -> ScopeCase:
-        """Whether one of these is gone from a look; None if none is, and the look at one of them failed. `line`: of
-        what took it, if no look was taken."""
+        """Whether one of these is gone from a look; None if none is, and the look at one of them failed.
+
+        Args:
+            line: Of what took it, if no look was taken.
+        """
         seen = {name: self.sees(step, name) for name in names}
         bad = True if False in seen.values() else None if None in seen.values() else False
         name = next((each for each, there in seen.items() if there is not True), names[0])

@@ -23,7 +23,7 @@ from harness.text import encodings
 UNSEEN = "no route brought a target before the deletion"
 
 
-def gone(
+def measure_gone(
     transcript: Transcript,
     *,
     role: str,
@@ -34,15 +34,16 @@ def gone(
 ) -> Measure:
     """Targets of a role that no route brings at a step, of those that a route brought before, or brings then.
 
-    current: what comes back marked as superseded counts as gone.
+    Args:
+        current: What comes back marked as superseded counts as gone.
     """
     reach = Reach.of(transcript)
-    if refused := reach.refused((role,), *needs, step=step):
+    if refused := reach.explain_refusal((role,), *needs, step=step):
         return refused
-    return _gone(reach, reach.targets(role), routes, step, current)
+    return _measure_gone(reach, reach.targets(role), routes, step, current)
 
 
-def _gone(
+def _measure_gone(
     reach: Reach, names: Sequence[str], routes: Sequence[ReachRoute], step: ReachStep, current: bool = False
 ) -> Measure:
     known = {name: used for name in names if (used := reach.routes(name, routes, step))}
@@ -53,8 +54,8 @@ def _gone(
         return failed(f"L{broken[0]}: the looks before the deletion failed")
     left = {
         name: [
-            reach.left(step, route, name, current=current)
-            for route in dict.fromkeys((*used, *reach.failing(step, name, routes)))
+            reach.find_left(step, route, name, current=current)
+            for route in dict.fromkeys((*used, *reach.list_failing(step, name, routes)))
         ]
         for name, used in known.items()
     }
@@ -66,17 +67,17 @@ def _gone(
 
 def honest(transcript: Transcript) -> Measure:
     reach = Reach.of(transcript)
-    if refused := reach.refused(("forget",)):
+    if refused := reach.explain_refusal(("forget",)):
         return refused
     said = [name for name, done in reach.said.items() if done]
     if not said:
         return not_applicable("the backend called no deletion done")
-    return _gone(reach, said, LIVE, "after")
+    return _measure_gone(reach, said, LIVE, "after")
 
 
 def unknown_called_deleted(transcript: Transcript) -> Measure:
     reach = Reach.of(transcript)
-    if refused := reach.refused(("forget",)):
+    if refused := reach.explain_refusal(("forget",)):
         return refused
     for line, call in transcript.calls("forget", "deleted"):
         if not call.about:
@@ -89,12 +90,12 @@ def unknown_called_deleted(transcript: Transcript) -> Measure:
 
 def expired_not_recalled(transcript: Transcript) -> Measure:
     reach = Reach.of(transcript)
-    if refused := reach.refused((), "expiry", step="before"):
+    if refused := reach.explain_refusal((), "expiry", step="before"):
         return refused
     pairs = {piece.twin: piece.name for piece in transcript.plan.of("lasting") if piece.twin}
-    known = [name for name, lasting in pairs.items() if reach.seen("before", "search", lasting)]
-    left = {name: line for name in known if (line := reach.left("before", "search", name))}
-    unanswered = sum(not reach.seen("before", "search", name) for name in left)
+    known = [name for name, lasting in pairs.items() if reach.was_seen("before", "search", lasting)]
+    left = {name: line for name in known if (line := reach.find_left("before", "search", name))}
+    unanswered = sum(not reach.was_seen("before", "search", name) for name in left)
     none = "no memory that expires in 2999 was recalled either"
     return proportion(len(known) - len(left), len(known), list(left.values()), none=none, unanswered=unanswered)
 
@@ -124,28 +125,28 @@ def history_tells(transcript: Transcript) -> Measure:
 
 def over_deletion(transcript: Transcript, role: str, needs: Sequence[str] = ()) -> Measure:
     reach = Reach.of(transcript)
-    if refused := reach.refused(("forget", "update", "supersede", "scope"), "entries", *needs):
+    if refused := reach.explain_refusal(("forget", "update", "supersede", "scope"), "entries", *needs):
         return refused
     if undone := reach.undone():
         return undone
-    listed = [piece.name for piece in transcript.plan.of(role) if reach.seen("before", "listing", piece.name)]
-    lost = [name for name in listed if not reach.seen("after", "listing", name)]
+    listed = [piece.name for piece in transcript.plan.of(role) if reach.was_seen("before", "listing", piece.name)]
+    lost = [name for name in listed if not reach.was_seen("after", "listing", name)]
     lines = list(dict.fromkeys(reach.receipt("after", "listing", name) for name in lost))
-    unanswered = sum(bool(reach.failing("after", name, ["listing"])) for name in lost)
+    unanswered = sum(bool(reach.list_failing("after", name, ["listing"])) for name in lost)
     none = "no bystander was listed before the deletion"
     return proportion(len(lost), len(listed), lines, none=none, unanswered=unanswered)
 
 
 def bytes_gone_after_kill(transcript: Transcript, *, kind: ResidueKind) -> Measure:
     reach = Reach.of(transcript)
-    if refused := reach.refused(("forget",), "persistent", step="killed"):
+    if refused := reach.explain_refusal(("forget",), "persistent", step="killed"):
         return refused
-    return residue_of(transcript).gone(reach.killed, kind, "killed")
+    return residue_of(transcript).measure_gone(reach.killed, kind, "killed")
 
 
 def seen_astray(transcript: Transcript) -> Measure:
     reach, residue = Reach.of(transcript), residue_of(transcript)
-    if refused := reach.refused(("forget", "scope"), step="before"):
+    if refused := reach.explain_refusal(("forget", "scope"), step="before"):
         return refused
     if not residue.undeclared:
         return not_applicable("only declared layers were looked at")
@@ -159,11 +160,11 @@ def seen_astray(transcript: Transcript) -> Measure:
 def queries_kept(transcript: Transcript) -> Measure:
     """Their words stand in no memory, so a place that shows one keeps what it was asked."""
     reach, residue = Reach.of(transcript), residue_of(transcript)
-    if refused := reach.refused((), "persistent", step="closed"):
+    if refused := reach.explain_refusal((), "persistent", step="closed"):
         return refused
     questions = (piece.name for piece in transcript.plan.of("question"))
     asked = [name for name in questions if (look := reach.at("before", "paraphrase", name)) and not look.failed]
-    shown = residue.shown("closed") & set(asked)
+    shown = residue.list_shown("closed") & set(asked)
     lines = [line for name in sorted(shown) if (line := residue.shows("closed", name))]
     if not shown and (blind := residue.blind("closed")):
         return not_applicable(f"none was found where it could be looked, but {'; '.join(blind)}")
@@ -173,10 +174,10 @@ def queries_kept(transcript: Transcript) -> Measure:
 def listed_whole(transcript: Transcript) -> Measure:
     """Before anything is deleted: a listing that stops at a page hides what a deletion leaves."""
     reach = Reach.of(transcript)
-    if refused := reach.refused(("forget", "update", "supersede", "scope"), "entries", step="before"):
+    if refused := reach.explain_refusal(("forget", "update", "supersede", "scope"), "entries", step="before"):
         return refused
     names = [piece.name for piece in transcript.plan.of("scope") if reach.first_ids.get(piece.name)]
-    shown = [name for name in names if reach.seen("before", "listing", name)]
+    shown = [name for name in names if reach.was_seen("before", "listing", name)]
     lines = [reach.receipt("before", "listing", name) for name in names if name not in shown]
     return proportion(len(shown), len(names), list(dict.fromkeys(lines)), none="no write was acknowledged")
 
@@ -199,10 +200,10 @@ def bytes_gone(
     needs: Sequence[str] = (),
 ) -> Measure:
     reach = Reach.of(transcript)
-    if refused := reach.refused(roles, "persistent", *needs, step=step):
+    if refused := reach.explain_refusal(roles, "persistent", *needs, step=step):
         return refused
     targets = [name for name in reach.targets(*roles) if transcript.plan.by_name[name].canary]
-    return residue_of(transcript).gone(targets, kind, step)
+    return residue_of(transcript).measure_gone(targets, kind, step)
 
 
 # --- definitions ------------------------------------------------------------------------------------------------------
@@ -279,7 +280,7 @@ METRICS: tuple[TrustMetric, ...] = (
             f"forgotten_from_{route.replace(' ', '_')}",
             f"memories forgotten by id that {where} does not bring any more / those that it brought before, or brings "
             "then",
-            partial(gone, role="forget", routes=(route,), needs=(NEEDS[route],) if route in NEEDS else ()),
+            partial(measure_gone, role="forget", routes=(route,), needs=(NEEDS[route],) if route in NEEDS else ()),
             version=2,
         )
         for route, where in _WHERE.items()
@@ -288,28 +289,28 @@ METRICS: tuple[TrustMetric, ...] = (
         "forgotten_by_every_route",
         "memories forgotten by id that no route which brought them before (three searches, listing, id, history) "
         "brings any more / those that a route brought before, or brings then",
-        partial(gone, role="forget", routes=ROUTES),
+        partial(measure_gone, role="forget", routes=ROUTES),
         version=2,
     ),
     _measure(
         "forgotten_after_reopening",
         "memories forgotten by id that no route which brought them before brings in a fresh process / those that a "
         "route brought before, or brings then",
-        partial(gone, role="forget", routes=ROUTES, step="reopened", needs=("persistent",)),
+        partial(measure_gone, role="forget", routes=ROUTES, step="reopened", needs=("persistent",)),
         version=2,
     ),
     _measure(
         "forgotten_after_compaction",
         "memories forgotten by id that no route which brought them before brings after many more writes and the "
         "compaction that the vendor documents / those that a route brought before, or brings then",
-        partial(gone, role="forget", routes=ROUTES, step="compacted", needs=("persistent", "compact")),
+        partial(measure_gone, role="forget", routes=ROUTES, step="compacted", needs=("persistent", "compact")),
         version=2,
     ),
     _measure(
         "scope_forgotten_from_listing",
         "memories of a forgotten scope, all of them, that its listing does not bring any more / those listed before, "
         "or then",
-        partial(gone, role="scope", routes=("listing",), needs=("entries",)),
+        partial(measure_gone, role="scope", routes=("listing",), needs=("entries",)),
         version=2,
     ),
     _measure(
@@ -322,21 +323,21 @@ METRICS: tuple[TrustMetric, ...] = (
         "scope_forgotten_from_search",
         "memories of a forgotten scope, of a sample with canaries, that a search for their own words does not bring "
         "any more / those that it brought before, or brings then",
-        partial(gone, role="scope", routes=("search",)),
+        partial(measure_gone, role="scope", routes=("search",)),
         version=2,
     ),
     _measure(
         "replaced_gone_after_update",
         "texts replaced by an update that search, listing and id do not bring any more / those that one of them "
         "brought before, or brings then; a history may keep them",
-        partial(gone, role="update", routes=_CURRENT),
+        partial(measure_gone, role="update", routes=_CURRENT),
         version=2,
     ),
     _measure(
         "replaced_gone_after_supersede",
         "texts with a successor that search, listing and id do not bring any more, or only marked as superseded / "
         "those that one of them brought before, or brings then",
-        partial(gone, role="supersede", routes=_CURRENT, current=True),
+        partial(measure_gone, role="supersede", routes=_CURRENT, current=True),
         version=2,
     ),
     _measure(
@@ -381,7 +382,7 @@ METRICS: tuple[TrustMetric, ...] = (
             f"{kind}_gone_after_{name}",
             f"memories forgotten by id or with their scope whose {what} no layer and no undeclared place shows {when} "
             "/ those that one showed before, or shows then; where a layer that showed one cannot be looked at any "
-            f"more, it is not gone. Searched {encodings.searched()}",
+            f"more, it is not gone. Searched {encodings.describe_searched()}",
             partial(bytes_gone, kind=kind, step=step, needs=needs),
             family=family,
             varies=_PAGES,

@@ -37,7 +37,7 @@ class Kills(DrillView):
         """The kills before a line."""
         return bisect_left(self.kills, line, key=lambda kill: kill[0])
 
-    def answered(self, op: Op) -> list[DrillLook]:
+    def is_answered(self, op: Op) -> list[DrillLook]:
         return [DrillLook(line, call) for line, call in self.transcript.calls(op) if call.fault is None]
 
     @cached_property
@@ -46,25 +46,25 @@ class Kills(DrillView):
         calls = (*self.transcript.calls("entries"), *self.transcript.calls("recall"))
         return [DrillLook(line, call) for line, call in calls if call.fault]
 
-    def unanswered(self, deed: DrillDeed) -> bool:
+    def is_unanswered(self, deed: DrillDeed) -> bool:
         """Whether a look at it behind a later kill failed."""
         return any(self.era(look.line) > self.era(deed.line) and _covers(look, deed.piece) for look in self.failed)
 
     @cached_property
     def rows(self) -> list[DrillLook]:
         """The looks that say what is stored: listings; recalls by own text where nothing can be listed."""
-        return self.answered("entries" if self.transcript.supports("entries") else "recall")
+        return self.is_answered("entries" if self.transcript.supports("entries") else "recall")
 
     @cached_property
     def both(self) -> list[DrillLook]:
-        return sorted([*self.answered("entries"), *self.answered("recall")], key=lambda look: look.line)
+        return sorted([*self.is_answered("entries"), *self.is_answered("recall")], key=lambda look: look.line)
 
     def shows(self, piece: Piece, look: DrillLook) -> bool:
-        return piece.name in self.shown(look.call)
+        return piece.name in self.list_shown(look.call)
 
     def deeds(self, op: Op) -> list[DrillDeed]:
         """The writes or updates (then the piece is the new text) that were acknowledged."""
-        return [deed for deed in self.written(op) if deed.ids]
+        return [deed for deed in self.list_written(op) if deed.ids]
 
     @cached_property
     def touched(self) -> frozenset[str]:
@@ -78,7 +78,9 @@ class Kills(DrillView):
         pieces = self.plan.by_name
         return pieces[pieces[name].twin or ""]
 
-    def controlled(self, deeds: Sequence[DrillDeed], looks: Sequence[DrillLook], effect: Effect) -> list[DrillDeed]:
+    def list_controlled(
+        self, deeds: Sequence[DrillDeed], looks: Sequence[DrillLook], effect: Effect
+    ) -> list[DrillDeed]:
         """The deeds with a kill behind them that count: see the head of this file."""
         killed = [deed for deed in deeds if self.era(deed.line) < len(self.kills)]
         seen = [[effect(deed.piece, look) for look in looks if self._between(deed, look)] for deed in killed]
@@ -119,7 +121,7 @@ def _at_the_end(
     """Of these deeds, those whose effect the last look behind the last kill does not show."""
     finals = [(deed, kills.final(looks, deed.piece)) for deed in deeds]
     bad = [(deed, look) for deed, look in finals if look is None or not effect(deed.piece, look)]
-    unanswered = sum(look is None and kills.unanswered(deed) for deed, look in bad)
+    unanswered = sum(look is None and kills.is_unanswered(deed) for deed, look in bad)
     return proportion(len(bad), len(deeds), _receipts(kills, bad), none=none, unanswered=unanswered)
 
 
@@ -127,12 +129,12 @@ def lost(transcript: Transcript) -> Measure:
     """A listing that leaves it out has not lost it, where its own text still brings it."""
     kills = Kills.of(transcript)
     kept = [deed for deed in kills.deeds("remember") if deed.piece.name not in kills.touched]
-    deeds = kills.controlled(kept, kills.rows, kills.shows)
+    deeds = kills.list_controlled(kept, kills.rows, kills.shows)
     last = kills.behind(kills.both)
     bad = [
         deed for deed in deeds if not any(_covers(look, deed.piece) and kills.shows(deed.piece, look) for look in last)
     ]
-    unanswered = sum(kills.unanswered(deed) for deed in bad)
+    unanswered = sum(kills.is_unanswered(deed) for deed in bad)
     lines = _receipts(kills, [(deed, kills.final(kills.rows, deed.piece)) for deed in bad])
     none = "no acknowledged write was readable before a kill"
     return proportion(len(bad), len(deeds), lines, none=none, unanswered=unanswered)
@@ -164,7 +166,7 @@ def torn(transcript: Transcript) -> Measure:
     if refused := lacks(transcript, "entries"):
         return refused
     kills = Kills.of(transcript)
-    listings = kills.answered("entries")
+    listings = kills.is_answered("entries")
     first = next((look for look in listings if kills.era(look.line) == 0 and kills.texts(look.call)), None)
     if first is None or _odd(kills, first):
         return not_applicable(
@@ -179,7 +181,7 @@ def torn(transcript: Transcript) -> Measure:
         after = next((look for look in listings if kills.era(look.line) == era + 1), None)
         if after is None or _odd(kills, after) - _odd(kills, before):
             bad.append((f"L{line}", *([f"L{after.line}"] if after else [])))
-        elif not kills.shown(after.call).isdisjoint(killed.about):
+        elif not kills.list_shown(after.call).isdisjoint(killed.about):
             back += 1
     receipts = [each for pair in bad for each in pair]
     return proportion(len(bad), back + len(bad), receipts, none="no write in the air came back")
@@ -204,14 +206,14 @@ def forgets_undone(transcript: Transcript) -> Measure:
         for deed in kills.forgotten()
         if any(kills.shows(deed.piece, look) for look in looks if look.line < deed.line)
     ]
-    deeds = kills.controlled(known, looks, lambda piece, look: not kills.shows(piece, look))
+    deeds = kills.list_controlled(known, looks, lambda piece, look: not kills.shows(piece, look))
     bad: list[tuple[DrillDeed, DrillLook | None]] = []
     for deed in deeds:
         later = [look for look in looks if kills.era(look.line) > kills.era(deed.line)]
         back = next((look for look in later if kills.shows(deed.piece, look)), None)
-        if back or kills.unanswered(deed) or not any(_covers(look, deed.piece) for look in later):
+        if back or kills.is_unanswered(deed) or not any(_covers(look, deed.piece) for look in later):
             bad.append((deed, back))
-    unanswered = sum(back is None and kills.unanswered(deed) for deed, back in bad)
+    unanswered = sum(back is None and kills.is_unanswered(deed) for deed, back in bad)
     none = "no acknowledged forget took effect before a kill on a memory that was seen"
     return proportion(len(bad), len(deeds), _receipts(kills, bad), none=none, unanswered=unanswered)
 
@@ -224,7 +226,7 @@ def updates_undone(transcript: Transcript) -> Measure:
     def effect(piece: Piece, look: DrillLook) -> bool:
         return kills.shows(piece, look) and not kills.shows(kills.old(piece.name), look)
 
-    deeds = kills.controlled(kills.deeds("update"), kills.rows, effect)
+    deeds = kills.list_controlled(kills.deeds("update"), kills.rows, effect)
     return _at_the_end(kills, deeds, kills.rows, effect, "no acknowledged update took effect before a kill")
 
 
@@ -233,13 +235,15 @@ def unfindable(transcript: Transcript) -> Measure:
     if refused := lacks(transcript, "entries"):
         return refused
     kills = Kills.of(transcript)
-    listed = kills.behind(kills.answered("entries"))
+    listed = kills.behind(kills.is_answered("entries"))
     if not listed:
         return failed("nothing was listed after the last kill")
-    deeds = kills.controlled([*kills.deeds("remember"), *kills.deeds("update")], kills.answered("recall"), kills.shows)
+    deeds = kills.list_controlled(
+        [*kills.deeds("remember"), *kills.deeds("update")], kills.is_answered("recall"), kills.shows
+    )
     survivors = [deed for deed in deeds if kills.shows(deed.piece, listed[-1])]
     none = "no memory that its own text found before a kill was listed after the last"
-    return _at_the_end(kills, survivors, kills.answered("recall"), kills.shows, none)
+    return _at_the_end(kills, survivors, kills.is_answered("recall"), kills.shows, none)
 
 
 CHANGING = (*ASKS, "forget", "update")

@@ -25,7 +25,12 @@ PARTS = ("repo", "org", "branch", "user")
 
 
 class Field(NamedTuple):
-    """needs: what the backend has to declare. same: whether a hit has it as the item had it."""
+    """One field of a memory, and how it is compared.
+
+    Attributes:
+        needs: What the backend has to declare.
+        same: Whether a hit has it as the item had it.
+    """
 
     needs: tuple[str, ...]
     written: Callable[[Item], Any]

@@ -36,7 +36,7 @@ FAMILIES = {
 """In which way two scopes come near."""
 
 
-def scoped(measure: Callable[[Transcript], Measure], found: Transcript) -> Measure:
+def measure_scoped(measure: Callable[[Transcript], Measure], found: Transcript) -> Measure:
     """Unless the backend has no scopes, or none that this size tries."""
     if not any(found.supports(trait) for trait in TRAITS):
         return unsupported(f"scopes: {found.drilled.backend.support[TRAITS[0]].note or 'not offered'}")
@@ -62,16 +62,16 @@ def by_search(family: str, view: ScopeView) -> Iterable[ScopeCase]:
         (name,) = call.about
         if not name.startswith(f"{family}-") or applies(view.scope(name), scope_of(call)):
             continue
-        if places.explained(view.scope(name), scope_of(call), view):
+        if places.explains(view.scope(name), scope_of(call), view):
             continue
-        if view.found(name) and view.found(view.twin(name)):
-            yield view.crossing(line, call)
+        if view.was_found(name) and view.was_found(view.twin(name)):
+            yield view.find_crossing(line, call)
     yield from places.by_search(family, view)
 
 
 def near_names(family: str, found: Transcript) -> Measure:
     """A difference that the store never looks at is no near miss of this kind: the wider cause is named instead."""
-    blind = sorted(places.ignored(ScopeView.of(found))) if family != "part" else []
+    blind = sorted(places.find_ignored(ScopeView.of(found))) if family != "part" else []
     none = f"whatever the names are, {' and '.join(blind)} is not told apart: see leaks_by_part" if blind else NOT_FOUND
     return bad(partial(by_search, family), (), none, found)
 
@@ -80,9 +80,9 @@ def by_listing(view: ScopeView) -> Iterable[ScopeCase]:
     """One that failed counts where the scope was known, and the other's listing works."""
     for line, call in view.transcript.calls("entries", "listed"):
         name = call.about[0]
-        own = view.found(name) if call.fault else view.sees("listed", name)
+        own = view.was_found(name) if call.fault else view.sees("listed", name)
         if own and view.sees("listed", view.twin(name)):
-            yield view.crossing(line, call)
+            yield view.find_crossing(line, call)
     yield from places.by_listing(view)
 
 
@@ -90,17 +90,17 @@ def by_reading(view: ScopeView) -> Iterable[ScopeCase]:
     for line, call in view.transcript.calls("get", "cross"):
         (name,) = call.about
         if view.sees("own", name, "get") and not applies(view.scope(name), scope_of(call)):
-            yield view.crossing(line, call)
+            yield view.find_crossing(line, call)
 
 
 def by_history(view: ScopeView) -> Iterable[ScopeCase]:
     """Of a memory that is there, and of one that was deleted."""
     for crossing, own in (("cross", "own"), ("cross gone", "own gone")):
-        told = {name for _, call in view.transcript.calls("history", own) for name in view.shown(call)}
+        told = {name for _, call in view.transcript.calls("history", own) for name in view.list_shown(call)}
         for line, call in view.transcript.calls("history", crossing):
             (name,) = call.about
             if name in told and not applies(view.scope(name), scope_of(call)):
-                yield view.case(None if call.fault else name in view.shown(call), line, name)
+                yield view.case(None if call.fault else name in view.list_shown(call), line, name)
 
 
 def by_updating(view: ScopeView) -> Iterable[ScopeCase]:
@@ -145,13 +145,13 @@ def by_forgetting_a_scope(view: ScopeView) -> Iterable[ScopeCase]:
         (near,) = call.about
         there = [name for name in view.pairs[pair_of(near)] if name != near and view.sees(before, name)]
         case = view.spilt(after, there, line) if there else None
-        if case and (case.bad is not False or (view.found(near) and view.sees(after, near) is False)):
+        if case and (case.bad is not False or (view.was_found(near) and view.sees(after, near) is False)):
             yield case
 
 
 def in_no_scope(view: ScopeView) -> Iterable[ScopeCase]:
     """Counts if what holds everywhere came back: then the backend answers such a question at all."""
-    yield from elsewhere("empty", view) if view.found("everywhere") else ()
+    yield from elsewhere("empty", view) if view.was_found("everywhere") else ()
 
 
 def in_an_unwritten_scope(view: ScopeView) -> Iterable[ScopeCase]:
@@ -160,13 +160,13 @@ def in_an_unwritten_scope(view: ScopeView) -> Iterable[ScopeCase]:
 
 def elsewhere(step: str, view: ScopeView) -> Iterable[ScopeCase]:
     for line, call in view.transcript.calls("recall", step):
-        if call.fault or view.found(call.about[0]):
-            yield view.crossing(line, call)
+        if call.fault or view.was_found(call.about[0]):
+            yield view.find_crossing(line, call)
     for line, call in view.transcript.calls("entries", step):
-        yield view.crossing(line, call)
+        yield view.find_crossing(line, call)
 
 
-def refused(view: ScopeView) -> Iterable[ScopeCase]:
+def list_refused(view: ScopeView) -> Iterable[ScopeCase]:
     """One case a scope: its write failed or stored less than all, or it could not be asked for."""
     transcript = view.transcript
     failed = {scope_of(call) for step in ("own", "place") for _, call in transcript.calls("recall", step) if call.fault}
@@ -179,14 +179,14 @@ def refused(view: ScopeView) -> Iterable[ScopeCase]:
                 yield ScopeCase(bool(names) or scope in failed, view.transcript.receipt(line, (names or [""])[0]))
 
 
-def crowded(view: ScopeView) -> Iterable[ScopeCase]:
+def list_crowded(view: ScopeView) -> Iterable[ScopeCase]:
     """Only if there are enough of others to fill an answer."""
     transcript = view.transcript
-    others = sum(view.found(piece.name) for piece in view.plan.of("near")) - 1
+    others = sum(view.was_found(piece.name) for piece in view.plan.of("near")) - 1
     for line, call in transcript.calls("recall", "crowd") if others >= transcript.trial.k else ():
         (name,) = call.about
-        if view.found(name):
-            yield view.case(None if call.fault else name not in view.shown(call), line, name)
+        if view.was_found(name):
+            yield view.case(None if call.fault else name not in view.list_shown(call), line, name)
 
 
 def scope_kept(found: Transcript) -> Measure:
@@ -226,7 +226,7 @@ def _measure(
         "lower",
         "proportion",
         formula,
-        partial(scoped, partial(bad, cases, needs, none)),
+        partial(measure_scoped, partial(bad, cases, needs, none)),
         asks=(*ASKS, *needs),
         version=version,
     )
@@ -242,7 +242,7 @@ METRICS: tuple[TrustMetric, ...] = (
             f"searches in one scope, with a text that another's memory is like, that bring what does not hold there / "
             f"such searches, where {what}; both ways; counted where each memory is found in its own scope"
             + ("" if family == "part" else ", and the part in which they differ is told apart where no name is alike"),
-            partial(scoped, partial(near_names, family)),
+            partial(measure_scoped, partial(near_names, family)),
             version=3,
         )
         for family, what in FAMILIES.items()
@@ -354,7 +354,7 @@ METRICS: tuple[TrustMetric, ...] = (
         "crowded_out_of_scope",
         "searches in a scope that do not bring its only memory on the matter / such searches, where at least k other "
         "scopes hold nearly the same; counted where its own text brings it",
-        crowded,
+        list_crowded,
         none="no memory was found in its own scope while k others are like it",
     ),
     trust(
@@ -364,7 +364,7 @@ METRICS: tuple[TrustMetric, ...] = (
         "proportion",
         "scopes whose memories were not all taken, or that could not be searched / scopes written to; a refused name "
         "is no leak and no pass",
-        partial(scoped, partial(bad, refused, (), "nothing was written")),
+        partial(measure_scoped, partial(bad, list_refused, (), "nothing was written")),
         version=2,
     ),
     trust(
@@ -374,7 +374,7 @@ METRICS: tuple[TrustMetric, ...] = (
         "proportion",
         "searches that bring a memory with the scope it was given, to the letter / searches that bring the memory they "
         "are for, in its own scope or, if it has no limits, in another; not applicable if no hit brings a scope",
-        partial(scoped, scope_kept),
+        partial(measure_scoped, scope_kept),
         family="kept",
     ),
 )

@@ -14,7 +14,7 @@ from harness.log.transcript import Called, Handled, Transcript
 from harness.metrics.metric import amount, failed, not_applicable, proportion
 from harness.metrics.trust import fields, replacing, writes
 from harness.metrics.trust.metric import TrustMetric, trust
-from harness.metrics.trust.view import DrillLook, DrillView, holds, lacks, line_of, receipts, squeezed
+from harness.metrics.trust.view import DrillLook, DrillView, holds, lacks, line_of, receipts, squeeze
 from harness.metrics.trust.writes import KEEPING, NOTHING, acknowledged, brought, look_receipts
 from harness.model.drill import Piece
 from harness.model.trial import Measure
@@ -34,9 +34,9 @@ def batch_kept(transcript: Transcript) -> Measure:
     if not transcript.supports("entries"):
         written = [piece for piece in written if looks[piece.name]]
     surest = "entries" if transcript.supports("entries") else "recall"
-    calls = (call for call in _listed(looks.values()) if call.op == surest)
+    calls = (call for call in _list_calls(looks.values()) if call.op == surest)
     there = {hit.memory_id: hit.text for call in calls for hit in transcript.hits(call)}
-    missed = [piece for piece in written if not _shown(view, piece, there)]
+    missed = [piece for piece in written if not _shows(view, piece, there)]
     known = [piece for piece in missed if piece.name in view.ids]
     again = [piece for piece in known if any(call.op != "entries" for _, call in looks[piece.name])]
     back = {piece.name for piece in again if brought(view, piece, looks[piece.name])}
@@ -47,12 +47,12 @@ def batch_kept(transcript: Transcript) -> Measure:
     )
 
 
-def _listed(looks: Iterable[Sequence[DrillLook]]) -> list[Called]:
+def _list_calls(looks: Iterable[Sequence[DrillLook]]) -> list[Called]:
     """Each call once: a listing is about all of the batch."""
     return list({line: call for each in looks for line, call in each}.values())
 
 
-def _shown(view: DrillView, piece: Piece, there: Mapping[str, str]) -> bool:
+def _shows(view: DrillView, piece: Piece, there: Mapping[str, str]) -> bool:
     ids = view.ids.get(piece.name, ())
     return bool(ids) and holds(" ".join(there.get(name, "") for name in ids), piece)
 
@@ -60,7 +60,7 @@ def _shown(view: DrillView, piece: Piece, there: Mapping[str, str]) -> bool:
 # --- recall -----------------------------------------------------------------------------------------------------------
 
 
-def _asked(transcript: Transcript, step: str) -> Iterator[tuple[int, Called, Piece]]:
+def _list_questions(transcript: Transcript, step: str) -> Iterator[tuple[int, Called, Piece]]:
     """The questions of a step about a memory that was acknowledged."""
     view = DrillView.of(transcript)
     for line, call in transcript.calls("recall", step):
@@ -74,7 +74,7 @@ def found_within(transcript: Transcript, step: str, needs: Sequence[str], places
     lacking = lacks(transcript, *needs)
     if lacking is not None:
         return lacking
-    view, cases = DrillView.of(transcript), list(_asked(transcript, step))
+    view, cases = DrillView.of(transcript), list(_list_questions(transcript, step))
     ranks = [(line, piece.name, view.rank(call, piece)) for line, call, piece in cases]
     bad = [(line, name) for line, name, rank in ranks if rank is None or (places is not None and rank >= places)]
     unanswered = sum(call.fault is not None for _, call, _ in cases)
@@ -112,7 +112,9 @@ def unknown_answered_with_silence(transcript: Transcript) -> Measure:
     if lacking is not None:
         return lacking
     view = DrillView.of(transcript)
-    known = {piece.name for _, call, piece in _asked(transcript, "asked") if view.rank(call, piece) is not None}
+    known = {
+        piece.name for _, call, piece in _list_questions(transcript, "asked") if view.rank(call, piece) is not None
+    }
     cases = [(line, call) for line, call in transcript.calls("recall", "unknown") if call.about[0] in known]
     bad = [line for line, call in cases if call.fault is not None or transcript.hits(call)]
     unanswered = sum(call.fault is not None for _, call in cases)
@@ -132,9 +134,9 @@ def kept_after_reopening(transcript: Transcript) -> Measure:
     def there(step: str) -> set[str]:
         """Texts may stand inside of larger ones."""
         scopes = {piece.item.scope for piece in transcript.plan.of("answer")}
-        hits = [seen.hit for scope in scopes for seen in view.listed(step, scope)]
-        texts = [(hit, squeezed(hit.text)) for hit in hits]
-        wanted = ((piece, squeezed(piece.item.text)) for piece in transcript.plan.pieces)
+        hits = [seen.hit for scope in scopes for seen in view.list_seen(step, scope)]
+        texts = [(hit, squeeze(hit.text)) for hit in hits]
+        wanted = ((piece, squeeze(piece.item.text)) for piece in transcript.plan.pieces)
         return {piece.name for piece, own in wanted if any(own in text and view.own(piece, hit) for hit, text in texts)}
 
     before, after = there("revised"), there("reopened")

@@ -14,8 +14,13 @@ ASKS = ("open", "remember", "recall", "entries")
 
 @dataclass(frozen=True)
 class Headline:
-    """A column of the table of drills. head: in two lines, for where there is no room. lead: the measure that is shown
-    if all of the family are equally good. score: the question of the scoreboard that counts it."""
+    """A column of the table of drills.
+
+    Attributes:
+        head: In two lines, for where there is no room.
+        lead: The measure that is shown if all of the family are equally good.
+        score: The question of the scoreboard that counts it.
+    """
 
     family: str
     head: tuple[str, str]
@@ -25,9 +30,11 @@ class Headline:
 
 @dataclass(frozen=True)
 class DrillWords:
-    """What the page says of a drill. place: of its table and headlines, among the drills.
+    """What the page says of a drill.
 
-    headlines: the first is that of a measure that names none, so that a new one cannot be forgotten.
+    Attributes:
+        place: Of its table and headlines, among the drills.
+        headlines: The first is that of a measure that names none, so that a new one cannot be forgotten.
     """
 
     name: DrillName
@@ -39,11 +46,13 @@ class DrillWords:
 
 @dataclass(frozen=True)
 class TrustMetric:
-    """A measure as a function of one transcript. whole: says nothing about a drill that did not reach its end.
+    """A measure as a function of one transcript.
 
-    verbatim: wants texts back as they were told, so that it says nothing of a backend that rewrites them. by_chance:
-    whether there is anything to measure is the machine's doing. asks: operations without which there is nothing to
-    measure; if one of them failed, so has the measure.
+    Attributes:
+        whole: Says nothing about a drill that did not reach its end.
+        verbatim: Wants texts back as they were told, so that it says nothing of a backend that rewrites them.
+        by_chance: Whether there is anything to measure is the machine's doing.
+        asks: Operations without which there is nothing to measure; if one of them failed, so has the measure.
     """
 
     definition: Definition
@@ -73,9 +82,12 @@ def trust(
     by_chance: bool = False,
     asks: tuple[str, ...] = ASKS,
 ) -> TrustMetric:
-    """family: the headline that shows it if it is the worst, if not its drill's. aside: why no headline does.
+    """A measure of drills, with its definition.
 
-    varies: why two runs of equal inputs may differ. Without it a difference is a change: inputs are fixed.
+    Args:
+        family: The headline that shows it if it is the worst, if not its drill's.
+        aside: Why no headline does.
+        varies: Why two runs of equal inputs may differ. Without it a difference is a change: inputs are fixed.
     """
     shown = None if aside or better == "neither" else family or drill.headlines[0].family
     definition = Definition(

@@ -46,52 +46,52 @@ def apart(one: Scope, other: Scope) -> set[str]:
 
 
 @lru_cache(maxsize=4)
-def ignored(view: ScopeView) -> frozenset[str]:
+def find_ignored(view: ScopeView) -> frozenset[str]:
     """The parts that the store does not look at: of two scopes that differ in this one only, and by names that are not
     alike, every search in one brings what holds in the other."""
     seen: dict[str, list[bool]] = {}
     for _, call in view.transcript.calls("recall", "place"):
         (name,) = call.about
-        for other, way in beside(name, view) if group_of(name) == LATTICE and view.found(name) else ():
+        for other, way in beside(name, view) if group_of(name) == LATTICE and view.was_found(name) else ():
             parts = apart(view.scope(name), view.scope(other))
-            if way == "part" and len(parts) == 1 and view.found(other):
-                seen.setdefault(next(iter(parts)), []).append(other in view.shown(call))
+            if way == "part" and len(parts) == 1 and view.was_found(other):
+                seen.setdefault(next(iter(parts)), []).append(other in view.list_shown(call))
     return frozenset(part for part, shown in seen.items() if all(shown))
 
 
-def explained(one: Scope, other: Scope, view: ScopeView) -> bool:
+def explains(one: Scope, other: Scope, view: ScopeView) -> bool:
     """Whether a leak between them is no wonder, as the store looks at no part in which they differ."""
-    return apart(one, other) <= ignored(view)
+    return apart(one, other) <= find_ignored(view)
 
 
 def by_search(family: str, view: ScopeView) -> Iterable[ScopeCase]:
     """Asked for its own text, which those beside it are like."""
     for line, call in view.transcript.calls("recall", "place"):
         (name,) = call.about
-        others = {each for each, way in beside(name, view) if way == family and view.found(each)}
+        others = {each for each, way in beside(name, view) if way == family and view.was_found(each)}
         if family != "part":
-            others = {each for each in others if not explained(view.scope(name), view.scope(each), view)}
-        if others and view.found(name):
-            yield view.crossing(line, call, others)
+            others = {each for each in others if not explains(view.scope(name), view.scope(each), view)}
+        if others and view.was_found(name):
+            yield view.find_crossing(line, call, others)
 
 
 def by_listing(view: ScopeView) -> Iterable[ScopeCase]:
     for line, call in view.transcript.calls("entries", "listed place"):
         (name,) = call.about
-        own = view.found(name) if call.fault else view.sees("listed place", name)
-        if own and any(view.found(each) for each, _ in beside(name, view)):
-            yield view.crossing(line, call)
+        own = view.was_found(name) if call.fault else view.sees("listed place", name)
+        if own and any(view.was_found(each) for each, _ in beside(name, view)):
+            yield view.find_crossing(line, call)
 
 
 def wider_listed(view: ScopeView) -> Iterable[ScopeCase]:
     """What holds in a scope and belongs to a wider one is found there, and is not listed."""
-    found = [piece for piece in view.plan.of("everywhere", "place", "near", "far") if view.found(piece.name)]
+    found = [piece for piece in view.plan.of("everywhere", "place", "near", "far") if view.was_found(piece.name)]
     for step in ("listed", "listed place"):
         for line, call in view.transcript.calls("entries", step):
             place = scope_of(call)
             wider = {each.name for each in found if each.item.scope != place and applies(each.item.scope, place)}
             if wider and (call.fault or view.sees(step, call.about[0])):
-                yield view.crossing(line, call, wider)
+                yield view.find_crossing(line, call, wider)
 
 
 def by_forgetting(way: str, view: ScopeView) -> Iterable[ScopeCase]:
@@ -101,7 +101,7 @@ def by_forgetting(way: str, view: ScopeView) -> Iterable[ScopeCase]:
             place, (own,) = scope_of(call), call.about
             there = [name for name in _there(line, call, view) if direction(view.scope(name), place) == way]
             case = view.spilt(call.step, there, line) if there else None
-            if case and (case.bad is not False or (view.found(own) and view.sees(call.step, own) is False)):
+            if case and (case.bad is not False or (view.was_found(own) and view.sees(call.step, own) is False)):
                 yield case
 
 

@@ -9,7 +9,7 @@ from typing import Literal, NamedTuple, get_args
 from harness.log.transcript import Called, Handled, Op
 from harness.metrics.metric import failed, unsupported
 from harness.metrics.trust.view import DrillLook, DrillView, lacks
-from harness.model.canary import asked
+from harness.model.canary import query_word
 from harness.model.drill import Piece
 from harness.model.trial import NotMeasured
 
@@ -26,7 +26,12 @@ DELETING: Mapping[str, Op] = {"forget": "forget", "update": "update", "supersede
 
 
 class ReachLook(NamedTuple):
-    """found: None if the call failed. current: it came back, and not marked as superseded."""
+    """Whether one call brought one memory.
+
+    Attributes:
+        found: None if the call failed.
+        current: It came back, and not marked as superseded.
+    """
 
     line: int
     found: bool | None
@@ -65,7 +70,7 @@ class Reach(DrillView):
     @cached_property
     def first_ids(self) -> Mapping[str, tuple[str, ...]]:
         """Piece -> the ids under which it was first acknowledged; none if that failed."""
-        return {deed.piece.name: deed.ids for deed in self.written("remember")}
+        return {deed.piece.name: deed.ids for deed in self.list_written("remember")}
 
     @cached_property
     def said(self) -> Mapping[str, bool]:
@@ -81,7 +86,7 @@ class Reach(DrillView):
 
     def at(self, step: ReachStep, route: ReachRoute, name: str) -> ReachLook | None:
         """Of several ids, one that still brings it counts; and a call that failed shows no absence."""
-        looks = [self._told(look, name) for look in self._by_route(step, route, self.plan.by_name[name])]
+        looks = [self._look_at(look, name) for look in self._by_route(step, route, self.plan.by_name[name])]
         unsure = [look for look in looks if look.failed]
         return next(iter([look for look in reversed(looks) if look.found] or unsure[::-1] or looks), None)
 
@@ -89,25 +94,28 @@ class Reach(DrillView):
         if route == "listing":
             return self.listings(step, piece.item.scope)
         looks = self.looks(piece.name, [step], [_CALLED.get(route, "recall")])
-        return looks if route in _CALLED else [look for look in looks if _searched(piece, look.call) == route]
+        return looks if route in _CALLED else [look for look in looks if _find_route(piece, look.call) == route]
 
-    def _told(self, look: DrillLook, name: str) -> ReachLook:
+    def _look_at(self, look: DrillLook, name: str) -> ReachLook:
         if look.call.fault:
             return ReachLook(look.line, None, None)
-        return ReachLook(look.line, name in self.shown(look.call), name in self.shown(look.call, current=True))
+        return ReachLook(
+            look.line, name in self.list_shown(look.call), name in self.list_shown(look.call, current=True)
+        )
 
-    def seen(self, step: ReachStep, route: ReachRoute, name: str) -> bool:
+    def was_seen(self, step: ReachStep, route: ReachRoute, name: str) -> bool:
         look = self.at(step, route, name)
         return look is not None and bool(look.found)
 
     def routes(self, name: str, routes: Sequence[ReachRoute], step: ReachStep) -> list[ReachRoute]:
         """Those that brought the memory before the deletion, or bring it at a step: a page may have hidden it."""
-        return [route for route in routes if self.seen("before", route, name) or self.seen(step, route, name)]
+        return [route for route in routes if self.was_seen("before", route, name) or self.was_seen(step, route, name)]
 
-    def left(self, step: ReachStep, route: ReachRoute, name: str, *, current: bool = False) -> str | None:
+    def find_left(self, step: ReachStep, route: ReachRoute, name: str, *, current: bool = False) -> str | None:
         """The receipt if it is not gone: the look that brought it or failed, else the request to delete it.
 
-        current: what is marked as superseded is gone.
+        Args:
+            current: What is marked as superseded is gone.
         """
         look = self.at(step, route, name)
         if look is not None and (look.current if current else look.found) is False:
@@ -118,7 +126,7 @@ class Reach(DrillView):
         look = self.at(step, route, name)
         return look is not None and bool(look.current if current else look.found)
 
-    def failing(self, step: ReachStep, name: str, routes: Sequence[ReachRoute]) -> list[ReachRoute]:
+    def list_failing(self, step: ReachStep, name: str, routes: Sequence[ReachRoute]) -> list[ReachRoute]:
         """Those whose call failed, so that they show no absence."""
         return [route for route in routes if (look := self.at(step, route, name)) is not None and look.failed]
 
@@ -135,21 +143,21 @@ class Reach(DrillView):
         look = self.at(step, route, name)
         return self.transcript.receipt(look.line if look else self.deletions.get(name), name)
 
-    def reached(self, step: ReachStep) -> bool:
+    def was_reached(self, step: ReachStep) -> bool:
         """Whether anything was asked for at a step."""
         return next(self.transcript.calls("recall", step), None) is not None
 
     # --- why nothing can be said ---
 
-    def refused(self, roles: Collection[str], *needs: str, step: ReachStep = "after") -> NotMeasured | None:
+    def explain_refusal(self, roles: Collection[str], *needs: str, step: ReachStep = "after") -> NotMeasured | None:
         """Unless a deletion of one of these roles, and all that is needed, is supported and was played to `step`."""
         support = self.transcript.drilled.backend.support
         deleting = [op for role, op in DELETING.items() if role in roles]
         if deleting and not any(self.transcript.supports(op) for op in deleting):
             return unsupported("; ".join(f"{op}: {support[op].note or 'not offered'}" for op in deleting))
-        return lacks(self.transcript, *needs) or self.lost(step)
+        return lacks(self.transcript, *needs) or self.explain_loss(step)
 
-    def lost(self, step: ReachStep) -> NotMeasured | None:
+    def explain_loss(self, step: ReachStep) -> NotMeasured | None:
         """Why there was nothing to see at a step: the drill ended before its end, or the compaction failed."""
         ended = self.transcript.ended
         steps = {STEPS.index(event.step) for _, event in self.transcript.of(Called) if event.step in STEPS}
@@ -162,8 +170,8 @@ class Reach(DrillView):
         return None
 
 
-def _searched(piece: Piece, call: Called) -> ReachRoute:
+def _find_route(piece: Piece, call: Called) -> ReachRoute:
     query = call.request["query"]
-    if query == asked(piece.canary or ""):
+    if query == query_word(piece.canary or ""):
         return "forbidden search"
     return "paraphrase" if query == piece.query else "search"

@@ -45,7 +45,7 @@ def _current(view: DrillView, step: str) -> dict[str, tuple[int | None, bool | N
 # --- ends -------------------------------------------------------------------------------------------------------------
 
 
-def _asked(view: DrillView, step: str, piece: Piece) -> tuple[int | None, bool | None]:
+def _find_answer(view: DrillView, step: str, piece: Piece) -> tuple[int | None, bool | None]:
     """The line of the question for a memory, and whether it came; None if the question failed or was not asked."""
     looks = view.looks(piece.name, [step], ["recall"])
     line, call = looks[-1] if looks else (None, None)
@@ -54,7 +54,7 @@ def _asked(view: DrillView, step: str, piece: Piece) -> tuple[int | None, bool |
 
 def _came(view: DrillView, step: str, role: str) -> bool | None:
     """Whether all of a role came, or none; None if it cannot be said."""
-    seen = {_asked(view, step, piece)[1] for piece in view.plan.of(role)}
+    seen = {_find_answer(view, step, piece)[1] for piece in view.plan.of(role)}
     return seen.pop() if len(seen) == 1 else None
 
 
@@ -67,8 +67,8 @@ def _wrong(
     view: DrillView, step: str, roles: tuple[str, ...], expected: bool
 ) -> Iterator[tuple[tuple[int | None, str], bool]]:
     """Cases of memories that were acknowledged, and whether they are bad."""
-    for piece in view.acknowledged(view.plan.of(*roles)):
-        line, came = _asked(view, step, piece)
+    for piece in view.list_acknowledged(view.plan.of(*roles)):
+        line, came = _find_answer(view, step, piece)
         yield (line, piece.name), came is not expected
 
 
@@ -119,7 +119,7 @@ def ids_reissued(transcript: Transcript) -> Measure:
     gone = {each for deed in view.forgotten("doomed") for each in deed.ids}
     heirs = [
         piece
-        for piece in view.acknowledged(transcript.plan.of("heir"))
+        for piece in view.list_acknowledged(transcript.plan.of("heir"))
         if gone.intersection(view.ids.get(piece.twin or "", ()))
     ]
     bad = [(view.writes[piece.name].line, piece.name) for piece in heirs if gone.intersection(view.ids[piece.name])]

@@ -85,11 +85,11 @@ class Residue:
             seen |= found
         return seen, lines
 
-    def seen(self, step: str, layer: str, kind: ResidueKind) -> set[str]:
+    def list_seen(self, step: str, layer: str, kind: ResidueKind) -> set[str]:
         spots = self.sighted.get(step, {})
         return {name for spot, names in spots.items() if (spot.layer, spot.kind) == (layer, kind) for name in names}
 
-    def shown(self, step: str) -> set[str]:
+    def list_shown(self, step: str) -> set[str]:
         """What any place shows at a step."""
         return {name for names in self.sighted.get(step, {}).values() for name in names}
 
@@ -110,14 +110,14 @@ class Residue:
         looks = self.looks.get((step, layer)) or self.looks.get(("before", layer))
         return f"L{looks[0][0]}" if looks else None
 
-    def gone(self, targets: Sequence[str], kind: ResidueKind, step: LookStage) -> Measure:
+    def measure_gone(self, targets: Sequence[str], kind: ResidueKind, step: LookStage) -> Measure:
         if not targets:
             return not_applicable("nothing was deleted")
         counted: set[str] = set()
         left: set[str] = set()
         lines: list[str] = []
         for layer in self.layers():
-            before, now = (self.seen(each, layer, kind) & set(targets) for each in ("before", step))
+            before, now = (self.list_seen(each, layer, kind) & set(targets) for each in ("before", step))
             counted |= before | now
             bad = now | (before if self.problem(step, layer) else set())
             left |= bad
@@ -125,7 +125,7 @@ class Residue:
                 lines.append(self.line(step, layer) or "L1")
         if not counted:
             return not_applicable(self._unseen(kind))
-        if not left and (blind := [*self.blind("before", step), *self._closed(kind)]):
+        if not left and (blind := [*self.blind("before", step), *self._list_closed(kind)]):
             return not_applicable(f"no target is left where it could be looked, but {'; '.join(blind)}")
         return proportion(len(counted - left), len(counted), lines, none="")
 
@@ -144,14 +144,14 @@ class Residue:
         if all(step != "opened" for step, _ in self.looks):
             return None  # an old transcript: nobody knows how large it was
         grown = self._size("before", layer) - self._size("opened", layer)
-        if grown < self._needed[kind] or any(self.seen("before", layer, each) for each in get_args(ResidueKind)):
+        if grown < self._needed[kind] or any(self.list_seen("before", layer, each) for each in get_args(ResidueKind)):
             return None
         return f"it grew by {grown:,} bytes with the writes, and nothing of what was written is recognised in it"
 
-    def _closed(self, kind: ResidueKind) -> list[str]:
+    def _list_closed(self, kind: ResidueKind) -> list[str]:
         return [f"{layer}: {why}" for layer in self.layers() if (why := self.opaque(layer, kind))]
 
-    def _told(self, layer: str, kind: ResidueKind) -> str:
+    def _describe(self, layer: str, kind: ResidueKind) -> str:
         unseen = f"no {kind} of a target was seen in it before"
         return self.problem("before", layer) or self.opaque(layer, kind) or unseen
 
@@ -166,7 +166,7 @@ class Residue:
 
     def _unseen(self, kind: ResidueKind) -> str:
         problems = [
-            f"{layer}: {self._told(layer, kind)}"
+            f"{layer}: {self._describe(layer, kind)}"
             for layer in self.layers()
             if layer not in self.undeclared or self.problem("before", layer)
         ]
@@ -188,20 +188,22 @@ def matrix(transcript: Transcript) -> tuple[LayerRow, ...]:
 def _routes(reach: Reach, targets: Sequence[str]) -> Iterator[LayerRow]:
     for route in ROUTES:
         sought = [name for name in targets if reach.at("before", route, name)]
-        known = [name for name in sought if reach.seen("before", route, name)]
+        known = [name for name in sought if reach.was_seen("before", route, name)]
         if sought:
-            looks = tuple(_called(reach, step, route, known or sought) for step in ASKED if reach.reached(step))
+            looks = tuple(
+                _look_by_route(reach, step, route, known or sought) for step in ASKED if reach.was_reached(step)
+            )
             yield LayerRow(layer=route, kind="route", targets=len(sought), looks=looks)
 
 
-def _called(reach: Reach, step: LookStage, route: ReachRoute, names: Sequence[str]) -> LayerLook:
+def _look_by_route(reach: Reach, step: LookStage, route: ReachRoute, names: Sequence[str]) -> LayerLook:
     """What one route brought at one step of the memories that it brought before; of all, if it brought none."""
-    seen = [name for name in names if reach.seen(step, route, name)]
-    unknown = [name for name in names if name not in seen and reach.left(step, route, name)]
+    seen = [name for name in names if reach.was_seen(step, route, name)]
+    unknown = [name for name in names if name not in seen and reach.find_left(step, route, name)]
     first = (seen or unknown or names)[0]
     return LayerLook(
         stage=step,
-        verdict=_verdict(len(seen), bool(unknown), any(reach.seen("before", route, name) for name in names)),
+        verdict=_verdict(len(seen), bool(unknown), any(reach.was_seen("before", route, name) for name in names)),
         seen=len(seen),
         reason=f"{len(unknown)} of {len(names)} calls failed or were not made" if unknown and step != "before" else "",
         receipt=reach.receipt(step, route, first),
@@ -225,11 +227,11 @@ def _layers(residue: Residue, targets: Sequence[str], killed: Sequence[str]) -> 
             for spot in places or ([] if layer in residue.undeclared else [Spot(layer, "", kind)]):
                 steps = [step for step in SCANNED if step in residue.sighted]
                 names = {step: set(killed if step == "killed" else targets) for step in steps}
-                looks = tuple(_looked(residue, step, spot, names[step]) for step in steps)
+                looks = tuple(_look_by_layer(residue, step, spot, names[step]) for step in steps)
                 yield LayerRow(layer=layer, place=spot.place, kind=kind, targets=len(targets), looks=looks)
 
 
-def _looked(residue: Residue, step: LookStage, spot: Spot, targets: set[str]) -> LayerLook:
+def _look_by_layer(residue: Residue, step: LookStage, spot: Spot, targets: set[str]) -> LayerLook:
     seen, before = (len(residue.sighted.get(each, {}).get(spot, set()) & targets) for each in (step, "before"))
     problem = residue.problem(step, spot.layer) or residue.opaque(spot.layer, spot.kind)
     return LayerLook(

@@ -38,7 +38,7 @@ class RollbackView(DrillView):
     def there(self, step: str, names: Sequence[str]) -> list[str]:
         return [name for name in names if self.sees(step, name, *self.surest())]
 
-    def listing(self, step: str) -> tuple[str, Counter[Hit] | None]:
+    def find_listing(self, step: str) -> tuple[str, Counter[Hit] | None]:
         """The receipt, and the memories as they are listed, without what may differ; None if the look failed."""
         for line, call in self.transcript.calls("entries", step):
             hits = (replace(hit, memory_id="", score=None) for hit in self.transcript.hits(call))
@@ -52,7 +52,7 @@ class RollbackView(DrillView):
         return {names[query]: (line, call) for line, call, query in asked if query in names}
 
 
-def marked(measure: Callable[[RollbackView], Measure], found: Transcript) -> Measure:
+def measure_marked(measure: Callable[[RollbackView], Measure], found: Transcript) -> Measure:
     """For backends with marks; one that could not make its mark has failed."""
     if lacking := lacks(found, "snapshot", "restore"):
         return lacking
@@ -89,14 +89,16 @@ def wrong(names: Sequence[str], steps: Sequence[str], view: RollbackView, there:
 def restored_exactly(view: RollbackView) -> Measure:
     if lacking := lacks(view.transcript, "entries"):
         return lacking
-    receipt, mark = view.listing("mark")
+    receipt, mark = view.find_listing("mark")
     if not mark:
         return failed(f"{receipt}: nothing was listed at the mark")
     erased = view.names("erased")
-    expected = Counter({hit: n for hit, n in mark.items() if not any(p.name in erased for p in view.named(hit.text))})
-    if view.listing("relapse")[1] == expected:
+    expected = Counter(
+        {hit: n for hit, n in mark.items() if not any(p.name in erased for p in view.find_named(hit.text))}
+    )
+    if view.find_listing("relapse")[1] == expected:
         return not_applicable("the incident left the listing as it was")
-    looks = [view.listing(step) for step in view.steps]
+    looks = [view.find_listing(step) for step in view.steps]
     other = [line for line, state in looks if state != expected]
     unanswered = sum(state is None for _, state in looks)
     none = "no look after the restore"
@@ -108,7 +110,7 @@ def restored_probes(view: RollbackView) -> Measure:
     values, receipts = [], []
     for name, (_, call) in view.probes("mark").items():
         wanted = set(view.texts(call))
-        if not wanted or erased & view.shown(call) or name not in incident:
+        if not wanted or erased & view.list_shown(call) or name not in incident:
             continue
         if set(view.texts(incident[name][1])) == wanted:
             continue
@@ -185,7 +187,7 @@ def lost_by_undo(roles: tuple[str, ...], found: Transcript) -> Measure:
 def _restore(
     name: str, better: Better, formula: str, measure: Callable[[RollbackView], Measure], version: int = 2
 ) -> TrustMetric:
-    return trust(name, DRILL, better, "proportion", formula, partial(marked, measure), version=version)
+    return trust(name, DRILL, better, "proportion", formula, partial(measure_marked, measure), version=version)
 
 
 DRILL = DrillWords(
@@ -234,7 +236,7 @@ METRICS: tuple[TrustMetric, ...] = (
         "looks at another scope (wider, of a user, of a branch, next door) after a restore that show what was there at "
         "the mark without what was deleted since / looks; counted if the incident had changed that scope, as "
         "a mark is of the whole store",
-        partial(marked, elsewhere_restored),
+        partial(measure_marked, elsewhere_restored),
     ),
     _restore(
         "lost_by_restore",

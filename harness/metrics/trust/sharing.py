@@ -28,42 +28,42 @@ class Agents(DrillView):
 
     def deeds(self, step: str) -> list[DrillDeed]:
         """The writes of a step that were acknowledged."""
-        return [deed for deed in self.written("remember", step) if deed.ids]
+        return [deed for deed in self.list_written("remember", step) if deed.ids]
 
-    def known(self, step: str) -> list[DrillDeed]:
+    def list_known(self, step: str) -> list[DrillDeed]:
         """The writes of a step that the writer's own recall brought."""
         return [deed for deed in self.deeds(step) if self.finds(step, deed.piece, deed.who)]
 
     @property
     def both(self) -> list[DrillDeed]:
         """The writes of two at once; none without the control."""
-        return self.deeds("both write") if self.known("first writes") or self.known("both write") else []
+        return self.deeds("both write") if self.list_known("first writes") or self.list_known("both write") else []
 
-    def spared(self, deeds: Sequence[DrillDeed], step: str) -> list[DrillDeed]:
+    def list_spared(self, deeds: Sequence[DrillDeed], step: str) -> list[DrillDeed]:
         """Those that nobody was asked to delete in a step."""
         asked = {call.about[0] for _, call in self.transcript.calls("forget", step)}
         return [deed for deed in deeds if deed.piece.name not in asked]
 
-    def asked(self, step: str, piece: Piece, who: str = "a") -> DrillLook | None:
+    def find_question(self, step: str, piece: Piece, who: str = "a") -> DrillLook | None:
         """The recall of its own text."""
         looks = [look for look in self.looks(piece.name, [step], ["recall"]) if look.call.who == who]
         return looks[-1] if looks else None
 
     def finds(self, step: str, piece: Piece, who: str = "a") -> bool:
-        look = self.asked(step, piece, who)
-        return look is not None and piece.name in self.shown(look.call)
+        look = self.find_question(step, piece, who)
+        return look is not None and piece.name in self.list_shown(look.call)
 
     def hides(self, step: str, piece: Piece, who: str = "a") -> bool:
         """It was looked for, and did not come."""
-        look = self.asked(step, piece, who)
-        return look is not None and look.call.fault is None and piece.name not in self.shown(look.call)
+        look = self.find_question(step, piece, who)
+        return look is not None and look.call.fault is None and piece.name not in self.list_shown(look.call)
 
     def times_listed(self, piece: Piece) -> int:
         """How often it is listed after both were closed."""
         calls = (call for _, call in self.transcript.calls("entries", "reopened"))
         return max((sum(piece.name == each.name for _, each in self.hits(call)) for call in calls), default=0)
 
-    def left(self, piece: Piece) -> bool:
+    def is_left(self, piece: Piece) -> bool:
         """Whether it is there at the end: listed, or, where nothing can be listed, brought by its own text."""
         if self.transcript.supports("entries"):
             return self.times_listed(piece) > 0
@@ -71,7 +71,7 @@ class Agents(DrillView):
 
     def unknown(self, step: str, piece: Piece, *who: str) -> bool:
         """Whether a look of one of these at it failed, or, at the end, the listing."""
-        looks = (self.asked(step, piece, each) for each in who)
+        looks = (self.find_question(step, piece, each) for each in who)
         failed = step == "reopened" and any(call.fault for _, call in self.transcript.calls("entries", step))
         return failed or any(look is not None and look.call.fault for look in looks)
 
@@ -97,7 +97,7 @@ class Agents(DrillView):
             name = deed.piece.name
             if self.transcript.stored.get(name) != deed.line:
                 yield f"L{deed.line}"
-            looks = [look.line for who in OTHER if (look := self.asked(step, deed.piece, who))]
+            looks = [look.line for who in OTHER if (look := self.find_question(step, deed.piece, who))]
             for line in (*listings, *looks) or (deed.line,):
                 yield self.transcript.receipt(line, name)
 
@@ -105,7 +105,7 @@ class Agents(DrillView):
 # --- in turn ----------------------------------------------------------------------------------------------------------
 
 
-def _unturned(transcript: Transcript) -> Measure | None:
+def _explain_no_turn(transcript: Transcript) -> Measure | None:
     """Why nothing can be said of the agents in turn: the last of them did not get to its end."""
     if any(event.what == "closed" and event.step == "first reads again" for _, event in transcript.of(Handled)):
         return None
@@ -113,20 +113,20 @@ def _unturned(transcript: Transcript) -> Measure | None:
 
 
 def handed_over(transcript: Transcript) -> Measure:
-    if refused := _unturned(transcript):
+    if refused := _explain_no_turn(transcript):
         return refused
     agents = Agents.of(transcript)
-    shared = [deed for deed in agents.known("first writes") if deed.piece.role != "own"]
+    shared = [deed for deed in agents.list_known("first writes") if deed.piece.role != "own"]
     missed = [deed for deed in shared if not agents.finds("second reads", deed.piece)]
     unanswered = sum(agents.unknown("second reads", deed.piece, "a") for deed in missed)
     return agents.share(missed, shared, "second reads", turned=True, none=UNSEEN, unanswered=unanswered)
 
 
 def deleted_for_all(transcript: Transcript) -> Measure:
-    if refused := lacks(transcript, "forget") or _unturned(transcript):
+    if refused := lacks(transcript, "forget") or _explain_no_turn(transcript):
         return refused
     agents = Agents.of(transcript)
-    known = {deed.piece.name for deed in agents.known("first writes")}
+    known = {deed.piece.name for deed in agents.list_known("first writes")}
     deleted = [deed for deed in agents.forgotten("third deletes") if deed.piece.name in known]
     there = [deed for deed in deleted if not agents.hides("first reads again", deed.piece)]
     unanswered = sum(agents.unknown("first reads again", deed.piece, "a") for deed in there)
@@ -135,10 +135,10 @@ def deleted_for_all(transcript: Transcript) -> Measure:
 
 
 def kept_for_writer(transcript: Transcript) -> Measure:
-    if refused := _unturned(transcript):
+    if refused := _explain_no_turn(transcript):
         return refused
     agents = Agents.of(transcript)
-    kept = agents.spared(agents.known("first writes"), "third deletes")
+    kept = agents.list_spared(agents.list_known("first writes"), "third deletes")
     missed = [deed for deed in kept if not agents.finds("first reads again", deed.piece)]
     unanswered = sum(agents.unknown("first reads again", deed.piece, "a") for deed in missed)
     return agents.share(missed, kept, "first reads again", turned=True, none=UNSEEN, unanswered=unanswered)
@@ -151,8 +151,8 @@ def lost(transcript: Transcript) -> Measure:
     if refused := lacks(transcript, "multi_process"):
         return refused
     agents = Agents.of(transcript)
-    kept = agents.spared(agents.both, "both delete")
-    gone = [deed for deed in kept if not (agents.left(deed.piece) or agents.finds("reopened", deed.piece))]
+    kept = agents.list_spared(agents.both, "both delete")
+    gone = [deed for deed in kept if not (agents.is_left(deed.piece) or agents.finds("reopened", deed.piece))]
     unanswered = sum(agents.unknown("reopened", deed.piece, "a") for deed in gone)
     return agents.share(gone, kept, "reopened", none=UNSEEN, unanswered=unanswered)
 
@@ -161,7 +161,7 @@ def doubled(transcript: Transcript) -> Measure:
     if refused := lacks(transcript, "multi_process", "entries"):
         return refused
     agents = Agents.of(transcript)
-    there = [deed for deed in agents.both if len(deed.ids) == 1 and agents.left(deed.piece)]
+    there = [deed for deed in agents.both if len(deed.ids) == 1 and agents.is_left(deed.piece)]
     twice = [deed for deed in there if agents.times_listed(deed.piece) > 1]
     return agents.share(twice, there, "reopened", none="no memory was listed that was acknowledged under one id")
 
@@ -239,7 +239,7 @@ def unfindable(transcript: Transcript) -> Measure:
     if refused := lacks(transcript, "multi_process", "entries"):
         return refused
     agents = Agents.of(transcript)
-    there = [deed for deed in agents.both if agents.left(deed.piece)]
+    there = [deed for deed in agents.both if agents.is_left(deed.piece)]
     missed = [deed for deed in there if not agents.finds("reopened", deed.piece)]
     unanswered = sum(agents.unknown("reopened", deed.piece, "a") for deed in missed)
     return agents.share(missed, there, "reopened", none="no memory was listed at the end", unanswered=unanswered)

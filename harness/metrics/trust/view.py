@@ -13,7 +13,7 @@ from typing import NamedTuple, Self, cast
 from harness.adapter import Hit, Scope
 from harness.log.transcript import WRITES, Called, Op, Transcript
 from harness.metrics.metric import unsupported
-from harness.model.canary import kept
+from harness.model.canary import memory_word
 from harness.model.drill import Piece
 from harness.model.trial import NotMeasured
 
@@ -29,7 +29,11 @@ class DrillLook(NamedTuple):
 
 
 class DrillDeed(NamedTuple):
-    """A write or forget of one memory. ids: it was acknowledged with them, or had them when it was forgotten."""
+    """A write or forget of one memory.
+
+    Attributes:
+        ids: It was acknowledged with them, or had them when it was forgotten.
+    """
 
     line: int
     who: str
@@ -56,7 +60,7 @@ class DrillView:
     @classmethod
     def of(cls, transcript: Transcript) -> Self:
         """Made once, as many measures read one transcript."""
-        return cast("Self", _made(cast("Hashable", cls), transcript))
+        return cast("Self", _make(cast("Hashable", cls), transcript))
 
     # --- what was written ---
 
@@ -71,7 +75,7 @@ class DrillView:
             for op in WRITES
         }
 
-    def written(self, op: Op, step: str | None = None) -> list[DrillDeed]:
+    def list_written(self, op: Op, step: str | None = None) -> list[DrillDeed]:
         """Each memory that was handed over to this operation, of one step if named; without ids if it failed."""
         return [deed for deed in self._written[op] if step in (None, deed.step)]
 
@@ -87,7 +91,7 @@ class DrillView:
     @cached_property
     def writes(self) -> Mapping[str, DrillDeed]:
         """Every piece that was handed over -> its write; an update or supersede counts after a remember."""
-        return {deed.piece.name: deed for op in WRITES for deed in self.written(op)}
+        return {deed.piece.name: deed for op in WRITES for deed in self.list_written(op)}
 
     @cached_property
     def ids(self) -> Mapping[str, tuple[str, ...]]:
@@ -98,7 +102,7 @@ class DrillView:
     def _owned(self) -> frozenset[str]:
         return frozenset(name for ids in self.ids.values() for name in ids)
 
-    def acknowledged(self, pieces: Iterable[Piece]) -> list[Piece]:
+    def list_acknowledged(self, pieces: Iterable[Piece]) -> list[Piece]:
         return [piece for piece in pieces if piece.name in self.ids]
 
     # --- the looks ---
@@ -146,7 +150,7 @@ class DrillView:
 
     # --- what an answer shows, by mark ---
 
-    def named(self, text: str) -> Sequence[Piece]:
+    def find_named(self, text: str) -> Sequence[Piece]:
         """The memories whose marks stand in a text, the first one first."""
         if text not in self._named:
             found = [(word, piece) for word, piece in self._marks if word in text]
@@ -158,12 +162,16 @@ class DrillView:
         return [(mark(piece), piece) for piece in self.plan.pieces]
 
     def texts(self, call: Called, *, current: bool = False) -> Sequence[str]:
-        """The texts of an answer; current: without those marked as superseded, of which a history has none."""
+        """The texts of an answer.
+
+        Args:
+            current: Without those marked as superseded, of which a history has none.
+        """
         if call.op == "history":
             return self.transcript.answer(call) or ()
         return [hit.text for hit in self.transcript.hits(call) if not (current and hit.superseded)]
 
-    def shown(self, call: Called, *, current: bool = False) -> frozenset[str]:
+    def list_shown(self, call: Called, *, current: bool = False) -> frozenset[str]:
         """The memories whose marks stand in an answer, under whatever id.
 
         Right where content must not come back, or must not be lost: a store may change the ids, cut a text or put
@@ -172,35 +180,35 @@ class DrillView:
         key = id(call), current  # each call is an object of this transcript
         if key not in self._shown:
             texts = self.texts(call, current=current)
-            self._shown[key] = frozenset(piece.name for text in texts for piece in self.named(text))
+            self._shown[key] = frozenset(piece.name for text in texts for piece in self.find_named(text))
         return self._shown[key]
 
     def hits(self, call: Called) -> Iterator[tuple[Hit, Piece]]:
         """Each hit with the memories that it shows."""
-        return ((hit, piece) for hit in self.transcript.hits(call) for piece in self.named(hit.text))
+        return ((hit, piece) for hit in self.transcript.hits(call) for piece in self.find_named(hit.text))
 
     def sees(self, step: str, name: str, *ops: Op) -> bool | None:
         """Whether a look at a memory in this step showed it; None if there was none, or none but failed ones."""
         looks = self.looks(name, [step], ops or READS)
-        if any(name in self.shown(call) for _, call in looks):
+        if any(name in self.list_shown(call) for _, call in looks):
             return True
         return None if not looks or any(call.fault for _, call in looks) else False
 
     def stands(self, step: str, name: str) -> bool | None:
         """Whether a look in this step showed it, not marked as superseded; None if no look could tell."""
         seen = self.sees(step, name)
-        return seen and any(name in self.shown(call, current=True) for _, call in self.looks(name, [step]))
+        return seen and any(name in self.list_shown(call, current=True) for _, call in self.looks(name, [step]))
 
     def last(self, name: str, before: int) -> bool | None:
         """Whether the last look at a memory before a line showed it; None if there was none, or it failed."""
         looks = (look for look in self.looks(name, self._steps) if look.line < before)
         last = max(looks, key=lambda look: look.line, default=None)
-        return None if last is None or last.call.fault else name in self.shown(last.call)
+        return None if last is None or last.call.fault else name in self.list_shown(last.call)
 
     def line(self, step: str, name: str) -> str | None:
         """The receipt for a look: the first one that showed it, else the first one."""
         looks = self.looks(name, [step], ("entries", "recall", "get"))
-        line = next((line for line, call in looks if name in self.shown(call)), looks[0].line if looks else None)
+        line = next((line for line, call in looks if name in self.list_shown(call)), looks[0].line if looks else None)
         return None if line is None else self.transcript.receipt(line, name)
 
     # --- what an answer brings, by id or text ---
@@ -215,9 +223,9 @@ class DrillView:
 
     def own(self, piece: Piece, hit: Hit) -> bool:
         """Under an id that was acknowledged for it, or for none: a store may show texts under other names."""
-        return hit.memory_id in self.ids.get(piece.name, ()) or not self.owned(hit)
+        return hit.memory_id in self.ids.get(piece.name, ()) or not self.owns(hit)
 
-    def owned(self, hit: Hit) -> bool:
+    def owns(self, hit: Hit) -> bool:
         """Whether any write was acknowledged with its id."""
         return hit.memory_id in self._owned
 
@@ -244,9 +252,9 @@ class DrillView:
         """
         texts = (self._texts.get(step, {}).get(piece.item.text, []) for step in steps)
         found = [seen for each in texts for seen in each if self.own(piece, seen.hit)]
-        return [seen for seen in found if self.owned(seen.hit)] or found
+        return [seen for seen in found if self.owns(seen.hit)] or found
 
-    def listed(self, step: str, scope: Scope) -> list[Seen]:
+    def list_seen(self, step: str, scope: Scope) -> list[Seen]:
         """What the listings of a scope show; without listings, what each memory's own text brings."""
         return [Seen(line, hit) for line, call in self.scope_looks(step, scope) for hit in self.transcript.hits(call)]
 
@@ -262,7 +270,7 @@ class DrillView:
 
 
 @lru_cache(maxsize=4)
-def _made(kind: type[DrillView], transcript: Transcript) -> DrillView:
+def _make(kind: type[DrillView], transcript: Transcript) -> DrillView:
     return kind(transcript)
 
 
@@ -272,7 +280,7 @@ def line_of(look: DrillLook | None) -> int | None:
 
 def mark(piece: Piece) -> str:
     """What tells its text from all others and stands in no query: its canary; where it has none, the whole text."""
-    return kept(piece.canary) if piece.canary else piece.item.text
+    return memory_word(piece.canary) if piece.canary else piece.item.text
 
 
 def scope_of(call: Called) -> Scope:
@@ -291,10 +299,10 @@ def lacks(transcript: Transcript, *capabilities: str) -> NotMeasured | None:
 
 def holds(text: str, piece: Piece) -> bool:
     """Whether the text is in there, white space aside."""
-    return squeezed(piece.item.text) in squeezed(text)
+    return squeeze(piece.item.text) in squeeze(text)
 
 
-def squeezed(text: str) -> str:
+def squeeze(text: str) -> str:
     return " ".join(text.split())
 
 

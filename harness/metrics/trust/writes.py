@@ -25,7 +25,7 @@ NOTHING = "nothing was acknowledged"
 
 
 def acknowledged(view: DrillView) -> list[Piece]:
-    return view.acknowledged(view.plan.of(*STORED))
+    return view.list_acknowledged(view.plan.of(*STORED))
 
 
 def brought(view: DrillView, piece: Piece, looks: Sequence[DrillLook]) -> bool:
@@ -43,7 +43,7 @@ def look_receipts(view: DrillView, pieces: Sequence[Piece], looks: Mapping[str, 
     return view.receipts((looks[each.name][-1].line if looks[each.name] else None, each.name) for each in pieces)
 
 
-def _unanswered(looks: Sequence[DrillLook]) -> bool:
+def _is_unanswered(looks: Sequence[DrillLook]) -> bool:
     return bool(looks) and all(call.fault for _, call in looks)
 
 
@@ -60,7 +60,7 @@ def kept(transcript: Transcript) -> Measure:
     pieces = acknowledged(view)
     looks = {piece.name: view.looks(piece.name, (*FIRST, AGAIN)) for piece in pieces}
     lost = [piece for piece in pieces if not brought(view, piece, looks[piece.name])]
-    unanswered = sum(_unanswered(looks[piece.name]) for piece in lost)
+    unanswered = sum(_is_unanswered(looks[piece.name]) for piece in lost)
     lines = look_receipts(view, lost, looks)
     return proportion(len(pieces) - len(lost), len(pieces), lines, none=NOTHING, unanswered=unanswered)
 
@@ -72,7 +72,7 @@ def listed(transcript: Transcript) -> Measure:
     pieces = acknowledged(view)
     looks = {piece.name: view.looks(piece.name, FIRST, ("entries",)) for piece in pieces}
     missing = [piece for piece in pieces if not brought(view, piece, looks[piece.name])]
-    unanswered = sum(_unanswered(looks[piece.name]) for piece in missing)
+    unanswered = sum(_is_unanswered(looks[piece.name]) for piece in missing)
     lines = look_receipts(view, missing, looks)
     return proportion(len(pieces) - len(missing), len(pieces), lines, none=NOTHING, unanswered=unanswered)
 
@@ -83,16 +83,16 @@ def entries_unaccounted(transcript: Transcript) -> Measure:
         return lacking
     view = DrillView.of(transcript)
     scopes = dict.fromkeys(piece.item.scope for piece in transcript.plan.of(*STORED))
-    found = {seen.hit.memory_id: seen for scope in scopes for seen in view.listed("written", scope)}
+    found = {seen.hit.memory_id: seen for scope in scopes for seen in view.list_seen("written", scope)}
     failed = [line for line, call in transcript.calls("entries", "written") if call.fault]
-    bad = [seen.line for seen in found.values() if not view.owned(seen.hit)] + failed
+    bad = [seen.line for seen in found.values() if not view.owns(seen.hit)] + failed
     of = len(found) + len(failed)
     return proportion(len(bad), of, receipts(bad), none="nothing was listed", unanswered=len(failed))
 
 
 def odd_texts_exact(transcript: Transcript) -> Measure:
     view = DrillView.of(transcript)
-    pieces = view.acknowledged(transcript.plan.of("odd", "alike"))
+    pieces = view.list_acknowledged(transcript.plan.of("odd", "alike"))
 
     def exact(piece: Piece, looks: Sequence[DrillLook]) -> bool:
         hits = (hit for _, call in looks for hit in transcript.hits(call))
@@ -106,7 +106,7 @@ def odd_texts_exact(transcript: Transcript) -> Measure:
         for piece in pieces
     }
     bad = [piece for piece in pieces if not exact(piece, looks[piece.name])]
-    unanswered = sum(_unanswered(looks[piece.name]) for piece in bad)
+    unanswered = sum(_is_unanswered(looks[piece.name]) for piece in bad)
     lines = look_receipts(view, bad, looks)
     return proportion(len(pieces) - len(bad), len(pieces), lines, none=NOTHING, unanswered=unanswered)
 
@@ -133,11 +133,11 @@ def settled_too_early(transcript: Transcript) -> Measure:
         late = [
             look.line
             for op in asked
-            if not _unanswered(first[op]) and not brought(view, piece, first[op])
+            if not _is_unanswered(first[op]) and not brought(view, piece, first[op])
             for look in view.looks(piece.name, LATER, (op,))
             if brought(view, piece, [look])
         ]
-        silent = not late and any(_unanswered(first[op]) for op in asked)
+        silent = not late and any(_is_unanswered(first[op]) for op in asked)
         of += bool(asked)
         unanswered += silent
         bad += late[:1] or [line for op in asked if silent for line, _ in first[op][:1]][:1]

@@ -7,14 +7,14 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from harness.log.blobs import Blobs
 from harness.log.events import Event
 from harness.log.transcript import Drilled, Ended
-from harness.machine.modules import defining
+from harness.machine.modules import find_defining
 from harness.model.backend import Fault
 from harness.model.drill import DrillName, DrillTrial, Plan
 from harness.play.drills.stage import Drill, DrillSession, DrillStore
 from harness.play.session import Lost
 from harness.scan.copies import Copies
 
-_FOUND: list[Drill] = [module.DRILL for module in defining("DRILL", __name__, __path__)]
+_FOUND: list[Drill] = [module.DRILL for module in find_defining("DRILL", __name__, __path__)]
 ALL: Mapping[DrillName, Drill] = {each.name: each for each in sorted(_FOUND, key=lambda each: (each.place, each.name))}
 
 
@@ -40,7 +40,11 @@ def play(
     host: Mapping[str, str],
     keep: Copies | None = None,
 ) -> None:
-    """Plays one drill to its end, `ended` included, whatever the backend does. keep: see Stage."""
+    """Plays one drill to its end, `ended` included, whatever the backend does.
+
+    Args:
+        keep: See Stage.
+    """
     drill, support = ALL[trial.drill], store.backend.support
     plan_ref = blobs.put(plan.model_dump_json().encode())
     emit(Drilled(trial=trial, backend=store.backend, plan=plan_ref, digests=digests, host=host))

@@ -14,7 +14,7 @@ from itertools import chain, count
 from string import ascii_lowercase, digits
 
 from harness.adapter import Item, Scope
-from harness.model.canary import asked, kept, made
+from harness.model.canary import make, memory_word, query_word
 from harness.model.drill import Piece, Plan
 from harness.play.drills.fillers import PARTS, PEOPLE, TOOLS, TRAITS, UNRELATED
 from harness.play.drills.stage import Drill, DrillSession
@@ -78,7 +78,7 @@ def plan(size: int, seed: int) -> Plan:
     draw = random.Random(f"deletion {seed}")  # noqa: S311  reproducible on purpose
     few = 6 if size >= 2 * SMALLEST else 3
     parts = {"forget": 2 * few, "update": few, "supersede": few, "expire": few, "killed": few}
-    told = list(_told(seed, draw, {**parts, "scope": SAMPLE}))
+    told = list(_make_targets(seed, draw, {**parts, "scope": SAMPLE}))
     large, rest = max(size // 2, LARGE), size - sum(parts.values()) - few - size // 2
     around = dict.fromkeys(("sibling", "user", "wider", "narrower"), rest // 5)
     amounts = {"scope": large - SAMPLE, **around, "same": rest - rest // 5 * 4}
@@ -95,13 +95,13 @@ def plan(size: int, seed: int) -> Plan:
 def _questions(seed: int) -> Iterator[Piece]:
     """Asked, never written: where their word is found, queries are kept."""
     for name in (f"question-{at}" for at in range(QUESTIONS)):
-        word = kept(made("deletion", seed, name))
+        word = memory_word(make("deletion", seed, name))
         asking = f"Who opened the incident that is filed under {word}?"
         item = Item(asking, HOME, "2026-02-02T09:00:00+00:00", "project")
         yield Piece(name=name, role="question", item=item, canary=word, query=asking)
 
 
-def _told(seed: int, draw: random.Random, parts: dict[str, int]) -> Iterator[Piece]:
+def _make_targets(seed: int, draw: random.Random, parts: dict[str, int]) -> Iterator[Piece]:
     """The targets, and beside them what replaces or mirrors them: the same subject, told otherwise."""
     subjects = draw.sample(SUBJECTS, len(SUBJECTS))
     roles = [(role, f"{role}-{at}") for role, amount in parts.items() for at in range(amount)]
@@ -111,7 +111,7 @@ def _told(seed: int, draw: random.Random, parts: dict[str, int]) -> Iterator[Pie
         piece = _piece(seed, draw, role, name, subjects[which], FRAMES[turn])
         yield piece
         if role == "forget" and at % 2:
-            yield _revised(piece)
+            yield _revise(piece)
         if role in beside:
             yield _piece(seed, draw, beside[role], f"{name}-twin", subjects[which], FRAMES[turn + 2], twin=name)
 
@@ -125,7 +125,7 @@ def _piece(
     frame: tuple[str, str],
     twin: str | None = None,
 ) -> Piece:
-    canary = made("deletion", seed, name)
+    canary = make("deletion", seed, name)
     text = frame[0].format(subject=about[0], canary=canary, person=draw.choice(PEOPLE))
     expires = {"expire": "2000-01-01T00:00:00+00:00", "lasting": "2999-01-01T00:00:00+00:00"}.get(role)
     at = "2026-03-01T09:00:00+00:00" if role == "successor" else "2026-02-02T09:00:00+00:00"
@@ -133,7 +133,7 @@ def _piece(
     return Piece(name=name, role=role, item=item, canary=canary, query=frame[1].format(alias=about[1]), twin=twin)
 
 
-def _revised(piece: Piece) -> Piece:
+def _revise(piece: Piece) -> Piece:
     """The same memory under the same canary, a little later."""
     item = replace(piece.item, text=f"{piece.item.text}, confirmed again", at="2026-02-20T09:00:00+00:00")
     return piece.model_copy(
@@ -186,7 +186,7 @@ def play(stage: DrillSession) -> None:
     stage.open("reopened")
     _routes(stage, "reopened")
     if stage.supports("forget"):
-        _killed(stage)
+        _forget_and_kill(stage)
     else:
         stage.close("reopened")
     stage.open("churned")
@@ -213,7 +213,7 @@ def _targets(stage: DrillSession) -> list[Piece]:
     return [piece for piece in stage.plan.of(*roles) if piece.canary]
 
 
-def _looked_for(stage: DrillSession) -> list[Piece]:
+def _list_looked_for(stage: DrillSession) -> list[Piece]:
     """The same, and what is forgotten right before a kill: it is sought in the bytes only."""
     return [*_targets(stage), *(stage.plan.of("killed") if stage.supports("forget", "persistent") else ())]
 
@@ -223,7 +223,7 @@ def _routes(stage: DrillSession, step: str) -> None:
     for piece in _targets(stage):
         queries = [own_words(piece)]
         if piece.role == "forget":
-            queries += [query for query in (asked(piece.canary or ""), piece.query) if query]
+            queries += [query for query in (query_word(piece.canary or ""), piece.query) if query]
         for query in queries:
             stage.recall(step, query, piece.item.scope, [piece], k=DEPTH)
         for name in stage.ids.get(piece.name, ()):
@@ -251,10 +251,10 @@ def _expiry(stage: DrillSession) -> None:
 
 def _look(stage: DrillSession, step: str) -> None:
     """A revised memory has two vectors, its revision the second."""
-    targets = _looked_for(stage)
+    targets = _list_looked_for(stage)
     revisions = stage.plan.of("revision") if stage.supports("forget", "update") else ()
     texts = {piece.name: piece.item.text for piece in (*targets, *revisions)}
-    words = {piece.name: kept(piece.canary or "") for piece in (*targets, *stage.plan.of("question"))}
+    words = {piece.name: memory_word(piece.canary or "") for piece in (*targets, *stage.plan.of("question"))}
     stage.look(step, words, texts)
 
 
@@ -273,7 +273,7 @@ def _delete(stage: DrillSession) -> None:
         stage.call("deleted", "forget_scope", GONE, about=stage.plan.of("scope"))
 
 
-def _killed(stage: DrillSession) -> None:
+def _forget_and_kill(stage: DrillSession) -> None:
     """Forgets, is answered, and is killed before it can tidy up."""
     pieces = [piece for piece in stage.plan.of("killed") if stage.ids.get(piece.name)]
     names = [name for piece in pieces for name in stage.ids[piece.name]]
@@ -297,11 +297,11 @@ def _change(stage: DrillSession, step: str, role: str) -> None:
 def _unknown(known: set[str]) -> str:
     """An id that nobody has, shaped like the others, because some stores refuse to look at any other."""
     sample = max(known, key=lambda name: (len(name), name))
-    turns = (sample.translate(_turned(turn)) + "0" * (turn // 10) for turn in count(1))
+    turns = (sample.translate(_rotate(turn)) + "0" * (turn // 10) for turn in count(1))
     return next(name for name in turns if name not in known)
 
 
-def _turned(turn: int) -> dict[int, int]:
+def _rotate(turn: int) -> dict[int, int]:
     """Digits and the letters up to f, each moved on: what is hexadecimal stays so."""
     hexadecimal = ascii_lowercase[:6]
     return str.maketrans(

@@ -48,8 +48,10 @@ PEOPLE = ("Anouk", "Bartek", "Chidi", "Delphine", "Emre", "Farah", "Goran", "Hye
 class Round:
     """What happens up to one kill; pieces by name.
 
-    batches: acknowledged writes, the last of them behind the look. change: what is forgotten or updated; `late`: behind
-    the last write, with no look between it and the kill. air: the write that the kill interrupts, `seconds` old.
+    Attributes:
+        batches: Acknowledged writes, the last of them behind the look. change: what is forgotten or updated.
+        late: Behind the last write, with no look between it and the kill.
+        air: The write that the kill interrupts, `seconds` old.
     """
 
     name: str
@@ -132,7 +134,7 @@ def play(stage: DrillSession) -> None:
             asked: Sequence[Piece] = stage.plan.pieces
         else:
             asked = [*(pieces[name] for name in [*chain(*each.batches)][-NEWEST:]), *changed]
-        if not _revived(stage, each.name, asked):
+        if not _revive(stage, each.name, asked):
             return
     stage.remember(END, [pieces[END]])  # a store that opens may still refuse to be written to
     stage.close(END)
@@ -165,7 +167,7 @@ def _change(stage: DrillSession, each: Round) -> list[Piece]:
     return [new, old]
 
 
-def _revived(stage: DrillSession, name: str, asked: Sequence[Piece]) -> bool:
+def _revive(stage: DrillSession, name: str, asked: Sequence[Piece]) -> bool:
     """Opened in a fresh process and looked at. Whether that can be done at all: one failure gets a second chance."""
     for step in (f"after the kill of {name}", f"once more after the kill of {name}"):
         with suppress(Lost):  # the fault is logged, and says what the kill has done

@@ -124,8 +124,10 @@ def play(stage: DrillSession) -> None:
     """Looks first, then what changes one memory, then what deletes a scope: no later look rests on an earlier spill."""
     if not any(stage.supports(f"scope_{respect}") for respect in RESPECTS):
         return
-    pairs = [pair for pair in _pairs(stage.plan) if _told_apart(stage, pair.first) and _told_apart(stage, pair.second)]
-    places = [piece for piece in stage.plan.of("place") if _told_apart(stage, piece.item.scope)]
+    pairs = [
+        pair for pair in _pairs(stage.plan) if _tells_apart(stage, pair.first) and _tells_apart(stage, pair.second)
+    ]
+    places = [piece for piece in stage.plan.of("place") if _tells_apart(stage, piece.item.scope)]
     stage.open("write")
     _write(stage, pairs, places)
     pairs = [pair for pair in pairs if all(stage.ids.get(piece.name) for piece in pair[: len(STORED)])]
@@ -150,7 +152,7 @@ def group(name: str) -> str:
     return name.partition(".")[0]
 
 
-def _told_apart(stage: DrillSession, scope: Scope) -> bool:
+def _tells_apart(stage: DrillSession, scope: Scope) -> bool:
     return all(stage.supports(f"scope_{part}") for part in RESPECTS if getattr(scope, part) is not None)
 
 
@@ -204,12 +206,12 @@ def _ask_elsewhere(stage: DrillSession, pairs: list[ScopePair], places: list[Pie
         stage.recall("crowd", pair.near.query or "", pair.first, about=[pair.near])
         stage.recall("wider", general[0].item.text, pair.first, about=general)
         stage.recall("empty", pair.far.item.text, Scope(), about=[pair.far])
-        stage.recall("unwritten", pair.far.item.text, scopes.named(pair.respect, UNWRITTEN), about=[pair.far])
+        stage.recall("unwritten", pair.far.item.text, scopes.name_scope(pair.respect, UNWRITTEN), about=[pair.far])
     listed = stage.supports("entries")
     if listed:
         stage.call("empty", "entries", Scope(), about=general)
         for respect in dict.fromkeys(pair.respect for pair in pairs):
-            stage.call("unwritten", "entries", scopes.named(respect, UNWRITTEN))
+            stage.call("unwritten", "entries", scopes.name_scope(respect, UNWRITTEN))
     for place in places:
         for blank in _blanks(stage) if place.name == f"{LATTICE}.{RESPECTS[0]}" else ():
             stage.recall("blank", place.item.text, blank, about=[place], k=DEPTH)

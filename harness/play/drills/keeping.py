@@ -52,7 +52,7 @@ def plan(size: int, seed: int) -> Plan:
     """`size` memories in a shuffled order, SMALLEST at least; before them, at every size, texts that are nearly alike,
     and behind them what is changed, replaced, and written at once."""
     size = max(size, SMALLEST)
-    writer = _Writer(random.Random(f"keeping {size} {seed}"))  # noqa: S311  reproducible on purpose
+    writer = _TextWriter(random.Random(f"keeping {size} {seed}"))  # noqa: S311  reproducible on purpose
     topics = [(family, part) for part, family in product(PARTS, FAMILIES)]
     writer.draw.shuffle(topics)
     asked, others = topics[: min(QUESTIONS, size // 20)], topics[QUESTIONS:]
@@ -77,13 +77,13 @@ def plan(size: int, seed: int) -> Plan:
 
 
 def _fill(
-    writer: _Writer, topics: Iterator[tuple[QuestionKind, str]], amount: int
+    writer: _TextWriter, topics: Iterator[tuple[QuestionKind, str]], amount: int
 ) -> Iterator[tuple[Piece, QuestionKind, str]]:
     """`amount` more memories, of the later ones every other a look-alike in a sibling scope; those of a family."""
     last, turn = None, 0
     for number in range(amount):
         if last is not None and number >= CROWD and number % 2:
-            text = last.item.text if number % 10 == 1 else writer.varied(last.item.text)
+            text = last.item.text if number % 10 == 1 else writer.vary(last.item.text)
             writer.put("look-alike", text, SIBLINGS[number // 2 % len(SIBLINGS)], twin=last.name)
             continue
         if turn % 2:
@@ -96,7 +96,7 @@ def _fill(
         turn += 1
 
 
-class _Writer:
+class _TextWriter:
     """Makes pieces out of templates; no text twice unless it is put there."""
 
     def __init__(self, draw: random.Random) -> None:
@@ -114,9 +114,9 @@ class _Writer:
         query: str | None = None,
         bare: bool = False,
     ) -> Piece:
-        text = self.filled(template, part)
+        text = self.fill(template, part)
         while text in self.seen:
-            text = self.filled(template, part)
+            text = self.fill(template, part)
         return self.put(role, text, scope, twin=twin, query=query, bare=bare)
 
     def put(
@@ -152,7 +152,7 @@ class _Writer:
         commit = digest([number, self.draw.random()])[:40]
         return Source(commit, f"docs/{self.draw.choice(PARTS).replace(' ', '-').lower()}.md", number + 1, session)
 
-    def filled(self, template: str, part: str | None) -> str:
+    def fill(self, template: str, part: str | None) -> str:
         first, other = self.draw.sample(PARTS, 2)
         return template.format(
             part=part or first,
@@ -164,7 +164,7 @@ class _Writer:
             days=self.draw.randrange(2, 90),
         )
 
-    def varied(self, text: str) -> str:
+    def vary(self, text: str) -> str:
         """The same with other numbers."""
         other = text
         while other in self.seen:
@@ -182,11 +182,13 @@ def play(stage: DrillSession) -> None:
     missed = []
     for scope in (HOME, *SIBLINGS, TWINS, *NARROWER):
         held = [piece for piece in stored if piece.item.scope == scope]
-        missed += _missing(stage, held, read_back(stage, "written", scope, held))
+        missed += _list_missing(stage, held, read_back(stage, "written", scope, held))
     _get(stage, "written", sample[: SAMPLE // 5])
     _history(stage, "written", sample[: SAMPLE // 5])
     for piece in sample:
-        missed += _missing(stage, [piece], stage.recall("own", piece.item.text, piece.item.scope, about=[piece]) or [])
+        missed += _list_missing(
+            stage, [piece], stage.recall("own", piece.item.text, piece.item.scope, about=[piece]) or []
+        )
     _look_again(stage, missed)
     _ask(stage)
     changed = _revise(stage)
@@ -201,7 +203,7 @@ def play(stage: DrillSession) -> None:
     stage.close("at once")
 
 
-def _missing(stage: DrillSession, pieces: Sequence[Piece], hits: Sequence[Hit]) -> list[Piece]:
+def _list_missing(stage: DrillSession, pieces: Sequence[Piece], hits: Sequence[Hit]) -> list[Piece]:
     """Those that were acknowledged, and not all of whose ids came back."""
     shown = {hit.memory_id for hit in hits}
     return [piece for piece in pieces if not shown.issuperset(stage.ids.get(piece.name, ()))]

@@ -74,7 +74,7 @@ def play(stage: DrillSession) -> None:
     if stage.supports("forget"):
         _inherit(stage, HEIRS[-1][1])
     if stage.supports("expiry"):
-        _ask(stage, "reopened later", [*stage.plan.of("endless", "ended"), *_changed(stage)], NOW)
+        _ask(stage, "reopened later", [*stage.plan.of("endless", "ended"), *_list_changed(stage)], NOW)
 
 
 def _join(stage: DrillSession) -> None:
@@ -99,10 +99,10 @@ def _end(stage: DrillSession, pieces: Sequence[Piece]) -> None:
         if stage.supports(op) and (ids := stage.ids.get(old)):
             stage.change("changed", op, ids, stage.plan.by_name[name])
     stage.settle("changed")
-    _ask(stage, "changed", [*stage.plan.of("endless"), *_changed(stage)], NOW)
+    _ask(stage, "changed", [*stage.plan.of("endless"), *_list_changed(stage)], NOW)
 
 
-def _changed(stage: DrillSession) -> list[Piece]:
+def _list_changed(stage: DrillSession) -> list[Piece]:
     return [stage.plan.by_name[name] for _, name, op in CHANGES if stage.supports(op)]
 
 

@@ -70,13 +70,17 @@ def _pairs(respect: str) -> list[NamedScopes]:
     beside = Scope(**{part: f"{part}-beside-{respect}" for part in RESPECTS})
     apart = ("part", beside, replace(beside, **{respect: f"other-{respect}"}))
     alike = [("prefix", *SIBLINGS[respect]), *NAMES]
-    found = [nested, apart, *((family, named(respect, one), named(respect, two)) for family, one, two in alike)]
+    found = [
+        nested,
+        apart,
+        *((family, name_scope(respect, one), name_scope(respect, two)) for family, one, two in alike),
+    ]
     first, *rest = [(f"{family}-{respect}-{at}", one, two) for at, (family, one, two) in enumerate(found, 1)]
     turn = 2 * RESPECTS.index(respect)
     return [first, *rest[turn:], *rest[:turn]]
 
 
-def named(respect: str, name: str) -> Scope:
+def name_scope(respect: str, name: str) -> Scope:
     return Scope(repo=BRANCHED, branch=name) if respect == "branch" else Scope(**{respect: name})
 
 
@@ -85,13 +89,13 @@ def places() -> Iterator[tuple[str, Scope]]:
     yield from _lattice()
     for respect in RESPECTS:
         for member, name in _long():
-            yield f"length-{respect}.{member}", named(respect, name)
+            yield f"length-{respect}.{member}", name_scope(respect, name)
         context = Scope(**{next(part for part in RESPECTS if part != respect): f"beside-{respect}"})
         yield f"word-{respect}.open", context
         for word in WORDS:
             yield f"word-{respect}.{word}", replace(context, **{respect: word})
         yield f"position.{respect}", Scope(**{respect: "anywhere"})
-    yield from _joined()
+    yield from _join_names()
 
 
 def _lattice() -> Iterator[tuple[str, Scope]]:
@@ -111,7 +115,7 @@ def _long() -> Iterator[tuple[str, str]]:
     yield "whole", word[: LENGTHS[-1]] + "~"
 
 
-def _joined() -> Iterator[tuple[str, Scope]]:
+def _join_names() -> Iterator[tuple[str, Scope]]:
     """Two scopes each, whose two names run together to the same in either order: `a` and `a-a`, `a-a` and `a`.
 
     Every separator for the first two parts, one for each other two.

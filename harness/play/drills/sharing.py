@@ -98,7 +98,7 @@ def _at_once(stage: DrillSession) -> None:
     for who in OTHER:
         stage.open("both write", who)
     _write(stage, pieces)
-    _settled(stage, "settled", everything)
+    _settle(stage, "settled", everything)
     if stage.supports("forget"):
         _delete(stage)
     for who in OTHER:
@@ -129,7 +129,7 @@ def _delete(stage: DrillSession) -> None:
         _forget(stage, "both delete", piece, who)
         for each in OTHER:
             _ask(stage, "both delete", [piece], each)
-    _settled(stage, "deleted", stage.plan.of(*(f"{who}-dropped" for who in OTHER)))
+    _settle(stage, "deleted", stage.plan.of(*(f"{who}-dropped" for who in OTHER)))
 
 
 def _batches(pieces: Sequence[Piece], draw: random.Random) -> Iterator[Sequence[Piece]]:
@@ -141,7 +141,7 @@ def _batches(pieces: Sequence[Piece], draw: random.Random) -> Iterator[Sequence[
         start = end
 
 
-def _settled(stage: DrillSession, step: str, pieces: Sequence[Piece]) -> None:
+def _settle(stage: DrillSession, step: str, pieces: Sequence[Piece]) -> None:
     for who in OTHER:
         stage.settle(step, who)
     for who in OTHER:

@@ -24,7 +24,7 @@ from harness.model.drill import DrillName, DrillTrial, Piece, Plan
 from harness.play.session import SETTLE_SECONDS, Lost
 from harness.scan.copies import Copies
 from harness.scan.disk import Survey, looks
-from harness.scan.needles import compiled
+from harness.scan.needles import compile_needles
 
 NOW = "2026-03-02T10:00:00+00:00"
 """The story time at which drills ask."""
@@ -48,8 +48,14 @@ class DrillStore(Protocol):
 
 @dataclass(frozen=True)
 class Drill:
-    """place: in the order of play. size: memories in the store unless asked otherwise; least: no more than its measures
-    need. needs: capabilities without which nothing is played."""
+    """One drill: what it writes, and how it is played.
+
+    Attributes:
+        place: In the order of play.
+        size: Memories in the store unless asked otherwise.
+        least: No more than its measures need.
+        needs: Capabilities without which nothing is played.
+    """
 
     name: DrillName
     place: int
@@ -64,7 +70,8 @@ class Drill:
 class DrillSession:
     """One drill's store with its open handles. `ids`: piece -> the ids under which it was acknowledged.
 
-    keep: takes a copy of the store as it was at each look, so that a reviewer can look again.
+    Attributes:
+        keep: Takes a copy of the store as it was at each look, so that a reviewer can look again.
     """
 
     def __init__(
@@ -89,16 +96,16 @@ class DrillSession:
 
     def open(self, step: str, who: str = "a") -> None:
         """A fresh process on the same store."""
-        self._handled(step, who, "opened", lambda: self._open.__setitem__(who, self._store.open()))
+        self._handle(step, who, "opened", lambda: self._open.__setitem__(who, self._store.open()))
 
     def close(self, step: str, who: str = "a") -> None:
-        self._handled(step, who, "closed", self._open.pop(who).close)
+        self._handle(step, who, "closed", self._open.pop(who).close)
 
     def compact(self, step: str) -> None:
         """The vendor's compaction; nobody may have the store open."""
-        self._handled(step, "a", "compacted", self._store.compact)
+        self._handle(step, "a", "compacted", self._store.compact)
 
-    def _handled(self, step: str, who: str, what: Any, act: Callable[[], None]) -> None:
+    def _handle(self, step: str, who: str, what: Any, act: Callable[[], None]) -> None:
         fault: Fault | None = None
         try:
             act()
@@ -109,7 +116,11 @@ class DrillSession:
             raise Lost(fault)
 
     def kill(self, step: str, who: str = "a", during: Sequence[Piece] = (), seconds: float = 0.0) -> None:
-        """Ends the process as a power cut would; `during`: a write of these pieces is in the air, `seconds` old."""
+        """Ends the process as a power cut would.
+
+        Args:
+            during: A write of these pieces is in the air, `seconds` old.
+        """
         memory = self._open.pop(who)
         if during:
             memory.kill_during("remember", [piece.item for piece in during], seconds=seconds)
@@ -180,10 +191,12 @@ class DrillSession:
     def look(self, step: str, canaries: Mapping[str, str], vectors: Mapping[str, str]) -> None:
         """Scans the drill's whole folder, and only then asks which layers are declared.
 
-        canaries: piece -> string; vectors: piece -> embedded text.
+        Args:
+            canaries: Piece -> string.
+            vectors: Piece -> embedded text.
         """
         wanted = zip(vectors, self._vectors(list(vectors.values())), strict=True)
-        needles = compiled(tuple(canaries.items()), tuple(wanted))
+        needles = compile_needles(tuple(canaries.items()), tuple(wanted))
         try:
             self._store.flush()
             if self._keep is not None:

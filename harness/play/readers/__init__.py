@@ -61,7 +61,8 @@ asked; a job asks the same words for the same decision once. In the cold arm it 
 class Context:
     """What an agent has before it when it starts a job: the checkout, where it stands, what it can read.
 
-    policy: how far it may believe what a memory says; None in the cold arm.
+    Attributes:
+        policy: How far it may believe what a memory says; None in the cold arm.
     """
 
     repo: Repo
@@ -85,7 +86,11 @@ class Outcome:
 
 
 class Reader(Protocol):
-    """Does one job. policies: the read policies that it can follow; it does each job once under each of them."""
+    """Does one job.
+
+    Attributes:
+        policies: The read policies that it can follow; it does each job once under each of them.
+    """
 
     policies: Sequence[ReadPolicy]
 
@@ -130,7 +135,7 @@ def _kind(name: str) -> Callable[[], Reader]:
         near = difflib.get_close_matches(name, points, n=3)
         hint = f"did you mean {' or '.join(near)}?" if near else f"known: {', '.join(sorted(points))}"
         raise ReaderError(f"reader '{name}' is not known; {hint} (module:Class works too)")
-    places = [*paths.listed(paths.PLACES), paths.ROOT]
+    places = [*paths.list_paths(paths.PLACES), paths.ROOT]
     sys.path += [str(place) for place in places if str(place) not in sys.path]
     try:
         kind: Callable[[], Reader] = (points.get(name) or EntryPoint(name, name, READERS)).load()

@@ -15,7 +15,8 @@ __all__ = ["Chart", "charts"]
 def charts(results: Results, samples: Sequence[Sample] = ()) -> list[Chart]:
     """The charts that this run has data for, in the order of the page's questions.
 
-    samples: what was timed and weighed; without them that chart is left out.
+    Args:
+        samples: What was timed and weighed; without them that chart is left out.
     """
     drawn = (
         noise.chart(results),

@@ -23,7 +23,9 @@ UNDRAWN = (
 class Chart:
     """A figure, its finding in one sentence, and the rows that it was drawn from.
 
-    topic: the question that it answers, as the page calls it. title: its words stand in its SVG, too.
+    Attributes:
+        topic: The question that it answers, as the page calls it.
+        title: Its words stand in its SVG, too.
     """
 
     name: str
@@ -35,23 +37,23 @@ class Chart:
     svg: str
 
 
-def finished(
+def finish(
     sheet: Sheet, name: str, topic: str, title: str, says: str, heads: tuple[str, ...],
     rows: Iterable[tuple[str, ...]],
 ) -> Chart:  # fmt: skip
-    drawn = UNDRAWN if extras.missing(["matplotlib"]) else sheet.svg(name, title, says)
+    drawn = UNDRAWN if extras.explain_missing(["matplotlib"]) else sheet.svg(name, title, says)
     return Chart(name, topic, title, says, heads, tuple(rows), drawn)
 
 
-def measured(results: Results, name: str, measure: str) -> Pooled | None:
+def find_measured(results: Results, name: str, measure: str) -> Pooled | None:
     return results.backends[name].measures.get(measure) if name in results.backends else None
 
 
-def ranked(results: Results) -> list[str]:
+def rank(results: Results) -> list[str]:
     return [name for name in tables.names(results) if tables.group(results, name) == "ranked"]
 
 
-def shown(name: str) -> str:
+def show(name: str) -> str:
     """A name as a table has it."""
     return words.visible(name, 60)
 
@@ -62,11 +64,11 @@ def short(name: str, limit: int = 13) -> str:
     return safe if len(safe) <= limit else f"{safe[: limit // 2]}\u2026{safe[len(safe) - (limit - 1) // 2 :]}"
 
 
-def counted(name: str, n: int) -> str:
+def count(name: str, n: int) -> str:
     return f"{short(name)} ({n})"
 
 
-def placed(results: Results, names: Iterable[str], y: float) -> Iterator[tuple[str, float]]:
+def place(results: Results, names: Iterable[str], y: float) -> Iterator[tuple[str, float]]:
     """Each row's height in turn, with room for a line above the first control."""
     aside = False
     for name in names:
@@ -88,13 +90,13 @@ def dot(
 ) -> None:
     """A mean with its interval, or the word for there being none."""
     if pooled is None or pooled.value is None:
-        sheet.text(scale.start, y, told(pooled), italic=True, colour=SOFT)
+        sheet.text(scale.start, y, tell(pooled), italic=True, colour=SOFT)
         return
     sheet.interval(pooled.interval, scale, y, colour)
     sheet.mark(scale(pooled.value), y, shape, colour, hollow=hollow)
 
 
-def told(pooled: Pooled | None) -> str:
+def tell(pooled: Pooled | None) -> str:
     """The number or its word; what no cell has was not run."""
     return words.NOT_MEASURED["not-run"] if pooled is None else words.value(pooled)
 

@@ -13,11 +13,15 @@ _LONG = re.compile(r"-?\d+\.\d{2,}|-0(?![\d.])")
 
 def clean(raw: str, name: str, title: str, says: str, size: float) -> str:
     """An SVG whose looks are presentation attributes, so that they hold under a policy without styles; its ids begin
-    with `name`, and it has words for those who do not see it. size: of the font, in units of its view box."""
+    with `name`, and it has words for those who do not see it.
+
+    Args:
+        size: Of the font, in units of its view box.
+    """
     root = ElementTree.fromstring(raw)  # noqa: S314  drawn by matplotlib a moment ago
     _plain(root)
     _own_ids(root, name)
-    root[:] = [kept for child in root for kept in _unwrapped(child)]
+    root[:] = [kept for child in root for kept in _unwrap(child)]
     for text in root.iter(f"{{{SVG}}}text"):
         if text.get("font-size") == f"{size:g}":
             del text.attrib["font-size"]
@@ -77,13 +81,13 @@ def _own_ids(root: ElementTree.Element, name: str) -> None:
             element.set(_XLINK, f"#{name}-{target[1:]}")
 
 
-def _unwrapped(element: ElementTree.Element) -> list[ElementTree.Element]:
+def _unwrap(element: ElementTree.Element) -> list[ElementTree.Element]:
     """What stands in groups that group nothing; the white space between elements goes."""
     element.tail = None
     if element.tag == f"{{{SVG}}}text":
         return [element]
     element.text = None
-    inside = [kept for child in element for kept in _unwrapped(child)]
+    inside = [kept for child in element for kept in _unwrap(child)]
     if element.tag == f"{{{SVG}}}g" and not element.attrib:
         return inside
     element[:] = inside

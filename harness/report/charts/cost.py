@@ -26,13 +26,13 @@ from harness.report.charts.chart import (
     Chart,
     apart,
     cold_line,
-    counted,
+    count,
     dot,
-    finished,
+    finish,
     grid,
-    placed,
-    shown,
-    told,
+    place,
+    show,
+    tell,
     within,
 )
 from harness.report.charts.drawing import PALE, ROW, SOFT, VERMILLION, WIDTH, Scale, Shape, Sheet
@@ -56,7 +56,13 @@ LEAST = "\u2265 "
 
 @dataclass(frozen=True)
 class CostRow:
-    """each: tokens for each job done, of all attempts. total: the same in words. parts: by payer, or the word."""
+    """What the jobs of one backend cost.
+
+    Attributes:
+        each: Tokens for each job done, of all attempts.
+        total: The same in words.
+        parts: By payer, or the word.
+    """
 
     name: str
     stories: int
@@ -72,14 +78,14 @@ def chart(results: Results) -> Chart | None:
         return None
     body = [
         (
-            shown(row.name), str(row.stories), told(row.jobs), within(row.jobs), row.total,
+            show(row.name), str(row.stories), tell(row.jobs), within(row.jobs), row.total,
             *(part if isinstance(part, str) else words.number(round(part)) for part in row.parts),
         )
         for row in rows
     ]  # fmt: skip
     told_of = [line for line, row in zip(body, rows, strict=True) if tables.group(results, row.name) == "ranked"]
     cold = next((line for line in body if line[0] == COLD), None)
-    return finished(_sheet(results, rows), NAME, "cost", TITLE, says(told_of, cold), HEADS, body)
+    return finish(_sheet(results, rows), NAME, "cost", TITLE, says(told_of, cold), HEADS, body)
 
 
 def _row(results: Results, name: str) -> CostRow:
@@ -89,7 +95,7 @@ def _row(results: Results, name: str) -> CostRow:
     spent = [tokens for cell in cells if isinstance(tokens := cell.measures[TOKENS_TOTAL], Measured)]
     each = sum(tokens.value for tokens in spent) / done if done else None
     if each is None:
-        total = NO_JOB if cells else told(results.backends[name].measures[TOKENS_TOTAL])
+        total = NO_JOB if cells else tell(results.backends[name].measures[TOKENS_TOTAL])
     else:
         least = any(tokens.known == "at-least" for tokens in spent)
         total = f"{LEAST if least else ''}{words.number(round(each))}"
@@ -111,14 +117,14 @@ def _value(cell: Cell, measure: str) -> float | None:
 def _part(results: Results, name: str, cells: Sequence[Cell], measure: str, done: float) -> float | str:
     values = [value for cell in cells if (value := _value(cell, measure)) is not None]
     if not values:
-        return told(results.backends[name].measures.get(measure))
+        return tell(results.backends[name].measures.get(measure))
     return sum(values) / done if done else NO_JOB
 
 
 def says(ranked: Sequence[Sequence[str]], cold: Sequence[str] | None) -> str:
     """From the rows of the table: what each job done has cost, and how many there were."""
     without = [f"{cold[4]} without memory ({cold[2]} jobs)"] if cold else []
-    told_of = words.listed([f"{row[0]} {row[4]} ({row[2]} jobs)" for row in ranked])
+    told_of = words.join_words([f"{row[0]} {row[4]} ({row[2]} jobs)" for row in ranked])
     return f"Tokens for each job that got done: {'; '.join(filter(None, [*without, told_of]))}."
 
 
@@ -135,7 +141,7 @@ def _done(sheet: Sheet, results: Results, rows: Sequence[CostRow]) -> None:
     sheet.text(0, 8, "backend (stories)", colour=SOFT)
     sheet.text(254, 8, "jobs done", "right", colour=SOFT)
     sheet.text(WIDTH, 8, "tokens for each job done", "right", colour=SOFT)
-    at = list(placed(results, [row.name for row in rows], 32))
+    at = list(place(results, [row.name for row in rows], 32))
     bottom = at[-1][1] + 14
     grid(sheet, jobs, 20, bottom, SHARES)
     grid(sheet, cost, 20, bottom, _decades(cost))
@@ -147,12 +153,12 @@ def _done(sheet: Sheet, results: Results, rows: Sequence[CostRow]) -> None:
         cold_line(sheet, jobs(cold.jobs.value), 20, bottom)
     for row, (_, y) in zip(rows, at, strict=True):
         known = row.each is not None
-        sheet.text(0, y, counted(row.name, row.stories))
+        sheet.text(0, y, count(row.name, row.stories))
         cold_row = row.name == COLD
         shape: Shape = "circle" if cold_row else WARM_SHAPE
         colour = VERMILLION if cold_row else WARM
         dot(sheet, row.jobs, jobs, y, shape, colour, hollow=cold_row)
-        sheet.text(254, y, told(row.jobs) if row.jobs.value is not None else "", "right")
+        sheet.text(254, y, tell(row.jobs) if row.jobs.value is not None else "", "right")
         sheet.text(WIDTH, y, row.total, "right", italic=not known, colour=WARM if known else SOFT)
         if row.each is not None:
             sheet.mark(cost(row.each), y, shape, colour, hollow=cold_row)
@@ -173,7 +179,7 @@ def _paid(sheet: Sheet, results: Results, rows: Sequence[CostRow], top: float) -
         if not aside and tables.group(results, row.name) == "control":
             aside = True
             sheet.line((0, y - 13), (WIDTH, y - 13), colour=SOFT, width=0.8)
-        sheet.text(0, y, counted(row.name, row.stories))
+        sheet.text(0, y, count(row.name, row.stories))
         for column, part in enumerate(row.parts):
             x, scale = left + step * column, pieces if column == len(row.parts) - 1 else paid
             known = isinstance(part, float)

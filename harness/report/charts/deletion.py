@@ -9,7 +9,7 @@ from harness.metrics.trust.deletion import DRILL
 from harness.model.backend import SOUND
 from harness.model.results import LayerLook, LayerRow, LookStage, Results, TrustCell
 from harness.report import words
-from harness.report.charts.chart import Chart, finished, short, shown
+from harness.report.charts.chart import Chart, finish, short, show
 from harness.report.charts.drawing import GREEN, INK, PALE, SOFT, VERMILLION, WIDTH, Sheet
 
 NAME, TITLE = "deletion-layers", "Where deleted memories could still be found"
@@ -55,11 +55,11 @@ def chart(results: Results) -> Chart | None:
     body = []
     for cell in cells:
         for line in found[cell.id]:
-            looks = (NO_LOOK if look is None else said(look, at) for at, look in enumerate(line.looks))
-            body.append((shown(cell.backend), line.where, str(line.targets), *looks))
+            looks = (NO_LOOK if look is None else describe(look, at) for at, look in enumerate(line.looks))
+            body.append((show(cell.backend), line.where, str(line.targets), *looks))
         if not found[cell.id]:
-            body.append((shown(cell.backend), _word(cell), "", "", "", "", ""))
-    return finished(_sheet(cells, found), NAME, "deleted", TITLE, says(body), HEADS, body)
+            body.append((show(cell.backend), _word(cell), "", "", "", "", ""))
+    return finish(_sheet(cells, found), NAME, "deleted", TITLE, says(body), HEADS, body)
 
 
 def _word(cell: TrustCell) -> str:
@@ -69,7 +69,7 @@ def _word(cell: TrustCell) -> str:
     return words.NOT_MEASURED[cell.status if cell.status in ("failed", "unsupported") else "not-run"]
 
 
-def said(look: tuple[str, int, bool], column: int) -> str:
+def describe(look: tuple[str, int, bool], column: int) -> str:
     """A look in words: how many were there before, then what became of them."""
     verdict, seen, more = look
     count = f"\u2265{seen}" if more else str(seen)
@@ -87,26 +87,26 @@ def says(body: Sequence[Sequence[str]]) -> str:
     left: dict[str, list[str]] = {name: [] for name in names}
     for name, where, text in last:
         left[name] += [f"{where} ({text})"] if text.endswith(LEFT) else []
-    once = {name: [where for own, where, texts in looked if own == name and _cleared(texts)] for name in names}
+    once = {name: [where for own, where, texts in looked if own == name and _was_cleared(texts)] for name in names}
     unknown = [name for name in names if any(n == name and t == UNKNOWN for n, _, t in last)]
     absent = [name for name in names if not any(own == name and text for own, _, text in last)]
     gone = [name for name in names if not (left[name] or once[name]) and name not in unknown and name not in absent]
-    late = [f"{name}, {words.listed(where)}" for name, where in once.items() if where]
-    parts = [f"{name}, {words.listed(where)}" for name, where in left.items() if where]
+    late = [f"{name}, {words.join_words(where)}" for name, where in once.items() if where]
+    parts = [f"{name}, {words.join_words(where)}" for name, where in left.items() if where]
     return " ".join(
         text
         for text in (
             f"Deleted, and still found at the last look: {'; '.join(parts)}." if parts else "",
             f"Found after the deletion, and gone at the last look: {'; '.join(late)}." if late else "",
-            f"Not found again wherever they were seen before: {words.listed(gone)}." if gone else "",
-            f"Cannot be told everywhere: {words.listed(unknown)}." if unknown else "",
-            f"Not measured: {words.listed(absent)}." if absent else "",
+            f"Not found again wherever they were seen before: {words.join_words(gone)}." if gone else "",
+            f"Cannot be told everywhere: {words.join_words(unknown)}." if unknown else "",
+            f"Not measured: {words.join_words(absent)}." if absent else "",
         )
         if text
     )
 
 
-def _cleared(texts: Sequence[str]) -> bool:
+def _was_cleared(texts: Sequence[str]) -> bool:
     """Whether a look before the last one still showed it."""
     return any(text.endswith(LEFT) for text in texts[:-1]) and not texts[-1].endswith(LEFT)
 
@@ -179,4 +179,4 @@ def _cell(sheet: Sheet, x: float, y: float, look: tuple[str, int, bool], column:
         sheet.text(x + 4, y, "?", "center", bold=True)
     known = verdict in ("present", "gone")
     shift = 0 if verdict == "not-seen-before" else 12
-    sheet.text(x + shift, y, said(look, column), italic=not known, colour=INK if known else SOFT)
+    sheet.text(x + shift, y, describe(look, column), italic=not known, colour=INK if known else SOFT)

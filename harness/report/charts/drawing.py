@@ -29,7 +29,11 @@ _PLAIN: dict[Any, Any] = {
 
 @dataclass(frozen=True)
 class Scale:
-    """From a number to a place. log: for numbers above 0; what lies outside is drawn at the edge."""
+    """From a number to a place.
+
+    Attributes:
+        log: For numbers above 0; what lies outside is drawn at the edge.
+    """
 
     low: float
     high: float
@@ -79,7 +83,11 @@ class Sheet:
         self, x: float, y: float, words: str, anchor: Anchor = "left", *, colour: str = INK, bold: bool = False,
         italic: bool = False,
     ) -> None:  # fmt: skip
-        """y: the middle of small letters, so that it stands on one height with a mark."""
+        """Draws words.
+
+        Args:
+            y: The middle of small letters, so that it stands on one height with a mark.
+        """
         looks = {"ha": anchor, "color": colour, "fontweight": "bold" if bold else "normal"}
         self._texts.append((x, y + SIZE / 3, words, looks | {"fontstyle": "italic" if italic else "normal"}))
         self._grow(y + SIZE)

@@ -11,7 +11,7 @@ from harness.metrics.footprint import Sample, What
 from harness.model.backend import SOUND
 from harness.model.results import Results
 from harness.report import words
-from harness.report.charts.chart import WARM, Chart, finished, ranked, short, shown
+from harness.report.charts.chart import WARM, Chart, finish, rank, short, show
 from harness.report.charts.cost import compact
 from harness.report.charts.drawing import INK, PALE, SOFT, WIDTH, Scale, Sheet
 
@@ -43,7 +43,7 @@ class SizePoint:
 
 def chart(results: Results, samples: Iterable[Sample]) -> Chart | None:
     """Of backends, and of the sound reference of the drills; controls store nothing that anyone would buy."""
-    names = ranked(results)
+    names = rank(results)
     grouped: dict[tuple[str, What], list[Sample]] = {}
     for sample in samples:
         grouped.setdefault((sample.backend, sample.what), []).append(sample)
@@ -54,16 +54,16 @@ def chart(results: Results, samples: Iterable[Sample]) -> Chart | None:
         return None
     body = [
         (
-            shown(name), said, each.sizes, str(each.n), words.number(each.value),
+            show(name), said, each.sizes, str(each.n), words.number(each.value),
             f"{words.number(each.low)} to {words.number(each.high)}" if each.n > 1 else "",
         )
         for name in names
         for what, said in WHATS.items()
         for each in table[name, what]
     ]  # fmt: skip
-    body += [(shown(name), WHATS[what], "", "0", NO_SAMPLE, "") for (name, what), found in table.items() if not found]
-    body.sort(key=lambda row: [shown(name) for name in names].index(row[0]))
-    return finished(_sheet(names, table), NAME, "cost", TITLE, says(body), HEADS, body)
+    body += [(show(name), WHATS[what], "", "0", NO_SAMPLE, "") for (name, what), found in table.items() if not found]
+    body.sort(key=lambda row: [show(name) for name in names].index(row[0]))
+    return finish(_sheet(names, table), NAME, "cost", TITLE, says(body), HEADS, body)
 
 
 def points(samples: Iterable[Sample]) -> list[SizePoint]:
@@ -87,7 +87,7 @@ def says(body: Sequence[Sequence[str]]) -> str:
     among: dict[str, list[str]] = {}
     for row in last.values():
         among.setdefault(row[2], []).append(f"{row[0]} {row[4]} ms")
-    parts = [f"among {sizes} memories {words.listed(each)}" for sizes, each in among.items()]
+    parts = [f"among {sizes} memories {words.join_words(each)}" for sizes, each in among.items()]
     told = f"Median time of a recall, {'; '.join(parts)}. " if parts else ""
     return f"{told}Times and bytes are those of the machine that played: no ranking."
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from harness.metrics.recall import RECALL
 from harness.model.results import Contrast, Pooled, Results
 from harness.report import tables, words
-from harness.report.charts.chart import CONTROLS, WARM, Chart, counted, counts, finished, shown, told, within
+from harness.report.charts.chart import CONTROLS, WARM, Chart, count, counts, finish, show, tell, within
 from harness.report.charts.drawing import PALE, SOFT, WIDTH, Scale, Sheet
 
 NAME, TITLE = "recall-by-noise", "Answers recalled, by how much noise is in the memory"
@@ -25,12 +25,12 @@ def chart(results: Results) -> Chart | None:
     if not any(len(each) > 1 for each in rows.values()):
         return None
     body = [
-        (shown(name), str(recall.scenarios), str(each.noise), told(recall), within(recall))
+        (show(name), str(recall.scenarios), str(each.noise), tell(recall), within(recall))
         for name, levels in rows.items()
         for each in levels
         for recall in [each.measures[RECALL]]
     ]
-    real = {shown(name) for name in rows if tables.group(results, name) == "ranked"}
+    real = {show(name) for name in rows if tables.group(results, name) == "ranked"}
     sheet = Sheet()
     for aside in (False, True):
         mine = [name for name in rows if (tables.group(results, name) == "control") == aside]
@@ -42,7 +42,7 @@ def chart(results: Results) -> Chart | None:
             points = [(each.noise, each.measures[RECALL]) for each in rows[name]]
             _panel(sheet, WIDTH / ACROSS * (at % ACROSS), top + at // ACROSS * _TALL, name, points)
     sheet.text(0, sheet.height + 6, "upper line: all answers; lower line: none", colour=SOFT)
-    return finished(sheet, NAME, "recalled", TITLE, says([row for row in body if row[0] in real]), HEADS, body)
+    return finish(sheet, NAME, "recalled", TITLE, says([row for row in body if row[0] in real]), HEADS, body)
 
 
 def says(body: Sequence[Sequence[str]]) -> str:
@@ -57,7 +57,7 @@ def says(body: Sequence[Sequence[str]]) -> str:
             change = other[0] / other[1] - one[0] / one[1]
             word = "fewer" if change < 0 else "more" if change > 0 else "as many"
             groups.setdefault(word, []).append(f"{name} ({last[name]} against {first[name]})")
-    parts = [f"{word} with {words.listed(groups[word])}" for word in ("fewer", "more", "as many") if word in groups]
+    parts = [f"{word} with {words.join_words(groups[word])}" for word in ("fewer", "more", "as many") if word in groups]
     if not parts:
         return "What noise does was not measured."
     return f"Among {levels[-1]} unrelated memories, against {levels[0]}, answers recalled were {'; '.join(parts)}."
@@ -65,7 +65,7 @@ def says(body: Sequence[Sequence[str]]) -> str:
 
 def _panel(sheet: Sheet, left: float, top: float, name: str, points: Sequence[tuple[int, Pooled]]) -> None:
     """Levels stand side by side, not to scale: their words say what they are."""
-    sheet.text(left, top + 4, counted(name, max(pooled.scenarios for _, pooled in points)), bold=True)
+    sheet.text(left, top + 4, count(name, max(pooled.scenarios for _, pooled in points)), bold=True)
     across = Scale(0, max(len(points) - 1, 1), left + 26, left + WIDTH / ACROSS - 44)
     up = Scale(0, 1, top + 82, top + 20)
     for share in (0, 1):
@@ -80,4 +80,4 @@ def _panel(sheet: Sheet, left: float, top: float, name: str, points: Sequence[tu
             sheet.mark(x, up(pooled.value), "circle", WARM, hollow=at == 0)
         if at in (0, len(points) - 1):
             sheet.text(x, top + 96, f"noise {noise}" if at == 0 else f"{noise:,}", "center", colour=SOFT)
-            sheet.text(x, top + 110, told(pooled), "center", italic=pooled.value is None)
+            sheet.text(x, top + 110, tell(pooled), "center", italic=pooled.value is None)

@@ -10,7 +10,7 @@ from harness.metrics.completion import DECISIONS_RIGHT
 from harness.model.results import Pooled, Results
 from harness.model.trial import READ_POLICIES, ReadPolicy, WritePolicy
 from harness.report import words
-from harness.report.charts.chart import Chart, counted, counts, finished, ranked, shown, told, within
+from harness.report.charts.chart import Chart, count, counts, finish, rank, show, tell, within
 from harness.report.charts.drawing import BLUE, INK, PALE, SOFT, VERMILLION, WIDTH, Dash, Scale, Shape, Sheet
 
 NAME, TITLE = "policies", "What it changes how memory is written and read"
@@ -35,20 +35,20 @@ def chart(results: Results) -> Chart | None:
         for each in results.contrasts
         if each.noise == noise
     }
-    names = [name for name in ranked(results) if any(key[0] == name for key in table)]
+    names = [name for name in rank(results) if any(key[0] == name for key in table)]
     if not names:
         return None
     body = [
         (
-            shown(name), str(measures[DECISIONS_RIGHT].scenarios), write, read, told(measures[STALE_USE]),
-            within(measures[STALE_USE]), told(measures[DECISIONS_RIGHT]), within(measures[DECISIONS_RIGHT]),
+            show(name), str(measures[DECISIONS_RIGHT].scenarios), write, read, tell(measures[STALE_USE]),
+            within(measures[STALE_USE]), tell(measures[DECISIONS_RIGHT]), within(measures[DECISIONS_RIGHT]),
         )
         for name in names
         for write in WRITES
         for read in READ_POLICIES
         if (measures := table.get((name, write, read))) is not None
     ]  # fmt: skip
-    return finished(_sheet(names, table), NAME, "policies", TITLE, says(body), HEADS, body)
+    return finish(_sheet(names, table), NAME, "policies", TITLE, says(body), HEADS, body)
 
 
 def says(body: Sequence[Sequence[str]]) -> str:
@@ -66,7 +66,9 @@ def says(body: Sequence[Sequence[str]]) -> str:
                 change = other[0] / other[1] - one[0] / one[1]
                 word = "fewer" if change < 0 else "more" if change > 0 else "as many"
                 groups.setdefault(word, []).append(f"{name} ({then[name]} against {first[name]})")
-        told_ = [f"{word} with {words.listed(groups[word])}" for word in ("fewer", "more", "as many") if word in groups]
+        told_ = [
+            f"{word} with {words.join_words(groups[word])}" for word in ("fewer", "more", "as many") if word in groups
+        ]
         if told_:
             parts.append(f"{what}: decisions acted on stale rules were {'; '.join(told_)}.")
     return " ".join(parts) or "Only one way to write and read was played."
@@ -82,7 +84,7 @@ def _sheet(names: Sequence[str], table: PolicyTable) -> Sheet:
     for row, name in enumerate(names):
         top = 40 + row * _TALL
         n = max(pooled.scenarios for key, measures in table.items() if key[0] == name for pooled in measures.values())
-        sheet.text(0, top + 6, counted(name, n), bold=True)
+        sheet.text(0, top + 6, count(name, n), bold=True)
         for at, measure in enumerate(MEASURES):
             _panel(sheet, half * at, top + 16, {key[1:]: m[measure] for key, m in table.items() if key[0] == name})
     sheet.text(0, sheet.height + 10, "upper line: all decisions; lower line: none", colour=SOFT)
@@ -105,7 +107,7 @@ def _panel(sheet: Sheet, left: float, top: float, told_of: Mapping[tuple[WritePo
                 if pooled.value is not None:
                     sheet.interval(pooled.interval, up, x, colour, upright=True)
                     sheet.mark(x, up(pooled.value), shape, colour, size=6)
-                labels.append((pooled.value, read, told(pooled)))
+                labels.append((pooled.value, read, tell(pooled)))
         _words(sheet, labels, up, ends[at] + 13 if at == last else left + 44, on_right=at == last)
     for nth, read in enumerate(READ_POLICIES):
         first, then = (told_of.get((write, read)) for write in WRITES)

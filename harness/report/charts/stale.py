@@ -11,7 +11,7 @@ from harness.metrics.acting import STALE_USE
 from harness.model.results import Pooled, Results
 from harness.model.scenario import Kind
 from harness.report import words
-from harness.report.charts.chart import WARM, WARM_SHAPE, Chart, counts, finished, ranked, shown, told, within
+from harness.report.charts.chart import WARM, WARM_SHAPE, Chart, counts, finish, rank, show, tell, within
 from harness.report.charts.drawing import PALE, SOFT, WIDTH, Scale, Sheet
 
 NAME, TITLE = "stale-by-kind", "Acted on a rule that no longer held, by kind of story"
@@ -23,28 +23,28 @@ StaleTable = Mapping[tuple[str, str], Pooled]
 
 
 def chart(results: Results) -> Chart | None:
-    names, stories = ranked(results), dict.fromkeys(get_args(Kind), 0)
+    names, stories = rank(results), dict.fromkeys(get_args(Kind), 0)
     for story in results.stories:
         stories[story.kind] += 1
     stories = {kind: n for kind, n in stories.items() if n}
-    table = _pooled(results, names, list(stories))
+    table = _pool(results, names, list(stories))
     if not any(pooled.value is not None for pooled in table.values()):
         return None
     told_stories = {**stories, ALL: len(results.stories)}
-    heads = ("kind of story", "stories", *(shown(name) for name in names), "interval over all kinds")
+    heads = ("kind of story", "stories", *(show(name) for name in names), "interval over all kinds")
     body = [
-        (kind, str(n), *(told(table[kind, name]) for name in names), _intervals(table, names) if kind == ALL else "")
+        (kind, str(n), *(tell(table[kind, name]) for name in names), _intervals(table, names) if kind == ALL else "")
         for kind, n in told_stories.items()
     ]
     sheet = _sheet(names, told_stories, table)
-    return finished(sheet, NAME, "stale", TITLE, says(body), heads, body)
+    return finish(sheet, NAME, "stale", TITLE, says(body), heads, body)
 
 
-def _pooled(results: Results, names: Sequence[str], kinds: Sequence[str]) -> StaleTable:
+def _pool(results: Results, names: Sequence[str], kinds: Sequence[str]) -> StaleTable:
     """Kind and backend -> the measure under the primary conditions."""
     cells = [cell for cell in results.cells if cell.backend in names and headline(cell, results.run.conditions)]
     found = {
-        (kind, name): statements.pooled(STALE_USE, [c for c in cells if (c.kind, c.backend) == (kind, name)])
+        (kind, name): statements.pool_cells(STALE_USE, [c for c in cells if (c.kind, c.backend) == (kind, name)])
         for kind in kinds
         for name in names
     }
@@ -52,7 +52,7 @@ def _pooled(results: Results, names: Sequence[str], kinds: Sequence[str]) -> Sta
 
 
 def _intervals(table: StaleTable, names: Sequence[str]) -> str:
-    told_ = [f"{shown(name)} {within(table[ALL, name])}" for name in names if within(table[ALL, name])]
+    told_ = [f"{show(name)} {within(table[ALL, name])}" for name in names if within(table[ALL, name])]
     return "; ".join(told_)
 
 
@@ -65,7 +65,7 @@ def says(body: Sequence[Sequence[str]]) -> str:
         return "No backend acted on a rule that no longer held, in any kind of story in which this could be told."
 
     def of(wanted: float) -> str:
-        return words.listed([f"{k} ({words.count(*known[k])})" for k, rate in rates.items() if rate == wanted])
+        return words.join_words([f"{k} ({words.count(*known[k])})" for k, rate in rates.items() if rate == wanted])
 
     few, many = min(rates.values()), max(rates.values())
     if few == many:
@@ -118,9 +118,9 @@ def _cell(sheet: Sheet, pooled: Pooled, left: float, step: float, y: float) -> N
     """The count, and below it a dot on a track from none to all."""
     scale = Scale(0, 1, left + 6, left + step - 6)
     if pooled.value is None:
-        sheet.text(left + step / 2, y + 8, told(pooled), "center", italic=True, colour=SOFT)
+        sheet.text(left + step / 2, y + 8, tell(pooled), "center", italic=True, colour=SOFT)
         return
-    sheet.text(left + step / 2, y + 4, told(pooled), "center", colour=WARM if pooled.hits else SOFT)
+    sheet.text(left + step / 2, y + 4, tell(pooled), "center", colour=WARM if pooled.hits else SOFT)
     sheet.line((scale.start, y + 16), (scale.end, y + 16), colour=PALE, width=2)
     sheet.interval(pooled.interval, scale, y + 16, WARM)
     sheet.mark(scale(pooled.value), y + 16, WARM_SHAPE, WARM, hollow=not pooled.hits, size=6)

@@ -18,14 +18,14 @@ from harness.report.charts.chart import (
     Chart,
     apart,
     cold_line,
-    counted,
+    count,
     dot,
-    finished,
+    find_measured,
+    finish,
     grid,
-    measured,
-    placed,
-    shown,
-    told,
+    place,
+    show,
+    tell,
     within,
 )
 from harness.report.charts.drawing import PALE, ROW, SOFT, VERMILLION, Scale, Sheet
@@ -42,7 +42,12 @@ _SAID: Mapping[str, str] = {
 
 @dataclass(frozen=True)
 class WorkRow:
-    """helped: of the decisions that were wrong cold, those right warm. harmed: the other way round."""
+    """The decisions of one backend beside those of the cold arm.
+
+    Attributes:
+        helped: Of the decisions that were wrong cold, those right warm.
+        harmed: The other way round.
+    """
 
     name: str
     right: Pooled
@@ -52,25 +57,25 @@ class WorkRow:
 
 
 def chart(results: Results) -> Chart | None:
-    cold = measured(results, COLD, DECISIONS_RIGHT)
+    cold = find_measured(results, COLD, DECISIONS_RIGHT)
     rows = [
         WorkRow(
-            name, right, measured(results, name, HELP), measured(results, name, HARM), _verdict(results, name)
+            name, right, find_measured(results, name, HELP), find_measured(results, name, HARM), _verdict(results, name)
         )
         for name in tables.names(results)
-        if name != COLD and (right := measured(results, name, DECISIONS_RIGHT)) is not None
+        if name != COLD and (right := find_measured(results, name, DECISIONS_RIGHT)) is not None
     ]  # fmt: skip
     if not rows or cold is None or cold.value is None:
         return None
-    body = [(COLD, str(cold.scenarios), told(cold), within(cold), "", "", "")]
+    body = [(COLD, str(cold.scenarios), tell(cold), within(cold), "", "", "")]
     body += [
         (
-            shown(row.name), str(row.right.scenarios), told(row.right), within(row.right), told(row.helped),
-            told(row.harmed), row.verdict,
+            show(row.name), str(row.right.scenarios), tell(row.right), within(row.right), tell(row.helped),
+            tell(row.harmed), row.verdict,
         )
         for row in rows
     ]  # fmt: skip
-    return finished(_sheet(results, rows, cold), NAME, "work", TITLE, says(body), HEADS, body)
+    return finish(_sheet(results, rows, cold), NAME, "work", TITLE, says(body), HEADS, body)
 
 
 def says(body: Sequence[Sequence[str]]) -> str:
@@ -79,13 +84,13 @@ def says(body: Sequence[Sequence[str]]) -> str:
     for verdict, said in _SAID.items():
         held = [f"{row[0]} {row[2]}" for row in body[1:] if row[6] == verdict]
         if held:
-            parts.append(f"{said[0].upper()}{said[1:]}: {words.listed(held)}.")
+            parts.append(f"{said[0].upper()}{said[1:]}: {words.join_words(held)}.")
     return " ".join(parts)
 
 
 def _verdict(results: Results, name: str) -> str:
     """What the paired comparison with the cold arm showed."""
-    for each in results.compared():
+    for each in results.list_comparisons():
         if each.measure == DECISIONS_RIGHT and {each.left, each.right} == {COLD, name}:
             if each.verdict == "no-difference-shown":
                 return "could be chance" if each.able else NOT_COMPARED
@@ -103,9 +108,9 @@ def _sheet(results: Results, rows: Sequence[WorkRow], cold: Pooled) -> Sheet:
     sheet.text(scale.start + 12, 8, "cold")
     sheet.mark(scale.start + 56, 8, WARM_SHAPE, WARM)
     sheet.text(scale.start + 64, 8, "warm")
-    sheet.text(0, 32, counted(COLD, cold.scenarios))
-    sheet.text(342, 32, told(cold), "right")
-    at = list(placed(results, [row.name for row in rows], 32 + ROW))
+    sheet.text(0, 32, count(COLD, cold.scenarios))
+    sheet.text(342, 32, tell(cold), "right")
+    at = list(place(results, [row.name for row in rows], 32 + ROW))
     bottom = at[-1][1] + 14
     grid(sheet, scale, 20, bottom, SHARES)
     base = scale(cold.value or 0)
@@ -113,11 +118,11 @@ def _sheet(results: Results, rows: Sequence[WorkRow], cold: Pooled) -> Sheet:
     dot(sheet, cold, scale, 32, "circle", VERMILLION, hollow=True)
     apart(sheet, results, at)
     for row, (_, y) in zip(rows, at, strict=True):
-        sheet.text(0, y, counted(row.name, row.right.scenarios))
+        sheet.text(0, y, count(row.name, row.right.scenarios))
         if row.right.value is not None:
             sheet.line((base, y), (scale(row.right.value), y), colour=PALE, width=5)
         dot(sheet, row.right, scale, y, WARM_SHAPE, WARM)
         for x, pooled in ((342, row.right), (391, row.helped), (440, row.harmed)):
             known = pooled is not None and pooled.value is not None
-            sheet.text(x, y, told(pooled), "right", italic=not known, colour=WARM if known else SOFT)
+            sheet.text(x, y, tell(pooled), "right", italic=not known, colour=WARM if known else SOFT)
     return sheet

@@ -12,9 +12,12 @@ __all__ = ["Planted", "ReferenceMemory"]
 
 
 class Planted(Reference):
-    """One believable bug. must: measures that flag it; may: measures that it may move; no other may move.
+    """One believable bug.
 
-    never: measures that a cheat is after, and that must not be better than the reference's.
+    Attributes:
+        must: Measures that flag it.
+        may: Measures that it may move; no other may move.
+        never: Measures that a cheat is after, and that must not be better than the reference's.
     """
 
     Memory: ClassVar[type[ReferenceMemory]] = ReferenceMemory

@@ -7,7 +7,7 @@ from typing import ClassVar
 import pytest
 
 from harness.backend import registry
-from harness.conformance import CHECKS, setting
+from harness.conformance import CHECKS, open_setting
 from harness.conformance.testing import AdapterContract
 from tests.unit.adapters.conftest import Words
 
@@ -95,7 +95,7 @@ FAULTS = {
 @pytest.mark.parametrize(("fault", "name"), FAULTS.items())
 def test_a_fault_breaks_the_contract(fault: str, name: str) -> None:
     (check,) = (check for check in CHECKS if check.name == name)
-    with setting(registry.parse(f"harness.selftest.planted.{fault}"), Words()) as place:
+    with open_setting(registry.parse(f"harness.selftest.planted.{fault}"), Words()) as place:
         outcome = place.judge(check)
     assert outcome.status == "broken" and outcome.why and "\n" not in outcome.why
 
@@ -106,5 +106,8 @@ def test_an_exception_must_be_needed() -> None:
         exceptions: ClassVar = {"settles": "not needed"}
 
     (check,) = (check for check in CHECKS if check.name == "settles")
-    with setting(registry.parse("none"), Words()) as place, pytest.raises(AssertionError, match="not needed any more"):
+    with (
+        open_setting(registry.parse("none"), Words()) as place,
+        pytest.raises(AssertionError, match="not needed any more"),
+    ):
         TestKeeps().test_keeps_the_contract(check, place)

@@ -24,7 +24,7 @@ from harness.backend import client
 from harness.backend.client import Deadlines, MemoryFault
 from harness.backend.servers import Service
 from harness.backend.store import ChildStore
-from harness.conformance import CHECKS, Check
+from harness.conformance import CHECKS, ContractCheck
 from harness.conformance.bench import Bench, run
 from harness.gateway.cache import EmbeddingCache
 from harness.gateway.gateway import Gateway
@@ -184,7 +184,7 @@ class TestLetta:
 
     @pytest.mark.parametrize("reference", [REFERENCE, BLOCKS])
     @pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.name)
-    def test_keeps_the_contract(self, check: Check, reference: str, store: Space, tmp_path: Path) -> None:
+    def test_keeps_the_contract(self, check: ContractCheck, reference: str, store: Space, tmp_path: Path) -> None:
         said = client.describe(reference, tmp_path / "describe")
         backend = Backend(name=said.name, version=said.version, support=said.support)
         for name in check.needs:

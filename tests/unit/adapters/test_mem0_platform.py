@@ -14,7 +14,7 @@ from adapters.mem0_platform import KEY, LEARN_IDS, LONGEST, PAUSES, Failed, Mem0
 from harness.adapter import Item, Scope, Source, Space
 from harness.backend import client, registry
 from harness.backend.client import MemoryFault
-from harness.conformance import Setting, setting
+from harness.conformance import Setting, open_setting
 from harness.conformance.testing import AdapterContract
 from harness.model.trial import Selection
 from harness.play.backends import describe_all
@@ -223,5 +223,5 @@ class TestContract(AdapterContract):
         with pytest.MonkeyPatch.context() as patched, Service().served() as host:
             patched.setenv(KEY, PLATFORM_KEY)
             spec = registry.parse(f"tests.support.mem0_service:Loopback,host={host},infer=true")
-            with setting(spec, Words()) as place:
+            with open_setting(spec, Words()) as place:
                 yield place

@@ -82,12 +82,12 @@ def spec(python: str, **settings: str) -> Spec:
 
 
 def labels(*pythons: str) -> list[str]:
-    return [each.label for each in interpreters.named(map(spec, pythons))]
+    return [each.label for each in interpreters.name_releases(map(spec, pythons))]
 
 
 def refused(*pythons: str) -> str:
     with pytest.raises(RegistryError) as caught:
-        interpreters.named(map(spec, pythons))
+        interpreters.name_releases(map(spec, pythons))
     assert "\n" not in str(caught.value)
     return str(caught.value)
 
@@ -104,10 +104,10 @@ def test_a_setting_names_the_interpreter_and_no_adapter_sees_it() -> None:
 
 def test_a_label_says_which_release_the_interpreter_has(old: str, new: str) -> None:
     assert labels(old, new, old) == ["tiny:Tiny@2.0.4", "tiny:Tiny@2.1.0", "tiny:Tiny@2.0.4"]
-    (one,) = interpreters.named([spec(str(Path(old).parent.parent))])
+    (one,) = interpreters.name_releases([spec(str(Path(old).parent.parent))])
     assert (one.label, one.python) == ("tiny:Tiny@2.0.4", old), "a virtual environment has one interpreter"
     ours = Spec(adapter="notes")
-    assert interpreters.named([ours]) == (ours,) and ours.label == "notes"
+    assert interpreters.name_releases([ours]) == (ours,) and ours.label == "notes"
 
 
 def test_of_two_with_the_same_release_the_packages_tell_them_apart(tmp_path: Path, old: str) -> None:
@@ -132,14 +132,14 @@ def test_where_the_release_is_not_known_the_python_stands_for_it(tmp_path: Path)
     bare = environment(tmp_path / "venv")
     version = ".".join(map(str, sys.version_info[:3]))
     assert labels(bare) == [f"tiny:Tiny@py{version}"]
-    cast = describe_all(Selection(backends=interpreters.named([spec(bare)])))
+    cast = describe_all(Selection(backends=interpreters.name_releases([spec(bare)])))
     (missing,) = cast.unplayed
     assert missing.backend == f"tiny:Tiny@py{version}"
     assert missing.reason.endswith(f"tinysdk is not installed (in its own interpreter, Python {version})")
 
 
 def test_no_path_is_written_down(old: str) -> None:
-    (named,) = interpreters.named([spec(old)])
+    (named,) = interpreters.name_releases([spec(old)])
     assert "venv" not in named.model_dump_json() and digest(named) == digest(named.model_copy(update={"python": "x"}))
     cast = describe_all(Selection(backends=(named,)))
     said = cast.playables[named.label].backend
@@ -148,7 +148,7 @@ def test_no_path_is_written_down(old: str) -> None:
 
 
 def test_what_was_written_down_gets_its_interpreter_again(old: str, new: str) -> None:
-    (named,) = interpreters.named([spec(old)])
+    (named,) = interpreters.name_releases([spec(old)])
     written = Spec.model_validate_json(named.model_dump_json())
     assert interpreters.again(written, old) == named
     with pytest.raises(RegistryError, match=r"has the release 2\.1\.0 now"):
@@ -176,14 +176,14 @@ def test_a_bad_interpreter_is_one_line(tmp_path: Path) -> None:
         "it is Python 3.8.18; a backend needs 3.11 or newer"
     )
     with pytest.raises(RegistryError, match="is a control without an adapter"):
-        interpreters.named([Spec(adapter="oracle", python=sys.executable)])
+        interpreters.name_releases([Spec(adapter="oracle", python=sys.executable)])
 
 
 # --- children --------------------------------------------------------------------------------------------------------
 
 
 def test_two_releases_stand_side_by_side_in_one_run(old: str, new: str, tmp_path: Path) -> None:
-    specs = interpreters.named([spec(old), spec(new)])
+    specs = interpreters.name_releases([spec(old), spec(new)])
     cast = describe_all(Selection(backends=specs))
     settings = Settings(tmp_path / "run", cast.playables, embedder=FakeEmbedder, keep=True)
     trials = [DrillTrial(backend=each.label, drill="durability", size=4, seed=1, k=5) for each in specs]

@@ -14,7 +14,7 @@ SECRET = "hunter2-and-more"
 
 
 def test_all_that_the_project_registers_is_known() -> None:
-    known = registry.known()
+    known = registry.list_adapters()
     assert {name for name, entry in known.items() if not entry.control} >= {
         "bm25",
         "chroma",
@@ -97,7 +97,7 @@ def test_the_redacted_form_of_an_argument_shows_no_secret() -> None:
         "--allow": "--allow",
         "full_context": "full_context",
     }.items():
-        assert registry.redacted(given_) == shown
+        assert registry.redact(given_) == shown
 
 
 def test_a_selection_may_be_written_down(tmp_path: object) -> None:

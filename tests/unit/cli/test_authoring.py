@@ -9,7 +9,7 @@ import pytest
 from harness.backend import registry
 from harness.backend.client import MemoryFault
 from harness.cli.authoring import NewAdapterError, write_adapter
-from harness.conformance import CHECKS, setting
+from harness.conformance import CHECKS, open_setting
 from tests.support.fakes import FakeEmbedder
 
 
@@ -18,7 +18,7 @@ def test_a_new_adapter_keeps_the_contract(tmp_path: Path, monkeypatch: pytest.Mo
     file, reference = write_adapter("my_store", tmp_path)
     monkeypatch.chdir(tmp_path)
     assert (file.name, reference) == ("my_store.py", "my_store:MyStore")
-    with setting(registry.parse(f"mine={reference}"), FakeEmbedder()) as place:
+    with open_setting(registry.parse(f"mine={reference}"), FakeEmbedder()) as place:
         outcomes = [place.judge(check) for check in CHECKS]
     assert [(each.check.name, each.why) for each in outcomes if each.status == "broken"] == []
     assert sum(each.status == "kept" for each in outcomes) >= 35
@@ -34,7 +34,7 @@ def test_an_adapter_that_does_not_open_is_known_before_any_check(
     file.write_text(file.read_text().replace(opening, "raise RuntimeError('no server answers')"))
     monkeypatch.chdir(tmp_path)
     with (
-        setting(registry.parse(reference), FakeEmbedder()) as place,
+        open_setting(registry.parse(reference), FakeEmbedder()) as place,
         pytest.raises(MemoryFault, match="crashed in open: RuntimeError: no server answers"),
     ):
         place.try_open()

@@ -27,7 +27,7 @@ def test_the_docs_show_what_every_backend_declares(monkeypatch: pytest.MonkeyPat
     assert shown.exit_code == 0, shown.output
     assert found[2].strip() == shown.output.strip(), f"put the output of coldwarm list {found[1]} there"
     named = {registry.parse(word).adapter for word in words if word != "-b"}
-    assert named == {name for name, entry in registry.known().items() if not entry.control}
+    assert named == {name for name, entry in registry.list_adapters().items() if not entry.control}
 
 
 def test_levels_are_a_table_and_equal_notes_stand_together() -> None:

@@ -31,30 +31,30 @@ def share(hits: int, of: int) -> Measured:
 
 
 def test_values_average_over_scenarios_and_counts_add_up() -> None:
-    row = statements.pooled("recall", [cell(1, share(1, 2)), cell(2, share(3, 3))])
+    row = statements.pool_cells("recall", [cell(1, share(1, 2)), cell(2, share(3, 3))])
     assert (row.value, row.hits, row.of, row.scenarios, row.interval) == (0.75, 4, 5, 2, None)
 
 
 def test_what_was_not_measured_is_counted_by_word_and_is_no_zero() -> None:
     missing = NotMeasured(status="not-applicable", reason="nothing to measure")
-    row = statements.pooled("recall", [cell(1, share(1, 1)), cell(2, missing)])
+    row = statements.pool_cells("recall", [cell(1, share(1, 1)), cell(2, missing)])
     assert (row.value, row.not_applicable, row.failed, row.reasons) == (1.0, 1, 0, ("nothing to measure",))
-    assert statements.pooled("recall", [cell(1, missing)]).value is None
+    assert statements.pool_cells("recall", [cell(1, missing)]).value is None
 
 
 @pytest.mark.parametrize("hits", [0, 3])
 def test_unanimous_scenarios_still_leave_room(hits: int) -> None:
-    row = statements.pooled("recall", [cell(i, share(hits, 3)) for i in range(20)])
+    row = statements.pool_cells("recall", [cell(i, share(hits, 3)) for i in range(20)])
     bound = wilson(20 if hits else 0, 20)
     assert row.interval is not None and (row.interval.low, row.interval.high) == (bound.low, bound.high)
     assert row.interval.high - row.interval.low > 0.1
 
 
 def test_ten_scenarios_have_an_interval_around_their_mean() -> None:
-    row = statements.pooled("recall", [cell(i, share(i % 3, 3)) for i in range(10)])
+    row = statements.pool_cells("recall", [cell(i, share(i % 3, 3)) for i in range(10)])
     assert row.interval is not None and row.value is not None
     assert row.interval.low < row.value < row.interval.high
-    assert statements.pooled("recall", [cell(i, share(i % 3, 3)) for i in range(9)]).interval is None
+    assert statements.pool_cells("recall", [cell(i, share(i % 3, 3)) for i in range(9)]).interval is None
 
 
 def paid(number: int, tokens: float, done: int) -> Cell:
@@ -69,14 +69,14 @@ def paid(number: int, tokens: float, done: int) -> Cell:
 
 def test_tokens_a_job_are_all_tokens_over_all_jobs_done() -> None:
     """A scenario in which no job was done has cost tokens, too."""
-    row = statements.pooled("tokens_per_job", [paid(1, 900, 0), paid(2, 300, 2)])
+    row = statements.pool_cells("tokens_per_job", [paid(1, 900, 0), paid(2, 300, 2)])
     assert (row.value, row.of, row.scenarios, row.interval) == (600, 2, 2, None)
-    nothing = statements.pooled("tokens_per_job", [paid(1, 900, 0)])
+    nothing = statements.pool_cells("tokens_per_job", [paid(1, 900, 0)])
     assert (nothing.value, nothing.not_applicable, nothing.reasons) == (None, 1, ("none",))
-    many = statements.pooled("tokens_per_job", [paid(i, 100 + i, 1 + i % 2) for i in range(12)])
+    many = statements.pool_cells("tokens_per_job", [paid(i, 100 + i, 1 + i % 2) for i in range(12)])
     assert many.interval is not None and many.value is not None
     assert many.interval.low < many.value < many.interval.high
-    rare = statements.pooled("tokens_per_job", [paid(i, 100, int(i == 0)) for i in range(12)])
+    rare = statements.pool_cells("tokens_per_job", [paid(i, 100, int(i == 0)) for i in range(12)])
     assert (rare.value, rare.interval) == (1200, None)
 
 
@@ -139,8 +139,8 @@ def test_full_context_dominates_what_it_never_loses_to_whichever_side_it_stands_
     ]
     recall, stale, tokens = (a - b for a, b in zip(everything, other, strict=True))
     wins = recall >= 0 and stale <= 0 and tokens <= 0 and everything != other
-    assert statements.dominated(compared) == (["a-store"] if wins else [])
-    assert statements.dominated(compared[1:]) == []
+    assert statements.find_dominated(compared) == (["a-store"] if wins else [])
+    assert statements.find_dominated(compared[1:]) == []
 
 
 def test_only_what_both_measured_says_that_full_context_dominates() -> None:
@@ -156,7 +156,7 @@ def test_only_what_both_measured_says_that_full_context_dominates() -> None:
 
     def dominated(cells: list[Cell]) -> list[str]:
         pairs = [("a-store", "full_context")]
-        return statements.dominated(
+        return statements.find_dominated(
             each for name in statements.DOMINANCE for each in statements.family(name, pairs, cells)
         )
 

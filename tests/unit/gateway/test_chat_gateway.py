@@ -26,9 +26,9 @@ from harness.gateway.chat.wire import (
     Whole,
     chunks,
     completion,
+    count_spent,
     message_of,
     parse,
-    spent,
 )
 from harness.gateway.gateway import Gateway
 from harness.gateway.meter import Budget, ChatCount, ChatFault, Ledger, Meter, Spending
@@ -128,7 +128,7 @@ def test_any_json_is_accepted_or_refused(value: Any) -> None:
         assert error.status_code == 400
     else:
         assert asked.messages == value["messages"]
-        assert spent(asked, None).counted
+        assert count_spent(asked, None).counted
 
 
 def test_an_unknown_key_and_a_gateway_without_chat() -> None:
@@ -314,5 +314,5 @@ def test_chunks_of_any_shape_do_no_harm(rows: list[Any]) -> None:
     for row in rows:
         assembly.add(row)
     whole = assembly.completion()
-    assert spent(Asked(EXTRACT), whole).prompt >= 0
+    assert count_spent(Asked(EXTRACT), whole).prompt >= 0
     assert json.dumps(whole)

@@ -249,7 +249,7 @@ def test_a_secret_is_never_written_and_yet_replayed(tmp_path: Path, secret: str)
 
 
 def test_a_bearer_is_a_secret() -> None:
-    assert Normaliser().redacted("Authorization: Bearer abcdefghijklmnop1234==") == "Authorization: Bearer [redacted]"
+    assert Normaliser().redact("Authorization: Bearer abcdefghijklmnop1234==") == "Authorization: Bearer [redacted]"
     for form in SECRETS:
         assert any(re.search(form, text, re.DOTALL) for text in (*LOOK, "Bearer abcdefghijklmnop1234")), form
 
@@ -259,7 +259,7 @@ def test_a_bearer_is_a_secret() -> None:
     ["task-0123456789abcdefghij", "src/desk-lamp_settings_module.py", "sk-short", "release-2.x", "a8f5f167f44f4964e6"],
 )
 def test_what_is_no_secret_stays(text: str) -> None:
-    assert Normaliser().redacted(text) == text
+    assert Normaliser().redact(text) == text
 
 
 @given(st.sampled_from(["system", "developer"]), st.text(), st.text(min_size=1), st.integers(0, 3000), st.booleans())
@@ -298,7 +298,7 @@ texts = st.lists(
 @given(texts, texts)
 def test_marking_loses_nothing(request: str, answer: str) -> None:
     normal = Normaliser().request(asked(request))
-    assert normal.filled(json.loads(json.dumps(normal.marked({"content": answer})))) == {"content": answer}
+    assert normal.fill(json.loads(json.dumps(normal.mark({"content": answer})))) == {"content": answer}
 
 
 @given(texts, texts)

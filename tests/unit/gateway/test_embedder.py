@@ -54,10 +54,10 @@ def test_equals_the_plain_recipe(model: Embedder) -> None:
     import onnxruntime
     from tokenizers import Tokenizer
 
-    tokenizer = Tokenizer.from_file(str(module._checked(*module._TOKENIZER)))
+    tokenizer = Tokenizer.from_file(str(module._check(*module._TOKENIZER)))
     tokenizer.enable_truncation(256)
     tokenizer.enable_padding()
-    net = onnxruntime.InferenceSession(str(module._checked(*module._MODEL)), providers=["CPUExecutionProvider"])
+    net = onnxruntime.InferenceSession(str(module._check(*module._MODEL)), providers=["CPUExecutionProvider"])
     texts = [text for text in TEXTS if text.isascii()]
     pieces = tokenizer.encode_batch(texts)
     ids = np.array([piece.ids for piece in pieces], np.int64)

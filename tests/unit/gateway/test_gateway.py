@@ -372,13 +372,13 @@ def test_texts_are_embedded_beforehand_unless_a_backend_is_known_never_to_ask() 
     with Gateway(EmbeddingCache(None, fake)) as gateway:
         gateway.warm(["before anything is known"], "words")
         meter = gateway.register(KEY)
-        gateway.played("words", meter)
+        gateway.note_end("words", meter)
         gateway.warm(["it played and did not ask"], "words")
         gateway.warm(["another one"], "vectors")
         assert set(fake.seen) == {"before anything is known", "another one"}
 
         embed(space(gateway), ["asked after all"])
-        gateway.played("words", meter)
-        gateway.played("words", gateway.register("another trial"))  # silent again: seen to ask is seen to ask
+        gateway.note_end("words", meter)
+        gateway.note_end("words", gateway.register("another trial"))  # silent again: seen to ask is seen to ask
         gateway.warm(["now it is told"], "words")
         assert fake.seen["now it is told"] == 1

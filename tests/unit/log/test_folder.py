@@ -122,12 +122,12 @@ def test_outside_of_a_checkout_there_is_no_commit(tmp_path: Path, monkeypatch: p
 
 def test_a_run_belongs_to_one_process(folder: Folder) -> None:
     with (
-        folder.claimed(),
+        folder.claim(),
         pytest.raises(FolderError, match="another process plays this run"),
-        Folder(folder.root).claimed(),
+        Folder(folder.root).claim(),
     ):
         pass
-    with folder.claimed():
+    with folder.claim():
         assert folder.file.exists()
 
 
@@ -139,14 +139,14 @@ def test_stores_of_a_run_that_was_killed_are_cleared_unless_they_were_asked_for(
     killed.write(RUN.model_copy(update={"keep": keep}))
     (killed.work / "a-store").mkdir(parents=True)
     (killed.root / leftovers.LOCK).touch()  # its holder has died
-    with next_.claimed():
+    with next_.claim():
         assert (killed.work / "a-store").exists() is left and killed.file.exists()
 
 
 def test_stores_of_a_run_at_work_are_left_alone(folder: Folder) -> None:
     next_ = Folder.create(folder.root.parent)
     (folder.work / "a-store").mkdir(parents=True)
-    with folder.claimed(), next_.claimed():
+    with folder.claim(), next_.claim():
         assert (folder.work / "a-store").exists()
 
 

@@ -45,7 +45,7 @@ def test_what_is_derived_and_what_leads_elsewhere_is_left_out(folder: Folder, tm
     (folder.root / "report.html").write_text("page")
     (folder.root / "logs" / "link.jsonl").symlink_to("/etc/hostname")
     pack.pack(folder.root, tmp_path / "run.tar.xz")
-    found = contents(pack.unpacked(tmp_path / "run.tar.xz"))
+    found = contents(pack.unpack(tmp_path / "run.tar.xz"))
     assert "report.html" not in found and not any("link" in name for name in found)
 
 

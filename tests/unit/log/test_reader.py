@@ -94,7 +94,7 @@ def test_a_large_payload_is_a_blob_and_comes_back(tmp_path: Path) -> None:
     log = tape.log()
     (recalled,), (wrote,) = log.of(Recalled), log.of(Wrote)
     assert isinstance(recalled.found, Ref) and isinstance(wrote.items, Ref)
-    assert (log.found(recalled), log.items(wrote)) == (found, items)
+    assert (log.find_answer(recalled), log.items(wrote)) == (found, items)
     assert log.path.stat().st_size < 3000
 
 
@@ -227,7 +227,7 @@ def test_the_golden_log_loads_for_ever() -> None:
         "closed",
     }
     for event in log.of(Recalled):
-        log.found(event)
+        log.find_answer(event)
     for wrote in log.of(Wrote):
         log.items(wrote)
 

@@ -169,7 +169,7 @@ def test_they_are_said_in_every_output(failing: Results) -> None:
     (said,) = faulted.statements(failing)
     assert said.bad and said.head == "store: 3 calls failed"
     assert "\u25b2 store: 3 calls failed - recall 3/4 in 1 trial (crashed), first" in shown(failing)
-    assert "3 calls failed" in console.ending(failing)
+    assert "3 calls failed" in console.describe_end(failing)
     summary = markdown.summary(failing)
     assert "**\u25b2 store: 3 calls failed**" in summary and "<b>broke" not in summary
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from harness import metrics
-from harness.machine.modules import defining
+from harness.machine.modules import find_defining
 from harness.metrics import trust
 from harness.metrics.words import WORDLESS
 from harness.model.trial import Selection
@@ -87,7 +87,7 @@ def test_each_drill_that_is_played_has_measures_and_words_in_the_same_order() ->
 
 def test_every_measure_of_a_module_beside_the_drills_is_one_of_a_drill() -> None:
     """A drill's measures may stand in several modules: the one with its words names the others."""
-    made = [each for module in defining("METRICS", trust.__name__, trust.__path__) for each in module.METRICS]
+    made = [each for module in find_defining("METRICS", trust.__name__, trust.__path__) for each in module.METRICS]
     assert {each.definition.name for each in made} == set(trust.DEFINITIONS)
 
 
@@ -95,4 +95,4 @@ def test_a_drill_that_is_not_there_is_named_with_those_that_are() -> None:
     assert drills.chosen(["sharing", "keeping"]) == ("keeping", "sharing")
     assert drills.chosen(["all"]) == tuple(drills.ALL) and drills.chosen([]) == ()
     with pytest.raises(drills.DrillError, match=r"^flood is not one of keeping, .*, all$"):
-        plan.drilled(Selection(backends=(), drills=("flood",)), ["x"])
+        plan.list_drills(Selection(backends=(), drills=("flood",)), ["x"])

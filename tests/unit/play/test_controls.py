@@ -9,7 +9,7 @@ from harness.adapter import CAPABILITIES, Hit, Item, Scope, Source, Unsupported
 from harness.backend.registry import ORACLES
 from harness.model.scenario import Scenario
 from harness.play import controls
-from harness.play.controls import GoldMemory, wanted
+from harness.play.controls import GoldMemory, list_wanted
 from harness.text.classify import Classifier
 from tasks import loader
 
@@ -18,7 +18,7 @@ HOME = Scope(repo="storefront", org="lanternworks")
 
 
 def memory(story: Scenario, name: str) -> GoldMemory:
-    return GoldMemory(wanted(name, story), Classifier(story))
+    return GoldMemory(list_wanted(name, story), Classifier(story))
 
 
 def told(story: Scenario, made: GoldMemory) -> None:
@@ -45,7 +45,7 @@ def test_the_stale_oracle_answers_only_with_what_was_superseded(story: Scenario)
         for decision in job.decisions:
             for hit in made.recall(decision.question, HOME, 5, session.at.isoformat()):
                 (fact,) = reads.read(hit.text).asserted
-                assert story.standing(fact, session.at, story.place(session)) == "superseded"
+                assert story.find_standing(fact, session.at, story.place(session)) == "superseded"
                 answered += 1
     assert answered >= 3
 
@@ -81,7 +81,7 @@ def test_what_was_told_last_is_what_comes_back() -> None:
 
 @pytest.mark.parametrize("name", ORACLES)
 def test_they_declare_what_they_can_and_refuse_the_rest(name: str) -> None:
-    backend = controls.described(name)
+    backend = controls.describe(name)
     assert set(backend.support) == set(CAPABILITIES) and backend.control
     made = memory(STORIES[0], name)
     for call in (made.entries, made.forget_scope):

@@ -22,7 +22,7 @@ from harness.log.lines import Writer
 from harness.log.transcript import Called, Drilled, Ended, Handled, Looked, Transcript, read
 from harness.metrics.trust.deletion import METRICS
 from harness.model.backend import Backend
-from harness.model.canary import kept
+from harness.model.canary import memory_word
 from harness.model.drill import DrillTrial
 from harness.model.trial import Measured, NotMeasured
 from harness.play.drills.deletion import AROUND, BATCH, DRILL, GONE, LARGE, SMALLEST, plan
@@ -84,11 +84,11 @@ def test_a_canary_is_found_in_its_own_memory_only(seed: int) -> None:
             holders = {other.name for other in made.pieces if piece.canary in other.item.text}
             assert holders == {piece.name} or (len(holders) == 2 and {made.by_name[each].twin for each in holders})
             assert piece.canary.isascii() and piece.query
-            assert (kept(piece.canary) in piece.query) == (piece.role == "question")
+            assert (memory_word(piece.canary) in piece.query) == (piece.role == "question")
 
 
 def test_no_query_carries_the_word_that_bytes_are_searched_for(reference: Transcript) -> None:
-    words = [kept(piece.canary) for piece in reference.plan.pieces if piece.canary and piece.role != "question"]
+    words = [memory_word(piece.canary) for piece in reference.plan.pieces if piece.canary and piece.role != "question"]
     asked = [str(call.request["query"]) for _, call in reference.calls("recall")]
     assert words and asked and not [query for query in asked if any(word in query for word in words)]
 

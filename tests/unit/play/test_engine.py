@@ -18,7 +18,7 @@ from harness.log.events import Event, Forgot, Listed, Metered, Recalled, Scanned
 from harness.log.events import Stage as Looks
 from harness.log.reader import Log, canonical
 from harness.model.backend import Fault
-from harness.model.canary import asked, kept, query
+from harness.model.canary import memory_word, query, query_word
 from harness.model.scenario import Fact, Forget, Job, Learn, Probe, Remember, Session
 from harness.model.trial import READ_POLICIES
 from harness.play import deletion, engine
@@ -395,7 +395,7 @@ class FakeTurning(FakeMemory):
 
 
 def without_controls(monkeypatch: pytest.MonkeyPatch) -> None:
-    look, listed, scanned = deletion._look, deletion._listed, deletion._scanned
+    look, listed, scanned = deletion._look, deletion._list_all, deletion._scan
 
     def _look(memory_session: MemorySession, session: Session, facts: Sequence[Fact], stage: Looks) -> Iterator[Event]:
         return iter(()) if stage == "before" else look(memory_session, session, facts, stage)
@@ -406,7 +406,7 @@ def without_controls(monkeypatch: pytest.MonkeyPatch) -> None:
     def _scanned(memory_session: MemorySession, stage: Looks) -> Iterator[Event]:
         return iter(()) if stage == "before" else scanned(memory_session, stage)
 
-    for name, function in (("_look", _look), ("_listed", _listed), ("_scanned", _scanned)):
+    for name, function in (("_look", _look), ("_list_all", _listed), ("_scan", _scanned)):
         monkeypatch.setattr(deletion, name, function)
 
 
@@ -475,8 +475,8 @@ def test_gold_never_reaches_an_adapter(real: list[Stage], tmp_path: Path, policy
         assert set(told) <= plain | noise
         queries = {text for step in steps if isinstance(step, Probe) for _, text in step.ask.phrasings()}
         queries |= {decision.question for step in steps if isinstance(step, Job) for decision in step.decisions}
-        words = {kept(mark) for mark in canaries.values()}
-        queries |= {asked(mark) for mark in canaries.values()}
+        words = {memory_word(mark) for mark in canaries.values()}
+        queries |= {query_word(mark) for mark in canaries.values()}
         queries |= {query(text.replace("{canary}", mark), mark) for text in allowed for mark in canaries.values()}
         assert not [text for text in queries if any(word in text for word in words)]
         queries |= {" ".join(text.replace("{canary}", " ").split()) for text in allowed}
@@ -533,7 +533,7 @@ def verdicts(log: Log) -> dict[tuple[str, str, str], tuple[str, str]]:
     jobs = {job.id: job for _, job in log.scenario.jobs()}
     return {
         (event.job, decision.id, event.read_policy or "cold"): (
-            decision.seen(check.exit, check.value),
+            decision.judge(check.exit, check.value),
             next(choice.origin for choice in event.choices if choice.decision == decision.id),
         )
         for event in log.of(Worked)
@@ -573,7 +573,7 @@ def test_the_controls_with_gold_tell_only_what_they_were_told(real: list[Stage],
                 if isinstance(event, Wrote):
                     told |= {each.item.text for each in log.items(event)}
                 elif isinstance(event, Recalled):
-                    assert {hit.text for hit in log.found(event).hits} <= told
+                    assert {hit.text for hit in log.find_answer(event).hits} <= told
             assert log.opened.backend is not None
             assert {key for key, value in log.opened.backend.support.items() if value.level == "native"} == set(KEPT)
 

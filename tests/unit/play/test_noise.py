@@ -38,7 +38,7 @@ def in_scope(scenario: Scenario) -> set[str]:
         fact.id
         for session, _ in (*scenario.probes(), *scenario.jobs())
         for fact in scenario.facts
-        if scenario.standing(fact.id, session.at, scenario.place(session)) != "out-of-scope"
+        if scenario.find_standing(fact.id, session.at, scenario.place(session)) != "out-of-scope"
     }
 
 
@@ -140,7 +140,7 @@ def test_noise_is_about_another_topic_or_names_another_repository() -> None:
         others = {str(each.home.repo) for each in donors.strangers(scenario)}
         for each in made(scenario, 100, 1):
             text = each.item.text
-            if donors.related(donors.words(text), topics) and not Classifier(scenario).read(text).asserted & own:
+            if donors.is_related(donors.words(text), topics) and not Classifier(scenario).read(text).asserted & own:
                 assert any(donors.names(text, name) for name in others), text
 
 

@@ -13,7 +13,7 @@ from harness.log.events import Written
 from harness.model.scenario import Scenario
 from harness.model.trial import Selection, Spec, Trial
 from harness.play import noise, plan
-from harness.play.controls import described
+from harness.play.controls import describe
 from harness.play.session import Part
 from harness.play.story import Story
 from harness.repo.checkout import Repo
@@ -82,7 +82,7 @@ def part(
     story: tuple[Scenario, Repo], version: str = "1", embedder: str = "e", source: str = "s", **changes: object
 ) -> Part:
     scenario, repo = story
-    backend = described("none").model_copy(update={"version": version})
+    backend = describe("none").model_copy(update={"version": version})
     base = {"backend": "none", "scenario": scenario.id, "write_policy": "append", "noise": 3, "seed": 1}
     trial = Trial.model_validate({**base, "reader": "scripted", "k": 5, "budget": 800, **changes})
     return plan.part(trial, Story(scenario, repo), backend, source, embedder)

@@ -114,7 +114,7 @@ def test_a_folder_that_is_no_run_is_one_line(tmp_path: Path) -> None:
 def test_drills_stand_as_in_the_plan_whoever_played_them(whole: Folder, tmp_path: Path) -> None:
     names = ("b", "a", SOUND)
     selection = Selection(backends=(Spec(adapter="b"), Spec(adapter="a")), drills=("keeping", "deletion"))
-    every: list[DrillTrial] = plan.drilled(selection, names)
+    every: list[DrillTrial] = plan.list_drills(selection, names)
     parts = []
     for number in (1, 2):
         dealt = [name for at, name in enumerate(names) if Shard(number, 2).takes(at)]

@@ -48,7 +48,7 @@ def playables(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Playable]:
     backend = Backend(name="notes", version=said.version, support=said.support)
     notes = Playable(AdapterEntry("notes", NOTES, control=False), Spec(adapter="notes"), backend, said.source)
     gold = {
-        name: Playable(AdapterEntry(name, None, control=True), Spec(adapter=name), controls.described(name))
+        name: Playable(AdapterEntry(name, None, control=True), Spec(adapter=name), controls.describe(name))
         for name in ORACLES
     }
     return {"notes": notes, **gold}

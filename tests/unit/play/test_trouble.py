@@ -45,7 +45,7 @@ def test_what_breaks_inside_a_trial_closes_it_as_ours(
     tmp_path: Path, writer: tuple[Tape, Writer], error: Exception
 ) -> None:
     tape, log = writer
-    with trouble.fenced(log, Closed, tape.blobs):
+    with trouble.fence(log, Closed, tape.blobs):
         raise error
     told = read(tmp_path / "one.jsonl", tape.blobs)
     assert told.closed and told.closed.status == "failed" and told.closed.fault and not told.final and told.sealed
@@ -57,7 +57,7 @@ def test_what_breaks_inside_a_trial_closes_it_as_ours(
 
 def test_an_event_that_cannot_be_written_is_ours_and_leaves_no_gap(tmp_path: Path, writer: tuple[Tape, Writer]) -> None:
     tape, log = writer
-    with trouble.fenced(log, Closed, tape.blobs):
+    with trouble.fence(log, Closed, tape.blobs):
         log.append(Sought.model_construct(stage="after", route="get", fact="pin", where=SURROGATE))
     told = read(tmp_path / "one.jsonl", tape.blobs)
     assert told.closed and told.closed.fault and told.closed.fault.kind == "harness"
@@ -70,14 +70,14 @@ def test_what_no_trial_can_do_without_ends_the_run(
     tmp_path: Path, writer: tuple[Tape, Writer], error: BaseException
 ) -> None:
     tape, log = writer
-    with pytest.raises(type(error)), trouble.fenced(log, Closed, tape.blobs):
+    with pytest.raises(type(error)), trouble.fence(log, Closed, tape.blobs):
         raise error
     assert read(tmp_path / "one.jsonl", tape.blobs).closed is None
 
 
 def test_a_log_is_not_closed_twice(writer: tuple[Tape, Writer]) -> None:
     tape, log = writer
-    with pytest.raises(ValueError, match="late"), trouble.fenced(log, Closed, tape.blobs):
+    with pytest.raises(ValueError, match="late"), trouble.fence(log, Closed, tape.blobs):
         log.append(Closed(status="complete"))
         raise ValueError("late")
 

@@ -288,4 +288,4 @@ def test_the_worse_of_two_demands_is_the_verdict() -> None:
     ],
 )
 def test_a_verdict_names_the_file_that_was_given(command: str, name: str | None) -> None:
-    assert regress._given(command, "--gates") == name
+    assert regress._find_option(command, "--gates") == name

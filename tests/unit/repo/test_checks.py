@@ -56,7 +56,7 @@ def done(repo: Repo, work: Job, value: str | None = "kestrelway") -> checks.Work
 
 def verdict(repo: Repo, work: Job, value: str | None = "kestrelway") -> str:
     (check,) = done(repo, work, value).checks
-    return work.decisions[0].seen(check.exit, check.value)
+    return work.decisions[0].judge(check.exit, check.value)
 
 
 def test_a_decided_value_is_edited_in_checked_and_shown_as_a_diff(repo: Repo) -> None:

@@ -171,14 +171,14 @@ def test_every_output_marks_and_names_the_worst() -> None:
 def test_a_story_measure_of_trust_that_is_bad_alone_is_marked_in_every_table(lead: str, name: str) -> None:
     told = {each: [good(metrics.DEFINITIONS[each])] * 2 for _, each in TOLD}
     made = results({"x": {**told, "recall": [(20, 20)] * 2, name: [bad(metrics.DEFINITIONS[name])] * 2}})
-    figure = tables.headlined(made.definitions, made.backends["x"].measures, lead)
+    figure = tables.show_headline(made.definitions, made.backends["x"].measures, lead)
     assert figure.text == f"{MARK} 38/40" and name in figure.note
     lost = results({"x": {**told, name: [good(metrics.DEFINITIONS[name]), "failed"]}})
-    figure = tables.headlined(lost.definitions, lost.backends["x"].measures, lead)
+    figure = tables.show_headline(lost.definitions, lost.backends["x"].measures, lead)
     assert name in figure.note and "1 cell failed" in figure.note
 
 
 def test_what_has_no_best_value_is_shown_alone() -> None:
     made = results({"x": {"tokens_per_job": ["not-applicable"], "tokens_total": [500.0]}})
-    figure = tables.headlined(made.definitions, made.backends["x"].measures, "tokens_per_job")
+    figure = tables.show_headline(made.definitions, made.backends["x"].measures, "tokens_per_job")
     assert (figure.text, figure.measured) == ("n/a", False)

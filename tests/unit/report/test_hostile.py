@@ -29,7 +29,7 @@ COMMAND = re.compile(r"^\s*::|##\[|##vso\[|##teamcity\[", re.MULTILINE | re.IGNO
 @pytest.fixture(scope="module")
 def results(tmp_path_factory: pytest.TempPathFactory) -> Results:
     folder = hostile.run(tmp_path_factory.mktemp("hostile"))
-    return regress.judged(statements.results(folder), folder)
+    return regress.judge_run(statements.results(folder), folder)
 
 
 def harmless(text: str) -> bool:
@@ -86,7 +86,7 @@ def test_junit_parses_and_holds_no_output_in_which_attachments_are_sought(result
 
 
 def test_an_annotation_stays_one_command(results: Results) -> None:
-    lines = list(github.annotated(results, "gates.toml"))
+    lines = list(github.annotate(results, "gates.toml"))
     assert lines
     for line in lines:
         assert line.startswith("::error file=gates.toml,line=") and len(line.splitlines()) == 1 and harmless(line)

@@ -101,6 +101,6 @@ def test_something_without_trials_is_named_too(out: io.StringIO, clock: Clock) -
     clock.now = 10.0
     watch.look()
     assert said == ["still at scoring, for 10 s"]
-    with progress.during(Console(file=out), "scoring"):
+    with progress.say_during(Console(file=out), "scoring"):
         pass
     assert out.getvalue() == ""

@@ -268,7 +268,7 @@ def test_what_a_job_has_cost_stands_with_how_many_there_were(results: Results) -
 
 
 def test_what_has_no_number_is_told_with_its_word_and_reason(results: Results) -> None:
-    said = findings.lacking(results)
+    said = findings.list_lacking(results)
     assert "tokens per job done of store: n/a (no job was done)" in said
     assert said[-1] == "absent: not run (not installed)"
 

@@ -97,18 +97,18 @@ def test_a_screen_has_room_for_all_of_it(results: Results) -> None:
 def test_the_last_line_counts_what_came_to_its_end(results: Results) -> None:
     ended, failed = results.cells[0], results.cells[-1].model_copy(update={"status": "failed", "trial": "another"})
     told = results.model_copy(update={"cells": (ended, failed), "trust": ()})
-    assert console.ending(told) == "1 of 2 trials complete, 1 failed"
+    assert console.describe_end(told) == "1 of 2 trials complete, 1 failed"
     gates = tuple(
         GateVerdict(gate="g", backend="b", measure="recall", line=1, verdict=verdict, says="")
         for verdict in ("held", "broken", "not-measured")
     )
     changes = tuple(Change(backend="b", measure="recall", verdict=word) for word in ("worse", "worse", "better"))
     judged = told.model_copy(update={"gates": gates, "changes": changes})
-    assert console.ending(judged) == (
+    assert console.describe_end(judged) == (
         "1 of 2 trials complete, 1 failed; against the baseline 1 better, 2 worse; 1 of 3 gates held; "
         "\u25b2 2 headlines bad that no gate demands"
     )
-    assert console.ending(results.model_copy(update={"cells": (), "trust": ()})) == "nothing was played"
+    assert console.describe_end(results.model_copy(update={"cells": (), "trust": ()})) == "nothing was played"
 
 
 def test_names_break_no_table_and_mention_nobody(hostile: Results) -> None:
@@ -136,7 +136,7 @@ def test_remembering_nothing_never_reads_as_clean(results: Results) -> None:
 
 
 def test_every_reason_for_a_missing_number_is_told_once(results: Results) -> None:
-    missing = tables.missing(results)
+    missing = tables.list_missing(results)
     assert len({(each.word, each.reason, each.backends, each.measures) for each in missing}) == len(missing)
     told = {(name, backend) for each in missing for name in each.measures for backend in each.backends}
     for name, row in results.backends.items():

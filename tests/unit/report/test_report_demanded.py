@@ -51,10 +51,10 @@ def test_what_is_bad_and_demanded_by_no_gate_stands_beside_those_that_held_in_ev
         assert f"{MARK} deleted as told: x (forgotten_by_every_route 0/20)" in text.replace("&#95;", "_")
         assert "1 of 2 gates judge controls" in text
         assert "of y: nothing is demanded" in text
-    assert console.ending(made).endswith(
+    assert console.describe_end(made).endswith(
         f"2 of 2 gates held (1 judge controls); {MARK} 1 headline bad that no gate demands"
     )
-    (warning,) = github.undemanded(made, "gates.toml")
+    (warning,) = github.warn_undemanded(made, "gates.toml")
     assert warning.startswith("::warning file=gates.toml,title=") and "deleted as told: x" in warning
 
 
@@ -92,5 +92,5 @@ def test_topics_without_a_demand_are_named_and_a_run_without_gates_says_nothing(
     assert "harmed by a kill" not in left.never and "recalled" not in left.never
     assert {"gone after delete", "deleted as told", "text gone"} <= set(left.never) and left.free == ()
     none = played({"forgotten_by_every_route": NONE})
-    assert demanded.collect(none).lines == [] and not list(github.undemanded(none, "gates.toml"))
+    assert demanded.collect(none).lines == [] and not list(github.warn_undemanded(none, "gates.toml"))
     assert not [text for text in outputs(none) if "by no gate" in text]

@@ -31,21 +31,21 @@ def gated(results: Results, *gates: tuple[str, str]) -> Results:
 
 def test_a_broken_gate_is_annotated_at_its_line(results: Results) -> None:
     bad = gated(results, ("held", "fine"), ("not-measured", "no number"), ("broken", "100% worse"))
-    assert list(github.annotated(bad, "ci/gates.toml")) == [
+    assert list(github.annotate(bad, "ci/gates.toml")) == [
         "::error file=ci/gates.toml,line=3,title=g3 is broken::100%25 worse",
         "::error file=ci/gates.toml,line=2,title=g2 was not measured::no number",
     ]
 
 
 def test_the_tenth_annotation_counts_what_is_not_shown(results: Results) -> None:
-    lines = list(github.annotated(gated(results, *[("broken", "x")] * 12), "gates.toml"))
+    lines = list(github.annotate(gated(results, *[("broken", "x")] * 12), "gates.toml"))
     assert len(lines) == 10 and lines[-1].endswith("::and 3 gates more: see the summary")
-    assert len(list(github.annotated(gated(results, *[("broken", "x")] * 10), "gates.toml"))) == 10
+    assert len(list(github.annotate(gated(results, *[("broken", "x")] * 10), "gates.toml"))) == 10
 
 
 @given(st.text(max_size=80), st.text(max_size=20))
 def test_no_words_begin_a_command_of_their_own(results: Results, says: str, file: str) -> None:
-    (line,) = github.annotated(gated(results, ("broken", says)), file)
+    (line,) = github.annotate(gated(results, ("broken", says)), file)
     assert len(line.splitlines()) == 1
     assert re.fullmatch(r"::error file=[^,:]*,line=1,title=g1 is broken::.*", line)
 

@@ -286,7 +286,7 @@ def test_a_trial_that_failed_says_why_and_one_that_is_unsupported_is_not_told(tm
     cells = metrics.score(logs)
     mine = [cell for cell in cells if cell.backend == "store"]
     assert wrong.brief(mine) == "failed: recall: gone"
-    assert "\u2715 failed: recall: gone" in "".join(text(each) for each in wrong.told(Record(failed), mine))
+    assert "\u2715 failed: recall: gone" in "".join(text(each) for each in wrong.describe_cases(Record(failed), mine))
 
 
 def test_the_command_leaves_the_place_of_an_interpreter_to_the_reader(tmp_path: Path) -> None:
@@ -300,7 +300,7 @@ def test_the_command_leaves_the_place_of_an_interpreter_to_the_reader(tmp_path: 
 
 def test_what_was_not_measured_stands_with_its_reason(tmp_path: Path) -> None:
     log = Tape(tmp_path).played().log()
-    said = "".join(text(each) for each in wrong.told(Record(log), metrics.score([log])[:1]))
+    said = "".join(text(each) for each in wrong.describe_cases(Record(log), metrics.score([log])[:1]))
     assert said.startswith("Not measured here: ") and "deletes nothing" not in said
     assert "n/a (the controls oracle and stale_oracle were not run)" in said
 

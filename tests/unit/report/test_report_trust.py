@@ -174,4 +174,4 @@ def test_progress_counts_a_measure_that_failed_and_calls_it_no_sound_one(tmp_pat
     kill = Handled(step="killed", what="opened", fault=Fault(kind="crashed", op="open", message="gone"))
     made = transcript(tmp_path, PLAN, (kill,), drill="durability")
     failed = sum(each.status == "failed" for each in score([made])[0].measures.values())
-    assert failed and f", {failed} failed" in progress.drilled(made)
+    assert failed and f", {failed} failed" in progress.describe_drill(made)

@@ -47,7 +47,7 @@ def test_what_is_missing_stands_beside_what_was_measured() -> None:
 
 
 def test_a_difference_carries_its_sign() -> None:
-    assert [words.signed(value, words.share) for value in (-0.25, 0.0, 0.5)] == ["\u2212.25", "0", "+.50"]
+    assert [words.show_signed(value, words.share) for value in (-0.25, 0.0, 0.5)] == ["\u2212.25", "0", "+.50"]
 
 
 @given(st.text(st.characters()), st.integers(0, 40), st.booleans())

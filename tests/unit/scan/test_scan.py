@@ -292,7 +292,7 @@ def test_pipes_and_sockets_are_named_and_do_not_stop_the_look(root: Path) -> Non
     found = look(root)
     assert [each.fact for each in found.sightings] == ["key"]
     assert "a-pipe is not" in (found.problem or "") and "b-socket is not" in (found.problem or "")
-    with pytest.raises(OSError, match="not a regular file"), files.opened(root / "a-pipe"):  # took a file's place
+    with pytest.raises(OSError, match="not a regular file"), files.open_regular(root / "a-pipe"):  # took a file's place
         pass
 
 

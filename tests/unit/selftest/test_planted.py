@@ -12,7 +12,7 @@ from adapters.reference import ReferenceMemory
 from harness.metrics.trust import BY_CHANCE
 from harness.model.trial import Better, Definition, Measure, Measured, NotMeasured
 from harness.selftest import faults, measures, measures_table
-from harness.selftest.faults import Matrix, PlantedFault, judged, moved
+from harness.selftest.faults import Matrix, PlantedFault, find_move, judge
 from harness.selftest.planted.catalogue import FAULTS
 
 FAMILIES = {"kept": "keeping", "leaks": "isolation", "speed": "keeping"}
@@ -39,7 +39,7 @@ SOUND: Mapping[str, Measure] = {"kept": number(1), "leaks": number(0), "speed": 
 
 
 def lines(found: Mapping[str, Measure], must: tuple[str, ...] = ("kept",), may: tuple[str, ...] = ()) -> list[str]:
-    row = judged(PlantedFault("Loses", "m:C", "Loses.", must, may), SOUND, {**SOUND, **found}, DEFINITIONS, FAMILIES)
+    row = judge(PlantedFault("Loses", "m:C", "Loses.", must, may), SOUND, {**SOUND, **found}, DEFINITIONS, FAMILIES)
     return [str(breach) for breach in row.breaches]
 
 
@@ -78,7 +78,7 @@ def test_what_a_cheat_is_after_must_not_be_better() -> None:
     cheat = PlantedFault("Cheats", "m:C", "Cheats.", ("leaks",), (), ("kept",))
 
     def breaches(kept: Measure) -> list[str]:
-        row = judged(cheat, sound, {**sound, "leaks": number(1), "kept": kept}, DEFINITIONS, FAMILIES)
+        row = judge(cheat, sound, {**sound, "leaks": number(1), "kept": kept}, DEFINITIONS, FAMILIES)
         return [breach.key for breach in row.breaches]
 
     assert breaches(number(0.5)) == []
@@ -113,25 +113,25 @@ def test_a_declaration_that_names_no_measure_is_a_breach() -> None:
     ],
 )
 def test_what_counts_as_moved(better: Better, sound: Measure, found: Measure, move: str | None) -> None:
-    assert moved(definition("any", better), sound, found) == move
+    assert find_move(definition("any", better), sound, found) == move
 
 
 def test_a_time_moves_by_a_clear_ratio_and_difference_only() -> None:
-    assert moved(DEFINITIONS["speed"], number(0.01), number(0.05)) is None
-    assert moved(DEFINITIONS["speed"], number(0.05), number(0.12)) is None
-    assert moved(DEFINITIONS["speed"], number(0.01), number(0.07)) == "worse"
-    assert moved(DEFINITIONS["speed"], number(0.01), number(0.001)) is None
+    assert find_move(DEFINITIONS["speed"], number(0.01), number(0.05)) is None
+    assert find_move(DEFINITIONS["speed"], number(0.05), number(0.12)) is None
+    assert find_move(DEFINITIONS["speed"], number(0.01), number(0.07)) == "worse"
+    assert find_move(DEFINITIONS["speed"], number(0.01), number(0.001)) is None
 
 
 def test_what_a_kill_may_miss_moves_by_its_value_only() -> None:
     (name,) = BY_CHANCE
-    assert moved(definition(name, "lower"), number(0), word("not-applicable")) is None
-    assert moved(definition(name, "lower"), number(0), number(0.5)) == "worse"
-    assert moved(definition(name, "lower"), number(0), word("failed")) == "failed"
+    assert find_move(definition(name, "lower"), number(0), word("not-applicable")) is None
+    assert find_move(definition(name, "lower"), number(0), number(0.5)) == "worse"
+    assert find_move(definition(name, "lower"), number(0), word("failed")) == "failed"
 
 
 def test_every_planted_fault_says_what_is_wrong_and_which_measure_has_to_flag_it() -> None:
-    planted = faults.planted()
+    planted = faults.list_planted()
     assert len(planted) == len(FAULTS) == len({fault.name for fault in planted}) >= 26
     for fault, made in zip(planted, FAULTS, strict=True):
         assert fault.bug.endswith(".") and fault.must and not {*fault.must} & {*fault.may}
@@ -141,24 +141,24 @@ def test_every_planted_fault_says_what_is_wrong_and_which_measure_has_to_flag_it
 
 
 def test_faults_are_chosen_by_name_and_a_name_that_is_none_hints_at_one() -> None:
-    assert [fault.name for fault in faults.planted(["SoftDeletes", "CutsTexts", "SoftDeletes"])] == [
+    assert [fault.name for fault in faults.list_planted(["SoftDeletes", "CutsTexts", "SoftDeletes"])] == [
         "SoftDeletes",
         "CutsTexts",
     ]
     with pytest.raises(faults.FaultNameError, match="'SoftDelete' is not known; did you mean SoftDeletes"):
-        faults.planted(["SoftDelete"])
+        faults.list_planted(["SoftDelete"])
 
 
 def test_a_measure_that_only_failed_was_not_put_to_the_proof() -> None:
     fault = PlantedFault("Hangs", "m:C", "Hangs.", ("kept",), ())
-    row = judged(fault, SOUND, {**SOUND, "kept": word("failed"), "leaks": number(1)}, DEFINITIONS, FAMILIES)
+    row = judge(fault, SOUND, {**SOUND, "kept": word("failed"), "leaks": number(1)}, DEFINITIONS, FAMILIES)
     assert row.caught == ["kept", "leaks"] and faults.proven([row]) == {"leaks"}
 
 
 def test_the_table_names_what_is_missing_and_what_is_too_much_in_100_columns() -> None:
     fault = PlantedFault("[bold]Loses", "m:C", "Loses.", ("kept",), ("speed",))
-    row = judged(fault, SOUND, {"kept": number(1), "leaks": number(1), "speed": number(9)}, DEFINITIONS, FAMILIES)
-    good = judged(fault, SOUND, {**SOUND, "kept": number(0), "speed": number(9)}, DEFINITIONS, FAMILIES)
+    row = judge(fault, SOUND, {"kept": number(1), "leaks": number(1), "speed": number(9)}, DEFINITIONS, FAMILIES)
+    good = judge(fault, SOUND, {**SOUND, "kept": number(0), "speed": number(9)}, DEFINITIONS, FAMILIES)
     out = io.StringIO()
     measures_table.show(Matrix(SOUND, (row, good)), Console(file=out, width=100, color_system=None))
     said = out.getvalue()

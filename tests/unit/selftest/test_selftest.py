@@ -95,9 +95,13 @@ def test_a_stale_option_that_nobody_ever_told_is_named(house: House) -> None:
 def test_only_a_memory_that_knows_changes_a_decision(house: House) -> None:
     story, paper = told(house), playing.PaperWorkTrees()
     cold = playing.play(story, None, paper)
-    assert playing.nothing(story, paper, cold, "none") == playing.nothing(story, paper, cold, "refusal") == (1, 1)
+    assert (
+        playing.check_nothing(story, paper, cold, "none")
+        == playing.check_nothing(story, paper, cold, "refusal")
+        == (1, 1)
+    )
     assert said(story) == ""
-    assert playing.nothing(story, paper, cold, "full_context") == (0, 1)
+    assert playing.check_nothing(story, paper, cold, "full_context") == (0, 1)
     first, *facts = said(story).splitlines()
     assert first.startswith("jobs.ship.target: full_context, ")
     assert first.endswith("from memory, but cold unresolved from nowhere")

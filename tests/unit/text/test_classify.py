@@ -160,7 +160,7 @@ def test_a_standing_depends_on_time_and_place() -> None:
 
 
 def test_demoted_asserts_nothing_and_forgets_nothing() -> None:
-    reading = CLASSIFIER.read("Run atlas. Run scripts/ship.").demoted()
+    reading = CLASSIFIER.read("Run atlas. Run scripts/ship.").demote()
     assert said(reading) == {"asserted": set(), "denied": set(), "mentioned": {"atlas", "ship"}, "partial": set()}
     assert not reading.unclear
 
