@@ -1,4 +1,4 @@
-"""The adapter that the README shows is a whole one: it is played here as it stands there."""
+"""The adapter that the guide shows is a whole one: it is played here as it stands there."""
 
 from __future__ import annotations
 
@@ -21,27 +21,27 @@ HOME = Scope("storefront", "lanternworks")
 @pytest.fixture
 def shelf(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     """The adapter in a folder where children find it."""
-    code = re.search(r"```python\n(.*?)```", (paths.ROOT / "README.md").read_text("utf-8"), re.DOTALL)
+    code = re.search(r"```python\n(.*?)```", (paths.ROOT / "docs" / "adapters.md").read_text("utf-8"), re.DOTALL)
     assert code is not None and len(code[1].splitlines()) <= 60
     (tmp_path / "shelf.py").write_text(code[1], encoding="utf-8")
     monkeypatch.setenv("COLDWARM_ADAPTER_PATH", str(tmp_path))
     return "shelf:ShelfAdapter"
 
 
-def test_the_adapter_of_the_readme_keeps_the_contract(shelf: str) -> None:
+def test_the_adapter_of_the_guide_keeps_the_contract(shelf: str) -> None:
     with open_setting(registry.parse(shelf), FakeEmbedder()) as place:
         outcomes = [place.judge(check) for check in CHECKS]
     assert [outcome.why for outcome in outcomes if outcome.status == "broken"] == []
     assert sum(outcome.status == "kept" for outcome in outcomes) >= 30
 
 
-def test_the_adapter_of_the_readme_works(shelf: str, tmp_path: Path) -> None:
+def test_the_adapter_of_the_guide_works(shelf: str, tmp_path: Path) -> None:
     store = tmp_path / "store"
     store.mkdir()
     item = Item("The port is 8412", HOME, "2025-03-01T10:00:00+00:00", "project", Source(session="s1"))
     with Gateway(EmbeddingCache(None, FakeEmbedder())) as gateway:
-        gateway.register("readme")
-        space = Space(str(store), gateway.url, "readme", FakeEmbedder().dims, 1)
+        gateway.register("guide")
+        space = Space(str(store), gateway.url, "guide", FakeEmbedder().dims, 1)
         memory = client.open_memory(shelf, space, tmp_path / "home")
         (ack,) = memory.remember([item])
         assert [hit.text for hit in memory.recall("which port", HOME, 5, item.at)] == [item.text]
