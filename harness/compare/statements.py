@@ -114,7 +114,7 @@ def results(folder: Folder) -> Results:
             backends_contained=file.backends_contained,
             checks_contained=file.checks_contained,
             unsealed=sum(log.unsealed for log in played.values()) + sum(each.unsealed for each in drilled.values()),
-            problems=(*problems, *unread, *broken.problems(cells, (each.cell for each in drilled.values()))),
+            problems=(*problems, *unread, *broken.problems([*cells, *(each.cell for each in drilled.values())])),
         ),
         definitions=dict(sorted(metrics.DEFINITIONS.items())),
         stories=tuple(_stories(played.values())),

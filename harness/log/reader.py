@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, ClassVar, Protocol, TypeVar
+from typing import Any, ClassVar, Literal, Protocol, TypeVar
 
 from pydantic import TypeAdapter, ValidationError
 
@@ -44,6 +44,8 @@ class End(Protocol):
     """The event that closes a log."""
 
     @property
+    def status(self) -> Literal["complete", "failed", "unsupported"]: ...
+    @property
     def fault(self) -> Fault | None: ...
 
 
@@ -62,6 +64,10 @@ class Played:
     def end(self) -> End | None:
         """None if it did not get to its end."""
         raise NotImplementedError
+
+    @property
+    def status(self) -> Literal["complete", "failed", "unsupported", "incomplete"]:
+        return self.end.status if self.end else "incomplete"
 
     @property
     def final(self) -> bool:

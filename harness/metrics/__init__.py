@@ -7,19 +7,18 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Literal
 
 from harness.log.reader import Log
 from harness.machine.modules import find_defining
 from harness.metrics import broken
-from harness.metrics.metric import Metric, failed, not_applicable, unsupported
+from harness.metrics.metric import StoryMetric, explain_unmeasured, failed, make_missing, not_applicable
 from harness.metrics.view import Record, View
 from harness.metrics.words import WORDLESS, Words
 from harness.model.results import Cell, Status
-from harness.model.trial import READ_POLICIES, CellKey, Definition, Measure, NotMeasured, Trial
+from harness.model.trial import READ_POLICIES, CellKey, Definition, Measure, Trial
 from harness.text.classify import Classifier
 
-METRICS: tuple[Metric, ...] = tuple(
+METRICS: tuple[StoryMetric, ...] = tuple(
     metric for module in find_defining("METRICS", __name__, __path__) for metric in module.METRICS
 )
 DEFINITIONS: Mapping[str, Definition] = {metric.definition.name: metric.definition for metric in METRICS}
@@ -45,10 +44,11 @@ def score(logs: Sequence[Log]) -> list[Cell]:
 
     A log of which nothing can be computed, because we break, has one cell that says so.
     """
-    try:
-        return [cell for views in _views(logs) for cell in _score(views)]
-    except Exception as error:
-        return [make_unscored(log.trial, broken.describe(error), log) for log in logs]
+    return broken.guard(
+        lambda logs: [cell for views in _views(logs) for cell in _score(views)],
+        logs,
+        lambda why: [make_unscored(log.trial, why, log) for log in logs],
+    )
 
 
 def make_unscored(trial: Trial, reason: str, log: Log | None = None) -> Cell:
@@ -56,9 +56,7 @@ def make_unscored(trial: Trial, reason: str, log: Log | None = None) -> Cell:
     key = CellKey(
         trial=trial, arm="warm" if trial.backend else "cold", read_policy="trusting" if trial.backend else None
     )
-    status: Literal["failed", "not-run"] = "failed" if log else "not-run"
-    missing = NotMeasured(status=status, reason=reason)
-    return _make(key, log, 0, status, reason, dict.fromkeys(DEFINITIONS, missing))
+    return _make(key, log, 0, *make_missing(METRICS, reason, log))
 
 
 def views(logs: Sequence[Log]) -> list[View]:
@@ -128,38 +126,34 @@ def _name(record: Record) -> str | None:
 
 
 def _score(views: Sequence[View]) -> list[Cell]:
-    try:
-        return list(_cells(views))
-    except Exception as error:
-        return [make_unscored(views[0].log.trial, broken.describe(error), views[0].log)]
+    log = views[0].log
+    return broken.guard(_cells, views, lambda why: [make_unscored(log.trial, why, log)])
 
 
-def _cells(views: Sequence[View]) -> Iterator[Cell]:
+def _cells(views: Sequence[View]) -> list[Cell]:
     shared = {metric.definition.name: _measure(metric, views[0]) for metric in METRICS if not metric.reads}
+    cells = []
     for view in views:
         read = {metric.definition.name: _measure(metric, view) for metric in METRICS if metric.reads}
-        yield _cell(view, {name: read.get(name) or shared[name] for name in DEFINITIONS})
+        cells.append(_cell(view, {name: read.get(name) or shared[name] for name in DEFINITIONS}))
+    return cells
 
 
-def _measure(metric: Metric, view: View) -> Measure:
+def _measure(metric: StoryMetric, view: View) -> Measure:
     record = view.record
-    closed = record.log.closed
-    if closed is None:
-        return failed(record.log.reason)
-    if closed.status == "unsupported":
-        return unsupported(record.log.reason)
+    if unmeasured := explain_unmeasured(record.log):
+        return unmeasured
     if view.arm == "cold" and not metric.cold:
         return not_applicable("the cold arm has no memory")
     if record.failed and (metric.whole or not record.started):
         return failed(record.log.reason)
-    return broken.guard(metric.measure, view)
+    return broken.guard(metric.measure, view, failed)
 
 
 def _cell(view: View, measures: Mapping[str, Measure]) -> Cell:
     record, log = view.record, view.log
     key = CellKey(trial=log.trial, arm=view.arm, read_policy=view.read_policy)
-    status: Status = log.closed.status if log.closed else "incomplete"
-    return _make(key, log, record.pool, status, record.log.reason, measures)
+    return _make(key, log, record.pool, log.status, log.reason, measures)
 
 
 def _make(

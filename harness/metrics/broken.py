@@ -7,10 +7,10 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import TypeVar
 
-from harness.metrics.metric import failed
-from harness.model.results import Cell, TrustCell
-from harness.model.trial import Measure, NotMeasured
+from harness.model.results import AnyCell
+from harness.model.trial import NotMeasured
 
+V = TypeVar("V")
 T = TypeVar("T")
 BROKE = "coldwarm broke on it: "
 
@@ -22,29 +22,27 @@ def describe(error: Exception) -> str:
     return f"{BROKE}{what} ({Path(last.filename).name}:{last.lineno})"
 
 
-def guard(compute: Callable[[T], Measure], of: T) -> Measure:
-    """The measure, failed if computing it raises."""
+def guard(compute: Callable[[V], T], of: V, otherwise: Callable[[str], T]) -> T:
+    """A measure or a cell; what stands for it, by why, if computing it raises."""
     try:
         return compute(of)
     except Exception as error:
-        return failed(describe(error))
+        return otherwise(describe(error))
 
 
-def problems(cells: Iterable[Cell], drills: Iterable[TrustCell]) -> list[str]:
+def problems(cells: Iterable[AnyCell]) -> list[str]:
     """A line for each measure that broke, and for each trial of which everything did, with the first of its logs."""
     logs: dict[tuple[str, str], dict[str, None]] = {}
-    files: list[tuple[str, Cell | TrustCell]] = [(f"logs/{each.log}", each) for each in cells]
-    files += [(f"drills/{each.transcript}", each) for each in drills]
-    for file, cell in files:
+    for cell in cells:
         for name, why in _broke(cell):
-            logs.setdefault((name, why), {})[file] = None
+            logs.setdefault((name, why), {})[f"{cell.folder}/{cell.file}"] = None
     return [
         f"{next(iter(own))}{f' and {len(own) - 1} more' if len(own) > 1 else ''}: {name or 'no measure'}: {why}"
         for (name, why), own in logs.items()
     ]
 
 
-def _broke(cell: Cell | TrustCell) -> Iterator[tuple[str, str]]:
+def _broke(cell: AnyCell) -> Iterator[tuple[str, str]]:
     if cell.reason.startswith(BROKE):
         yield "", cell.reason
         return

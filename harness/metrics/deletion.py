@@ -15,7 +15,7 @@ from typing import NamedTuple, get_args
 from harness.log.events import Forgot, Listed, Route, Scanned, Sought, Stage
 from harness.log.reader import Log
 from harness.log.receipts import Receipt
-from harness.metrics.metric import Metric, failed, metric, not_applicable, proportion, unsupported
+from harness.metrics.metric import StoryMetric, failed, metric, not_applicable, proportion, unsupported
 from harness.metrics.view import Record, View
 from harness.metrics.words import DELETED, Case, Column, Question, Words
 from harness.model.canary import memory_word
@@ -294,7 +294,7 @@ _WHERE: dict[Route, tuple[str, str, str]] = {
 """Route -> what brings a target, what a target is that it still brings, and by what deleted secrets are brought."""
 DELETED_FROM_BYTES = "deleted_from_bytes"
 _measure = partial(metric, family="deleted", words=Words(DELETED))
-METRICS: tuple[Metric, ...] = (
+METRICS: tuple[StoryMetric, ...] = (
     *(
         _measure(
             f"deleted_from_{route}", "higher", "proportion",

@@ -13,7 +13,7 @@ from functools import wraps
 from typing import NamedTuple
 
 from harness.log.events import Listed, Wrote
-from harness.metrics.metric import Metric, failed, metric, not_applicable, proportion, unsupported
+from harness.metrics.metric import StoryMetric, failed, metric, not_applicable, proportion, unsupported
 from harness.metrics.view import Record, View, once
 from harness.model.trial import Measure
 
@@ -147,7 +147,7 @@ def facts_kept_stale(record: Record) -> Measure:
 
 _WHERE = "by classifying what is listed in the scopes of the story's facts at its end; unclear memories assert nothing"
 _INSIDE = "what a model inside makes of what it is told; what comes of it is recalled and acted on"
-METRICS: tuple[Metric, ...] = (
+METRICS: tuple[StoryMetric, ...] = (
     metric(
         "facts_survived", "higher", "proportion",
         f"facts told, acknowledged or not, that still hold and that some live memory asserts / such facts; {_WHERE}",

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from math import fsum, sqrt
 from statistics import NormalDist
-from typing import Literal
+from typing import Generic, Literal, NamedTuple, TypeVar
 
+from harness.log.reader import Played
 from harness.metrics.view import View
 from harness.metrics.words import WORDLESS, Words
 from harness.model.trial import Better, Definition, Interval, Measure, Measured, NotMeasured
@@ -19,25 +20,35 @@ UNANSWERED = "every call that could have told failed"
 WILSON = "wilson-95"
 """Over one cell's own cases, which are not independent: a floor of the uncertainty."""
 _Z = NormalDist().inv_cdf(0.975)
+V = TypeVar("V")
 
 
 @dataclass(frozen=True)
-class Metric:
+class Metric(Generic[V]):
+    """A measure as a function of what it reads: the view of a cell, or a transcript.
+
+    Attributes:
+        whole: Says nothing of what did not reach its end.
+    """
+
+    definition: Definition
+    measure: Callable[[V], Measure]
+    whole: bool
+
+
+@dataclass(frozen=True)
+class StoryMetric(Metric[View]):
     """A measure as a function of one cell.
 
     Attributes:
         reads: Depends on the read policy, else one value holds for all cells of the trial.
         cold: Means something without a memory.
-        whole: Says nothing about a trial that did not reach its end.
         ratio: The names of two measures; over several cells it is the sum of the first over the hits of the second,
             where there are any.
     """
 
-    definition: Definition
-    measure: Callable[[View], Measure]
     reads: bool = False
     cold: bool = False
-    whole: bool = False
     ratio: tuple[str, str] | None = None
     words: Words = WORDLESS
 
@@ -58,7 +69,7 @@ def metric(
     whole: bool = False,
     ratio: tuple[str, str] | None = None,
     words: Words = WORDLESS,
-) -> Metric:
+) -> StoryMetric:
     """A measure of stories, with its definition.
 
     Args:
@@ -66,11 +77,49 @@ def metric(
         aside: Why none does.
         words: How and where it is shown.
     """
+    definition = define(name, better, unit, formula, source, version, family, aside)
+    return StoryMetric(definition, measure, whole, reads, cold, ratio, words)
+
+
+def define(
+    name: str,
+    better: Better,
+    unit: str,
+    formula: str,
+    source: str,
+    version: int,
+    family: str | None,
+    aside: str,
+    varies: str = "",
+) -> Definition:
+    """No headline shows a measure of which neither more nor less is better, or one that stands aside."""
     shown = None if aside or better == "neither" else family
-    definition = Definition(
-        name=name, better=better, unit=unit, version=version, formula=formula, source=source, family=shown, aside=aside
-    )
-    return Metric(definition, measure, reads, cold, whole, ratio, words)
+    return Definition(
+        name=name, better=better, unit=unit, version=version, formula=formula, source=source, family=shown,
+        aside=aside, varies=varies,
+    )  # fmt: skip
+
+
+def explain_unmeasured(played: Played) -> NotMeasured | None:
+    """Why nothing can be measured of what was broken off, or of what the backend declares to lack."""
+    if played.end is None:
+        return failed(played.reason)
+    return unsupported(played.reason) if played.end.status == "unsupported" else None
+
+
+class Unscored(NamedTuple):
+    """What the cell says of a trial or drill of which nothing could be computed."""
+
+    status: Literal["failed", "not-run"]
+    reason: str
+    measures: dict[str, Measure]
+
+
+def make_missing(metrics: Iterable[Metric[V]], reason: str, played: Played | None) -> Unscored:
+    """For what left a file that could not be scored, or nothing to read: `played` is None."""
+    status: Literal["failed", "not-run"] = "failed" if played else "not-run"
+    missing = NotMeasured(status=status, reason=reason)
+    return Unscored(status, reason, {metric.definition.name: missing for metric in metrics})
 
 
 def proportion(

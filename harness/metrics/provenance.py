@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from harness.adapter import Item, Source
 from harness.log.events import Checked, Resolved, Wrote
-from harness.metrics.metric import Metric, metric, proportion, unsupported
+from harness.metrics.metric import StoryMetric, metric, proportion, unsupported
 from harness.metrics.view import RecalledEntry, Record, View, once, same_moment
 from harness.metrics.words import PROVEN, Case, Column, Question, Words
 from harness.model.trial import Better, Measure, NotMeasured
@@ -175,7 +175,7 @@ def dangling_sources(view: View) -> Measure:
 
 SOURCE_VERIFIED = "source_verified"
 _measure = partial(metric, family="proven", words=Words(PROVEN))
-METRICS: tuple[Metric, ...] = (
+METRICS: tuple[StoryMetric, ...] = (
     _measure(
         "source_coverage", "higher", "proportion",
         "memories returned to probes with a source / memories returned that say something of a fact; other noise "

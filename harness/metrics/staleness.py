@@ -13,7 +13,7 @@ from functools import partial
 from typing import Literal, get_args
 
 from harness.log.events import Wrote
-from harness.metrics.metric import Metric, metric, not_applicable, proportion, unsupported
+from harness.metrics.metric import StoryMetric, metric, not_applicable, proportion, unsupported
 from harness.metrics.view import PhrasingSeen, RecalledEntry, Record, View, once
 from harness.metrics.words import STALE, Between, Progress, Words
 from harness.model.trial import Better, Measure, NotMeasured
@@ -205,7 +205,7 @@ _MEANING: dict[UpdateOutcome, tuple[Better, str]] = {
 }
 _FAULT = "; not answered counts as exposed"
 _SHOWN = "what memory shows; the headline counts what is done with it"
-METRICS: tuple[Metric, ...] = (
+METRICS: tuple[StoryMetric, ...] = (
     *(
         metric(
             f"update_{outcome}", _MEANING[outcome][0], "proportion", f"{_MEANING[outcome][1]}{_OF}",

@@ -7,7 +7,16 @@ from typing import Literal
 
 from harness.log.events import Metered, Wrote
 from harness.metrics.completion import JOBS_DONE, done
-from harness.metrics.metric import UNANSWERED, Metric, amount, failed, metric, not_applicable, proportion, unsupported
+from harness.metrics.metric import (
+    UNANSWERED,
+    StoryMetric,
+    amount,
+    failed,
+    metric,
+    not_applicable,
+    proportion,
+    unsupported,
+)
 from harness.metrics.view import Asking, Record, View
 from harness.metrics.words import COST, Between, Column, Question, Words
 from harness.model.trial import Measure, Measured, NotMeasured
@@ -221,7 +230,7 @@ _WHY = "why `tokens_total` is what it is"
 TOKENS_TOTAL, TOKENS_PER_JOB = "tokens_total", "tokens_per_job"
 TOKENS_AGENT, TOKENS_RECALL, TOKENS_INGEST = "tokens_agent", "tokens_recall", "tokens_ingest"
 TOKENS_BACKEND, EMBEDDING_TOKENS = "tokens_backend", "embedding_tokens"
-METRICS: tuple[Metric, ...] = (
+METRICS: tuple[StoryMetric, ...] = (
     metric(
         TOKENS_INGEST, "lower", "tokens",
         "texts learnt and remarked, and curated look-ups (question and all that came back)", tokens_ingest, whole=True,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Literal
+from typing import ClassVar, Literal, TypeAlias
 
 from pydantic import Field
 
@@ -42,6 +42,16 @@ class Cell(Model):
     log: str
     log_sha256: str
     measures: Mapping[str, Measure]
+    folder: ClassVar[str] = "logs"
+
+    @property
+    def played(self) -> str:
+        """The trial."""
+        return self.trial
+
+    @property
+    def file(self) -> str:
+        return self.log
 
 
 class LayerLook(Model):
@@ -96,6 +106,20 @@ class TrustCell(Model):
     version: str | None = None
     measures: Mapping[str, Measure]
     layers: tuple[LayerRow, ...] = ()
+    folder: ClassVar[str] = "drills"
+
+    @property
+    def played(self) -> str:
+        """The trial, which is the drill's."""
+        return self.id
+
+    @property
+    def file(self) -> str:
+        return self.transcript
+
+
+AnyCell: TypeAlias = Cell | TrustCell
+"""What is asked of both has one name in both; no base has their fields, as each has an order in `results.json`."""
 
 
 class Faults(Model):

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, TypeVar
 import pytest
 
 if TYPE_CHECKING:
-    from harness.model.results import Cell, Results, TrustCell
+    from harness.model.results import AnyCell, Results
     from harness.model.trial import Measured
     from harness.pytest_plugin.session import Plays
 
@@ -76,12 +76,12 @@ def coldwarm_results(_coldwarm_session: Plays) -> Results:
 
 
 @pytest.fixture(scope="session")
-def coldwarm_cells(coldwarm_results: Results) -> Callable[..., list[Cell | TrustCell]]:
+def coldwarm_cells(coldwarm_results: Results) -> Callable[..., list[AnyCell]]:
     """`coldwarm_cells(scenario="rename/two-names-ago", read_policy="newest")`: the cells of stories and drills that
     have these fields. Fails if there is none."""
     from harness.regress import lookup
 
-    def found(**where: object) -> list[Cell | TrustCell]:
+    def found(**where: object) -> list[AnyCell]:
         __tracebackhide__ = True
         return _or_fail(lookup.cells, coldwarm_results, where)
 

@@ -7,14 +7,14 @@ from difflib import get_close_matches
 
 from harness.compare.statements import headline, pool_cells
 from harness.metrics import trust
-from harness.model.results import Cell, Results, TrustCell
+from harness.model.results import AnyCell, Cell, Results, TrustCell
 from harness.model.trial import Measure, Measured, NotMeasured
 from harness.report.words import plain
 
 
-def cells(results: Results, where: Mapping[str, object]) -> list[Cell | TrustCell]:
+def cells(results: Results, where: Mapping[str, object]) -> list[AnyCell]:
     """The cells of stories and drills whose fields are as in `where`."""
-    every: list[Cell | TrustCell] = [*results.cells, *results.trust]
+    every: list[AnyCell] = [*results.cells, *results.trust]
     fields = {*Cell.model_fields, *TrustCell.model_fields}
     if unknown := sorted(where.keys() - fields):
         raise LookupError(f"a cell has no field {', '.join(unknown)}; it has {', '.join(sorted(fields))}")
@@ -70,7 +70,7 @@ def _find_drill(results: Results, name: str, where: Mapping[str, object]) -> Mea
     return _number(name, found, where)
 
 
-def _number(name: str, chosen: Sequence[Cell | TrustCell], where: Mapping[str, object]) -> Measured:
+def _number(name: str, chosen: Sequence[AnyCell], where: Mapping[str, object]) -> Measured:
     """The first number there is, if every cell came to its end: what broke off early looks clean."""
     unended = [cell for cell in chosen if cell.status not in ("complete", "unsupported")]
     if unended:

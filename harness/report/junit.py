@@ -13,7 +13,7 @@ from itertools import chain
 from typing import Literal
 from xml.etree import ElementTree
 
-from harness.model.results import Cell, Faults, Results, TrustCell
+from harness.model.results import AnyCell, Faults, Results
 from harness.report.words import visible
 
 TestOutcome = Literal["failure", "error", "skipped"]
@@ -62,20 +62,21 @@ def _list_unplayed(results: Results) -> Iterator[TestCase]:
         yield TestCase("backends", each.backend, "skipped" if each.allowed else "error", says)
 
 
-def _cells(results: Results, cells: Iterable[Cell | TrustCell]) -> Iterator[TestCase]:
+def _cells(results: Results, cells: Iterable[AnyCell]) -> Iterator[TestCase]:
     failing: dict[str, list[Faults]] = {}
     for fault in chain.from_iterable(results.beyond().values()):
         failing.setdefault(fault.trial, []).append(fault)
     for cell in cells:
-        trial, file = (cell.id, cell.transcript) if isinstance(cell, TrustCell) else (cell.trial, cell.log)
         says = [f"{cell.status}: {cell.reason or 'no reason was given'}"] if cell.status != "complete" else []
         says += [
             f"{fault.count} of {fault.calls} calls of {fault.op} failed: {_describe(fault)}"
-            for fault in failing.get(trial, [])
+            for fault in failing.get(cell.played, [])
         ]
         outcome: TestOutcome = "skipped" if cell.status == "unsupported" else "error"
-        seen = f"; see {file}" if file and says else ""
-        yield TestCase(cell.backend or "cold", cell.id, outcome if says else None, "; ".join(says) + seen, file or None)
+        seen = f"; see {cell.file}" if cell.file and says else ""
+        yield TestCase(
+            cell.backend or "cold", cell.id, outcome if says else None, "; ".join(says) + seen, cell.file or None
+        )
 
 
 def _describe(fault: Faults) -> str:

@@ -25,7 +25,6 @@ from typing import Any
 from harness import metrics
 from harness.metrics import trust
 from harness.metrics.metric import Metric
-from harness.metrics.trust.metric import TrustMetric
 
 _SHOWN = {"definition", "words"}
 """How a measure is called and shown, which computes nothing."""
@@ -36,7 +35,7 @@ Table = dict[str, dict[str, Any]]
 
 def table() -> Table:
     """Measure -> its version and the digest of its formula."""
-    known: list[Metric | TrustMetric] = [*metrics.METRICS, *trust.METRICS]
+    known: list[Metric[Any]] = [*metrics.METRICS, *trust.METRICS]
     return {
         each.definition.name: {"version": each.definition.version, "formula": digest(_computing(each))}
         for each in sorted(known, key=lambda each: each.definition.name)
@@ -52,7 +51,7 @@ def changed(old: Table, new: Table) -> list[str]:
     ]
 
 
-def _computing(measure: Metric | TrustMetric) -> tuple[Any, ...]:
+def _computing(measure: Metric[Any]) -> tuple[Any, ...]:
     """The function, and what decides whether it is asked."""
     return tuple(getattr(measure, field.name) for field in fields(measure) if field.name not in _SHOWN)
 

@@ -6,13 +6,12 @@ Every module beside this one that defines DRILL adds that drill's METRICS, with 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Literal
 
 from harness.log.receipts import read
 from harness.log.transcript import Transcript
 from harness.machine.modules import find_defining
 from harness.metrics import broken, faults
-from harness.metrics.metric import UNANSWERED, failed, not_applicable, unsupported
+from harness.metrics.metric import UNANSWERED, explain_unmeasured, failed, make_missing, not_applicable
 from harness.metrics.trust import deletion
 from harness.metrics.trust.metric import DrillWords, TrustMetric
 from harness.metrics.trust.residue import matrix
@@ -37,27 +36,20 @@ def score(transcripts: Iterable[Transcript]) -> list[TrustCell]:
 
 def make_unscored(trial: DrillTrial, reason: str, transcript: Transcript | None = None) -> TrustCell:
     """The cell of a drill that left nothing to read, or whose transcript could not be scored."""
-    status: Literal["failed", "not-run"] = "failed" if transcript else "not-run"
-    name, sha256 = (transcript.path.name, transcript.sha256) if transcript else ("", "")
-    missing = NotMeasured(status=status, reason=reason)
-    return _make(trial, status, reason, name, sha256, {metric.definition.name: missing for metric in _own(trial)})
+    return _make(trial, transcript, *make_missing(_own(trial), reason, transcript))
 
 
 def _score(transcript: Transcript) -> TrustCell:
-    try:
-        return _cell(transcript)
-    except Exception as error:
-        return make_unscored(transcript.trial, broken.describe(error), transcript)
+    return broken.guard(_cell, transcript, lambda why: make_unscored(transcript.trial, why, transcript))
 
 
 def _cell(transcript: Transcript) -> TrustCell:
-    trial, ended = transcript.trial, transcript.ended
+    trial = transcript.trial
     return _make(
         trial,
-        ended.status if ended else "incomplete",
+        transcript,
+        transcript.status,
         transcript.reason,
-        transcript.path.name,
-        transcript.sha256,
         {metric.definition.name: _measure(metric, transcript) for metric in _own(trial)},
         matrix(transcript) if trial.drill == deletion.DRILL.name else (),
         transcript.drilled.backend.version,
@@ -70,10 +62,9 @@ def _own(trial: DrillTrial) -> list[TrustMetric]:
 
 def _make(
     trial: DrillTrial,
+    transcript: Transcript | None,
     status: Status,
     reason: str,
-    name: str,
-    sha256: str,
     measures: Mapping[str, Measure],
     layers: tuple[LayerRow, ...] = (),
     version: str | None = None,
@@ -87,8 +78,8 @@ def _make(
         k=trial.k,
         status=status,
         reason=reason,
-        transcript=name,
-        transcript_sha256=sha256,
+        transcript=transcript.path.name if transcript else "",
+        transcript_sha256=transcript.sha256 if transcript else "",
         version=version,
         measures=measures,
         layers=layers,
@@ -96,16 +87,13 @@ def _make(
 
 
 def _measure(metric: TrustMetric, transcript: Transcript) -> Measure:
-    ended = transcript.ended
-    if ended is None:
-        return failed(transcript.reason)
-    if ended.status == "unsupported":
-        return unsupported(transcript.reason)
-    if ended.status == "failed" and metric.whole:
+    if unmeasured := explain_unmeasured(transcript):
+        return unmeasured
+    if transcript.status == "failed" and metric.whole:
         return failed(transcript.reason)
     if metric.verbatim and transcript.supports("extracts"):
         return not_applicable("a model inside rewrites what it is told")
-    found = broken.guard(metric.measure, transcript)
+    found = broken.guard(metric.measure, transcript, failed)
     if isinstance(found, Measured) or found.status == "unsupported":
         return found
     lost = [call for call in faults.drop_provoked(faults.calls(transcript)) if call.op in metric.asks]

@@ -6,8 +6,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from harness.log.transcript import Transcript
+from harness.metrics.metric import Metric, define
 from harness.model.drill import DrillName
-from harness.model.trial import Better, Definition, Measure
+from harness.model.trial import Better, Measure
 
 ASKS = ("open", "remember", "recall", "entries")
 
@@ -45,20 +46,16 @@ class DrillWords:
 
 
 @dataclass(frozen=True)
-class TrustMetric:
+class TrustMetric(Metric[Transcript]):
     """A measure as a function of one transcript.
 
     Attributes:
-        whole: Says nothing about a drill that did not reach its end.
         verbatim: Wants texts back as they were told, so that it says nothing of a backend that rewrites them.
         by_chance: Whether there is anything to measure is the machine's doing.
         asks: Operations without which there is nothing to measure; if one of them failed, so has the measure.
     """
 
-    definition: Definition
     drill: DrillName
-    measure: Callable[[Transcript], Measure]
-    whole: bool = True
     verbatim: bool = False
     by_chance: bool = False
     asks: tuple[str, ...] = ()
@@ -89,9 +86,6 @@ def trust(
         aside: Why no headline does.
         varies: Why two runs of equal inputs may differ. Without it a difference is a change: inputs are fixed.
     """
-    shown = None if aside or better == "neither" else family or drill.headlines[0].family
-    definition = Definition(
-        name=name, better=better, unit=unit, version=version, formula=formula, source=source, family=shown,
-        aside=aside, varies=varies,
-    )  # fmt: skip
-    return TrustMetric(definition, drill.name, measure, whole, verbatim, by_chance, asks)
+    shown = family or drill.headlines[0].family
+    definition = define(name, better, unit, formula, source, version, shown, aside, varies)
+    return TrustMetric(definition, measure, whole, drill.name, verbatim, by_chance, asks)
