@@ -24,6 +24,7 @@ from harness.report import (
     evidence,
     faulted,
     findings,
+    glossary,
     parts,
     scoreboard,
     tables,
@@ -110,6 +111,7 @@ def render(results: Results, seen: evidence.Evidence) -> str:
             board=board,
             verdict=verdict.judge(results, board),
             links=_links(results, board, anchors, drilled.links if drilled else {}),
+            glossary=glossary.WORDS,
             arrow=parts.ARROW,
             legend=LEGEND,
         )

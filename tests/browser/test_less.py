@@ -85,15 +85,20 @@ def test_a_phone_never_scrolls_sideways(opened: Opener, report: Path, everything
     assert page.run("document.scrollingElement.scrollWidth") <= 360
 
 
-def test_on_paper_nothing_is_cut_and_nothing_is_missing(opened: Opener, report: Path) -> None:
-    """What is folded on the screen is told on paper; what must be unfolded by script says where it is."""
+def test_on_paper_the_verdict_and_what_it_rests_on_fit_four_pages_and_nothing_is_cut(
+    opened: Opener, report: Path
+) -> None:
+    """What is folded on the screen is told on paper."""
     page = opened(report)
     wanted = page.run(
         """[...document.querySelectorAll('h1, h2, h3, main p, main li, th[scope=row], dd, summary, pre, figcaption')]
-            .filter((one) => !one.closest('nav, form, [hidden]'))
+            .filter((one) => !one.closest('nav, form, .deep, [hidden]')
+                && !one.closest('[aria-labelledby=baseline] details:not([open]) > :not(summary)'))
             .map((one) => (one.localName === 'th' ? one.firstChild : one).textContent)"""
     )
-    words, width = printed(page.pdf())
+    paper = page.pdf()
+    assert 1 <= len(re.findall(rb"/Type\s*/Page\b", paper)) <= 4
+    words, width = printed(paper)
     text = "".join(word for word, _ in words)
     assert [each for each in wanted if squeezed(each)[:60] not in text] == []
     assert [word for word, right in words if right > width] == []
