@@ -7,11 +7,12 @@ rewritten. Payloads beyond a few kilobytes are blobs that are in place before th
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from pathlib import Path
-from typing import Any, ClassVar, Literal, Protocol, TypeVar
+from typing import Any, ClassVar, Generic, Literal, NamedTuple, Protocol, TypeVar, cast
 
 from pydantic import TypeAdapter, ValidationError
 
@@ -38,6 +39,8 @@ from harness.model.scenario import Scenario
 from harness.model.trial import Trial
 
 E = TypeVar("E", bound=Event)
+Opening = TypeVar("Opening", bound=Event)
+Told = TypeVar("Told")
 
 
 class End(Protocol):
@@ -59,6 +62,21 @@ class Played:
     events: tuple[Event, ...]
     blobs: Blobs
     sealed: bool
+
+    @cached_property
+    def _by_kind(self) -> Mapping[type[Event], list[tuple[int, Event]]]:
+        found = defaultdict[type[Event], list[tuple[int, Event]]](list)
+        for line, event in enumerate(self.events, 1):
+            found[type(event)].append((line, event))
+        return found
+
+    def of(self, kind: type[E]) -> list[tuple[int, E]]:
+        """The events of a kind, with their line in the file, counted from 1. The list is kept: read only."""
+        return cast("list[tuple[int, E]]", self._by_kind.get(kind, []))
+
+    def list_events(self, kind: type[E]) -> list[E]:
+        """`of`, for whom lines mean nothing."""
+        return [event for _, event in self.of(kind)]
 
     @property
     def end(self) -> End | None:
@@ -100,9 +118,6 @@ class Log(Played):
     def trial(self) -> Trial:
         return self.opened.trial
 
-    def of(self, kind: type[E]) -> Iterator[E]:
-        return (event for event in self.events if isinstance(event, kind))
-
     def items(self, event: Wrote) -> tuple[Written, ...]:
         return unpack(self.blobs, WRITTEN, event.items)
 
@@ -113,38 +128,47 @@ class Log(Played):
         return unpack(self.blobs, HITS, event.hits)
 
 
-def read(path: Path, blobs: Blobs) -> Log:
-    """The log at `path`, with every blob that it names in its place. Raises LogError."""
-    lines = load(path, "trial")
-    events = tuple(parse(path, EVENT, lines))
-    opened, last = events[0], events[-1]
-    if not isinstance(opened, Opened):
-        raise LogError(f"{path}:1: not an opening event")
+class PlayedFile(NamedTuple):
+    """A file as it was read, in the order of the fields of `Played`."""
+
+    path: Path
+    sha256: str
+    events: tuple[Event, ...]
+    blobs: Blobs
+    sealed: bool
+
+
+@dataclass(frozen=True)
+class FileKind(Generic[Opening, Told]):
+    """What tells the files of trials and of drills apart.
+
+    Attributes:
+        told: The field of the opening event that names the blob of what is told.
+    """
+
+    noun: Literal["trial", "drill"]
+    event: TypeAdapter[Any]
+    opening: type[Opening]
+    told: Literal["scenario", "plan"]
+    load: Callable[[bytes], Told]
+
+
+def read_file(path: Path, blobs: Blobs, kind: FileKind[Opening, Told]) -> tuple[PlayedFile, Opening, Told]:
+    """The file, its opening event, and what is told in it; every blob that it names is there. Raises LogError."""
+    lines = load(path, kind.noun)
+    events = tuple(_parse(path, kind.event, lines))
+    opening = events[0]
+    if not isinstance(opening, kind.opening):
+        raise LogError(f"{path}:1: not the opening event of a {kind.noun}")
     try:
-        scenario = _scenario(blobs.get(opened.scenario))
+        told = kind.load(blobs.get(getattr(opening, kind.told)))
     except (BlobError, ValidationError) as error:
-        raise LogError(f"{path}: its scenario cannot be read: {str(error).splitlines()[0]}") from None
-    check(path, events, blobs)
-    closed = last if isinstance(last, Closed) else None
-    return Log(path, lines.sha256, events, blobs, lines.sealed, opened, closed, scenario)
+        raise LogError(f"{path}: its {kind.told} cannot be read: {str(error).splitlines()[0]}") from None
+    _check(path, events, blobs)
+    return PlayedFile(path, lines.sha256, events, blobs, lines.sealed), opening, told
 
 
-def story_of(path: Path) -> str | None:
-    """The blob of the scenario that a log plays, from its first line alone; None if that cannot be read."""
-    try:
-        with path.open("rb") as file:
-            return str(json.loads(file.readline())["scenario"]["blob"])
-    except (OSError, ValueError, TypeError, KeyError, RecursionError):
-        return None
-
-
-@lru_cache(maxsize=64)
-def _scenario(data: bytes) -> Scenario:
-    """Hundreds of logs of a run tell the same few stories."""
-    return Scenario.model_validate_json(data)
-
-
-def parse(path: Path, form: TypeAdapter[E], lines: SealedLines) -> Iterator[E]:
+def _parse(path: Path, form: TypeAdapter[Event], lines: SealedLines) -> Iterator[Event]:
     """The events. Of a sealed log the last one closes it, and no other does."""
     for number, line in enumerate(lines.events, 1):
         try:
@@ -161,7 +185,7 @@ def parse(path: Path, form: TypeAdapter[E], lines: SealedLines) -> Iterator[E]:
         raise LogError(f"{path}:{len(lines.events)}: its seal is broken: a line was changed after the log was closed")
 
 
-def check(path: Path, events: Sequence[Event], blobs: Blobs) -> None:
+def _check(path: Path, events: Sequence[Event], blobs: Blobs) -> None:
     """Every blob that an event names is there and whole: else it would be missed in the middle of a measure."""
     for number, event in enumerate(events, 1):
         for value in vars(event).values():
@@ -170,6 +194,31 @@ def check(path: Path, events: Sequence[Event], blobs: Blobs) -> None:
                     blobs.check(value)
                 except BlobError as error:
                     raise LogError(f"{path}:{number}: {error}") from None
+
+
+@lru_cache(maxsize=64)
+def _scenario(data: bytes) -> Scenario:
+    """Hundreds of logs of a run tell the same few stories."""
+    return Scenario.model_validate_json(data)
+
+
+LOG = FileKind("trial", EVENT, Opened, "scenario", _scenario)
+
+
+def read(path: Path, blobs: Blobs) -> Log:
+    """The log at `path`, with every blob that it names in its place. Raises LogError."""
+    file, opened, scenario = read_file(path, blobs, LOG)
+    last = file.events[-1]
+    return Log(*file, opened, last if isinstance(last, Closed) else None, scenario)
+
+
+def story_of(path: Path) -> str | None:
+    """The blob of the scenario that a log plays, from its first line alone; None if that cannot be read."""
+    try:
+        with path.open("rb") as file:
+            return str(json.loads(file.readline())["scenario"]["blob"])
+    except (OSError, ValueError, TypeError, KeyError, RecursionError):
+        return None
 
 
 def canonical(events: Iterable[Event]) -> list[dict[str, Any]]:

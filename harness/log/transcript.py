@@ -11,15 +11,15 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Literal, TypeAlias, TypeVar
+from typing import Annotated, Any, ClassVar, Literal, TypeAlias
 
-from pydantic import Field, JsonValue, TypeAdapter, ValidationError
+from pydantic import Field, JsonValue, TypeAdapter
 
 from harness.adapter import Hit, Layer
-from harness.log.blobs import BlobError, Blobs, Ref, unpack
+from harness.log.blobs import Blobs, Ref, unpack
 from harness.log.events import PROTOCOL, SCHEMA, Event, Sighting
-from harness.log.lines import LogError, load
-from harness.log.reader import Played, check, parse
+from harness.log.lines import LogError
+from harness.log.reader import FileKind, Played, read_file
 from harness.log.receipts import Receipt
 from harness.model.backend import Backend, Fault
 from harness.model.drill import DrillTrial, Plan
@@ -108,7 +108,6 @@ DRILL_EVENT: TypeAdapter[DrillEvent] = TypeAdapter(DrillEvent)
 ANSWER: TypeAdapter[Any] = TypeAdapter(JsonValue)
 SIGHTINGS: TypeAdapter[tuple[Sighting, ...]] = TypeAdapter(tuple[Sighting, ...])
 _HITS: TypeAdapter[tuple[Hit, ...]] = TypeAdapter(tuple[Hit, ...])
-E = TypeVar("E", bound=Event)
 
 
 @dataclass(frozen=True, eq=False)
@@ -129,18 +128,10 @@ class Transcript(Played):
     def end(self) -> Ended | None:
         return self.ended
 
-    def of(self, kind: type[E]) -> list[tuple[int, E]]:
-        """The events of a kind, with their line in the file, counted from 1."""
-        return [(line, event) for line, event in enumerate(self.events, 1) if isinstance(event, kind)]
-
-    @cached_property
-    def _calls(self) -> list[tuple[int, Called]]:
-        return self.of(Called)
-
     @cached_property
     def _by_op(self) -> Mapping[str, list[tuple[int, Called]]]:
         found: dict[str, list[tuple[int, Called]]] = {}
-        for line, event in self._calls:
+        for line, event in self.of(Called):
             found.setdefault(event.op, []).append((line, event))
         return found
 
@@ -154,7 +145,7 @@ class Transcript(Played):
     def stored(self) -> Mapping[str, int]:
         """Memory -> the line of the call that was to store it. An update or supersede stores the last it is about."""
         first: dict[str, int] = {}
-        for line, call in self._calls:
+        for line, call in self.of(Called):
             if call.op in WRITES:
                 for name in call.about if call.op == "remember" else call.about[-1:]:
                     first.setdefault(name, line)
@@ -200,7 +191,7 @@ class Transcript(Played):
 
     def check(self) -> None:
         """Answers are plain JSON in the file: what no seal vouches for may have another form. Raises LogError."""
-        for line, call in self._calls:
+        for line, call in self.of(Called):
             try:
                 if call.op in ("recall", "entries", "get"):
                     self.hits(call)
@@ -211,26 +202,20 @@ class Transcript(Played):
                 raise LogError(f"{self.path}:{line}: not the answer to {call.op}: {why}") from None
 
 
-def read(path: Path, blobs: Blobs) -> Transcript:
-    """The transcript at `path`, with every blob that it names in its place. Raises LogError."""
-    lines = load(path, "drill")
-    events = tuple(parse(path, DRILL_EVENT, lines))
-    drilled, last = events[0], events[-1]
-    if not isinstance(drilled, Drilled):
-        raise LogError(f"{path}:1: not the opening event of a drill")
-    try:
-        plan = _plan(blobs.get(drilled.plan))
-    except (BlobError, ValidationError) as error:
-        raise LogError(f"{path}: its plan cannot be read: {str(error).splitlines()[0]}") from None
-    ended = last if isinstance(last, Ended) else None
-    told = Transcript(path, lines.sha256, events, blobs, lines.sealed, drilled, ended, plan)
-    check(path, events, blobs)
-    if not lines.sealed:
-        told.check()
-    return told
-
-
 @lru_cache(maxsize=16)
 def _plan(data: bytes) -> Plan:
     """Every backend of a run is put to the same few drills."""
     return Plan.model_validate_json(data)
+
+
+TRANSCRIPT = FileKind("drill", DRILL_EVENT, Drilled, "plan", _plan)
+
+
+def read(path: Path, blobs: Blobs) -> Transcript:
+    """The transcript at `path`, with every blob that it names in its place. Raises LogError."""
+    file, drilled, plan = read_file(path, blobs, TRANSCRIPT)
+    last = file.events[-1]
+    told = Transcript(*file, drilled, last if isinstance(last, Ended) else None, plan)
+    if not told.sealed:
+        told.check()
+    return told

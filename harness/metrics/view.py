@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
@@ -127,9 +126,6 @@ class Record:
     def __init__(self, log: Log, classifier: Classifier | None = None) -> None:
         self.log = log
         self.classifier = classifier or Classifier(log.scenario, log.opened.canaries)
-        self._lines: defaultdict[type[Event], list[tuple[int, Event]]] = defaultdict(list)  # by kind; read only
-        for line, event in enumerate(log.events, 1):
-            self._lines[type(event)].append((line, event))
         self.memo: dict[object, object] = {}
         self._entries: dict[int, tuple[RecalledEntry, ...]] = {}
         self._decided: dict[ReadPolicy | None, Mapping[Key, Decided]] = {}
@@ -140,8 +136,8 @@ class Record:
         return self.log.scenario
 
     def of(self, kind: type[E]) -> list[tuple[int, E]]:
-        """The events of a kind, with their line in the log, counted from 1."""
-        return cast("list[tuple[int, E]]", self._lines[kind])
+        """Those of its log."""
+        return self.log.of(kind)
 
     @cached_property
     def _recalls(self) -> Mapping[Asking, list[tuple[int, Recalled]]]:

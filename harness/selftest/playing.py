@@ -81,7 +81,7 @@ def score(told: Told, backend: str, work_trees: WorkTrees, noise: int, keeps: Ke
 def batches(told: Told, noise: int) -> list[tuple[Written, ...]]:
     """What a backend that appends is handed in a story, call by call."""
     with _log(told, "none", PaperWorkTrees(), noise) as log:
-        return [log.items(event) for event in log.of(Wrote)]
+        return [log.items(event) for event in log.list_events(Wrote)]
 
 
 @contextmanager
@@ -122,7 +122,7 @@ def _see(told: Told, log: Log) -> PlayedStory:
     ends: dict[ReadPolicy | None, dict[tuple[str, str], DecisionEnd]] = {
         policy: {} for policy in (None, *READ_POLICIES)
     }
-    for event in log.of(Worked):
+    for event in log.list_events(Worked):
         checks = {check.decision: check for check in event.checks}
         decisions = {decision.id: decision for decision in jobs[event.job].decisions}
         for choice in event.choices:
@@ -130,7 +130,7 @@ def _see(told: Told, log: Log) -> PlayedStory:
             outcome = decisions[choice.decision].judge(check.exit, check.value)
             taken = DecisionEnd(choice.value, choice.origin, outcome)
             ends[event.read_policy][event.job, choice.decision] = taken
-    recalled = list(log.of(Recalled))
+    recalled = log.list_events(Recalled)
     hits = (hit for event in recalled for hit in log.find_answer(event).hits)
     return PlayedStory(ends, recalled, frozenset(name for hit in hits for name in classifier.read(hit.text).asserted))
 

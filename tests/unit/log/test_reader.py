@@ -92,7 +92,7 @@ def test_a_large_payload_is_a_blob_and_comes_back(tmp_path: Path) -> None:
     tape.probe("nothing", found=pack(tape.blobs, FOUND, found))
     tape.add(Wrote(op="remember", purpose="noise", session="first", items=pack(tape.blobs, WRITTEN, items)))
     log = tape.log()
-    (recalled,), (wrote,) = log.of(Recalled), log.of(Wrote)
+    (recalled,), (wrote,) = log.list_events(Recalled), log.list_events(Wrote)
     assert isinstance(recalled.found, Ref) and isinstance(wrote.items, Ref)
     assert (log.find_answer(recalled), log.items(wrote)) == (found, items)
     assert log.path.stat().st_size < 3000
@@ -226,9 +226,9 @@ def test_the_golden_log_loads_for_ever() -> None:
         "scanned",
         "closed",
     }
-    for event in log.of(Recalled):
+    for event in log.list_events(Recalled):
         log.find_answer(event)
-    for wrote in log.of(Wrote):
+    for wrote in log.list_events(Wrote):
         log.items(wrote)
 
 

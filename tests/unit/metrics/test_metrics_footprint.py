@@ -33,7 +33,7 @@ def test_a_trial_tells_what_its_recalls_took(tmp_path: Path) -> None:
 
 def test_of_a_trial_writes_and_storage_are_counted_by_what_was_alive(tmp_path: Path) -> None:
     log = Tape(tmp_path, "store").played().scanned("before", "file").log()
-    *rest, last = log.of(Wrote)
+    *rest, last = log.list_events(Wrote)
     stored = [name for event in rest for ids in event.ids or () for name in ids]
     events = tuple(
         event.model_copy(update={"took": 0.5, "replaces": (stored[0],) if event is last else ()})
@@ -44,7 +44,7 @@ def test_of_a_trial_writes_and_storage_are_counted_by_what_was_alive(tmp_path: P
         for event in log.events
     )
     found = list(footprint.of_trial(dataclasses.replace(log, events=events)))
-    writes = [event for event in log.of(Wrote) if event.ids and event.op == "remember"]
+    writes = [event for event in log.list_events(Wrote) if event.ids and event.op == "remember"]
     assert writes and [s.value for s in found if s.what == "write"] == [0.5 / len(e.ids or ()) for e in writes]
     assert found[0].memories == 0 and [s.memories for s in found] == sorted(s.memories for s in found)
     alive = {*stored, *(name for ids in last.ids or () for name in ids)} - {stored[0]}

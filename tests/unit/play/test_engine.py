@@ -105,7 +105,7 @@ def test_the_events_of_a_small_story(small: Stage, tmp_path: Path) -> None:
         "began", "wrote", "settled", *look, *scan, "forgot", "settled", *look, "recalled",
         *scan, *look, "metered", "closed",
     ]  # fmt: skip
-    assert [event.read_policy for event in log.of(Worked)] == list(READ_POLICIES)
+    assert [event.read_policy for event in log.list_events(Worked)] == list(READ_POLICIES)
 
 
 def test_what_an_extracting_backend_is_left_with_is_listed_before_the_last_looks(small: Stage, tmp_path: Path) -> None:
@@ -120,7 +120,7 @@ def test_what_an_extracting_backend_is_left_with_is_listed_before_the_last_looks
     assert [kind for at, kind in enumerate(kinds(log.events)) if at not in more] == plain
     assert isinstance(log.events[first - 1], Recalled) and isinstance(log.events[ends[-1][0] + 1], Scanned)
     unlisted = small.play(tmp_path / "unlisted", host(tmp_path / "unlisted", extracts=True, lacks=["entries"]))
-    assert not list(unlisted.of(Listed))
+    assert not unlisted.list_events(Listed)
 
 
 class FakeMerging(FakeMemory):
@@ -136,7 +136,7 @@ def test_a_forget_asks_an_extracting_backend_for_every_listed_id_with_the_canary
     ids = {}
     for extracts in (True, False):
         where = host(tmp_path / str(extracts), extracts=extracts, memory=FakeMerging)
-        (forgot,) = small.play(tmp_path / str(extracts), where).of(Forgot)
+        (forgot,) = small.play(tmp_path / str(extracts), where).list_events(Forgot)
         ids[extracts] = forgot.ids
     assert len(ids[False]) == 1 and len(ids[True]) == 2 and ids[True][0] == ids[False][0]
 
@@ -144,7 +144,7 @@ def test_a_forget_asks_an_extracting_backend_for_every_listed_id_with_the_canary
 def test_noise_is_mixed_into_what_the_sessions_write(small: Stage, tmp_path: Path) -> None:
     where = host(tmp_path)
     log = small.play(tmp_path, where, amount=40)
-    wrote = list(log.of(Wrote))
+    wrote = log.list_events(Wrote)
     written = [each for event in wrote for each in log.items(event)]
     assert sum(each.noise for each in written) == 40 and len(written) == 45
     assert all(len(items) <= 1 + 40 // engine.SHARE for items in where.asked("remember"))
@@ -160,7 +160,7 @@ def test_noise_is_mixed_into_what_the_sessions_write(small: Stage, tmp_path: Pat
 
 def test_a_curator_writes_noise_and_remarks_first(small: Stage, tmp_path: Path) -> None:
     log = small.play(tmp_path, host(tmp_path), amount=40, write_policy="curated")
-    for event in log.of(Wrote):
+    for event in log.list_events(Wrote):
         names = {each.name.partition(":")[0] for each in log.items(event)}
         assert names == {"fact"} if event.purpose == "learn" else names <= {"noise", "remark"}
 
@@ -169,7 +169,7 @@ def test_a_store_is_asked_to_settle_once_after_each_run_of_writes(small: Stage, 
     where = host(tmp_path)
     log = small.play(tmp_path, where, amount=40)
     ops = [op for op, _ in where.calls]
-    assert len(where.asked("settle")) == len(list(log.of(Settled)))
+    assert len(where.asked("settle")) == len(log.list_events(Settled))
     for before, after in pairwise(ops):
         assert (before, after) != ("settle", "settle")
         assert not (before in ("remember", "forget") and after in ("recall", "entries", "get"))
@@ -194,12 +194,12 @@ def test_append_only_appends(small: Stage, tmp_path: Path) -> None:
 def test_curated_looks_up_first_and_supersedes_what_it_finds(small: Stage, tmp_path: Path) -> None:
     where = host(tmp_path)
     log = small.play(tmp_path, where, write_policy="curated")
-    lookups = [event for event in log.of(Recalled) if event.purpose == "lookup"]
+    lookups = [event for event in log.list_events(Recalled) if event.purpose == "lookup"]
     assert [event.ref for event in lookups] == ["old-platform", "pin", "new-platform", "approver"]
     ((scope, replaced, item),) = where.asked("supersede")
     assert (scope, replaced) == (Scope(repo="shop"), ("m1",))
     assert isinstance(item, Item) and "kestrelway" in item.text
-    (wrote,) = (event for event in log.of(Wrote) if event.op == "supersede")
+    (wrote,) = (event for event in log.list_events(Wrote) if event.op == "supersede")
     assert wrote.replaces == ("m1",) and wrote.ids == (("m3",),)
     assert not any("We deploy to harborline" in item.text for item in where.items.values())
 
@@ -215,7 +215,7 @@ def test_what_the_look_up_does_not_bring_is_not_superseded(small: Stage, tmp_pat
     where = host(tmp_path, memory=FakeForgetful)
     log = small.play(tmp_path, where, write_policy="curated")
     assert not where.asked("supersede")
-    assert [event.op for event in log.of(Wrote)] == ["remember"] * len(list(log.of(Wrote)))
+    assert [event.op for event in log.list_events(Wrote)] == ["remember"] * len(log.list_events(Wrote))
     assert any("We deploy to harborline" in item.text for item in where.items.values())
 
 
@@ -245,7 +245,7 @@ def test_inside_a_whole_file_the_memory_is_looked_up_in_the_listing(small: Stage
     where = host(tmp_path, memory=FakeDump)
     log = small.play(tmp_path, where, write_policy="curated")
     assert [args[1] for args in where.asked("supersede")] == [("m1",)]
-    assert next(log.of(Listed)).stage == "lookup"
+    assert log.list_events(Listed)[0].stage == "lookup"
 
 
 def test_a_store_that_cannot_supersede_is_unsupported_and_never_appended_to(small: Stage, tmp_path: Path) -> None:
@@ -264,7 +264,7 @@ def test_a_store_that_cannot_supersede_is_unsupported_and_never_appended_to(smal
 def test_a_fault_of_one_recall_is_logged_and_the_story_goes_on(small: Stage, tmp_path: Path, kind: Any) -> None:
     log = small.play(tmp_path, host(tmp_path, faults={"recall": [(kind, True)]}))
     good = small.play(tmp_path, host(tmp_path))
-    faults = [event.fault for event in log.of(Recalled)]
+    faults = [event.fault for event in log.list_events(Recalled)]
     assert faults == [Fault(kind=kind, op="recall", message="a fake fault"), *[None] * (len(faults) - 1)]
     assert log.closed is not None and log.closed.status == "complete"
     assert [kind for kind in kinds(log.events) if kind != "resolved"] == [
@@ -290,7 +290,7 @@ def test_a_dead_child_closes_the_trial_as_failed_with_its_last_event(small: Stag
 def test_a_write_whose_child_died_has_an_unknown_outcome_and_is_not_repeated(small: Stage, tmp_path: Path) -> None:
     where = host(tmp_path, faults={"remember": [None, ("timed-out", False)]})
     log = small.play(tmp_path, where)
-    assert [event.ids is None for event in log.of(Wrote)] == [False, True]
+    assert [event.ids is None for event in log.list_events(Wrote)] == [False, True]
     assert len(where.asked("remember")) == 2
 
 
@@ -315,7 +315,7 @@ def test_an_abandoned_trial_leaves_no_process(small: Stage, tmp_path: Path) -> N
 
     where = host(tmp_path, memory=FakeLast)
     log = small.play(tmp_path, where, control=control)
-    assert log.closed is None and not list(log.of(Recalled)) and where.opened[-1].killed
+    assert log.closed is None and not log.list_events(Recalled) and where.opened[-1].killed
 
 
 # --- deletion --------------------------------------------------------------------------------------------------------
@@ -336,10 +336,10 @@ def test_controls_come_before_the_forget_and_destructive_looks_at_the_very_end(s
     assert {stage for _, stage in looks(events[forgot:])} == {"after", "reopened"}
     final = next(i for i, event in enumerate(events) if isinstance(event, Scanned) and event.stage == "after")
     assert not {"recalled", "wrote", "worked", "forgot", "began"} & set(kinds(events[final:]))
-    found = {(event.stage, event.route): event.found for event in log.of(Sought)}
+    found = {(event.stage, event.route): event.found for event in log.list_events(Sought)}
     assert found["before", "search"] and found["before", "entries"] and found["before", "get"]
     assert not any(value for (stage, _), value in found.items() if stage != "before")
-    assert [(event.declared, len(event.sightings)) for event in log.of(Scanned)] == [
+    assert [(event.declared, len(event.sightings)) for event in log.list_events(Scanned)] == [
         (True, 1), (False, 0), (True, 0), (False, 0)
     ]  # fmt: skip
 
@@ -370,7 +370,7 @@ class FakeGrowing(FakeHost):
 
 def test_a_layer_that_appears_with_the_deletion_is_looked_at(small: Stage, tmp_path: Path) -> None:
     log = small.play(tmp_path, FakeGrowing(tmp_path / "store"))
-    after = {event.layer.name: len(event.sightings) for event in log.of(Scanned) if event.stage == "after"}
+    after = {event.layer.name: len(event.sightings) for event in log.list_events(Scanned) if event.stage == "after"}
     assert after == {"file": 0, "segment": 1, "undeclared places": 0}
 
 
@@ -487,7 +487,7 @@ def test_every_item_is_learnt_at_its_time_in_its_scope_with_its_source(real: lis
     for stage in real:
         where, story = host(tmp_path), stage.scenario
         log = stage.play(tmp_path, where)
-        written = {each.name: each for event in log.of(Wrote) for each in log.items(event)}
+        written = {each.name: each for event in log.list_events(Wrote) for each in log.items(event)}
         planned = [(s, name) for s, step in story.steps() if isinstance(step, Learn) for name in step.facts]
         assert {name for name in written if name.startswith("fact:")} == {f"fact:{name}" for _, name in planned}
         for session, name in planned:
@@ -496,7 +496,7 @@ def test_every_item_is_learnt_at_its_time_in_its_scope_with_its_source(real: lis
             assert each.item.source is not None and each.item.source.session == session.id
             assert each.item.source.path == (fact.source.path if fact.source else None)
         forgotten = {name for _, step in story.steps() if isinstance(step, Forget) for name in step.facts}
-        assert {event.fact for event in log.of(Forgot)} == forgotten
+        assert {event.fact for event in log.list_events(Forgot)} == forgotten
 
 
 # --- what must be the same -------------------------------------------------------------------------------------------
@@ -520,8 +520,8 @@ class FakeNothing(FakeMemory):
 
 def test_who_remembers_nothing_decides_as_in_the_cold(real: list[Stage], tmp_path: Path) -> None:
     for stage in real:
-        cold = {event.job: event for event in stage.cold(tmp_path).of(Worked)}
-        warm = list(stage.play(tmp_path, host(tmp_path, memory=FakeNothing)).of(Worked))
+        cold = {event.job: event for event in stage.cold(tmp_path).list_events(Worked)}
+        warm = stage.play(tmp_path, host(tmp_path, memory=FakeNothing)).list_events(Worked)
         assert len(warm) == len(READ_POLICIES) * len(cold)
         for event in warm:
             same = {"choices", "reads", "prompt", "completion", "diff", "ran", "checks"}
@@ -536,7 +536,7 @@ def verdicts(log: Log) -> dict[tuple[str, str, str], tuple[str, str]]:
             decision.judge(check.exit, check.value),
             next(choice.origin for choice in event.choices if choice.decision == decision.id),
         )
-        for event in log.of(Worked)
+        for event in log.list_events(Worked)
         for decision, check in zip(jobs[event.job].decisions, event.checks, strict=True)
     }  # fmt: skip
 
@@ -580,9 +580,9 @@ def test_the_controls_with_gold_tell_only_what_they_were_told(real: list[Stage],
 
 def test_the_meter_is_asked_once(small: Stage, tmp_path: Path) -> None:
     where = host(tmp_path)
-    (metered,) = small.play(tmp_path, where).of(Metered)
+    (metered,) = small.play(tmp_path, where).list_events(Metered)
     assert (metered.prompt, metered.completion, metered.calls) == (0, 0, 0)
-    (silent,) = small.play(tmp_path, host(tmp_path, lacks=["usage"])).of(Metered)
+    (silent,) = small.play(tmp_path, host(tmp_path, lacks=["usage"])).list_events(Metered)
     assert silent.prompt is None
 
 
@@ -602,5 +602,5 @@ def test_what_takes_us_too_long_to_read_ends_the_trial_and_says_so(
     assert (
         log.closed.fault is not None and log.closed.fault.kind == "limit" and "took us more" in log.closed.fault.message
     )
-    (asked,) = [event for event in log.of(Recalled) if event.fault]
+    (asked,) = [event for event in log.list_events(Recalled) if event.fault]
     assert asked.fault == log.closed.fault

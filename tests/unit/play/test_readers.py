@@ -26,10 +26,10 @@ def small(lasting: House) -> Stage:
 def test_a_reader_asks_in_its_own_words_and_each_question_is_logged_once(small: Stage, tmp_path: Path) -> None:
     log = replace(small, reader=Curious()).play(tmp_path, FakeHost(tmp_path / "store"))
     ((_, job),) = small.scenario.jobs()
-    asked = [event for event in log.of(Recalled) if event.purpose == "decision"]
+    asked = [event for event in log.list_events(Recalled) if event.purpose == "decision"]
     assert [event.query for event in asked] == [job.goal, job.decisions[0].question]
     assert {event.ref for event in asked} == {f"{job.id}/{job.decisions[0].id}"}
-    (worked,) = log.of(Worked)
+    (worked,) = log.list_events(Worked)
     assert worked.read_policy == "trusting" and worked.choices[0].origin == "memory"
     kinds = [type(event) for event in log.events]
     assert kinds.index(Worked) > max(
@@ -46,14 +46,14 @@ def test_a_store_that_dies_under_a_question_ends_the_story(small: Stage, tmp_pat
         "failed",
         "crashed",
     )
-    asked = [event for event in log.of(Recalled) if event.purpose == "decision"]
+    asked = [event for event in log.list_events(Recalled) if event.purpose == "decision"]
     assert [event.fault and event.fault.kind for event in asked] == ["crashed"]
 
 
 def test_the_cold_arm_brings_nothing_to_any_reader(small: Stage, tmp_path: Path) -> None:
     log = replace(small, reader=Curious()).cold(tmp_path)
-    assert [event.choices[0].origin for event in log.of(Worked)] == ["nowhere"]
-    assert list(log.of(Recalled)) == []
+    assert [event.choices[0].origin for event in log.list_events(Worked)] == ["nowhere"]
+    assert log.list_events(Recalled) == []
 
 
 @pytest.mark.parametrize(

@@ -81,7 +81,7 @@ def test_another_process_plays_the_same_from_settings_that_were_sent_to_it(
     blobs = Environment(there).blobs
     theirs = [read(path, blobs) for path in paths]
     assert [canonical(each.events) for each in theirs] == [canonical(each.events) for each in ours]
-    assert all(each.final and list(each.of(Worked)) for each in theirs)
+    assert all(each.final and each.list_events(Worked) for each in theirs)
     again = read_transcript(last, blobs)
     assert again.final and [type(event) for event in again.events] == [type(event) for event in drilled.events]
     assert not [*(tmp_path / "a/work").glob("[!f]*")] and not [*(tmp_path / "b/work").glob("[!f]*")]
