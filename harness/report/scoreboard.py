@@ -282,7 +282,8 @@ def _cost(results: Results, key: str) -> Score:
     if pooled is None or pooled.value is None:
         paid = _find(results, key, TOKENS_TOTAL)
         if pooled is not None and pooled.not_applicable and paid is not None and paid.value is not None:
-            return Score("no job done", "bad", "paid for nothing", cells=paid.cells)
+            made = Score("no job done", cells=paid.cells)
+            return made if key == COLD else _with(made, "bad", "paid for nothing")
         return _none(pooled)
     made = Score(words.number(pooled.value), cells=pooled.cells, measure=TOKENS_PER_JOB)
     if key == COLD:

@@ -6,7 +6,7 @@ A sentence is made from counts and comparisons by a template. Where the data con
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from harness.compare.statements import COLD
@@ -29,15 +29,22 @@ class VerdictLine:
 
 
 def judge(results: Results, board: Scoreboard) -> list[VerdictLine]:
-    """What a manager may quote, the agent's work first, then what the memory can be trusted with."""
+    """What a manager may quote, the agent's work first, then what the memory can be trusted with.
+
+    Nothing is concluded about a backend whose calls failed: what its row says may be the failures' doing.
+    """
     if board.empty:
         return [VerdictLine("Nothing was measured of any backend.", "not-measured", "bad")]
-    found = [*_decisions(results), *_between(results), *_deletion(board), *_trust(results, board)]
+    everyone = sum(not row.cold for row in board.rows)
+    sound = replace(board, rows=tuple(row for row in board.rows if row.key not in results.beyond()))
+    found = [*_decisions(results), *_between(results), *_deletion(sound), *_trust(results, sound, everyone)]
     return [*found, VerdictLine(_open(results, board), "limits")]
 
 
 def _list_tested(results: Results) -> list[str]:
-    return [name for name in scoreboard.list_tested(results) if name in results.backends]
+    """The backends under test with a row, of which something may be concluded."""
+    failing = results.beyond()
+    return [name for name in scoreboard.list_tested(results) if name in results.backends and name not in failing]
 
 
 def _name(results: Results, names: Sequence[str]) -> str:
@@ -181,7 +188,7 @@ CLEAN = {
 }
 
 
-def _trust(results: Results, board: Scoreboard) -> Iterator[VerdictLine]:
+def _trust(results: Results, board: Scoreboard, everyone: int) -> Iterator[VerdictLine]:
     """What else went wrong, with the backend; what is clean names whom, unless it is so of all."""
     if not results.trust:
         yield VerdictLine("Trust was not tested: no drill was played.", "not-measured")
@@ -193,7 +200,6 @@ def _trust(results: Results, board: Scoreboard) -> Iterator[VerdictLine]:
         if faulty:
             bad.append(f"{BAD[name]} {words.join_words(faulty)}")
         elif sound := [who for who, score in told if score.judgement == "good"]:
-            everyone = sum(not row.cold for row in board.rows)
             clean.append(CLEAN[name] if len(sound) == everyone else f"{CLEAN[name]} in {words.join_words(sound)}")
     text = "; ".join([*bad, *clean])
     if text:
@@ -213,6 +219,8 @@ def _open(results: Results, board: Scoreboard) -> str:
     scripted = results.run.conditions.reader == SCRIPTED and results.stories
     open_ = sum(not score.measure and bool(score.why) for row in board.rows for score in row.scores)
     parts = ["what a live agent would do"] if scripted else ["what another agent would do"]
+    if failing := [tables.show_name(results, name) for name in results.beyond()]:
+        parts.append(f"anything about {words.join_words(failing)}, whose calls failed")
     if open_:
         parts.append(f"{words.plural(open_, 'cell')} below without a number")
     return f"Not answered by this run: {words.join_words(parts)}."

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from harness.compare import statements
 from harness.metrics import trust
-from harness.model.results import Comparison, Contrast, Pooled, Results, Row, TrustCell, Unplayed
+from harness.model.results import Comparison, Contrast, Faults, Pooled, Results, Row, TrustCell, Unplayed
 from harness.model.trial import Measured, NotMeasured
 from harness.report import scoreboard, verdict
 from harness.report.scoreboard import SHAPES, Judgement
@@ -202,6 +202,18 @@ def test_a_backend_that_could_not_run_keeps_its_row(results: Results) -> None:
     gone = gone.model_copy(update={"run": gone.run.model_copy(update={"unplayed": (absent,)})})
     (row,) = [row for row in scoreboard.collect(gone).rows if row.key == "letta"]
     assert {each.text for each in row.scores} == {"not run"} and {each.judgement for each in row.scores} == {"open"}
+
+
+def test_nothing_is_concluded_about_a_backend_whose_calls_failed(results: Results) -> None:
+    pairs = [pair("chroma", "cold", "chroma", "curated"), pair("mem0", "cold", "mem0", "curated")]
+    one = told(results, {"chroma": 23, "mem0": 25}, {"chroma": 44, "mem0": 46}, pairs)
+    one = trusted(one, "mem0", "isolation", {"leaks_by_listing": case(3, 9)})
+    fault = Faults(
+        backend="mem0", trial="t", op="recall", kind="crashed", count=7, calls=9, message="boom", receipt="L1"
+    )  # fmt: skip
+    found = lines(one.model_copy(update={"faults": (fault,)}))
+    assert [text for text in found if "mem0" in text] == [found[-1]]
+    assert "anything about mem0, whose calls failed" in found[-1]
 
 
 def test_nothing_measured_is_said_and_has_no_scoreboard(results: Results) -> None:
