@@ -111,7 +111,8 @@ class Scoreboard:
     @property
     def empty(self) -> bool:
         """Nothing was measured of any backend."""
-        return all(score.judgement == "open" and not score.shares for row in self.rows for score in row.scores)
+        scores = [score for row in self.rows if not row.cold for score in row.scores]
+        return all(score.judgement == "open" and not score.shares for score in scores)
 
     def of(self, key: str, column: str) -> Score:
         """One cell. KeyError if there is none."""

@@ -34,7 +34,9 @@ def judge(results: Results, board: Scoreboard) -> list[VerdictLine]:
     Nothing is concluded about a backend whose calls failed: what its row says may be the failures' doing.
     """
     if board.empty:
-        return [VerdictLine("Nothing was measured of any backend.", "not-measured", "bad")]
+        absent = [f"{words.visible(each.backend, 60)} could not run" for each in results.run.unplayed]
+        why = f" {words.join_words(absent)}: {words.visible(results.run.unplayed[0].reason, 200)}." if absent else ""
+        return [VerdictLine(f"Nothing was measured of any backend.{why}", "not-measured", "bad")]
     everyone = sum(not row.cold for row in board.rows)
     sound = replace(board, rows=tuple(row for row in board.rows if row.key not in results.beyond()))
     found = [*_decisions(results), *_between(results), *_deletion(sound), *_trust(results, sound, everyone)]
