@@ -11,29 +11,22 @@ import tempfile
 import time
 from pathlib import Path
 
-from benchmarks.share import Clock, Quiet
-from harness import metrics, paths
-from harness.backend import registry
+from benchmarks.share import opened
+from harness import metrics
 from harness.log.folder import Folder
+from harness.log.lines import Writer
 from harness.log.reader import read
-from harness.model.trial import Selection
-from harness.play import runner
-from harness.play.backends import describe_all
-from tasks import loader
+from harness.play.trial import play_trial
 
 EVENTS = 100_000
 
 
 def main() -> None:
     gc.set_threshold(100_000, 50, 50)  # as the command line sets it
-    stories = loader.load(loader.find(paths.TASKS, ["forgotten-runbook"]), paths.FIXTURES, paths.cache_root())
-    chosen = Selection(backends=(registry.parse("bm25"),), writes=("append",), noise=(100,))
-    with tempfile.TemporaryDirectory() as name:
-        folder = Folder.create(Path(name))
-        run = runner.Runner(
-            folder, chosen, describe_all(chosen), "scoring", stories, paths.cache_root(), Quiet(Clock())
-        )
-        run.play()
+    with tempfile.TemporaryDirectory() as name, opened(Path(name), "bm25") as (environment, trials):
+        folder = environment.folder
+        for trial in trials:
+            play_trial(trial, environment)
         real = next((folder.root / "logs").glob("bm25*"))
         bounds = [path for path in (folder.root / "logs").iterdir() if path != real]
         lines = len(real.read_bytes().splitlines())
@@ -41,9 +34,10 @@ def main() -> None:
             real,
             *(Path(shutil.copy(real, real.with_name(f"copy{i}.jsonl"))) for i in range(1, EVENTS // lines + 1)),
         ]
-        opened, *body, closed = real.read_bytes().splitlines(keepends=True)
-        long = real.with_name("long.jsonl")
-        long.write_bytes(opened + b"".join(body * (EVENTS // len(body))) + closed)
+        first, *body, closed = read(real, folder.blobs).events
+        with Writer(long := real.with_name("long.jsonl")) as log:
+            for event in (first, *body * (EVENTS // len(body)), closed):
+                log.append(event)
         measure("one log", [long, *bounds], folder)
         measure("many logs", [*copies, *bounds], folder)
 

@@ -223,8 +223,8 @@ def run(
                 hint = f"nothing was played; leave it out with -b, or go on without it: --allow {each.backend}"
                 stop(f"{each.backend} could not run: {each.reason}; {hint}", COULD_NOT_RUN)
         stories = load_stories(tasks, fixtures, selection.scenarios, selection.split)
-        if len(stories) > 1 and extras.explain_missing(["scipy"]):
-            stop(extras.lacks("scipy", "comparing backends over several stories"), COULD_NOT_RUN)
+        if baseline and extras.explain_missing(["scipy"]):
+            stop(extras.lacks("scipy", "comparing drills with a baseline"), COULD_NOT_RUN)
         dealt = plan.Shard.parse(shard) if shard else None
         ids = [trial.id for trial in plan.trials(selection, [story for story, _ in stories])]
         ids += [trial.id for trial in plan.list_drills(selection, [*playables.playables])]

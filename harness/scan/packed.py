@@ -30,6 +30,8 @@ MOST = 1 << 28
 """Bytes that are unpacked from one file, however much its streams hold."""
 SECONDS = 20.0
 """For the streams of one file."""
+SHORT, KNOWN = 256, 10_000
+"""Bytes of a value that is kept in mind if it held nothing, and how many of those are: columns repeat their values."""
 
 ReadBytes = Callable[[int, int], bytes]
 """(offset, most) -> bytes."""
@@ -56,6 +58,11 @@ def _heads() -> npt.NDArray[np.bool_]:
 
 
 _HEADS = _heads()
+_HEAD_BYTES = _HEADS.tobytes()  # for one value, as asking an array takes longer
+
+
+def _make_bare() -> Any:
+    return zlib.decompressobj(-15)
 
 
 class Unpacking:
@@ -65,6 +72,7 @@ class Unpacking:
         self._needles = needles
         self._left, self._until = MOST, time.monotonic() + SECONDS
         self.capped = False
+        self._plain: set[bytes] = set()
 
     def file(self, source: ReadBytes, pieces: Iterable[int], piece: int) -> Iterator[Match]:
         """In a file whose pieces begin there, by the offset of the stream; a stream inside of a stream is its own."""
@@ -82,12 +90,18 @@ class Unpacking:
 
     def value(self, value: bytes) -> Iterator[Match]:
         """A value that is a stream from its first byte on, bare ones included."""
-        if self._is_spent():
+        if self._is_spent() or value in self._plain:
             return
-        starts = list(_starts(value[:64], 0, 1))
-        for start in starts or [Start("deflate", 0, lambda: zlib.decompressobj(-15))]:
-            yield from self._stream(start, lambda at, most: value[at : at + most])
-        for form, data in () if starts else unframed.blocks(value):
+        found = list(self._unpack(value))
+        if not found and len(value) <= SHORT and len(self._plain) < KNOWN:
+            self._plain.add(value)
+        yield from found
+
+    def _unpack(self, value: bytes) -> Iterator[Match]:
+        known = len(value) > 2 and _HEAD_BYTES[value[0] << 8 | value[1]]
+        start = _find_begin(value[:30], 0) if known else None
+        yield from self._stream(start or Start("deflate", 0, _make_bare), lambda at, most: value[at : at + most])
+        for form, data in () if start else unframed.blocks(value):
             self._left -= len(data)
             yield from self._search(Start(form, 0, bytes), data, len(data))
 
@@ -155,7 +169,7 @@ def _find_begin(head: bytes, at: int) -> Start | None:
             return Start(form, at, made)
     if head.startswith(b"PK\x03\x04") and len(head) == 30 and head[8:10] == b"\x08\0":  # a file in a ZIP archive
         names = int.from_bytes(head[26:28], "little") + int.from_bytes(head[28:30], "little")
-        return Start("deflate", at + 30 + names, lambda: zlib.decompressobj(-15))
+        return Start("deflate", at + 30 + names, _make_bare)
     return Start("zlib", at, lambda: zlib.decompressobj(15)) if _plausible(head) else None
 
 

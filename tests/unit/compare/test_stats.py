@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import itertools
+import subprocess
+import sys
 from math import comb
 
 import numpy as np
@@ -11,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats as scipy
 
-from harness.compare.stats import bootstrap, fisher, holm, sign_flip, smallest_p, sweep
+from harness.compare.stats import RESAMPLES, SEED, bootstrap, fisher, holm, sign_flip, smallest_p, sweep
 from harness.metrics.metric import wilson
 
 P = st.floats(0, 1)
@@ -75,6 +77,26 @@ def test_darwins_maize() -> None:
     pairs = [49, -67, 8, 16, 6, 23, 28, 41, 14, 29, 56, 24, 75, 60, -48]
     assert sum(pairs) == 314 and by_hand(pairs) == 1726 / 32768
     assert sign_flip(pairs) == pytest.approx(1726 / 32768, abs=0.004)  # so many signs are drawn, not counted
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.sampled_from([-2.0, -1.0, -0.3, -0.1, 0.1, 0.2, 0.3, 1 / 3, 1.0, 2 / 3]), min_size=2, max_size=17))
+def test_the_sign_flip_test_is_scipys_to_the_last_bit(differences: list[float]) -> None:
+    known = scipy.permutation_test(
+        (np.asarray(differences),),
+        lambda values, axis: np.mean(values, axis=axis),
+        permutation_type="samples",
+        vectorized=True,
+        n_resamples=RESAMPLES,
+        rng=np.random.default_rng(SEED),
+    )
+    assert sign_flip(differences) == known.pvalue
+
+
+def test_comparing_rows_imports_no_scipy() -> None:
+    """It takes a second of each report."""
+    code = "import sys; from harness.compare import stats; stats.sign_flip([1.0] * 20); sys.exit('scipy' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 
 def test_students_sleep() -> None:

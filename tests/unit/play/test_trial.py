@@ -20,7 +20,7 @@ from harness.log.transcript import read as read_transcript
 from harness.model.backend import Backend
 from harness.model.drill import DrillTrial
 from harness.model.trial import Spec, Trial
-from harness.play import controls
+from harness.play import controls, noise
 from harness.play.backends import Playable
 from harness.play.environment import Control, Environment, Settings
 from harness.play.executor import Threads
@@ -134,3 +134,21 @@ def test_a_budget_that_is_used_up_stops_every_trial() -> None:
     assert not control.stopping
     control.ledger.add(6, 4, "model", "model")
     assert control.stopping
+
+
+def test_the_trials_of_a_story_share_its_noise(story: Story) -> None:
+    assert story.noise(5, 1) is story.noise(5, 1) is not story.noise(5, 2)
+
+
+def test_the_second_trial_of_a_story_draws_no_noise(
+    story: Story, playables: dict[str, Playable], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    drawn = []
+    generate = noise.generate
+    monkeypatch.setattr(noise, "generate", lambda *args: drawn.append(args) or generate(*args))
+    fresh = Story(story.scenario, story.repo)
+    settings = Settings(tmp_path, playables, {story.scenario.id: fresh}, embedder=FakeEmbedder)
+    with Environment(settings) as environment:
+        for write in ("append", "append", "curated"):
+            play_trial(trial(fresh, "notes", write_policy=write), environment)
+    assert len(drawn) == 1

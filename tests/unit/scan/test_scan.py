@@ -29,7 +29,7 @@ from hypothesis import strategies as st
 from harness.adapter import Layer
 from harness.log.events import Sighting
 from harness.machine import files
-from harness.scan import packed, raw, unframed
+from harness.scan import packed, raw, sqlite, unframed
 from harness.scan.disk import Needles, Scan, scan
 
 CANARIES = {"pin": "cw0123456789abcdef0123", "key": "cwfedcba9876543210fedc"}
@@ -154,6 +154,17 @@ def test_random_bytes_show_nothing() -> None:
     assert not list(NEEDLES.find(data)) and not list(
         unpacking.file(lambda at, most: data[at : at + most], [0], len(data))
     )
+
+
+def test_a_value_that_stands_in_two_columns_is_found_in_both(root: Path) -> None:
+    with closing(sqlite3.connect(root / "x.db")) as link:
+        link.execute("create table rows (one blob, other blob)")
+        value = zlib.compress(PIN.encode() + ROOM)
+        link.execute("insert into rows values (?, ?)", [value, value])
+        link.execute("insert into rows values ('empty of it', 'empty of it')")
+        link.commit()
+    places = {place for place, _ in sqlite.rows(root / "x.db", NEEDLES)}
+    assert {"rows rows.one", "rows rows.other"} <= places
 
 
 def test_rows_are_unpacked_and_trigrams_are_put_together(root: Path) -> None:
