@@ -1,4 +1,4 @@
-"""How a child process comes to be: spawned, or forked from a process that has imported the adapter's SDK already.
+"""How a child process is started: spawned, or forked from a process that has imported the adapter's SDK already.
 
 Both ways give a fresh process in a session and process group of its own, with its own HOME and TMPDIR, speaking on
 the descriptor that it is given. What an adapter names in `imports` is imported once for many opens; where that left a

@@ -67,7 +67,7 @@ class Called(Event):
 
 
 class Handled(Event):
-    """A process with the store open came or went. A kill may leave a write in the air: `about` names its pieces."""
+    """A process with the store open came or went. A kill may leave a write in flight: `about` names its pieces."""
 
     kind: Literal["handled"] = "handled"
     step: str

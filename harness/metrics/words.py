@@ -141,7 +141,7 @@ class Words:
         place: Of its row among those of its topic.
         answers: The answer to its topic is told by it.
         cells: Head of its column in the table of cells.
-        brought_by: What still brings a deleted secret if the measure is not as good as it can be.
+        brought_by: What still brings a deleted secret if the measure is below a perfect score.
         clean_if_zero: 0 looks like a merit, and is none for a memory that brings nothing.
         fault: Anything but the best is a fault in the headline that it leads; else more or less is the answer.
         contrasted: Its place among those that are shown for every policy.

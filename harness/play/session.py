@@ -134,7 +134,7 @@ class Questions:
                 return cast("Found", end.value)
 
     def take_log(self) -> Iterator[Event]:
-        """What was asked since it was last called. Then ends the story if a question cost the child its life."""
+        """What was asked since it was last called. Then ends the story if the child died in a question."""
         events, self._events = self._events, []
         yield from events
         self._memory.go_on()
@@ -213,7 +213,7 @@ class MemorySession:
         return value, None, self.memory.took
 
     def go_on(self) -> None:
-        """Ends the story if the last call cost the child its life. Called after its event was yielded."""
+        """Ends the story if the child died in the last call. Called after its event was yielded."""
         if self._lost is not None:
             raise Lost(self._lost)
 

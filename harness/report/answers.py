@@ -27,7 +27,7 @@ BROUGHT = {
     name: metrics.words_of(name).brought_by
     for name in metrics.list_placed(lambda words: words.place if words.brought_by else None)
 }
-"""What still brings a deleted secret where a measure is not as good as it can be."""
+"""What still brings a deleted secret where a measure is below a perfect score."""
 ANSWERING = tuple(name for name in metrics.FIRST if metrics.words_of(name).answers)
 """The measures that are compared or counted to answer the question of their topic."""
 CURATED = "Written with a look-up first (curated)"

@@ -147,7 +147,7 @@ def _trust(results: Results, width: int, notes: dict[str, str]) -> Iterator[Tabl
     first = max(12, min(NAME, max((len(name.plain) for name in names), default=0))) + 1
     for part in _fit(wide, width - first):
         table = Table(
-            title=Text(f"Trust, tested by drills ({MARK}: not as good as it can be)", style="bold")
+            title=Text(f"Trust, tested by drills ({MARK}: below a perfect score)", style="bold")
             if part[0] == 0
             else None,
             title_justify="left", box=None, padding=(0, 1, 0, 0), pad_edge=False,

@@ -105,7 +105,7 @@ def _trust(results: Results) -> list[str]:
     columns, lines = headline.table(results)
     rows = [[code(name), *map(_show_trust, figures)] for name, figures in lines]
     named = ["Trust, tested", *(" ".join(column.head).strip() for column in columns)]
-    return [*_grid(named, rows), "", f"{MARK}: not as good as it can be; {LEGEND}. The report has the receipts.", ""]
+    return [*_grid(named, rows), "", f"{MARK}: below a perfect score; {LEGEND}. The report has the receipts.", ""]
 
 
 def _cases(receipts: Mapping[str, Sequence[BadCase]]) -> list[str]:

@@ -95,7 +95,7 @@ def show_family(definitions: Mapping[str, Definition], measures: Mapping[str, Po
 
 
 def show_headline(definitions: Mapping[str, Definition], measures: Mapping[str, Pooled], lead: str) -> Figure:
-    """The worst of what a headline covers; in those of trust, with a mark if it is not as good as it can be."""
+    """The worst of what a headline covers; in those of trust, with a mark if it is below a perfect score."""
     found, family = show_family(definitions, measures, lead), definitions[lead].family
     if found is None:
         return figure(lead, None)

@@ -191,7 +191,7 @@ def _tree(view: View, cells: Sequence[Cell], *, whole: bool) -> Node:
     try:
         return _tell(view, cells, whole=whole)
     except Exception as error:
-        return node("p", "", f"This trial cannot be told: {broken.describe(error)}")
+        return node("p", "", f"This trial cannot be shown: {broken.describe(error)}")
 
 
 def _tell(view: View, cells: Sequence[Cell], *, whole: bool) -> Node:

@@ -25,7 +25,7 @@ class TrustFigure:
     """A measure of one backend.
 
     Attributes:
-        fault: It is not as good as it can be.
+        fault: It is below a perfect score.
         link: Its first receipt on the page.
     """
 
@@ -66,7 +66,7 @@ class Layers:
 
 @dataclass(frozen=True)
 class LayerLine:
-    """A route, a layer or a place in it. Of each stage a word with its count, and why it cannot be told."""
+    """A route, a layer or a place in it. Of each stage a word with its count, and why it cannot be inspected."""
 
     layer: str
     place: str
@@ -146,7 +146,12 @@ def _figure(cell: TrustCell, name: str, definition: Definition, links: Mapping[t
 
 
 STAGES: tuple[LookStage, ...] = ("before", "after", "closed", "reopened", "killed", "churned", "compacted")
-WORDS = {"gone": "gone", "present": "\u25b2 {} left", "not-computable": "cannot be told", "not-seen-before": "\u2013"}
+WORDS = {
+    "gone": "gone",
+    "present": "\u25b2 {} left",
+    "not-computable": "cannot be inspected",
+    "not-seen-before": "\u2013",
+}
 """A place that did not show a target before says nothing by not showing it after."""
 
 

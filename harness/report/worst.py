@@ -16,8 +16,8 @@ from harness.model.trial import Definition
 from harness.report import words
 
 MARK = "\u25b2"
-"""Stands before what is not as good as it can be."""
-LEGEND = "of each column the worst of all its measures, by name; without a mark, all are as good as they can be"
+"""Stands before what is below a perfect score."""
+LEGEND = "of each column the worst of all its measures, by name; without a mark, all are perfect"
 
 
 @dataclass(frozen=True)
@@ -26,7 +26,7 @@ class Worst:
 
     Attributes:
         counted: Its number in the direction of the column.
-        bad: It is not as good as it can be.
+        bad: It is below a perfect score.
         lacking: How many others of the family failed or were not run, by word.
     """
 

@@ -1,4 +1,4 @@
-"""What a kill leaves: of acknowledged writes, updates and forgets, of the store itself, and of a write in the air.
+"""What a kill leaves: of acknowledged writes, updates and forgets, of the store itself, and of a write in flight.
 
 A kill ends the process; what the operating system holds survives it, so nothing here speaks of a power cut. A deed
 counts if its effect was seen before the kill. Where the kill came right behind the acknowledgement nothing could look:
@@ -184,7 +184,7 @@ def torn(transcript: Transcript) -> Measure:
         elif not kills.list_shown(after.call).isdisjoint(killed.about):
             back += 1
     receipts = [each for pair in bad for each in pair]
-    return proportion(len(bad), back + len(bad), receipts, none="no write in the air came back")
+    return proportion(len(bad), back + len(bad), receipts, none="no write in flight came back")
 
 
 def _odd(kills: Kills, look: DrillLook) -> Counter[str]:
@@ -268,7 +268,7 @@ METRICS: tuple[TrustMetric, ...] = (
     ),
     trust(
         "torn_by_kill", DRILL, "lower", "proportion",
-        "kills with a write in the air after which the listing shows a text that holds no whole memory, or a memory "
+        "kills with a write in flight after which the listing shows a text that holds no whole memory, or a memory "
         "twice, which it did not before / such kills after which that listing is missing or shows any of the write; "
         "counted if the listing before the first kill was clean", torn,
         varies="a kill comes at another instant of a write", by_chance=True,

@@ -21,11 +21,11 @@ from harness.play.session import Lost
 
 ROUNDS = 20
 SMALLEST = 4
-"""Writes of a round at least: one before the look, one behind it, two in the air."""
+"""Writes of a round at least: one before the look, one behind it, two in flight."""
 NEWEST = 3
 """Writes of a round that are asked for by their own text after its kill."""
 AIR_MS = (1, 2, 4, 8, 16, 32)
-"""How old a write in the air is when the process is killed: stores take from one to fifty for a write."""
+"""How old a write in flight is when the process is killed: stores take from one to fifty for a write."""
 SCOPE = Scope(repo="tidewater")
 WRITTEN = "2026-02-02T09:00:00+00:00"
 BEGIN, END = "begin", "end"

@@ -1,6 +1,6 @@
 """Where a drill is played: open memories by handle, every call logged as it went over the wire.
 
-A call that fails is logged and gives None; one that costs the child its life ends the drill. The drill itself judges
+A call that fails is logged and gives None; one in which the child dies ends the drill. The drill itself judges
 nothing: what an answer means is for the measures to say.
 """
 
@@ -119,7 +119,7 @@ class DrillSession:
         """Ends the process as a power cut would.
 
         Args:
-            during: A write of these pieces is in the air, `seconds` old.
+            during: A write of these pieces is in flight, `seconds` old.
         """
         memory = self._open.pop(who)
         if during:

@@ -107,7 +107,7 @@ def test_what_cannot_be_told_of_a_trial_is_said_in_its_place(
     done, _ = reported(played, tmp_path)
     assert (
         done.exit_code == 0
-        and "This trial cannot be told: coldwarm broke on it" in (tmp_path / "report.html").read_text()
+        and "This trial cannot be shown: coldwarm broke on it" in (tmp_path / "report.html").read_text()
     )
 
 

@@ -157,7 +157,7 @@ def test_without_a_kill_nothing_is_said(tmp_path: Path) -> None:
     assert measure.status == "failed" and measure.reason == "remember: gone"
 
 
-# --- writes in the air ------------------------------------------------------------------------------------------------
+# --- writes in flight ------------------------------------------------------------------------------------------------
 
 
 def test_half_a_text_or_a_text_twice_behind_a_kill_is_torn(tmp_path: Path) -> None:

@@ -69,7 +69,7 @@ def told(tmp_path_factory: pytest.TempPathFactory) -> Transcript:
 def test_the_sound_backend_keeps_all_it_acknowledged(told: Transcript) -> None:
     assert told.ended == Ended(status="complete")
     measures = measured(METRICS, told)
-    torn = measures.pop("torn_by_kill")  # whether a write in the air came back is a matter of milliseconds
+    torn = measures.pop("torn_by_kill")  # whether a write in flight came back is a matter of milliseconds
     assert torn.status == "not-applicable" or (isinstance(torn, Measured) and torn.value == 0)
     for name, measure in measures.items():
         assert isinstance(measure, Measured) and measure.of, name
@@ -86,7 +86,7 @@ def test_every_kill_comes_right_behind_an_acknowledgement_and_is_followed_by_a_f
         assert isinstance(before, Called) and before.op in ("remember", "forget", "update") and before.answer
         assert isinstance(after, Handled) and after.what == "opened"
     written = {name for _, call in told.calls("remember") for name in call.about}
-    assert not written & {name for about in flying for name in about}, "nobody knows of what was in the air"
+    assert not written & {name for about in flying for name in about}, "nobody knows of what was in flight"
 
 
 def test_everything_is_asked_for_behind_the_last_kill(told: Transcript) -> None:
@@ -106,10 +106,10 @@ def test_a_store_that_is_saved_on_closing_has_lost_all(tmp_path: Path) -> None:
 
 
 class Killed(FakeMemory):
-    """What is in the air is never stored."""
+    """What is in flight is never stored."""
 
     def kill_during(self, op: str, items: Sequence[Item], *, seconds: float) -> None:
-        self._host.calls.append(("in the air", tuple(items)))
+        self._host.calls.append(("in flight", tuple(items)))
         self.kill()
 
 
