@@ -11,7 +11,8 @@ from collections.abc import Callable, Iterator, Sequence
 from harness.log.events import Event, Forgot, Route, Scanned, Sought, Stage
 from harness.model.canary import memory_word, query_word
 from harness.model.scenario import CANARY, Fact, Forget, Scenario, Session
-from harness.play.session import Handle, MemorySession
+from harness.play.session import MemorySession
+from harness.play.store import Handle
 from harness.scan.needles import compile_needles
 
 ROUTES: tuple[Route, ...] = ("search", "forbidden", "entries", "get", "history")
@@ -120,7 +121,7 @@ def _scan(memory_session: MemorySession, stage: Stage) -> Iterator[Event]:
     needles = compile_needles(
         tuple((fact, memory_word(canary)) for fact, canary in memory_session.part.canaries.items())
     )
-    for layer, declared, found in memory_session.looks(needles):
+    for layer, declared, found in memory_session.scan(needles):
         yield Scanned(
             stage=stage,
             layer=layer,

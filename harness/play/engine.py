@@ -34,7 +34,8 @@ from harness.model.trial import ReadPolicy, Trial
 from harness.play import deletion, noise, readers
 from harness.play.curation import curate
 from harness.play.readers import AskMemory, Context
-from harness.play.session import Host, Lost, MemorySession, Part, Query, Questions, Tools
+from harness.play.session import MemorySession, Part, Query, Questions, Tools
+from harness.play.store import Handle, Lost, Store
 
 SHARE = 5
 """A call writes at most one memory more than a share of the noise: with little noise, its size would tell a remark that
@@ -65,22 +66,24 @@ def texts(part: Part) -> Iterator[str]:
     yield from map(canary.query_word, part.canaries.values())
 
 
-def play(part: Part, host: Host | None, tools: Tools, meter: Meter | None = None) -> Generator[Event, None, None]:
-    """The events of a trial, `closed` included, whatever the backend does. No host: the cold arm."""
-    backend = host.backend if host else None
+def play(
+    part: Part, store: Store[Handle] | None, tools: Tools, meter: Meter | None = None
+) -> Generator[Event, None, None]:
+    """The events of a trial, `closed` included, whatever the backend does. Without a store: the cold arm."""
+    backend = store.backend if store else None
     story = tools.blobs.put(part.scenario.model_dump_json(by_alias=True).encode())
     yield Opened(
         trial=part.trial, backend=backend, scenario=story, digests=part.digests, canaries=part.canaries, host=tools.host
     )
-    if host is None:
+    if store is None:
         yield from _cold(part, tools)
         yield Closed(status="complete")
         return
-    refusal = _refusal(part.trial, host.backend)
+    refusal = _refusal(part.trial, store.backend)
     if refusal is not None:
         yield Closed(status="unsupported", fault=refusal)
         return
-    memory_session = MemorySession(part, host, tools, meter)
+    memory_session = MemorySession(part, store, tools, meter)
     try:
         memory_session.open()
         yield from Warm(memory_session).story()

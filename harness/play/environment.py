@@ -23,7 +23,7 @@ from harness.machine import leftovers
 from harness.model.trial import Chat
 from harness.play.backends import DEADLINES, Playable
 from harness.play.children import Children
-from harness.play.session import Host
+from harness.play.store import Handle, Store
 from harness.play.story import Story
 from harness.repo.checks import WorkTrees
 
@@ -92,7 +92,7 @@ class Stores(Protocol):
     def vectors(self, texts: Sequence[str]) -> Sequence[bytes]:
         """The embeddings of texts as little-endian float32 bytes: what to look for on disk."""
 
-    def lend(self, playable: Playable, seed: int, folder: Path) -> AbstractContextManager[tuple[Host, Meter]]:
+    def lend(self, playable: Playable, seed: int, folder: Path) -> AbstractContextManager[tuple[Store[Handle], Meter]]:
         """An empty store for one trial, in a folder of its own, and what counts its calls to models."""
 
     def kill(self) -> None:

@@ -5,13 +5,10 @@ from __future__ import annotations
 import random
 import time
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field
-from pathlib import Path
-from typing import Literal, NamedTuple, Protocol, TypeVar, cast
+from typing import Literal, NamedTuple, TypeVar, cast
 
-from harness.adapter import Hit, Layer, Memory, Scope, Source, Usage
-from harness.backend.client import MemoryFault
+from harness.adapter import Hit, Scope, Source, Usage
 from harness.gateway.meter import Meter
 from harness.log.blobs import Blobs, pack
 from harness.log.events import (
@@ -33,46 +30,21 @@ from harness.log.events import (
     Written,
     Wrote,
 )
-from harness.model.backend import Backend, Fault
+from harness.model.backend import Fault
 from harness.model.scenario import Decision, Job, Scenario, Session, Stratum
 from harness.model.trial import Trial
-from harness.play.readers import ReadEntry, Reader, StoreGone
+from harness.play.readers import ReadEntry, Reader
 from harness.play.readers.explore import Explorer
 from harness.play.readers.scripted import Scripted
+from harness.play.store import SETTLE_SECONDS, Handle, Lost, Store, StoreSession, must
 from harness.repo.checkout import Repo
 from harness.repo.checks import WorkTrees
-from harness.scan.disk import Needles, Scan, Survey, looks
 from harness.text.classify import Classifier, KnownTexts, cut
 
 T = TypeVar("T")
 Purpose = Literal["learn", "remark"]
-SETTLE_SECONDS = 20.0
-"""What a backend gets to let acknowledged writes be seen, in stories and drills alike."""
 OWN_SECONDS = 120.0
 """What we spend on one answer ourselves, cutting it and looking up its sources; what takes longer ends the trial."""
-
-
-class Handle(Memory, Protocol):
-    """An open memory that tells how long its last call took inside the adapter, in seconds."""
-
-    @property
-    def took(self) -> float: ...
-    def kill(self) -> None: ...
-
-
-class Host(Protocol):
-    """Where one trial's store lives, and how it is opened: each time in a fresh process."""
-
-    backend: Backend
-    root: Path
-
-    @property
-    def folder(self) -> Path | None:
-        """All that belongs to the trial, `root` included; None if it keeps nothing on disk."""
-
-    def open(self) -> Handle: ...
-    def flush(self) -> None: ...
-    def layers(self) -> list[Layer]: ...
 
 
 @dataclass(frozen=True)
@@ -147,82 +119,30 @@ def _entries(found: Found) -> list[ReadEntry]:
     ]
 
 
-class Lost(StoreGone):  # not an error: it ends the story, and the fault is logged
-    """The child is gone; the trial ends here."""
-
-    def __init__(self, fault: Fault) -> None:
-        self.fault = fault
-
-
-class MemorySession:
+class MemorySession(StoreSession[Handle]):
     """A trial's open memory, what it has acknowledged, and what is known of its texts."""
 
-    def __init__(self, part: Part, host: Host, tools: Tools, meter: Meter | None) -> None:
-        self.part, self.host, self.tools, self._meter = part, host, tools, meter
+    def __init__(self, part: Part, store: Store[Handle], tools: Tools, meter: Meter | None) -> None:
+        super().__init__(store)
+        self.part, self.tools, self._meter = part, tools, meter
         self.scenario, self.trial = part.scenario, part.trial
         self.ids: dict[str, tuple[str, ...]] = {}
         self.alive: set[str] = set()
-        self.memory: Handle | None = None
         self._known = KnownTexts()
         self._dirty = False
         self._usage: Usage | None = None
         self._untold: Fault | None = None
-        self._lost: Fault | None = None
         self._resolved: set[tuple[Source, str]] = set()
 
     def open(self) -> None:
-        try:
-            self.memory = self.host.open()
-        except MemoryFault as error:
-            raise Lost(error.fault) from None
+        must(self._enter)
 
     def close(self) -> None:
-        memory, self.memory = self.memory, None
-        assert memory is not None
-        try:
-            memory.close()
-        except MemoryFault as error:
-            raise Lost(error.fault) from None
-
-    def looks(self, needles: Needles) -> Iterator[tuple[Layer, bool, Scan]]:
-        """The whole folder of the trial, read first; then the adapter is asked where data may lie now."""
-        try:
-            self.host.flush()
-            if self.host.folder is None:
-                return iter(())
-            survey = Survey(self.host.folder, self.host.root, needles)
-            return looks(survey, self.host.layers())
-        except MemoryFault as error:
-            raise Lost(error.fault) from None
-
-    def abandon(self) -> None:
-        """Leaves no process behind, however the story ended."""
-        if self.memory is not None:
-            with suppress(Exception):
-                self.memory.kill()
-
-    def ask(self, call: Callable[[Handle], T]) -> tuple[T | None, Fault | None, float]:
-        """The value, or the fault that stands for it, and the seconds in the adapter. Log it, then call `go_on`."""
-        assert self.memory is not None
-        try:
-            value = call(self.memory)
-        except MemoryFault as error:
-            if not error.alive:
-                self._lost = error.fault
-            return None, error.fault, self.memory.took
-        return value, None, self.memory.took
-
-    def go_on(self) -> None:
-        """Ends the story if the child died in the last call. Called after its event was yielded."""
-        if self._lost is not None:
-            raise Lost(self._lost)
+        must(self._leave)
 
     def phase(self, name: Phase) -> None:
         if self._meter is not None:
             self._meter.phase = name
-
-    def supports(self, capability: str) -> bool:
-        return self.host.backend.supports(capability)
 
     def wrote(self) -> None:
         """A write or a delete was acknowledged: the next question settles first."""

@@ -28,7 +28,8 @@ from harness.play.backends import Playable
 from harness.play.controls import GoldStore
 from harness.play.drills.stage import DrillStore
 from harness.play.environment import Environment, Settings
-from harness.play.session import Host, Part, Tools
+from harness.play.session import Part, Tools
+from harness.play.store import Handle, Store
 from harness.scan.copies import Copies
 from harness.text.classify import Classifier
 
@@ -125,7 +126,7 @@ def _list_texts(written: Plan) -> Sequence[str]:
 @contextmanager
 def _home(
     part: Part, environment: Environment, classifier: Classifier, folder: Path
-) -> Iterator[tuple[Host | None, Meter]]:
+) -> Iterator[tuple[Store[Handle] | None, Meter]]:
     """Where the memory of a story lives; nowhere in the cold arm, and in this process if it is handed the gold."""
     if part.trial.backend is None:
         yield None, Meter()

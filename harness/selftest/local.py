@@ -17,7 +17,7 @@ from harness.model.backend import Backend, Declared
 from harness.model.trial import Spec
 from harness.play import controls
 from harness.play.backends import Playable
-from harness.play.session import Handle
+from harness.play.store import Handle
 
 Keeps = Callable[[Item, Sequence[Item]], bool]
 """Whether a store that drops some of what it is told keeps an item of a batch."""

@@ -20,7 +20,8 @@ from harness.play.backends import Playable
 from harness.play.environment import Control, Environment, Settings
 from harness.play.readers import Reader
 from harness.play.readers.scripted import Scripted
-from harness.play.session import Host, Part
+from harness.play.session import Part
+from harness.play.store import Handle, Store
 from harness.play.story import Story
 from harness.play.trial import play_trial
 from harness.repo.checkout import Repo
@@ -32,7 +33,7 @@ from harness.selftest.local import LocalStores
 class OneStore:
     """A store that is there already, instead of a new one for each trial."""
 
-    store: Host
+    store: Store[Handle]
 
     def warm(self, texts: Iterable[str], backend: str) -> None: ...
     def played(self, backend: str, meter: Meter) -> None: ...
@@ -40,7 +41,7 @@ class OneStore:
         return ()
 
     @contextmanager
-    def lend(self, playable: Playable, seed: int, folder: Path) -> Iterator[tuple[Host, Meter]]:
+    def lend(self, playable: Playable, seed: int, folder: Path) -> Iterator[tuple[Store[Handle], Meter]]:
         yield self.store, Meter()
 
     def kill(self) -> None: ...
@@ -77,7 +78,7 @@ class Stage:
         return plan.part(trial, self.story, None, "", "")
 
     def play(
-        self, folder: Path, host: Host, backend: str = "fake", control: Control | None = None, **changes: Any
+        self, folder: Path, host: Store[Handle], backend: str = "fake", control: Control | None = None, **changes: Any
     ) -> Log:
         """Plays into a log below `folder` and reads it back."""
         trial = self.part(backend, **changes).trial

@@ -11,7 +11,7 @@ from harness.machine.modules import find_defining
 from harness.model.backend import Fault
 from harness.model.drill import DrillName, DrillTrial, Plan
 from harness.play.drills.stage import Drill, DrillSession, DrillStore
-from harness.play.session import Lost
+from harness.play.store import Lost
 from harness.scan.copies import Copies
 
 _FOUND: list[Drill] = [module.DRILL for module in find_defining("DRILL", __name__, __path__)]

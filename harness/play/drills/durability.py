@@ -17,7 +17,7 @@ from harness.adapter import Item, Scope
 from harness.model.drill import DrillName, Piece, Plan
 from harness.model.trial import digest
 from harness.play.drills.stage import Drill, DrillSession
-from harness.play.session import Lost
+from harness.play.store import Lost
 
 ROUNDS = 20
 SMALLEST = 4

@@ -8,41 +8,30 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any, Protocol
 
-from harness.adapter import Ack, Hit, Item, Layer, Memory, Scope, to_wire
-from harness.backend.client import MemoryFault, RemoteMemory
+from harness.adapter import Ack, Hit, Item, Memory, Scope, to_wire
+from harness.backend.client import RemoteMemory
 from harness.log.blobs import Blobs, pack
 from harness.log.events import Event
 from harness.log.transcript import ANSWER, SIGHTINGS, Called, Handled, Looked, Op
-from harness.model.backend import Backend, Fault
 from harness.model.drill import DrillName, DrillTrial, Piece, Plan
-from harness.play.session import SETTLE_SECONDS, Lost
+from harness.play.store import SETTLE_SECONDS, Lost, Store, StoreSession, must
 from harness.scan.copies import Copies
-from harness.scan.disk import Survey, looks
 from harness.scan.needles import compile_needles
 
 NOW = "2026-03-02T10:00:00+00:00"
 """The story time at which drills ask."""
 
 
-class DrillStore(Protocol):
-    """One store, and how it is opened: each time in a fresh process."""
-
-    backend: Backend
-    root: Path
+class DrillStore(Store[RemoteMemory], Protocol):
+    """A store whose memories are child processes, that can be killed, and that can be compacted."""
 
     @property
-    def folder(self) -> Path:
-        """All that belongs to the drill, `root` included."""
-
-    def open(self) -> RemoteMemory: ...
-    def flush(self) -> None: ...
-    def layers(self) -> list[Layer]: ...
+    def folder(self) -> Path: ...
     def compact(self) -> None: ...
 
 
@@ -67,12 +56,14 @@ class Drill:
     play: Callable[[DrillSession], None]
 
 
-class DrillSession:
+class DrillSession(StoreSession[RemoteMemory]):
     """One drill's store with its open handles. `ids`: piece -> the ids under which it was acknowledged.
 
     Attributes:
         keep: Takes a copy of the store as it was at each look, so that a reviewer can look again.
     """
+
+    store: DrillStore
 
     def __init__(
         self,
@@ -84,36 +75,32 @@ class DrillSession:
         vectors: Callable[[Sequence[str]], Sequence[bytes]],
         keep: Copies | None = None,
     ) -> None:
-        self.trial, self.plan, self._store, self._keep = trial, plan, store, keep
+        super().__init__(store)
+        self.trial, self.plan, self._keep = trial, plan, keep
         self._blobs, self._emit, self._vectors = blobs, emit, vectors
-        self._open: dict[str, RemoteMemory] = {}
         self.ids: dict[str, tuple[str, ...]] = {}
-
-    def supports(self, *capabilities: str) -> bool:
-        return all(map(self._store.backend.supports, capabilities))
 
     # --- lifetimes ---
 
     def open(self, step: str, who: str = "a") -> None:
-        """A fresh process on the same store."""
-        self._handle(step, who, "opened", lambda: self._open.__setitem__(who, self._store.open()))
+        self._handle(step, who, "opened", lambda: self._enter(who))
 
     def close(self, step: str, who: str = "a") -> None:
-        self._handle(step, who, "closed", self._open.pop(who).close)
+        self._handle(step, who, "closed", lambda: self._leave(who))
 
     def compact(self, step: str) -> None:
         """The vendor's compaction; nobody may have the store open."""
-        self._handle(step, "a", "compacted", self._store.compact)
+        self._handle(step, "a", "compacted", self.store.compact)
 
     def _handle(self, step: str, who: str, what: Any, act: Callable[[], None]) -> None:
-        fault: Fault | None = None
+        lost: Lost | None = None
         try:
-            act()
-        except MemoryFault as error:
-            fault = error.fault
-        self._emit(Handled(step=step, who=who, what=what, fault=fault))
-        if fault is not None and what == "opened":
-            raise Lost(fault)
+            must(act)
+        except Lost as error:
+            lost = error
+        self._emit(Handled(step=step, who=who, what=what, fault=lost.fault if lost else None))
+        if lost and what == "opened":
+            raise lost
 
     def kill(self, step: str, who: str = "a", during: Sequence[Piece] = (), seconds: float = 0.0) -> None:
         """Ends the process as a power cut would.
@@ -121,18 +108,12 @@ class DrillSession:
         Args:
             during: A write of these pieces is in flight, `seconds` old.
         """
-        memory = self._open.pop(who)
+        memory = self._memories.pop(who)
         if during:
             memory.kill_during("remember", [piece.item for piece in during], seconds=seconds)
         else:
             memory.kill()
         self._emit(Handled(step=step, who=who, what="killed", about=tuple(piece.name for piece in during)))
-
-    def abandon(self) -> None:
-        """Leaves no process behind, however the drill ended."""
-        for memory in self._open.values():
-            with suppress(Exception):
-                memory.kill()
 
     # --- calls ---
 
@@ -165,11 +146,7 @@ class DrillSession:
 
     def call(self, step: str, op: Op, *args: Any, about: Sequence[Piece] = (), who: str = "a") -> Any:
         """Asks and logs; None if it failed. Raises Lost if the child is gone."""
-        memory, value, fault, alive = self._open[who], None, None, True
-        try:
-            value = getattr(memory, op)(*args)
-        except MemoryFault as error:
-            fault, alive = error.fault, error.alive
+        value, fault, took = self.ask(lambda memory: getattr(memory, op)(*args), who)
         self._emit(
             Called(
                 step=step,
@@ -179,11 +156,10 @@ class DrillSession:
                 request=_request(op, args),
                 answer=pack(self._blobs, ANSWER, to_wire(value)),
                 fault=fault,
-                took=memory.took,
+                took=took,
             )
         )
-        if fault is not None and not alive:
-            raise Lost(fault)
+        self.go_on()
         return value
 
     # --- the disk ---
@@ -197,16 +173,7 @@ class DrillSession:
         """
         wanted = zip(vectors, self._vectors(list(vectors.values())), strict=True)
         needles = compile_needles(tuple(canaries.items()), tuple(wanted))
-        try:
-            self._store.flush()
-            if self._keep is not None:
-                self._keep.take(self._store.root, step)
-            skip = self._keep.folders if self._keep is not None else ()
-            survey = Survey(self._store.folder, self._store.root, needles, skip)
-            layers = self._store.layers()
-        except MemoryFault as error:
-            raise Lost(error.fault) from None
-        for layer, declared, found in looks(survey, layers):
+        for layer, declared, found in self.scan(needles, step, self._keep):
             self._emit(
                 Looked(
                     step=step,

@@ -95,7 +95,9 @@ def test_the_sign_flip_test_is_scipys_to_the_last_bit(differences: list[float]) 
 
 def test_comparing_rows_imports_no_scipy() -> None:
     """It takes a second of each report."""
-    code = "import sys; from harness.compare import stats; stats.sign_flip([1.0] * 20); sys.exit('scipy' in sys.modules)"
+    code = (
+        "import sys; from harness.compare import stats; stats.sign_flip([1.0] * 20); sys.exit('scipy' in sys.modules)"
+    )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 

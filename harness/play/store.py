@@ -1,0 +1,129 @@
+"""What stories and drills are played on: a store, the memories open on it, and how a call to one of them ends.
+
+A call gives a value or a fault, which is logged first; then `go_on` ends the story or drill if the child died in it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import Generic, NamedTuple, Protocol, TypeVar
+
+from harness.adapter import Layer, Memory
+from harness.backend.client import MemoryFault
+from harness.model.backend import Backend, Fault
+from harness.play.readers import StoreGone
+from harness.scan.copies import Copies
+from harness.scan.disk import Needles, Scan, Survey, looks
+
+T = TypeVar("T")
+SETTLE_SECONDS = 20.0
+"""What a backend gets to let acknowledged writes be seen."""
+ONLY = "a"
+"""The handle, where one is open at a time."""
+
+
+class Handle(Memory, Protocol):
+    """An open memory that tells how long its last call took inside the adapter, in seconds."""
+
+    @property
+    def took(self) -> float: ...
+    def kill(self) -> None: ...
+
+
+H = TypeVar("H", bound=Handle)
+H_co = TypeVar("H_co", bound=Handle, covariant=True)
+
+
+class Store(Protocol[H_co]):
+    """Where the memories of one trial or drill live, and how one is opened: each time in a fresh process."""
+
+    backend: Backend
+    root: Path
+
+    @property
+    def folder(self) -> Path | None:
+        """All that belongs to the trial, `root` included; None if it keeps nothing on disk."""
+
+    def open(self) -> H_co: ...
+    def flush(self) -> None: ...
+    def layers(self) -> list[Layer]: ...
+
+
+class Lost(StoreGone):  # not an error: it ends the story, and the fault is logged
+    """The child is gone; the trial ends here."""
+
+    def __init__(self, fault: Fault) -> None:
+        self.fault = fault
+
+
+class Answer(NamedTuple, Generic[T]):
+    """The value of a call, or the fault that stands for it, and the seconds in the adapter."""
+
+    value: T | None
+    fault: Fault | None
+    took: float
+
+
+def must(act: Callable[[], T]) -> T:
+    """What can only be done or end the trial. Raises Lost."""
+    try:
+        return act()
+    except MemoryFault as error:
+        raise Lost(error.fault) from None
+
+
+class StoreSession(Generic[H]):
+    """A store and its open memories by handle."""
+
+    def __init__(self, store: Store[H]) -> None:
+        self.store = store
+        self._memories: dict[str, H] = {}
+        self._lost: Fault | None = None
+
+    def supports(self, *capabilities: str) -> bool:
+        return all(map(self.store.backend.supports, capabilities))
+
+    def _enter(self, who: str = ONLY) -> None:
+        """A fresh process on the same store."""
+        self._lost = None
+        self._memories[who] = self.store.open()
+
+    def _leave(self, who: str = ONLY) -> None:
+        self._memories.pop(who).close()
+
+    def abandon(self) -> None:
+        """Leaves no process behind, however it ended."""
+        for memory in self._memories.values():
+            with suppress(Exception):
+                memory.kill()
+
+    def ask(self, call: Callable[[H], T], who: str = ONLY) -> Answer[T]:
+        """Log the answer, then call `go_on`."""
+        memory = self._memories[who]
+        try:
+            return Answer(call(memory), None, memory.took)
+        except MemoryFault as error:
+            if not error.alive:
+                self._lost = error.fault
+            return Answer(None, error.fault, memory.took)
+
+    def go_on(self) -> None:
+        """Raises Lost if the child died in the last call. Called after it was logged."""
+        if self._lost is not None:
+            raise Lost(self._lost)
+
+    def scan(self, needles: Needles, step: str = "", keep: Copies | None = None) -> Iterator[tuple[Layer, bool, Scan]]:
+        """The whole folder of the trial, read first; then the adapter is asked where data may lie now.
+
+        Args:
+            keep: Takes a copy of the store, called by the step, that is not scanned.
+        """
+        must(self.store.flush)
+        if self.store.folder is None:
+            return iter(())
+        if keep is not None:
+            keep.take(self.store.root, step)
+        survey = Survey(self.store.folder, self.store.root, needles, keep.folders if keep is not None else ())
+        return looks(survey, must(self.store.layers))
