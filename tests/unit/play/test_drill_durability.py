@@ -133,6 +133,14 @@ def test_a_store_that_does_not_open_after_a_kill_is_a_result_not_the_end_of_it(t
     assert isinstance(lost, Measured) and lost.value == 1 and lost.of
 
 
+def test_a_child_that_dies_in_the_first_look_after_a_kill_is_asked_again_in_a_fresh_process(tmp_path: Path) -> None:
+    host = FakeHost(tmp_path / "s", lacks=["update"], memory=Killed, faults={"settle": [None, ("crashed", False)]})
+    told = played(tmp_path, host)
+    (died,) = [call for call in told.list_events(Called) if call.fault]
+    assert told.ended == Ended(status="complete") and died.step.startswith("after the kill of ")
+    assert any(call.step.startswith("once more") and call.op == "recall" for call in told.list_events(Called))
+
+
 def test_a_store_that_opens_at_the_second_try_is_played_to_the_end(tmp_path: Path) -> None:
     host = FakeHost(tmp_path / "s", lacks=["update"], memory=Killed, faults={"open": [None, ("crashed", False)]})
     measures = measured(METRICS, played(tmp_path, host))

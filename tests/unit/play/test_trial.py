@@ -143,9 +143,14 @@ def test_the_trials_of_a_story_share_its_noise(story: Story) -> None:
 def test_the_second_trial_of_a_story_draws_no_noise(
     story: Story, playables: dict[str, Playable], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    drawn = []
+    drawn: list[tuple[Any, ...]] = []
     generate = noise.generate
-    monkeypatch.setattr(noise, "generate", lambda *args: drawn.append(args) or generate(*args))
+
+    def draw(*args: Any) -> Any:
+        drawn.append(args)
+        return generate(*args)
+
+    monkeypatch.setattr(noise, "generate", draw)
     fresh = Story(story.scenario, story.repo)
     settings = Settings(tmp_path, playables, {story.scenario.id: fresh}, embedder=FakeEmbedder)
     with Environment(settings) as environment:
