@@ -29,3 +29,8 @@ def list_paths(variable: str) -> list[Path]:
 def cache_root() -> Path:
     """Where what can be rebuilt is kept between runs: COLDWARM_CACHE, else `.cache` in the checkout or the user's."""
     return Path(os.environ.get("COLDWARM_CACHE") or _CACHE).absolute()
+
+
+def trials() -> Path:
+    """Where finished trials are kept for other runs."""
+    return cache_root() / "trials"

@@ -13,7 +13,7 @@ from pathlib import Path
 import click
 
 from harness import paths
-from harness.cli import check, demo, gate, github, play, suite
+from harness.cli import cache, check, demo, gate, github, play, suite
 from harness.cli.common import COULD_NOT_RUN, stop
 from harness.machine import extras
 
@@ -109,6 +109,7 @@ for _command in (  # in the order of --help
     gate.baseline,
     gate.merge,
     gate.pack,
+    cache.cache,
     github.github,
     suite.list_,
     suite.new,

@@ -35,6 +35,7 @@ def demo(context: click.Context, out: Path, browse: bool) -> None:
             drilled=("deletion",),
             drill_size=20,
             jobs=2,
+            fresh=True,
             out=out,
         )
     except SystemExit as ended:

@@ -53,7 +53,7 @@ GROUPS = {
         "backends", "scenarios", "split", "noise", "write", "seed", "drilled", "drill_size", "reader", "k", "budget",
     ),
     "Models inside backends": ("chat", "record", "chat_budget", "chat_cost", "chat_price"),
-    "How it is played": ("jobs", "shard", "only", "keep", "resume"),
+    "How it is played": ("jobs", "shard", "only", "keep", "resume", "fresh"),
     "What fails the run": ("gates", "baseline", "allow", "allow_faults"),
     "Output": ("out", "quiet", "as_json"),
     "A suite of your own": ("tasks", "fixtures"),
@@ -158,6 +158,12 @@ class DrillChoice(click.ParamType[str]):
 @click.option("--trial", "only", metavar="ID", multiple=True, help="Only trials whose id begins so; repeatable.")
 @click.option("--keep", is_flag=True, help="Keep each trial's store below the run's folder.")
 @click.option("--shard", metavar="N/OF", help="Play a share, as 2/4; `coldwarm merge` joins them.")
+@click.option(
+    "--fresh",
+    is_flag=True,
+    envvar="COLDWARM_FRESH",
+    help="Play trials anew that an earlier run finished under the same conditions.",
+)
 @with_demands
 @click.option("--resume", type=FOLDER, metavar="RUN", help="Resume the run in this folder; skips finished trials.")
 @with_output
@@ -176,6 +182,7 @@ def run(
     gates: Path | None,
     baseline: Path | None,
     resume: Path | None,
+    fresh: bool,
     quiet: bool,
     as_json: bool,
     out: Path,
@@ -198,6 +205,7 @@ def run(
     from harness.gateway.gateway import GatewayError
     from harness.gateway.meter import Budget
     from harness.log.folder import Folder, FolderError
+    from harness.log.trial_cache import TrialCache
     from harness.machine import extras
     from harness.play import plan, runner
     from harness.play.backends import describe_all
@@ -239,7 +247,8 @@ def run(
     played = runner.Runner(
         folder, selection, playables, command, stories, paths.cache_root(), listener,
         executor=Threads(jobs), only=only, keep=keep, shard=dealt, chat=chat, budget=allowance,
-        allowed_faults=tolerated, suite=suite.identity([story for story, _ in stories], tasks, selection.split),
+        allowed_faults=tolerated, trial_cache=TrialCache(paths.trials()), fresh=fresh,
+        suite=suite.identity([story for story, _ in stories], tasks, selection.split),
     )  # fmt: skip
     try:
         played.play()

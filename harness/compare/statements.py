@@ -113,6 +113,7 @@ def results(folder: Folder) -> Results:
             allowed_faults=file.allowed_faults,
             backends_contained=file.backends_contained,
             checks_contained=file.checks_contained,
+            reused=file.reused,
             unsealed=sum(log.unsealed for log in played.values()) + sum(each.unsealed for each in drilled.values()),
             problems=(*problems, *unread, *broken.problems([*cells, *(each.cell for each in drilled.values())])),
         ),

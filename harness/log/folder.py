@@ -8,6 +8,7 @@ import subprocess
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from datetime import date
 from itertools import groupby
 from pathlib import Path
 from typing import NamedTuple, TypeVar
@@ -23,7 +24,7 @@ from harness.log.transcript import Transcript
 from harness.log.transcript import read as read_transcript
 from harness.machine import leftovers
 from harness.model.drill import DrillTrial
-from harness.model.results import Suite, Unplayed
+from harness.model.results import Suite, Unplayed, count_reused
 from harness.model.trial import Model, Selection, Trial, digest
 
 T = TypeVar("T", Log, Transcript)
@@ -47,6 +48,7 @@ class RunFile(Model):
         keep: Stores stay below the folder.
         interpreters: Backend -> where its own Python was on the machine that began.
         allowed_faults: Backend -> how many of its calls may fail without failing the run.
+        reused: Trials that an earlier run played -> the day on which it did.
         backends_contained, checks_contained: How far, on the machine that played last; empty: not recorded.
     """
 
@@ -69,8 +71,13 @@ class RunFile(Model):
     unplayed: tuple[Unplayed, ...] = ()
     interpreters: Mapping[str, str] = {}
     allowed_faults: Mapping[str, int] = {}
+    reused: Mapping[str, date] = {}
     backends_contained: str = ""
     checks_contained: str = ""
+
+    def describe_reused(self) -> str:
+        """One line; empty if all of it was played in this run."""
+        return count_reused(self.reused, len(self.trials) + len(self.drills))
 
 
 class _Attempt(NamedTuple):

@@ -1,8 +1,10 @@
-"""What a run says: one model that writes `results.json` and its JSON Schema. Nothing in it is a clock or a path."""
+"""What a run says: one model that writes `results.json` and its JSON Schema. Nothing in it is a clock or a path;
+a trial that an earlier run played is marked with its day."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from datetime import date
 from typing import ClassVar, Literal, TypeAlias
 
 from pydantic import Field
@@ -283,6 +285,7 @@ class Run(Model):
         missing: Shards that a merged run lacks.
         allowed_faults: Backend -> how many calls may fail without failing the run.
         unsealed: Closed logs without a seal.
+        reused: Trials that an earlier run played -> the day on which it did, of which their timings are, too.
     """
 
     id: str
@@ -302,6 +305,14 @@ class Run(Model):
     checks_contained: str = ""
     problems: tuple[str, ...] = ()
     unsealed: int = 0
+    reused: Mapping[str, date] = {}
+
+
+def count_reused(reused: Mapping[str, date], of: int) -> str:
+    """How many trials an earlier run played, and when; empty if none."""
+    days = sorted({str(day) for day in reused.values()})
+    when = f"from {days[0]} to {days[-1]}" if len(days) > 1 else "".join(days)
+    return f"{len(reused)} of {of} trials reused from {when}".replace("from from", "from") if reused else ""
 
 
 class Against(Model):

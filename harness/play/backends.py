@@ -23,6 +23,7 @@ class Playable:
 
     Attributes:
         withheld: Its secrets, from the spec and from the environment.
+        served: It needs a server, ours or one that runs already.
     """
 
     entry: registry.AdapterEntry
@@ -30,6 +31,7 @@ class Playable:
     backend: Backend
     source: str = "harness"
     withheld: tuple[str, ...] = ()
+    served: bool = False
 
 
 @dataclass(frozen=True)
@@ -86,7 +88,7 @@ def describe_all(selection: Selection, allowed: Iterable[str] = (), deadlines: D
                 control=entry.control,
             )
             withheld = client.withheld(spec.settings, said.secrets)
-            playables[spec.label] = Playable(entry, spec, backend, said.source, withheld)
+            playables[spec.label] = Playable(entry, spec, backend, said.source, withheld, said.server is not None)
     return Backends(playables, tuple(unplayed), tuple(undescribed))
 
 

@@ -20,6 +20,7 @@ from harness.log.folder import Folder, RunFile, commit
 from harness.log.lines import LogError
 from harness.log.reader import Log
 from harness.log.transcript import Transcript
+from harness.log.trial_cache import TrialCache
 from harness.machine import bubblewrap, leftovers, sandbox
 from harness.model.backend import SOUND
 from harness.model.drill import DrillTrial
@@ -30,6 +31,7 @@ from harness.play import plan, trouble
 from harness.play.backends import DEADLINES, Backends
 from harness.play.environment import Control, Settings
 from harness.play.executor import Executor, Submit, Threads
+from harness.play.reuse import Reuse
 from harness.play.story import Story
 from harness.play.trial import identity, load
 from harness.repo.checkout import Repo
@@ -64,6 +66,8 @@ class Runner:
         chat: Who answers what `selection.chat` asks for; closed with the run.
         budget: What its calls may cost.
         allowed_faults: How many calls of a backend may fail.
+        trial_cache: Where trials that other runs finished are kept; None: everything is played, and kept nowhere.
+        fresh: Everything is played, and kept for other runs.
     """
 
     folder: Folder
@@ -82,6 +86,8 @@ class Runner:
     chat: str = ""
     budget: Budget | None = None
     allowed_faults: Mapping[str, int] = field(default_factory=dict)
+    trial_cache: TrialCache | None = None
+    fresh: bool = False
 
     def play(self) -> RunFile:
         """Plays every trial that has no closed log of equal digest yet; says what was asked for.
@@ -113,11 +119,33 @@ class Runner:
         asked = [trial for trial in planned if trial.id in now]
         done = self._done()
         waiting = [trial for trial in asked if trial.id not in done or done[trial.id] != identity(trial, settings)]
+        reuse = Reuse(self.trial_cache, settings, fresh=self.fresh) if self.trial_cache else None
+        file, waiting = self._reuse(reuse, file, waiting)
         self.listener.planned(len(asked), len(asked) - len(waiting))
+        if told := file.describe_reused():
+            self.listener.noted(f"{told}; --fresh plays them anew")
         control = Control(self.budget, self.listener.noted)
         with self.executor.opened(settings, control) as submit:
-            self._all(waiting, submit, control)
+            self._all(waiting, submit, control, reuse)
+        if reuse:
+            reuse.end()
         return file
+
+    def _reuse(self, reuse: Reuse | None, file: RunFile, waiting: list[AnyTrial]) -> tuple[RunFile, list[AnyTrial]]:
+        """The file, with which trials are taken from another run, and those that are left to play.
+
+        The file names a trial before its log is there, so that no kill leaves one that is not marked.
+        """
+        again = {trial.id for trial in waiting}
+        before = {name: day for name, day in file.reused.items() if name not in again}
+        found = reuse.find(waiting) if reuse else {}
+        file = file.model_copy(update={"reused": before | found})
+        self.folder.write(file)
+        taken = {trial.id for trial in waiting if reuse and trial.id in found and reuse.restore(trial, self.folder)}
+        if taken != {*found}:
+            file = file.model_copy(update={"reused": before | {name: found[name] for name in taken}})
+            self.folder.write(file)
+        return file, [trial for trial in waiting if trial.id not in taken]
 
     def _settings(self) -> Settings:
         dealt = [each for at, each in enumerate(self.stories) if self.shard is None or self.shard.takes(at)]
@@ -163,6 +191,7 @@ class Runner:
             unplayed=self.backends.unplayed,
             interpreters={spec.label: spec.python for spec in self.selection.backends if spec.python},
             allowed_faults=self.allowed_faults,
+            reused=earlier.reused if earlier else {},
             backends_contained=sandbox.degree(),
             checks_contained=bubblewrap.degree(),
         )
@@ -186,7 +215,7 @@ class Runner:
             name: plan.identity(each.trial, each.drilled.digests) for name, each in transcripts.items() if each.final
         }
 
-    def _all(self, waiting: Iterable[AnyTrial], submit: Submit, control: Control) -> None:
+    def _all(self, waiting: Iterable[AnyTrial], submit: Submit, control: Control, reuse: Reuse | None = None) -> None:
         """Side by side in the executor's slots, in this order; the listener hears of each end as it comes."""
         under_way: dict[Future[Path], AnyTrial] = {}
         trials = deque(waiting)
@@ -199,12 +228,15 @@ class Runner:
             if control.ledger.used_up:
                 raise Exhausted(f"chat calls have used up their budget: {control.ledger.spent.tokens} tokens")
             for future in done:
-                self._hear(under_way.pop(future), future)
+                self._hear(under_way.pop(future), future, reuse)
 
-    def _hear(self, trial: AnyTrial, future: Future[Path]) -> None:
+    def _hear(self, trial: AnyTrial, future: Future[Path], reuse: Reuse | None) -> None:
         """A trial that could not be begun, read or shown is one trial: what it lacks is told at the end of the run."""
         try:
-            self.listener.finished(load(trial, future.result(), self.folder.blobs))
+            played = load(trial, future.result(), self.folder.blobs)
+            if reuse:
+                reuse.keep(trial, played)
+            self.listener.finished(played)
         except trouble.ENDS_RUN:
             raise
         except LogError as error:

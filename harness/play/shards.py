@@ -91,6 +91,7 @@ def _join(files: Mapping[Shard, RunFile], name: str) -> RunFile:
             "trials": _trials(files),
             "drills": _drills(files),
             "unplayed": tuple(unplayed.values()),
+            "reused": {name: day for own in files.values() for name, day in own.reused.items()},
         }
     )
 

@@ -69,7 +69,7 @@ def _story(trial: Trial, environment: Environment) -> Path:
         work_trees=environment.work_trees,
         blobs=environment.blobs,
         count=tokens.count,
-        host=_machine(),
+        host=describe_machine(),
         reader=readers.find(trial.reader),
     )
     with (
@@ -111,7 +111,7 @@ def _drill(trial: DrillTrial, environment: Environment) -> Path:
                 emit,
                 environment.stores.vectors,
                 digests,
-                _machine(),
+                describe_machine(),
                 Copies(folder, environment.control.noted) if environment.settings.keep else None,
             )
     return path
@@ -165,7 +165,7 @@ def _plan_drill(trial: DrillTrial, settings: Settings) -> tuple[Plan, Mapping[st
 
 
 @cache
-def _machine() -> Mapping[str, str]:
+def describe_machine() -> Mapping[str, str]:
     """What of this machine a result may depend on."""
     link = sqlite3.connect(":memory:")
     secure = link.execute("pragma secure_delete").fetchone()[0]

@@ -7,7 +7,7 @@ import unicodedata
 from collections.abc import Callable, Mapping, Sequence
 
 from harness import metrics
-from harness.model.results import Pooled, Results
+from harness.model.results import Pooled, Results, count_reused
 from harness.model.trial import Interval
 
 NOT_MEASURED: Mapping[str, str] = {
@@ -128,7 +128,9 @@ def power(results: Results) -> list[str]:
 def conditions(results: Results) -> str:
     """What was held fixed, in one line."""
     held = results.run.conditions
-    contained = " ".join(["", *filter(None, [_describe_contained(results), describe_unsealed(results)])])
+    contained = " ".join(
+        ["", *filter(None, [_describe_contained(results), describe_unsealed(results), describe_reused(results)])]
+    )
     seeds = ", ".join(str(seed) for seed in held.seeds)
     if not results.stories:
         return visible(f"Held fixed: k {held.k}, embedder {held.embedder}, seed {seeds}.{contained}")
@@ -138,6 +140,13 @@ def conditions(results: Results) -> str:
         f"embedder {held.embedder}, write {held.headline_write}, read {held.headline_read}, "
         f"noise {held.headline_noise} of {noise} played, seed {seeds}.{contained}"
     )
+
+
+def describe_reused(results: Results) -> str:
+    """Empty if all was played in this run."""
+    trials = {*(cell.trial for cell in results.cells), *(cell.id for cell in results.trust)}
+    told = count_reused(results.run.reused, len(trials))
+    return f"{told}, and what they took is of that time." if told else ""
 
 
 def describe_unsealed(results: Results) -> str:

@@ -29,6 +29,8 @@ from harness.repo.checkout import Repo
 from harness.text.classify import Classifier
 
 READERS = "coldwarm.readers"
+SHIPPED = ("scripted",)
+"""Those that are a part of the harness."""
 
 
 class ReaderError(ValueError):

@@ -1,0 +1,33 @@
+"""The trials that are kept across runs: `cache`."""
+
+from __future__ import annotations
+
+import click
+
+from harness import paths
+from harness.cli.common import shorten, tell
+
+
+@click.command()
+@click.option("--older", type=click.FloatRange(0), metavar="DAYS", help="Remove what was not used for so many days.")
+@click.option(
+    "--size", type=click.FloatRange(0), metavar="MB", help="Remove what was not used for longest, down to this."
+)
+@click.option("--all", "everything", is_flag=True, help="Remove all of them.")
+def cache(older: float | None, size: float | None, everything: bool) -> None:
+    """Show how many finished trials are kept for other runs, and where; remove some.
+
+    A trial that was finished under the same conditions is not played again, in any run folder: `coldwarm run --fresh`
+    plays it anyway. Beyond 2 GB, a run removes those that were not used for longest.
+    """
+    from harness.log.trial_cache import BOUND, TrialCache
+    from harness.report.words import plural
+
+    kept = TrialCache(paths.trials())
+    if everything or older is not None or size is not None:
+        most_bytes = 0 if everything else BOUND if size is None else int(size * 1_000_000)
+        removed = kept.prune(most_bytes, None if older is None else older * 86_400)
+        tell(f"removed: {removed}")
+    entries = kept.list_entries()
+    megabytes = sum(each.bytes for each in entries) / 1_000_000
+    tell(f"{plural(len(entries), 'trial')}, {megabytes:,.1f} MB, in {shorten(kept.root)}")
