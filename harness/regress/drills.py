@@ -14,7 +14,7 @@ from typing import Literal, NamedTuple
 from harness.compare import stats
 from harness.compare.statements import ALPHA
 from harness.metrics import trust
-from harness.model.results import Change
+from harness.model.regression import Change
 from harness.regress.baseline import ABSENT, DEFINITIONS, Baseline, TrustRow, formula, sign, value
 
 SLACK = 1e-9

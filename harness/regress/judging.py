@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 from harness.model.backend import SOUND
-from harness.model.results import Change, GateVerdict, Pooled, Results
+from harness.model.regression import Change, GateVerdict
+from harness.model.results import Pooled, Results
 from harness.model.trial import Measure, Measured, NotMeasured
 from harness.regress.baseline import DEFINITIONS
 from harness.regress.drills import SLACK

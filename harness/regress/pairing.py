@@ -13,7 +13,8 @@ from typing import Literal
 
 from harness.compare import stats
 from harness.compare.statements import ALPHA, ENOUGH
-from harness.model.results import Against, Change
+from harness.model.regression import Change
+from harness.model.results import Against
 from harness.model.trial import Interval
 from harness.regress import drills
 from harness.regress.baseline import ABSENT, Baseline, StoredValue, StoryRow, formula, sign, value

@@ -11,7 +11,8 @@ from rich.table import Table
 from rich.text import Text
 
 from harness.metrics.metric import wilson
-from harness.model.results import Against, Change
+from harness.model.regression import Change
+from harness.model.results import Against
 from harness.regress.judging import number
 from harness.report import words
 

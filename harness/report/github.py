@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from harness.model.results import GateVerdict, Results
+from harness.model.regression import GateVerdict
+from harness.model.results import Results
 from harness.report import demanded
 from harness.report.words import plain, plural
 

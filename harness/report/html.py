@@ -15,7 +15,8 @@ from harness import metrics, paths
 from harness.compare.statements import COLD
 from harness.log.reader import Log
 from harness.log.transcript import Transcript
-from harness.model.results import GateVerdict, Results
+from harness.model.regression import GateVerdict
+from harness.model.results import Results
 from harness.report import (
     answers,
     beside,

@@ -14,10 +14,17 @@ from harness.log.transcript import Transcript
 from harness.metrics.metric import failed, not_applicable, proportion
 from harness.metrics.trust.metric import ASKS, DrillWords, Headline, TrustMetric, trust
 from harness.metrics.trust.reach import DELETING, LIVE, NEEDS, ROUTES, Reach, ReachRoute, ReachStep
-from harness.metrics.trust.residue import REMOVED, ResidueKind, residue_of
+from harness.metrics.trust.remains import (
+    bytes_gone,
+    bytes_gone_after_kill,
+    queries_kept,
+    replaced_bytes_gone,
+    seen_astray,
+)
+from harness.metrics.trust.residue import ResidueKind
 from harness.metrics.trust.view import lacks, mark
 from harness.model.results import LookStage
-from harness.model.trial import Better, Measure, Measured
+from harness.model.trial import Better, Measure
 from harness.text import encodings
 
 UNSEEN = "no route brought a target before the deletion"
@@ -137,40 +144,6 @@ def over_deletion(transcript: Transcript, role: str, needs: Sequence[str] = ()) 
     return proportion(len(lost), len(listed), lines, none=none, unanswered=unanswered)
 
 
-def bytes_gone_after_kill(transcript: Transcript, *, kind: ResidueKind) -> Measure:
-    reach = Reach.of(transcript)
-    if refused := reach.explain_refusal(("forget",), "persistent", step="killed"):
-        return refused
-    return residue_of(transcript).measure_gone(reach.killed, kind, "killed")
-
-
-def seen_astray(transcript: Transcript) -> Measure:
-    reach, residue = Reach.of(transcript), residue_of(transcript)
-    if refused := reach.explain_refusal(("forget", "scope"), step="before"):
-        return refused
-    if not residue.undeclared:
-        return not_applicable("only declared layers were looked at")
-    pieces = [
-        piece.name for piece in transcript.plan.of(*REMOVED, "killed") if piece.canary and piece.name in reach.first_ids
-    ]
-    seen, lines = residue.astray(pieces)
-    return proportion(len(seen), len(pieces), lines, none="nothing was written that carries a canary")
-
-
-def queries_kept(transcript: Transcript) -> Measure:
-    """Their words stand in no memory, so a place that shows one keeps what it was asked."""
-    reach, residue = Reach.of(transcript), residue_of(transcript)
-    if refused := reach.explain_refusal((), "persistent", step="closed"):
-        return refused
-    questions = (piece.name for piece in transcript.plan.of("question"))
-    asked = [name for name in questions if (look := reach.at("before", "paraphrase", name)) and not look.failed]
-    shown = residue.list_shown("closed") & set(asked)
-    lines = [line for name in sorted(shown) if (line := residue.shows("closed", name))]
-    if not shown and (blind := residue.blind("closed")):
-        return not_applicable(f"none was found where it could be looked, but {'; '.join(blind)}")
-    return proportion(len(shown), len(asked), lines, none="no question with a word of its own was asked")
-
-
 def listed_whole(transcript: Transcript) -> Measure:
     """Before anything is deleted: a listing that stops at a page hides what a deletion leaves."""
     reach = Reach.of(transcript)
@@ -180,30 +153,6 @@ def listed_whole(transcript: Transcript) -> Measure:
     shown = [name for name in names if reach.was_seen("before", "listing", name)]
     lines = [reach.receipt("before", "listing", name) for name in names if name not in shown]
     return proportion(len(shown), len(names), list(dict.fromkeys(lines)), none="no write was acknowledged")
-
-
-def replaced_bytes_gone(transcript: Transcript) -> Measure:
-    found = bytes_gone(transcript, roles=("update",), kind="text", step="closed")
-    if isinstance(found, Measured) and transcript.supports("history"):
-        return not_applicable("the backend offers a history of earlier texts, which keeps them on purpose")
-    if isinstance(found, Measured) and next(transcript.calls("snapshot"), None):
-        return not_applicable("a mark was made before the update, which keeps the earlier texts on purpose")
-    return found
-
-
-def bytes_gone(
-    transcript: Transcript,
-    *,
-    kind: ResidueKind,
-    step: LookStage,
-    roles: Sequence[str] = REMOVED,
-    needs: Sequence[str] = (),
-) -> Measure:
-    reach = Reach.of(transcript)
-    if refused := reach.explain_refusal(roles, "persistent", *needs, step=step):
-        return refused
-    targets = [name for name in reach.targets(*roles) if transcript.plan.by_name[name].canary]
-    return residue_of(transcript).measure_gone(targets, kind, step)
 
 
 # --- definitions ------------------------------------------------------------------------------------------------------

@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from harness import regress
-from harness.model.results import Contrast, GateVerdict, Results, Unplayed
+from harness.model.regression import GateVerdict
+from harness.model.results import Contrast, Results, Unplayed
 from harness.model.trial import Measured
 from harness.regress import baseline, gates, judging, pairing
 from harness.regress.baseline import RegressError

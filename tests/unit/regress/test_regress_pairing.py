@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 from harness.compare import stats
 from harness.metrics import trust
-from harness.model.results import Change, Results
+from harness.model.regression import Change
+from harness.model.results import Results
 from harness.model.trial import Measured
 from harness.regress import baseline, pairing
 from tests.support.regressed import Said, results

@@ -12,7 +12,8 @@ from rich.console import Console
 from syrupy.assertion import SnapshotAssertion
 
 from harness.compare import statements
-from harness.model.results import Change, Comparison, GateVerdict, Results, Suite, Unplayed
+from harness.model.regression import Change, GateVerdict
+from harness.model.results import Comparison, Results, Suite, Unplayed
 from harness.report import console, findings, html, markdown, tables
 from tests.support.runs import run
 

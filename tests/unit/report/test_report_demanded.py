@@ -9,7 +9,8 @@ import pytest
 from rich.console import Console
 
 from harness import metrics
-from harness.model.results import GateVerdict, Results
+from harness.model.regression import GateVerdict
+from harness.model.results import Results
 from harness.report import console, demanded, github, html, markdown
 from harness.report.worst import MARK
 from tests.support.regressed import Said, results

@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from harness.compare import statements
-from harness.model.results import GateVerdict, Results
+from harness.model.regression import GateVerdict
+from harness.model.results import Results
 from harness.report import github
 from tests.support.runs import run
 

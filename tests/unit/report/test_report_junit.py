@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from syrupy.assertion import SnapshotAssertion
 
 from harness.compare import statements
-from harness.model.results import GateVerdict, Results, Unplayed
+from harness.model.regression import GateVerdict
+from harness.model.results import Results, Unplayed
 from harness.report import junit
 from tests.support.runs import run
 

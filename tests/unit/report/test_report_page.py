@@ -14,7 +14,8 @@ from syrupy.assertion import SnapshotAssertion
 from harness.adapter import Source
 from harness.compare import statements
 from harness.log.folder import Folder, FolderError
-from harness.model.results import Against, Change, GateVerdict, Results, Suite
+from harness.model.regression import Change, GateVerdict
+from harness.model.results import Against, Results, Suite
 from harness.model.trial import Interval
 from harness.report import charts, html, write
 from tests.support.runs import run
