@@ -28,6 +28,7 @@ from harness.report import (
     glossary,
     parts,
     scoreboard,
+    scores,
     tables,
     trust,
     verdict,
@@ -128,7 +129,7 @@ def _links(
     """Row and column of the scoreboard -> where its number was taken: a receipt, its cells, else why there is none."""
     drills = {cell.id: cell.drill for cell in results.trust}
 
-    def link(score: scoreboard.Score) -> str:
+    def link(score: scores.Score) -> str:
         if score.drill:
             return receipts.get((score.drill, score.measure)) or f"drill-{drills[score.drill]}"
         known = [anchors[cell] for cell in score.cells if cell in anchors]

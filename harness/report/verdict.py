@@ -14,7 +14,8 @@ from harness.metrics.completion import DECISIONS_RIGHT
 from harness.model.results import Comparison, Results
 from harness.model.trial import SCRIPTED, WritePolicy
 from harness.report import scoreboard, tables, words
-from harness.report.scoreboard import Score, Scoreboard, pool_under
+from harness.report.scoreboard import Scoreboard
+from harness.report.scores import Score, pool_under, writes
 
 Tone = Literal["good", "bad", "plain"]
 
@@ -84,7 +85,7 @@ def _against_cold(results: Results, write: WritePolicy) -> dict[str, str | None]
 
 def _decisions(results: Results) -> Iterator[VerdictLine]:
     """Whether memory helped, and under which write policy."""
-    played = scoreboard.writes(results)
+    played = writes(results)
     last = played[-1] if played else results.run.conditions.headline_write
     against = _against_cold(results, last)
     cold = _hits(results, COLD, last)
@@ -141,7 +142,7 @@ def _tell_help(results: Results, better: Sequence[str], write: WritePolicy, cold
 
 def _between(results: Results) -> Iterator[VerdictLine]:
     """What differs between backends, in the policy that the first sentence is about."""
-    played = scoreboard.writes(results)
+    played = writes(results)
     last = played[-1] if played else results.run.conditions.headline_write
     tested = set(_list_tested(results))
     pairs = [

@@ -15,7 +15,7 @@ from harness.metrics import trust
 from harness.model.results import Comparison, Contrast, Faults, Pooled, Results, Row, TrustCell, Unplayed
 from harness.model.trial import Measured, NotMeasured
 from harness.report import scoreboard, verdict
-from harness.report.scoreboard import SHAPES, Judgement
+from harness.report.scores import SHAPES, Judgement, Score
 from tests.support.runs import run
 
 OF = 60
@@ -155,7 +155,7 @@ def case(hits: int, of: int) -> Measured:
     return Measured(value=hits / of, hits=hits, of=of)
 
 
-def score(results: Results, column: str, key: str = "chroma") -> scoreboard.Score:
+def score(results: Results, column: str, key: str = "chroma") -> Score:
     return scoreboard.collect(results).of(key, column)
 
 
