@@ -1,4 +1,5 @@
-# make bench   sets up .venv from the lock, plays the suite, prints the table, says where the report is
+# make bench   sets up .venv from the lock, plays one story of each kind, prints the table, says where the report is
+# make bench-full  plays all stories, without noise as well, and drills of full size
 # make test    the tests, without the slow ones and the browser's;   make test-all   every test;  make selftest  proves suite and measures
 # make lint    ruff, mypy, import rules;            make speed      the project's own benchmarks
 # make browser tries the report in a real browser: installs what that needs, then runs tests/browser
@@ -10,13 +11,14 @@
 
 PYTHON ?= python3
 BIN := .venv/bin
-BENCH ?= --jobs 2
 TESTS ?= -m "not slow and not browser"
 
 # One story of each kind, which is enough for intervals and small enough to commit.
 STORIES := branch-scope/kiosk-answers cross-repo/borrowed-limit experiment/median-hunch failed-session/phantom-gaps \
   incident-override/replay-storm migration/ini-beside-toml preference/at-whose-desk refactor/half-moved-store \
   rename/two-names-ago secret-erasure/customers-card stale-deploy-rule/forgotten-runbook unfinished-work/station-cards
+# What an earlier run finished under the same conditions is not played again (coldwarm run --fresh plays it).
+BENCH ?= --jobs 2 --noise 100 --drill-size least $(STORIES:%=-s %)
 SAMPLE := --jobs 2 --noise 20 --drill-size 60 -b chroma -b mem0 -b notes -b none --gates reports/gates.toml $(STORIES:%=-s %)
 
 LETTA := .cache/letta/venv
@@ -30,7 +32,7 @@ AS_A_PLACE := --config-settings editable_mode=compat
 # imports them.
 UNCOMPILED := /(datasets|fontTools|kubernetes|matplotlib|mypyc?|pandas|pyarrow|setuptools|sklearn|sqlalchemy)/
 
-.PHONY: browser docs letta bench-letta bench-local-model bench-mem0 sample bench test test-all selftest conform lint speed lock clean
+.PHONY: browser docs letta bench-letta bench-local-model bench-mem0 sample bench bench-full test test-all selftest conform lint speed lock clean
 .DEFAULT_GOAL := bench
 
 .venv/.ready: requirements.lock installer.lock pyproject.toml
@@ -44,7 +46,13 @@ UNCOMPILED := /(datasets|fontTools|kubernetes|matplotlib|mypyc?|pandas|pyarrow|s
 	@touch $@
 
 bench: .venv/.ready
-	@echo "playing the suite and the drills (some six minutes on 2 cores; half a minute: make bench BENCH='-s stale-deploy-rule -d none -j 2')"
+	@echo "playing one story of each kind, and the drills (some four minutes on 2 cores, seconds if nothing changed;"
+	@echo "half a minute: make bench BENCH='-s stale-deploy-rule -d none -j 2'; all stories: make bench-full)"
+	@$(BIN)/coldwarm run $(BENCH)
+
+bench-full: BENCH = --jobs 2
+bench-full: .venv/.ready
+	@echo "playing all stories, with and without noise, and drills of full size (some ten minutes on 2 cores)"
 	@$(BIN)/coldwarm run $(BENCH)
 
 test: .venv/.ready
@@ -85,6 +93,7 @@ conform: .venv/.ready
 	@$(BIN)/coldwarm conform bm25 chroma mem0 mem0,store=chroma mem0,store=faiss mem0,infer=true notes vector_file reference
 
 # The recordings are of the stand-in: coldwarm run -b mem0,infer=true ... --chat stand-in --record fixtures/chat/mem0
+bench-mem0: BENCH = --jobs 2
 bench-mem0: .venv/.ready
 	@echo "playing Mem0 over its three stores, and with inference, answered from recordings (a minute)"
 	@$(BIN)/coldwarm run -b mem0 -b mem0,store=chroma -b mem0,store=faiss -b mem0,infer=true --chat fixtures/chat/mem0 \

@@ -41,6 +41,7 @@ from harness.model.trial import (
     SCRIPTED,
     SECRET,
     Chat,
+    DrillSize,
     Selection,
     Split,
 )
@@ -76,6 +77,16 @@ class DrillChoice(click.ParamType[str]):
 
     def get_metavar(self, param: click.Parameter, ctx: click.Context) -> str | None:
         return self._choice.get_metavar(param, ctx)
+
+
+class SizeOfDrills(click.ParamType[DrillSize]):
+    """A number of memories, or the word `least`."""
+
+    name = "memories"
+    _range = click.IntRange(20, 100_000)
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> DrillSize:
+        return "least" if value == "least" else self._range.convert(value, param, ctx)
 
 
 @click.command(cls=GroupedCommand, groups=GROUPS)
@@ -142,8 +153,8 @@ class DrillChoice(click.ParamType[str]):
 )
 @click.option(
     "--drill-size",
-    type=click.IntRange(20, 100_000),
-    help="Memories in the store of a drill. Default: each drill's own.",
+    type=SizeOfDrills(),
+    help="Memories in the store of a drill; least: as few as catch every planted fault. Default: each drill's own.",
 )
 @click.option("--chat", metavar="WHO", help="Who answers models inside backends: stand-in, model, or a folder.")
 @click.option("--record", type=FOLDER, help="Folder to which the answers of --chat are recorded.")
@@ -273,7 +284,7 @@ def _selection(
     k: int,
     budget: int,
     drilled: tuple[str, ...],
-    drill_size: int | None,
+    drill_size: DrillSize | None,
     chat: str | None,
     record: Path | None,
     reader: str,

@@ -14,6 +14,8 @@ from pydantic import BaseModel, ConfigDict, Field
 WritePolicy = Literal["append", "curated"]
 ReadPolicy = Literal["trusting", "newest", "verifying"]
 READ_POLICIES: tuple[ReadPolicy, ...] = ("trusting", "newest", "verifying")
+DrillSize = int | Literal["least"]
+"""least: of each drill the size at which the self-test proves that it catches every planted fault."""
 Arm = Literal["cold", "warm"]
 Split = Literal["all", "dev", "held"]
 SECRET = re.compile(r"key|token|secret|password|credential", re.IGNORECASE)
@@ -90,7 +92,7 @@ class Selection(Model):
     k: int = DEFAULT_K
     budget: int = DEFAULT_BUDGET
     drills: tuple[str, ...] = ()
-    drill_size: int | None = None
+    drill_size: DrillSize | None = None
     """Memories in the store of every drill; None: what each drill is made for."""
     chat: Chat | None = None
     """None: nobody answers chat calls, so backends with a model inside cannot be played."""

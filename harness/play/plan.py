@@ -114,13 +114,17 @@ def list_drills(selection: Selection, backends: Sequence[str]) -> list[DrillTria
         DrillTrial(
             backend=backend,
             drill=name,
-            size=selection.drill_size or drills.ALL[name].size,
+            size=_size(selection, drills.ALL[name]),
             seed=selection.seeds[0],
             k=selection.k,
         )
         for backend in backends
         for name in drills.chosen(selection.drills)
     ]
+
+
+def _size(selection: Selection, drill: Drill) -> int:
+    return drill.least if selection.drill_size == "least" else selection.drill_size or drill.size
 
 
 @lru_cache

@@ -21,10 +21,11 @@ from pathlib import Path
 
 from harness import paths
 from harness.backend.staging import ALLOW
+from harness.log.events import Settled
 from harness.log.folder import DRILLS, LOGS, Folder
 from harness.log.lines import LogError
 from harness.log.reader import Log
-from harness.log.transcript import Transcript
+from harness.log.transcript import Called, Transcript
 from harness.log.trial_cache import TrialCache
 from harness.machine import bubblewrap, sandbox
 from harness.model.drill import DrillTrial
@@ -165,8 +166,10 @@ def _is_repeatable(log: Log | Transcript) -> bool:
     """Whether it came to its end, and nothing in it may have been the doing of the machine."""
     if not log.sealed or log.status not in ("complete", "unsupported"):
         return False
+    late = any(not event.ok for event in log.list_events(Settled))
+    late = late or any(event.op == "settle" and event.answer is False for event in log.list_events(Called))
     faults = (getattr(event, "fault", None) for event in log.events)
-    return all(fault is None or fault.kind in REPEATABLE for fault in faults)
+    return not late and all(fault is None or fault.kind in REPEATABLE for fault in faults)
 
 
 def _digest_code() -> str:

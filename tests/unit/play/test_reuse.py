@@ -16,7 +16,7 @@ import pytest
 from harness import paths
 from harness.backend.child import Deadlines
 from harness.backend.registry import ORACLES, AdapterEntry
-from harness.log.events import Closed, Recalled
+from harness.log.events import Closed, Recalled, Settled
 from harness.log.folder import Folder
 from harness.log.reader import Log, read
 from harness.log.trial_cache import TrialCache
@@ -199,6 +199,8 @@ def test_what_the_machine_may_have_done_is_not_kept(
         each.model_copy(update={"fault": fault}) if isinstance(each, Recalled) else each for each in log.events
     )
     Reuse(cache, settings).keep(log.trial, replace(log, events=events))
+    waited = tuple(each.model_copy(update={"ok": False}) if isinstance(each, Settled) else each for each in log.events)
+    Reuse(cache, settings).keep(log.trial, replace(log, events=waited))
     ended = Closed(status="failed", fault=fault)
     Reuse(cache, settings).keep(log.trial, replace(log, closed=ended))
     Reuse(cache, settings).keep(log.trial, replace(log, closed=None))
