@@ -85,6 +85,12 @@ def with_elsewhere(command: Callable[..., Any]) -> Callable[..., Any]:
     return click.option("--out", type=FOLDER, help="Where to write, if not into the run's folder.")(command)
 
 
+def with_processes(command: Callable[..., Any]) -> Callable[..., Any]:
+    return click.option(
+        "--jobs", "-j", type=click.IntRange(1, 64), default=os.cpu_count, help="Stories scored side by side."
+    )(command)
+
+
 def with_demands(command: Callable[..., Any]) -> Callable[..., Any]:
     baseline = click.option("--baseline", type=FOLDER, help="Compare with what `coldwarm baseline save` wrote.")
     return click.option("--gates", type=FOLDER, help="Thresholds of a gates.toml; a broken one exits 1.")(
@@ -120,7 +126,9 @@ def terminal(*, quiet: bool = False, as_json: bool = False) -> Any:
     return Console(highlight=False, soft_wrap=True, stderr=as_json, quiet=quiet, width=None if wide else 80)
 
 
-def report_run(folder: Folder, *, out: Path | None = None, quiet: bool = False, as_json: bool = False) -> int:
+def report_run(
+    folder: Folder, *, out: Path | None = None, quiet: bool = False, as_json: bool = False, jobs: int = 1
+) -> int:
     """Scores the logs, writes everything that is derived from them, prints the table; the exit code it deserves."""
     from harness.report import console
     from harness.report.progress import say_during
@@ -128,7 +136,7 @@ def report_run(folder: Folder, *, out: Path | None = None, quiet: bool = False, 
 
     screen = terminal(quiet=quiet, as_json=as_json)
     with say_during(screen, "scoring the logs and writing the report"):
-        written = wrote(folder, score_run(folder), out)
+        written = wrote(folder, score_run(folder, jobs), out)
     results = written.said
     console.show(results, screen)
     if as_json:
@@ -139,14 +147,14 @@ def report_run(folder: Folder, *, out: Path | None = None, quiet: bool = False, 
     return verdict(results)
 
 
-def score_run(folder: Folder) -> Results:
+def score_run(folder: Folder, jobs: int = 1) -> Results:
     from harness import regress
     from harness.compare import statements
     from harness.log.blobs import BlobError
     from harness.log.folder import FolderError
 
     try:
-        return regress.judge_run(statements.results(folder), folder)
+        return regress.judge_run(statements.results(folder, jobs), folder)
     except (FolderError, BlobError, regress.RegressError) as error:
         stop(error)
 

@@ -30,6 +30,7 @@ from harness.cli.common import (
     with_elsewhere,
     with_out,
     with_output,
+    with_processes,
     with_suite,
     wrote,
 )
@@ -271,7 +272,7 @@ def run(
         stop(f"{error}; finished trials are kept: coldwarm run --resume {folder.root}", COULD_NOT_RUN)
     finally:
         listener.ended()
-    sys.exit(report_run(folder, quiet=quiet, as_json=as_json))
+    sys.exit(report_run(folder, quiet=quiet, as_json=as_json, jobs=jobs))
 
 
 def _selection(
@@ -337,10 +338,11 @@ def _resume(file: RunFile, backends: tuple[str, ...], chat: str | None, record: 
 @click.command()
 @click.argument("folder", type=FOLDER, default=paths.RUNS / "latest")
 @with_elsewhere
-def score(folder: Path, out: Path | None) -> None:
+@with_processes
+def score(folder: Path, out: Path | None, jobs: int) -> None:
     """Compute results.json of a run again, from its logs and blobs alone."""
     opened = open_run(folder)
-    written = wrote(opened, score_run(opened), out or beside(folder))
+    written = wrote(opened, score_run(opened, jobs), out or beside(folder))
     click.echo(shorten(written.results))
     sys.exit(verdict(written.said))
 
@@ -349,6 +351,7 @@ def score(folder: Path, out: Path | None) -> None:
 @click.argument("folder", type=FOLDER, default=paths.RUNS / "latest")
 @with_output
 @with_elsewhere
-def report(folder: Path, quiet: bool, as_json: bool, out: Path | None) -> None:
+@with_processes
+def report(folder: Path, quiet: bool, as_json: bool, out: Path | None, jobs: int) -> None:
     """Write results, summary and page of a run again, from its logs and blobs alone, and print the table."""
-    sys.exit(report_run(open_run(folder), out=out or beside(folder), quiet=quiet, as_json=as_json))
+    sys.exit(report_run(open_run(folder), out=out or beside(folder), quiet=quiet, as_json=as_json, jobs=jobs))

@@ -12,15 +12,18 @@ import itertools
 import statistics
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from math import fsum
-from typing import NamedTuple, TypeVar
+from pathlib import Path
+from typing import Literal, NamedTuple, TypeVar
 
 from harness import metrics
 from harness.compare import stats
 from harness.log.events import PROTOCOL, Opened
-from harness.log.folder import Folder, RunFile
+from harness.log.folder import Attempt, Folder, RunFile
 from harness.log.reader import Log
 from harness.log.transcript import Transcript
+from harness.machine.processes import map_parts
 from harness.metrics import broken, faults, trust
 from harness.metrics.metric import wilson
 from harness.model.backend import Backend
@@ -41,6 +44,9 @@ from harness.model.scenario import Job, Probe, Scenario
 from harness.model.trial import Interval, Measured, NotMeasured, ReadPolicy, WritePolicy
 
 L = TypeVar("L", Log, Transcript)
+S = TypeVar("S")
+WORTH = 10_000_000
+"""Bytes of logs from which on other processes are worth their start of half a second."""
 COLD = "cold"
 ENOUGH = 10
 """Scenarios below which a row carries no interval."""
@@ -84,11 +90,30 @@ class _TranscriptSummary(NamedTuple):
     faults: list[Faults]
 
 
-def results(folder: Folder) -> Results:
-    """Everything that the logs of a run say. Equal logs give equal results, byte for byte."""
+class _Part(NamedTuple):
+    """What one story or one drill says: its cells, and by trial what is kept of its logs or of its transcripts."""
+
+    cells: list[Cell]
+    played: dict[str, _LogSummary]
+    drilled: dict[str, _TranscriptSummary]
+    problems: list[str]
+
+
+def results(folder: Folder, processes: int = 1) -> Results:
+    """Everything that the logs of a run say. Equal logs give equal results, byte for byte.
+
+    Args:
+        processes: Score stories and drills side by side; a small run is scored in this one.
+    """
     file = folder.read()
-    cells, played, problems = _score_logs(folder)
-    drilled, unread = _score_transcripts(folder)
+    told, drills = folder.list_stories(), folder.list_drills()
+    worth = sum(each.path.stat().st_size for own in (*told, *drills) for each in own) >= WORTH
+    parts = [*(("story", own) for own in told), *(("drill", own) for own in drills)]
+    scored = list(map_parts(partial(_score, folder.root), parts, processes if worth else 1))
+    cells, played = [cell for each in scored for cell in each.cells], _merge(each.played for each in scored)
+    drilled = _merge(each.drilled for each in scored)
+    problems = sorted(line for each in scored[: len(told)] for line in each.problems)
+    unread = [line for each in scored[len(told) :] for line in each.problems]
     cells += [metrics.make_unscored(trial, "no readable log") for trial in file.trials if trial.id not in played]
     cells.sort(key=lambda cell: cell.id)
     conditions = _conditions(file)
@@ -137,34 +162,40 @@ def _faults(each: Iterable[_LogSummary | _TranscriptSummary]) -> list[Faults]:
     return sorted((fault for own in each for fault in own.faults), key=lambda fault: (fault.backend, fault.trial))
 
 
-def _score_logs(folder: Folder) -> tuple[list[Cell], dict[str, _LogSummary], list[str]]:
-    """The cells of all logs, what is kept of each by trial, and a line for each that cannot be read."""
-    cells, played, problems = list[Cell](), dict[str, _LogSummary](), list[str]()
-    for logs, unread in folder.stories():
-        cells += metrics.score(list(logs.values()))
-        for name, log in logs.items():
-            own = _count_faults(faults.of_trial, log, problems)
-            played[name] = _LogSummary(
-                log.sha256, log.closed is not None and not log.sealed, log.opened, log.scenario, own
-            )
-        problems += unread
-    return cells, played, sorted(problems)
+def _merge(parts: Iterable[Mapping[str, S]]) -> dict[str, S]:
+    return {name: each for part in parts for name, each in part.items()}
 
 
-def _score_transcripts(folder: Folder) -> tuple[dict[str, _TranscriptSummary], list[str]]:
-    """The same of drills."""
+def _score(root: Path, part: tuple[Literal["story", "drill"], list[Attempt]]) -> _Part:
+    """In any process: nothing of it needs what this one holds."""
+    kind, attempts = part
+    return _score_story(Folder(root), attempts) if kind == "story" else _score_drill(Folder(root), attempts)
+
+
+def _score_story(folder: Folder, attempts: Iterable[Attempt]) -> _Part:
+    """The cells of all logs of a story, what is kept of each by trial, and a line for each that cannot be read."""
+    logs, problems = folder.read_story(attempts)
+    cells, played = metrics.score(list(logs.values())), dict[str, _LogSummary]()
+    for name, log in logs.items():
+        own = _count_faults(faults.of_trial, log, problems)
+        unsealed = log.closed is not None and not log.sealed
+        played[name] = _LogSummary(log.sha256, unsealed, log.opened, log.scenario, own)
+    return _Part(cells, played, {}, problems)
+
+
+def _score_drill(folder: Folder, attempts: Iterable[Attempt]) -> _Part:
+    """The same of a drill."""
+    transcripts, unread = folder.read_drill(attempts)
     drilled, problems = dict[str, _TranscriptSummary](), list[str]()
-    for transcripts, unread in folder.drills():
-        for name, transcript in transcripts.items():
-            if transcript.trial.drill not in trust.DRILLS:
-                problems.append(f"{transcript.path}: this coldwarm knows no drill {transcript.trial.drill}")
-                continue
-            (cell,) = trust.score([transcript])
-            own = _count_faults(faults.of_drill, transcript, problems)
-            unsealed = transcript.ended is not None and not transcript.sealed
-            drilled[name] = _TranscriptSummary(cell, unsealed, transcript.drilled.protocol, own)
-        problems += unread
-    return drilled, problems
+    for name, transcript in transcripts.items():
+        if transcript.trial.drill not in trust.DRILLS:
+            problems.append(f"{transcript.path}: this coldwarm knows no drill {transcript.trial.drill}")
+            continue
+        (cell,) = trust.score([transcript])
+        own = _count_faults(faults.of_drill, transcript, problems)
+        unsealed = transcript.ended is not None and not transcript.sealed
+        drilled[name] = _TranscriptSummary(cell, unsealed, transcript.drilled.protocol, own)
+    return _Part([], {}, drilled, [*problems, *unread])
 
 
 def _count_faults(count: Callable[[L], list[Faults]], log: L, problems: list[str]) -> list[Faults]:

@@ -80,7 +80,9 @@ class RunFile(Model):
         return count_reused(self.reused, len(self.trials) + len(self.drills))
 
 
-class _Attempt(NamedTuple):
+class Attempt(NamedTuple):
+    """The log of one time that a trial or a drill was played."""
+
     trial: str
     number: int
     path: Path
@@ -174,13 +176,19 @@ class Folder:
 
     def stories(self) -> Iterator[tuple[dict[str, Log], list[str]]]:
         """`logs`, those that play one story at a time: as they are large, no others need be in memory."""
-        grouped: dict[str, list[_Attempt]] = {}
+        return map(self.read_story, self.list_stories())
+
+    def list_stories(self) -> list[list[Attempt]]:
+        """What was played of each story, for `read_story`."""
+        grouped: dict[str, list[Attempt]] = {}
         for _, attempts in groupby(self._attempts(LOGS), lambda attempt: attempt.trial):
             own = list(attempts)
             told = [story for each in own if (story := story_of(each.path))]
             grouped.setdefault(told[-1] if told else "", []).extend(own)
-        for group in grouped.values():
-            yield self._best(group, read)
+        return list(grouped.values())
+
+    def read_story(self, attempts: Iterable[Attempt]) -> tuple[dict[str, Log], list[str]]:
+        return self._best(attempts, read)
 
     def transcripts(self) -> tuple[dict[str, Transcript], list[str]]:
         """As `logs`, of drills."""
@@ -188,10 +196,16 @@ class Folder:
 
     def drills(self) -> Iterator[tuple[dict[str, Transcript], list[str]]]:
         """`transcripts`, one drill of one backend at a time."""
-        for _, attempts in groupby(self._attempts(DRILLS), lambda attempt: attempt.trial):
-            yield self._best(attempts, read_transcript)
+        return map(self.read_drill, self.list_drills())
 
-    def _best(self, attempts: Iterable[_Attempt], load: Callable[[Path, Blobs], T]) -> tuple[dict[str, T], list[str]]:
+    def list_drills(self) -> list[list[Attempt]]:
+        """What was played of each drill of each backend, for `read_drill`."""
+        return [list(own) for _, own in groupby(self._attempts(DRILLS), lambda attempt: attempt.trial)]
+
+    def read_drill(self, attempts: Iterable[Attempt]) -> tuple[dict[str, Transcript], list[str]]:
+        return self._best(attempts, read_transcript)
+
+    def _best(self, attempts: Iterable[Attempt], load: Callable[[Path, Blobs], T]) -> tuple[dict[str, T], list[str]]:
         """A log that cannot be read is no problem any more once a later attempt came to its end."""
         best: dict[str, T] = {}
         problems: dict[str, list[str]] = {}
@@ -211,9 +225,9 @@ class Folder:
                 best[name] = found
         return best, [line for lines in problems.values() for line in lines]
 
-    def _attempts(self, below: str) -> list[_Attempt]:
+    def _attempts(self, below: str) -> list[Attempt]:
         matches = ((ATTEMPT.match(path.name), path) for path in (self.root / below).glob("*.jsonl"))
-        return sorted(_Attempt(match["trial"], int(match["number"]), path) for match, path in matches if match)
+        return sorted(Attempt(match["trial"], int(match["number"]), path) for match, path in matches if match)
 
 
 def _join(parts: Iterable[tuple[dict[str, T], list[str]]]) -> tuple[dict[str, T], list[str]]:

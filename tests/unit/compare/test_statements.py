@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from harness import metrics
 from harness.compare import statements
 from harness.metrics.metric import wilson
 from harness.model.drill import Plan
@@ -172,3 +173,18 @@ def test_a_transcript_of_a_drill_that_is_no_more_is_a_problem_with_its_name(tmp_
     found = statements.results(run(tmp_path, drills=(made.trial,)))
     assert f"{file}: this coldwarm knows no drill flood" in found.run.problems
     assert [(cell.drill, cell.status) for cell in found.trust] == [("flood", "not-run")]
+
+
+def test_processes_change_no_byte_of_the_results(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    made = transcript(tmp_path, Plan(pieces=()), [], drill="flood")
+    data = made.path.read_bytes()
+    folder = run(tmp_path / "run", drills=(made.trial,), stories=2)
+    (folder.root / "drills").mkdir(exist_ok=True)
+    (folder.root / "drills" / f"{made.trial.id}.1.jsonl").write_bytes(data)
+    next((folder.root / "logs").glob("*.jsonl")).write_text("damaged\n")
+    alone = statements.results(folder)
+    monkeypatch.setattr(statements, "WORTH", 0)
+    monkeypatch.setattr(metrics, "score", None)  # not asked in this process
+    beside = statements.results(folder, processes=2)
+    assert len(alone.run.problems) > 1 and len(folder.list_stories()) > 1
+    assert beside.model_dump_json() == alone.model_dump_json()

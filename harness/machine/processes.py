@@ -1,0 +1,27 @@
+"""One function over many parts, in processes of their own where that is worth starting them."""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
+from typing import TypeVar
+
+P = TypeVar("P")
+R = TypeVar("R")
+
+
+def map_parts(function: Callable[[P], R], parts: Sequence[P], processes: int) -> Iterator[R]:
+    """What the function makes of each part, in their order. With one process it is this one, part by part as asked for.
+
+    The processes come from a server that has no threads, so that this one may have any. The function, the parts and
+    what is made of them are sent to and fro.
+    """
+    if min(processes, len(parts)) < 2:
+        yield from map(function, parts)
+        return
+    context = get_context("forkserver")
+    context.set_forkserver_preload([getattr(function, "func", function).__module__])  # imported once for all
+    with ProcessPoolExecutor(min(processes, len(parts)), context, gc.set_threshold, gc.get_threshold()) as pool:
+        yield from pool.map(function, parts)
