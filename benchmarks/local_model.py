@@ -19,7 +19,8 @@ import openai
 
 from harness import paths
 from harness.adapter import Program, Server
-from harness.backend.servers import Service, ServiceError
+from harness.backend.servers import Service
+from harness.backend.supervised import ServiceError
 from harness.gateway.cache import EmbeddingCache
 from harness.gateway.chat.forward import Forwarder
 from harness.gateway.chat.recording import Recorder, Replayer

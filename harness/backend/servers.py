@@ -7,11 +7,8 @@ running.
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
-import socket
-import subprocess
 import sys
 import threading
 import time
@@ -22,10 +19,10 @@ from itertools import count
 from pathlib import Path
 from typing import Any, Self
 
-from harness import paths
 from harness.adapter import Program, Server
 from harness.backend import client
 from harness.backend.forkserver import spawn
+from harness.backend.supervised import ServiceError, Supervised
 from harness.backend.supervisor import NOBODY
 from harness.machine import leftovers, ports
 
@@ -35,14 +32,7 @@ TOLD_EVERY = 5.0
 """Seconds between two words of progress."""
 DEATHS = 5
 """How often a server may die in one run; then it is not started again."""
-_ASK_SECONDS = 60.0
-
-
 Progress = Callable[[str], None]
-
-
-class ServiceError(Exception):
-    """A server that cannot be had, or no longer: one line with the program, what it last printed and what to do."""
 
 
 def find_named(server: Server) -> str | None:
@@ -128,7 +118,7 @@ class Service:
         self.server, self._top, self._progress, self._seconds = server, root, progress, seconds
         self._deaths = 0
         self._ports: Mapping[str, int] = {}
-        self._supervisor: subprocess.Popen[bytes] | None = None
+        self._supervisor: Supervised | None = None
         self._failed: ServiceError | None = None
 
     @property
@@ -262,7 +252,7 @@ class Service:
             raise ServiceError(f"no free port between {ports.PORTS.start} and {ports.PORTS.stop}")
         self._ports = chosen
         self.url = self._fill(self.server.url)
-        self._keep()
+        self._supervisor = Supervised(self._root)
         deadline = time.monotonic() + self._seconds
         for program in self.server.programs:
             begun = time.monotonic()
@@ -270,34 +260,11 @@ class Service:
             self._start(program, deadline)
             self._progress(f"{program.name}: ready after {time.monotonic() - begun:.1f} s")
 
-    def _keep(self) -> None:
-        ours, theirs = socket.socketpair()
-        with theirs, (self._root / "supervisor.log").open("ab") as log:
-            self._supervisor = subprocess.Popen(
-                [sys.executable, "-m", "harness.backend.supervisor", str(theirs.fileno())],
-                stdin=subprocess.DEVNULL,
-                stdout=log,
-                stderr=log,
-                pass_fds=(theirs.fileno(),),
-                env={**os.environ, "PYTHONPATH": str(paths.ROOT)},
-                cwd=self._root,
-                start_new_session=True,
-            )
-        ours.settimeout(_ASK_SECONDS)
-        self._link = ours
-        self._lines = ours.makefile("rb")
-
     def _end(self) -> None:
         """Cuts the line; the supervisor ends the programs and itself. What they printed stays."""
         supervisor, self._supervisor = self._supervisor, None
         if supervisor is not None:
-            self._lines.close()
-            self._link.close()
-            try:
-                supervisor.wait(_ASK_SECONDS)
-            except subprocess.TimeoutExpired:
-                supervisor.kill()  # its programs go with it
-                supervisor.wait()
+            supervisor.end()
             for folder in (self._first, self._root / "home"):
                 shutil.rmtree(folder, ignore_errors=True)
 
@@ -340,6 +307,10 @@ class Service:
                 told = now
                 self._progress(f"{program.name}: starting, {now - begun:.0f} s")
 
+    def _ask(self, op: str, *args: Any) -> Any:
+        assert self._supervisor is not None
+        return self._supervisor.ask(op, *args)
+
     def _answers(self, program: Program) -> bool:
         return ports.answers(f"http://127.0.0.1:{self._ports[program.name]}", program.health)
 
@@ -354,19 +325,6 @@ class Service:
         env = {**kept, "HOME": str(home), "TMPDIR": str(home / "tmp"), **own}
         words = [self._fill(word) for word in argv]
         self._ask("start", name, words, env, str(self._log(name)), program.stop, program.unprivileged)
-
-    def _ask(self, op: str, *args: Any) -> Any:
-        try:
-            self._link.sendall(json.dumps({"op": op, "args": args}).encode() + b"\n")
-            line = self._lines.readline()
-        except OSError:
-            line = b""
-        if not line:
-            raise ServiceError("the supervisor of the server has ended, and the server with it")
-        reply = json.loads(line)
-        if "error" in reply:
-            raise ServiceError(f"{args[0]} cannot be started: {reply['error']}")
-        return reply["ok"]
 
     # --- words -----------------------------------------------------------------------------------------------------
 

@@ -12,7 +12,8 @@ from harness.adapter import Layer, Space
 from harness.backend import client
 from harness.backend.client import Deadlines, MemoryFault, RemoteMemory
 from harness.backend.forkserver import Launcher, spawn
-from harness.backend.servers import Service, ServiceError
+from harness.backend.servers import Service
+from harness.backend.supervised import ServiceError
 from harness.model.backend import Backend, Fault
 
 

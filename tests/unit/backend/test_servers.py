@@ -24,8 +24,9 @@ from harness import paths
 from harness.adapter import Item, Program, Scope, Server, Space
 from harness.backend import client
 from harness.backend.client import Deadlines, MemoryFault
-from harness.backend.servers import DEATHS, Service, ServiceError, Services
+from harness.backend.servers import DEATHS, Service, Services
 from harness.backend.store import ChildStore
+from harness.backend.supervised import ServiceError
 from harness.machine import ports
 from harness.model.backend import Backend
 

@@ -1,0 +1,68 @@
+"""The line to the process that starts and ends a server's programs (harness/backend/supervisor.py)."""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+from harness import paths
+
+_ASK_SECONDS = 60.0
+
+
+class ServiceError(Exception):
+    """A server that cannot be had, or no longer: one line with the program, what it last printed and what to do."""
+
+
+class Supervised:
+    """A supervisor of its own, in `root`; its programs end with it, and it ends with the line."""
+
+    def __init__(self, root: Path) -> None:
+        ours, theirs = socket.socketpair()
+        with theirs, (root / "supervisor.log").open("ab") as log:
+            self._process = subprocess.Popen(
+                [sys.executable, "-m", "harness.backend.supervisor", str(theirs.fileno())],
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                pass_fds=(theirs.fileno(),),
+                env={**os.environ, "PYTHONPATH": str(paths.ROOT)},
+                cwd=root,
+                start_new_session=True,
+            )
+        ours.settimeout(_ASK_SECONDS)
+        self._link = ours
+        self._lines = ours.makefile("rb")
+
+    @property
+    def pid(self) -> int:
+        return self._process.pid
+
+    def ask(self, op: str, *args: Any) -> Any:
+        """Raises ServiceError."""
+        try:
+            self._link.sendall(json.dumps({"op": op, "args": args}).encode() + b"\n")
+            line = self._lines.readline()
+        except OSError:
+            line = b""
+        if not line:
+            raise ServiceError("the supervisor of the server has ended, and the server with it")
+        reply = json.loads(line)
+        if "error" in reply:
+            raise ServiceError(f"{args[0]} cannot be started: {reply['error']}")
+        return reply["ok"]
+
+    def end(self) -> None:
+        """Cuts the line; the supervisor ends the programs and itself. What they printed stays."""
+        self._lines.close()
+        self._link.close()
+        try:
+            self._process.wait(_ASK_SECONDS)
+        except subprocess.TimeoutExpired:
+            self._process.kill()  # its programs go with it
+            self._process.wait()
