@@ -9,6 +9,10 @@ from typing import Any
 
 import pytest
 
+from harness.log.folder import Folder
+from harness.model.drill import DrillTrial
+from harness.model.trial import Trial
+from harness.play.reuse import Reuse
 from tests.e2e.conftest import Cli
 
 pytestmark = pytest.mark.slow
@@ -74,6 +78,34 @@ def test_what_was_finished_before_is_not_played_again(cli: Cli, cache: Path, tmp
         path.write_bytes(data[:-1] + bytes([data[-1] ^ 1]))
     said, damaged = play()
     assert "reused" not in said and damaged["run"]["reused"] == {}
+
+
+def test_a_stop_in_the_middle_leaves_no_reused_trial_without_its_mark(
+    cli: Cli, cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    play, stop_after = Runs(cli, cache, tmp_path), 3
+    _, first = play()
+    restore = Reuse.restore
+
+    def stop(self: Reuse, trial: Trial | DrillTrial, folder: Folder) -> bool:
+        if len([*folder.root.glob("logs/*")]) == stop_after:
+            raise KeyboardInterrupt
+        return restore(self, trial, folder)
+
+    monkeypatch.setattr(Reuse, "restore", stop)
+    with pytest.raises(AssertionError):
+        play()
+    monkeypatch.undo()
+    folder = Folder((tmp_path / "2" / "latest").resolve())
+    logs, problems = folder.logs()
+    assert not problems and len(logs) == stop_after and {*logs} <= {*folder.read().reused}
+
+    env = {"COLDWARM_ADAPTER_PATH": str(play.store.parent), "COLDWARM_CACHE": str(play.trials.parent)}
+    done = cli("run", "--resume", folder.root, env=env)  # which tests let play anew
+    assert done.returncode == 0 and f"{ALL} trials, {stop_after} of them finished before" in done.stdout
+    assert {*folder.read().reused} == {*logs}
+    again = json.loads((folder.root / "results.json").read_text())
+    assert [each["id"] for each in again["cells"]] == [each["id"] for each in first["cells"]]
 
 
 def test_the_cache_is_shown_and_emptied(cli: Cli, cache: Path, tmp_path: Path) -> None:
