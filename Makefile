@@ -46,13 +46,13 @@ UNCOMPILED := /(datasets|fontTools|kubernetes|matplotlib|mypyc?|pandas|pyarrow|s
 	@touch $@
 
 bench: .venv/.ready
-	@echo "playing one story of each kind, and the drills (some four minutes on 2 cores, seconds if nothing changed;"
+	@echo "playing one story of each kind, and the drills (some two minutes on 2 cores, seconds if nothing changed;"
 	@echo "half a minute: make bench BENCH='-s stale-deploy-rule -d none -j 2'; all stories: make bench-full)"
 	@$(BIN)/coldwarm run $(BENCH)
 
 bench-full: BENCH = --jobs 2
 bench-full: .venv/.ready
-	@echo "playing all stories, with and without noise, and drills of full size (some ten minutes on 2 cores)"
+	@echo "playing all stories, with and without noise, and drills of full size (some five minutes on 2 cores)"
 	@$(BIN)/coldwarm run $(BENCH)
 
 test: .venv/.ready

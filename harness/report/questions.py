@@ -148,28 +148,27 @@ def _members(results: Results, key: str, question: str, lead: str) -> Iterator[t
 
 
 def _faults(results: Results, members: Sequence[tuple[Worst, str]], clean: str, faulty: str) -> Score:
-    """What went wrong in the worst of them; then what broke; else how many cases were clean, of the lead."""
+    """What went wrong in the worst of them; then what failed or was not run; else how many cases were clean.
 
-    def rank(member: tuple[Worst, str]) -> tuple[float, bool, int]:
-        found = member[0]
-        return _wrong(results, found), found.pooled.failed > 0, found.pooled.of or 0
+    Args:
+        faulty: What the worst did; the name of its measure if empty.
+    """
 
-    if not members:
-        return DASH
-    found, drill = max(members, key=rank)
-    pooled = found.pooled
-    if pooled.value is None:
-        measured = [each for each in members if each[0].pooled.value is not None]
-        if pooled.failed or not measured:
-            return explain_none(pooled)
-        found, drill = max(measured, key=rank)
-        pooled = found.pooled
-    bad = _wrong(results, found)
+    def rank(member: tuple[Worst, str]) -> tuple[float, int]:
+        return _wrong(results, member[0]), member[0].pooled.of or 0
+
+    measured = [each for each in members if each[0].pooled.value is not None]
+    open_ = [found.pooled for found, _ in members if found.pooled.failed or found.pooled.not_run]
+    found, drill = max(measured, key=rank, default=(None, ""))
+    bad = _wrong(results, found) if found else 0.0
+    if found is None or (open_ and not bad):
+        first = next(iter(open_ or [found.pooled for found, _ in members]), None)
+        return explain_none(first)
+    pooled, label = found.pooled, found.measure.replace("_", " ")
     text = f"{words.number(round(bad * pooled.of, 6))} of {pooled.of:,}" if pooled.of else f"{bad:.0%}"
     return Score(
-        text, "bad" if bad else "good", faulty if bad else clean,
-        why=f"{found.measure.replace('_', ' ')}: {words.value(pooled)}", cells=pooled.cells, drill=drill,
-        measure=found.measure,
+        text, "bad" if bad else "good", (faulty or label) if bad else clean, why=f"{label} {words.value(pooled)}",
+        cells=pooled.cells, drill=drill, measure=found.measure,
     )  # fmt: skip
 
 
@@ -185,7 +184,7 @@ def _speed(results: Results, key: str) -> Score:
             if pooled.value is None:
                 return explain_none(pooled)
             seconds = pooled.value
-            milliseconds = f"{seconds * 1000:,.0f} ms" if seconds >= 0.001 else "under 1 ms"
+            milliseconds = f"{seconds * 1000:,.0f} ms" if seconds >= 0.001 else "< 1 ms"
             text = milliseconds if seconds < 1 else f"{seconds:,.1f} s"
             made = Score(text, drill=cell.id, measure=RECALL_SECONDS, why=f"{cell.size:,} memories in the store")
             if seconds <= AT_ONCE:
@@ -226,9 +225,10 @@ _RULED: tuple[tuple[ScoreColumn, Judge], ...] = (
     (ScoreColumn("scopes", "Scopes", "crossed", "trust"), _trust("scopes", "none crossed", "crossed")),
     (ScoreColumn("poison", "Poison", "acted on", "trust"), _trust("poison", "no harm", "harmed")),
     (
-        ScoreColumn("kept", "Kept", "lost by kills, updates, restores", "trust"),
-        _trust("kept", "nothing lost", "not kept"),
+        ScoreColumn("kept", "Kept", "lost or altered", "trust"),
+        _trust("kept", "nothing lost", ""),
     ),
+    (ScoreColumn("found", "Found again", "missed", "trust"), _trust("found", "none missed", "")),
     (ScoreColumn("speed", "Speed", "one recall", "trust"), _speed),
 )
 _WORDED = [

@@ -183,11 +183,19 @@ def _deletion(board: Scoreboard) -> Iterator[VerdictLine]:
         yield VerdictLine(f"Deleted is gone in {words.join_words(clean)}.", "deleted", "good")
 
 
-BAD = {"scopes": "scopes were crossed in", "poison": "poison did harm in", "kept": "something was lost or not kept in"}
+BAD = {
+    "scopes": "scopes were crossed in",
+    "poison": "poison did harm in",
+    "kept": "something was lost or altered in",
+    "found": "memories were not found again in",
+}
+BY_NAME = ("kept", "found")
+"""Questions that cover so many things that a number says little without the name of its measure."""
 CLEAN = {
     "scopes": "no search crossed a scope",
     "poison": "poison did no harm",
     "kept": "nothing was lost by kills, updates and restores",
+    "found": "every memory was found again",
 }
 
 
@@ -199,7 +207,11 @@ def _trust(results: Results, board: Scoreboard, everyone: int) -> Iterator[Verdi
     bad, clean = list[str](), list[str]()
     for name in BAD:
         told = _list_scored(board, name)
-        faulty = [f"{who} ({score.text})" for who, score in told if score.judgement == "bad" and score.measure]
+        faulty = [
+            f"{who} ({score.why if name in BY_NAME else score.text})"
+            for who, score in told
+            if score.judgement == "bad" and score.measure
+        ]
         if faulty:
             bad.append(f"{BAD[name]} {words.join_words(faulty)}")
         elif sound := [who for who, score in told if score.judgement == "good"]:

@@ -151,7 +151,7 @@ KEEPING = DrillWords(
     "Is what was written there, found, ranked, and unaltered?",
     (
         Headline("kept", ("kept as", "written"), "writes_kept"),
-        Headline("found", ("found", "again"), "self_reachability"),
+        Headline("found", ("found", "again"), "self_reachability", "found"),
     ),
 )
 METRICS: tuple[TrustMetric, ...] = (
