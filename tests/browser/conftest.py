@@ -18,7 +18,7 @@ from harness.model.drill import Piece, Plan
 from harness.regress import baseline
 from harness.report import write
 from tests.browser.chromium import Chromium, Page, program
-from tests.support import hostile
+from tests.support import hostile_texts
 from tests.support.logs import NEW
 from tests.support.runs import run
 from tests.support.transcripts import transcript
@@ -114,7 +114,7 @@ def report(chromium: Chromium, folder: Folder) -> Path:
 @pytest.fixture(scope="session")
 def evil(chromium: Chromium, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The report of a run in which a backend says all hostile texts."""
-    return written(hostile.run(tmp_path_factory.mktemp("hostile")))
+    return written(hostile_texts.run(tmp_path_factory.mktemp("hostile")))
 
 
 Opener = Callable[..., Page]

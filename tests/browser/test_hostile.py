@@ -11,7 +11,7 @@ from harness.report import words
 from tests.browser.chromium import Page
 from tests.browser.conftest import Opener
 from tests.browser.reading import A4, unfolded
-from tests.support import hostile
+from tests.support import hostile_texts
 
 OURS = (
     "a b bdi body button caption code dd details div dl dt figcaption figure footer form h1 h2 h3 h4 head header html "
@@ -72,7 +72,7 @@ def test_every_text_is_there_to_be_read(opened: Opener, evil: Path) -> None:
     """As words, its hidden codes as tokens: harmless is not the same as gone."""
     page = unfolded(opened(evil))
     told = page.run("document.body.textContent")
-    missing = [name for name, text in hostile.TEXTS.items() if words.visible(text[:60]) not in told]
+    missing = [name for name, text in hostile_texts.TEXTS.items() if words.visible(text[:60]) not in told]
     assert missing == []
     assert not [char for char in set(told) - set("\n\t") if words.visible(char) != char]
 

@@ -15,7 +15,7 @@ from harness.log.folder import Folder
 from harness.log.reader import Log, canonical
 from tests.e2e.conftest import SMALL, Cli, one_line, only
 
-BACKEND = "tests.support.extracting:Extracting"
+BACKEND = "tests.support.extracting_backend:Extracting"
 RUN = ("run", "-b", BACKEND, *SMALL)
 STAND_IN = "stand-in coldwarm-extractor-1"
 

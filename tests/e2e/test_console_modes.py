@@ -27,10 +27,10 @@ def test_quiet_says_only_how_it_ended(quiet: tuple[Path, str]) -> None:
 
 
 def test_quiet_still_says_what_went_wrong(cli: Cli, tmp_path: Path) -> None:
-    done = cli("run", "-q", "-b", "tests.support.faulty:FailsToDescribe", *SMALL, "--out", tmp_path)
+    done = cli("run", "-q", "-b", "tests.support.faulty_backends:FailsToDescribe", *SMALL, "--out", tmp_path)
     assert (done.returncode, done.stdout) == (3, "")
     (line,) = done.stderr.splitlines()
-    assert line.startswith("coldwarm: tests.support.faulty:FailsToDescribe could not run: ")
+    assert line.startswith("coldwarm: tests.support.faulty_backends:FailsToDescribe could not run: ")
 
 
 def test_json_is_all_that_stands_on_stdout(cli: Cli, quiet: tuple[Path, str], tmp_path: Path) -> None:

@@ -14,8 +14,8 @@ from harness.model.drill import DrillName
 from harness.model.trial import Measure
 from harness.play import drills
 from harness.selftest.faults import FLAGS, find_move, gains
-from tests.support.broken import KINDS
-from tests.support.drilled import drilled
+from tests.support.broken_reference import KINDS
+from tests.support.drill_player import drilled
 
 pytestmark = pytest.mark.slow
 
@@ -77,7 +77,7 @@ def test_nothing_looks_good_whose_calls_failed(
     names: tuple[str, ...],
 ) -> None:
     reference = sound(tmp_path_factory.getbasetemp() / f"sound-{drill}", drill)
-    transcript = played(tmp_path, f"tests.support.broken:{op}_and_{kind}", drill)
+    transcript = played(tmp_path, f"tests.support.broken_reference:{op}_and_{kind}", drill)
     counted = [each for each in faults.of_drill(transcript) if each.op == op and not each.provoked]
     assert counted, "its faults are counted"
     found = measures(transcript)

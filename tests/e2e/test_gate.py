@@ -11,7 +11,7 @@ import pytest
 
 from harness.log.folder import Folder
 from tests.e2e.conftest import SMALL, Cli, one_line, only
-from tests.support.faulty import lend
+from tests.support.faulty_backends import lend
 
 pytestmark = pytest.mark.slow
 
@@ -19,7 +19,7 @@ OWN = """
 from dataclasses import replace
 from uuid import uuid4
 from harness.adapter import Ack
-from tests.support.faulty import Sound, SoundMemory
+from tests.support.faulty_backends import Sound, SoundMemory
 
 class Memory(SoundMemory):
     def remember(self, items):

@@ -16,9 +16,9 @@ from harness import paths
 from harness.log.folder import Folder
 from harness.log.reader import Log, canonical
 from tests.e2e.conftest import SMALL, Cli, bytes_of, environment, one_line, only
-from tests.support import faulty
+from tests.support import faulty_backends
 
-ASKED = ("run", "-b", "tests.support.faulty:SlowRecall", "-b", "none", *SMALL)
+ASKED = ("run", "-b", "tests.support.faulty_backends:SlowRecall", "-b", "none", *SMALL)
 
 
 def _logs(folder: Path) -> dict[str, Log]:
@@ -59,7 +59,7 @@ def test_a_killed_run_loses_the_open_trial_and_nothing_else(cli: Cli, cache: Pat
     folder = only(tmp_path)
     found = _logs(folder)
     assert {name for name, log in found.items() if log.closed} == {"None", "oracle", "stale_oracle"}
-    assert found["tests.support.faulty:SlowRecall"].path == open_ and "none" not in found
+    assert found["tests.support.faulty_backends:SlowRecall"].path == open_ and "none" not in found
     before, torn = bytes_of(folder), open_.read_bytes()
     said = cli("score", folder)
     assert said.returncode == 3 and len(said.stderr.splitlines()) == 2
@@ -71,9 +71,9 @@ def test_a_killed_run_loses_the_open_trial_and_nothing_else(cli: Cli, cache: Pat
     after = bytes_of(folder)
     assert {name: after[name] for name in before} == before and open_.read_bytes() == torn
     assert len(after) == len(before) + 2 and open_.name.replace(".1.jsonl", ".2.jsonl") in after
-    whole = _logs(folder)["tests.support.faulty:SlowRecall"]
+    whole = _logs(folder)["tests.support.faulty_backends:SlowRecall"]
     assert whole.closed is not None and whole.closed.status == "complete"
-    lost = found["tests.support.faulty:SlowRecall"].events
+    lost = found["tests.support.faulty_backends:SlowRecall"].events
     assert canonical(whole.events)[: len(lost)] == canonical(lost)
 
 
@@ -81,13 +81,13 @@ def test_a_killed_run_loses_the_open_trial_and_nothing_else(cli: Cli, cache: Pat
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_a_signal_ends_everything_and_says_how_to_go_on(number: int, cache: Path, tmp_path: Path) -> None:
     """A call that hangs is not waited for, and a helper that left its process group ends too."""
-    process = _started("tests.support.faulty:HangsWithAHelper", cache, tmp_path)
+    process = _started("tests.support.faulty_backends:HangsWithAHelper", cache, tmp_path)
     helper = int(_until(lambda: next(tmp_path.glob("2*/work/**/helper.pid"), None), process).read_text() or 0)
     children = [helper, *_children(process.pid)]
     begun = time.monotonic()
     process.send_signal(number)
     stdout, stderr = process.communicate(timeout=60)
-    assert time.monotonic() - begun < faulty.FOREVER / 2, "did not wait for the call that hangs"
+    assert time.monotonic() - begun < faulty_backends.FOREVER / 2, "did not wait for the call that hangs"
     line = one_line(subprocess.CompletedProcess((), process.returncode, stdout, stderr), 3)
     folder = only(tmp_path)
     assert f"coldwarm run --resume {folder}" in line
@@ -98,7 +98,7 @@ def test_a_signal_ends_everything_and_says_how_to_go_on(number: int, cache: Path
 
 @pytest.mark.slow
 def test_what_a_killed_run_left_is_cleared_by_the_next(cli: Cli, cache: Path, tmp_path: Path) -> None:
-    process = _started("tests.support.faulty:HangsWithAHelper", cache, tmp_path / "out", TMPDIR=str(tmp_path))
+    process = _started("tests.support.faulty_backends:HangsWithAHelper", cache, tmp_path / "out", TMPDIR=str(tmp_path))
     helper = int(_until(lambda: next(tmp_path.glob("out/2*/work/**/helper.pid"), None), process).read_text() or 0)
     process.kill()
     process.wait(10)
@@ -111,7 +111,7 @@ def test_what_a_killed_run_left_is_cleared_by_the_next(cli: Cli, cache: Path, tm
 
 @pytest.mark.slow
 def test_two_processes_cannot_play_one_run(cli: Cli, cache: Path, tmp_path: Path) -> None:
-    process = _started("tests.support.faulty:HangsWithAHelper", cache, tmp_path)
+    process = _started("tests.support.faulty_backends:HangsWithAHelper", cache, tmp_path)
     try:
         _until(lambda: next(tmp_path.glob("2*/work/**/helper.pid"), None), process)
         before = bytes_of(only(tmp_path))

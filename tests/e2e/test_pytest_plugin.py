@@ -13,13 +13,13 @@ from pathlib import Path
 import pytest
 
 from tests.e2e.conftest import environment
-from tests.support.faulty import lend
+from tests.support.faulty_backends import lend
 
 pytestmark = pytest.mark.slow
 
 ADAPTERS = """
 import os
-from tests.support.faulty import Sound, SoundMemory
+from tests.support.faulty_backends import Sound, SoundMemory
 
 class Mine(Sound):
     name = "mine"

@@ -15,8 +15,8 @@ from harness.compare import statements
 from harness.log.folder import Folder
 from harness.log.reader import Log, canonical
 from tests.e2e.conftest import SMALL, Cli, bytes_of, one_line, only
-from tests.support.faulty import lend
-from tests.support.unruly import HEAVY
+from tests.support.faulty_backends import lend
+from tests.support.unruly_backends import HEAVY
 
 SECRET = "hunter2-and-more"
 
@@ -94,7 +94,7 @@ def test_trials_side_by_side_give_equal_events(cli: Cli, played: tuple[Path, str
 @pytest.mark.slow
 def test_a_faulty_backend_among_good_ones_is_a_receipt_and_not_the_end(program: Cli, tmp_path: Path) -> None:
     faults = ("Crashes", "Raises", "FailsToClose", "FailsToTellStorage", "LiesAboutStorage")
-    named = [word for name in faults for word in ("-b", f"tests.support.faulty:{name}")]
+    named = [word for name in faults for word in ("-b", f"tests.support.faulty_backends:{name}")]
     done = program("run", *named, "-b", "none", *SMALL, "--jobs", "2", "--out", tmp_path)
     assert done.returncode == 3 and "Traceback" not in done.stderr + done.stdout
     found = {str(log.trial.backend): log for log in logs(only(tmp_path)).values()}
@@ -104,14 +104,15 @@ def test_a_faulty_backend_among_good_ones_is_a_receipt_and_not_the_end(program: 
         "Raises": "complete", "LiesAboutStorage": "complete",
         "Crashes": "failed", "FailsToClose": "failed", "FailsToTellStorage": "failed",
     }  # fmt: skip
-    receipt = found["tests.support.faulty:Crashes"].closed
+    receipt = found["tests.support.faulty_backends:Crashes"].closed
     assert receipt is not None and receipt.fault is not None
     assert (receipt.fault.kind, receipt.fault.op) == ("crashed", "recall") and "signal 11" in receipt.fault.message
     unended = [line for line in done.stderr.splitlines() if "did not get to its end" in line]
     failing = [line for line in done.stderr.splitlines() if "calls failed" in line or "call failed" in line]
     assert len(unended) == 3 and len(failing) == 4 and len(done.stderr.splitlines()) == 7
     assert any(
-        "tests.support.faulty:Raises: " in line and "--allow-faults tests.support.faulty:Raises=COUNT" in line
+        "tests.support.faulty_backends:Raises: " in line
+        and "--allow-faults tests.support.faulty_backends:Raises=COUNT" in line
         for line in failing
     )
     assert "failed: crashed in recall: the process was ended by signal 11" in done.stdout
@@ -119,11 +120,14 @@ def test_a_faulty_backend_among_good_ones_is_a_receipt_and_not_the_end(program: 
 
 @pytest.mark.slow
 def test_a_backend_that_cannot_be_described_stops_the_run_unless_it_may_be_missing(cli: Cli, tmp_path: Path) -> None:
-    asked = ("run", "-b", "tests.support.faulty:FailsToDescribe", "-b", "none", *SMALL)
+    asked = ("run", "-b", "tests.support.faulty_backends:FailsToDescribe", "-b", "none", *SMALL)
     line = one_line(cli(*asked, "--out", tmp_path / "a"), 3)
-    assert "tests.support.faulty:FailsToDescribe could not run: crashed in describe: RuntimeError: no version" in line
+    assert (
+        "tests.support.faulty_backends:FailsToDescribe could not run: crashed in describe: RuntimeError: no version"
+        in line
+    )
     assert "\x1b" not in line
-    allowed = cli(*asked, "--allow", "tests.support.faulty:FailsToDescribe", "--out", tmp_path / "b")
+    allowed = cli(*asked, "--allow", "tests.support.faulty_backends:FailsToDescribe", "--out", tmp_path / "b")
     assert (allowed.returncode, allowed.stderr) == (0, "")
     assert not (tmp_path / "a").exists(), "it stops before anything is played"
     assert len(logs(only(tmp_path / "b"))) == 4
@@ -131,7 +135,7 @@ def test_a_backend_that_cannot_be_described_stops_the_run_unless_it_may_be_missi
 
 def test_no_secret_is_written_anywhere(cli: Cli, tmp_path: Path) -> None:
     """Not in the command, not in a label, not in what the backend itself quotes when it fails."""
-    backend = f"tests.support.faulty:FailsToOpen,api_key={SECRET},store=faiss"
+    backend = f"tests.support.faulty_backends:FailsToOpen,api_key={SECRET},store=faiss"
     done = cli("run", "-b", backend, *SMALL, "--out", tmp_path)
     assert done.returncode == 3 and SECRET not in done.stdout + done.stderr
     for path in tmp_path.rglob("*"):
@@ -162,12 +166,12 @@ def test_an_edited_adapter_is_played_again_and_nothing_else(cli: Cli, tmp_path: 
     home.mkdir()
     lend(home)
     file, env = home / "own_store.py", {"COLDWARM_ADAPTER_PATH": str(home)}
-    file.write_text("from tests.support.faulty import Sound\nclass Own(Sound): ...\n")
+    file.write_text("from tests.support.faulty_backends import Sound\nclass Own(Sound): ...\n")
     done = cli("run", "-b", "own_store:Own", "-b", "none", *SMALL, "--out", tmp_path / "out", env=env)
     assert (done.returncode, done.stderr) == (0, "")
     folder = only(tmp_path / "out")
     before = bytes_of(folder)
-    file.write_text("from tests.support.faulty import Sound\nclass Own(Sound): ...  # changed\n")
+    file.write_text("from tests.support.faulty_backends import Sound\nclass Own(Sound): ...  # changed\n")
     again = cli("run", "--resume", folder, env=env)
     assert again.returncode == 0 and "5 trials, 4 of them finished before" in again.stdout
     after = bytes_of(folder)
@@ -244,9 +248,9 @@ def test_a_damaged_log_is_one_trial_that_has_no_result_and_a_resume_plays_it_aga
 
 
 def test_a_backend_that_writes_to_its_log_fails_and_the_others_play(cli: Cli, tmp_path: Path) -> None:
-    done = cli("run", "-b", "tests.support.unruly:ForgesItsLog", "-b", "bm25", *SMALL, "--out", tmp_path)
+    done = cli("run", "-b", "tests.support.unruly_backends:ForgesItsLog", "-b", "bm25", *SMALL, "--out", tmp_path)
     every = logs(only(tmp_path)).values()
-    found = [log for log in every if log.trial.backend == "tests.support.unruly:ForgesItsLog"]
+    found = [log for log in every if log.trial.backend == "tests.support.unruly_backends:ForgesItsLog"]
     for log in found:  # where a child cannot see its log, it cannot write to it
         forged = log.path.with_suffix(".forged").exists()
         assert log.closed and log.closed.status == ("failed" if forged else "complete")
@@ -303,7 +307,9 @@ def test_a_trial_that_does_not_exist_is_one_line(cli: Cli, tmp_path: Path) -> No
 @pytest.mark.slow
 @pytest.mark.parametrize("answer", HEAVY)
 def test_the_heaviest_answers_end_their_trial_within_bounds(cli: Cli, tmp_path: Path, answer: str) -> None:
-    done = cli("run", "-b", f"tests.support.unruly:Weighs,answer={answer}", "-b", "bm25", *SMALL, "--out", tmp_path)
+    done = cli(
+        "run", "-b", f"tests.support.unruly_backends:Weighs,answer={answer}", "-b", "bm25", *SMALL, "--out", tmp_path
+    )
     cells = statements.results(Folder(only(tmp_path))).cells
     assert {cell.status for cell in cells if cell.backend == "bm25"} == {"complete"}
     assert done.returncode == (3 if "limit" in done.stderr else 0) and len(done.stderr) < 2000

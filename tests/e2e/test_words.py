@@ -11,13 +11,13 @@ import pytest
 
 from harness.log.redaction import Redactor
 from tests.e2e.conftest import SMALL, Cli, only
-from tests.support.talkative import LENT, leaked
+from tests.support.talkative_backend import LENT, leaked
 from tests.unit.report.test_hostile import COMMAND, harmless
 
 pytestmark = pytest.mark.slow
 
 SECRETS = ("hunter2-lent/and+more", 'hunter2-given="q"\\n')
-NAME = "tests.support.talkative:Talkative"
+NAME = "tests.support.talkative_backend:Talkative"
 BACKEND = f"{NAME},api_key={SECRETS[1]}"
 FORMS = [form for form in leaked(SECRETS).split(" ") if form]
 OURS = re.compile(r"^::(error|warning) file=gates\.toml", re.MULTILINE)

@@ -16,7 +16,7 @@ from harness.backend.client import Deadlines, MemoryFault, RemoteMemory
 from harness.machine import leftovers
 from harness.scan import copies, disk, raw, sqlite
 from harness.scan.disk import Needles, scan
-from tests.support.unruly import RECALLED, USED
+from tests.support.unruly_backends import RECALLED, USED
 from tests.unit.play.test_trouble import nest
 
 SCOPE = Scope(repo="shop")
@@ -34,7 +34,7 @@ def opened(name: str, root: Path, answer: str) -> Iterator[RemoteMemory]:
     space = Space(str(root / "store"), "http://127.0.0.1:1/v1", "key", 384, 1, {"answer": answer})
     Path(space.root).mkdir(parents=True, exist_ok=True)
     memory = client.open_memory(
-        f"tests.support.unruly:{name}", space, root / "home", Deadlines(open=60, call=30, exit=5)
+        f"tests.support.unruly_backends:{name}", space, root / "home", Deadlines(open=60, call=30, exit=5)
     )
     try:
         yield memory
@@ -79,7 +79,7 @@ def test_ids_and_layers_have_bounds_too(tmp_path: Path) -> None:
         memory.remember([Item("x", SCOPE, "2025-01-01", "project")])
     space = Space(str(tmp_path), "http://127.0.0.1:1/v1", "key", 384, 1)
     with pytest.raises(MemoryFault, match="limit in storage: 1,000 layers; at most 100 are looked at"):
-        client.storage("tests.support.unruly:Floods", space, tmp_path / "home2")
+        client.storage("tests.support.unruly_backends:Floods", space, tmp_path / "home2")
 
 
 @pytest.mark.parametrize("how", ["huge", "pipe", "folder", "link", "gone"])

@@ -22,7 +22,7 @@ from harness.adapter import Hit, Item, Layer, Scope, Source, Space
 from harness.backend import client, replies
 from harness.backend.client import Child, Deadlines, MemoryFault, RemoteMemory
 from harness.backend.forkserver import ForkServers, Launcher, spawn
-from tests.support.faulty import ANSWERS
+from tests.support.faulty_backends import ANSWERS
 
 HOME = Scope(repo="shop", org="lantern")
 AT = "2025-04-01T10:00:00+00:00"
@@ -50,7 +50,7 @@ def launched(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[None]:
 
 @contextmanager
 def opened(name: str, space: Space, deadlines: Deadlines = PATIENT, **settings: str) -> Iterator[RemoteMemory]:
-    reference = name if ":" in name else f"tests.support.faulty:{name}"
+    reference = name if ":" in name else f"tests.support.faulty_backends:{name}"
     space = Space(space.root, space.gateway, space.key, space.dims, space.seed, settings)
     memory = client.open_memory(reference, space, Path(space.root).parent / "home", deadlines, LAUNCH[-1])
     try:
@@ -207,7 +207,7 @@ def test_an_exception_is_the_backends_and_leaves_it_alive(space: Space, name: st
         caught = fault(memory)
         assert (caught.fault.kind, caught.alive) == ("crashed", True)
         assert words in caught.fault.message
-        assert "tests/support/faulty.py" in caught.trace
+        assert "tests/support/faulty_backends.py" in caught.trace
         assert memory.settle(1)
 
 
@@ -296,7 +296,7 @@ def test_the_child_dies_when_its_parent_is_killed(space: Space) -> None:
         from harness.backend.forkserver import ForkServers, spawn
         launch = {"spawn" if LAUNCH[-1] is spawn else "ForkServers(Path(space.root).parent).launch"}
         memory = open_memory(
-            "tests.support.faulty:HangsInC", space, Path({space.root!r}).parent / "home", Deadlines(), launch
+            "tests.support.faulty_backends:HangsInC", space, Path({space.root!r}).parent / "home", Deadlines(), launch
         )
         print(memory._child.pid, flush=True)
         memory.recall("", Scope(), 1, "")
@@ -321,13 +321,13 @@ def test_the_child_dies_when_its_parent_is_killed(space: Space) -> None:
     ("reference", "words"),
     [
         ("no_such_module:Thing", "No module named 'no_such_module'"),
-        ("tests.support.faulty:Nothing", "no attribute 'Nothing'"),
-        ("tests.support.faulty", "attribute"),
-        ("tests.support.faulty:NeedsArguments", "required"),
-        ("tests.support.faulty:NoAdapter", "no attribute"),
-        ("tests.support.faulty:FailsToDescribe", "RuntimeError: no version"),
-        ("tests.support.faulty:HalfDeclared", "entries"),
-        ("tests.support.faulty:OverDeclared", "telepathy"),
+        ("tests.support.faulty_backends:Nothing", "no attribute 'Nothing'"),
+        ("tests.support.faulty_backends", "attribute"),
+        ("tests.support.faulty_backends:NeedsArguments", "required"),
+        ("tests.support.faulty_backends:NoAdapter", "no attribute"),
+        ("tests.support.faulty_backends:FailsToDescribe", "RuntimeError: no version"),
+        ("tests.support.faulty_backends:HalfDeclared", "entries"),
+        ("tests.support.faulty_backends:OverDeclared", "telepathy"),
     ],
 )
 def test_an_adapter_that_cannot_say_what_it_is_has_one_fault(tmp_path: Path, reference: str, words: str) -> None:
@@ -339,7 +339,7 @@ def test_an_adapter_that_cannot_say_what_it_is_has_one_fault(tmp_path: Path, ref
 
 def test_a_store_that_does_not_open_leaves_no_process(space: Space) -> None:
     with pytest.raises(MemoryFault, match="crashed in open: RuntimeError: cannot log in"):
-        client.open_memory("tests.support.faulty:FailsToOpen", space, Path(space.root).parent / "home")
+        client.open_memory("tests.support.faulty_backends:FailsToOpen", space, Path(space.root).parent / "home")
 
 
 def test_secrets_of_the_settings_never_stand_in_a_fault(space: Space) -> None:
@@ -361,9 +361,11 @@ def test_a_close_that_fails_is_a_fault_and_ends_the_process(space: Space, name: 
 
 def test_storage_is_asked_without_an_open_store(space: Space) -> None:
     home = Path(space.root).parent / "home"
-    assert client.storage("tests.support.faulty:FailsToOpen", space, home) == [Layer("file", "items.json", "file")]
+    assert client.storage("tests.support.faulty_backends:FailsToOpen", space, home) == [
+        Layer("file", "items.json", "file")
+    ]
     with pytest.raises(MemoryFault, match="crashed in storage: RuntimeError: no idea where"):
-        client.storage("tests.support.faulty:FailsToTellStorage", space, home)
+        client.storage("tests.support.faulty_backends:FailsToTellStorage", space, home)
 
 
 def test_the_child_has_a_home_of_its_own_and_nothing_of_the_parents_environment(

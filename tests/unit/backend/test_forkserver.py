@@ -12,12 +12,12 @@ from harness.adapter import Item, Scope, Space
 from harness.backend import client
 from harness.backend.client import Deadlines, RemoteMemory
 from harness.backend.forkserver import Forked, ForkServers, spawn
-from tests.support.faulty import lend
+from tests.support.faulty_backends import lend
 
 SHORT = Deadlines(open=60, call=20, item=0, exit=5)
 CODE = """
 import os, sys, threading
-from tests.support.faulty import Sound, SoundMemory
+from tests.support.faulty_backends import Sound, SoundMemory
 from harness.adapter import Hit
 import slow_sdk
 

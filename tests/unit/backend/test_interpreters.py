@@ -21,7 +21,7 @@ from harness.play.backends import describe_all
 from harness.play.environment import Environment, Settings
 from harness.play.trial import play_trial
 from tests.support.fakes import FakeEmbedder
-from tests.support.faulty import lend
+from tests.support.faulty_backends import lend
 
 ADAPTER = """
 from importlib.metadata import PackageNotFoundError, version

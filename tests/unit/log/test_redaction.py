@@ -15,7 +15,7 @@ from harness.log.lines import Writer
 from harness.log.reader import read
 from harness.log.redaction import Redactor
 from tests.support.logs import Tape
-from tests.support.talkative import leaked
+from tests.support.talkative_backend import leaked
 
 SECRETS = ("hunter2-and-more", 'sl/ash+pl"us\\n\u00fc', "n123456")
 REDACTOR = Redactor(SECRETS)

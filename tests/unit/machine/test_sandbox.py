@@ -19,7 +19,7 @@ from harness.machine import sandbox
 from harness.selftest.planted import cheating, prying
 from harness.selftest.planted.base import Planted
 from harness.selftest.planted.cheating import Knowing
-from tests.support.faulty import lend
+from tests.support.faulty_backends import lend
 
 PATIENT = Deadlines(open=60, call=30, item=0, exit=5)
 HELD = sandbox.degree() != "module path only"
@@ -81,7 +81,7 @@ def test_the_same_cheat_finds_the_answers_where_nothing_holds_it(
 PRIES = """
 import os, socket
 from pathlib import Path
-from tests.support.faulty import Sound, SoundMemory
+from tests.support.faulty_backends import Sound, SoundMemory
 from harness.adapter import Hit
 
 def tried(what, *words):

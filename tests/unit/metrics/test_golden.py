@@ -7,19 +7,19 @@ import pytest
 from harness.log.events import SCHEMA
 from harness.log.transcript import Called, Handled, Looked, Transcript
 from harness.metrics import trust
-from tests.support import golden
+from tests.support import golden_drills
 
 
 @pytest.fixture(scope="module")
 def transcripts() -> list[Transcript]:
-    return [transcript for file in golden.packed() for transcript in golden.transcripts(file)]
+    return [transcript for file in golden_drills.packed() for transcript in golden_drills.transcripts(file)]
 
 
 def test_a_golden_drill_keeps_its_values() -> None:
     """If this fails, mend the code, or raise the measure's version; never play the golden drills anew."""
-    old, new = golden.known(), golden.table()
-    assert golden.moved(old, new) == []
-    assert old == new, "a version was raised, or a measure added: python -m tests.support.golden"
+    old, new = golden_drills.known(), golden_drills.table()
+    assert golden_drills.moved(old, new) == []
+    assert old == new, "a version was raised, or a measure added: python -m tests.support.golden_drills"
 
 
 def test_golden_drills_show_what_a_transcript_can_hold(transcripts: list[Transcript]) -> None:
@@ -27,14 +27,14 @@ def test_golden_drills_show_what_a_transcript_can_hold(transcripts: list[Transcr
     assert {transcript.trial.drill for transcript in transcripts} == set(trust.DRILLS)
     assert max(transcript.drilled.log_schema for transcript in transcripts) == SCHEMA, "tests/golden/README.md"
     assert all(any(each.of(kind) for each in transcripts) for kind in (Called, Handled, Looked))
-    entries = {entry.split()[1] for drill in golden.known().values() for entry in drill.values()}
+    entries = {entry.split()[1] for drill in golden_drills.known().values() for entry in drill.values()}
     assert entries >= {"0", "1", "failed", "not-applicable", "unsupported"}
 
 
 def test_a_value_that_moved_under_its_version_is_named_and_a_raised_version_is_not() -> None:
     old = {"log": {"kept": "v1 1 of 5", "lost": "v1 0", "gone": "v1 0"}}
-    assert golden.moved(old, {"log": {"kept": "v1 0.8 of 5", "lost": "v2 1", "added": "v1 1"}}) == [
+    assert golden_drills.moved(old, {"log": {"kept": "v1 0.8 of 5", "lost": "v2 1", "added": "v1 1"}}) == [
         "log: kept: v1 1 of 5, now v1 0.8 of 5",
         "log: gone: v1 0, now gone",
     ]
-    assert golden.moved(old, {}) and not golden.moved(old, old)
+    assert golden_drills.moved(old, {}) and not golden_drills.moved(old, old)

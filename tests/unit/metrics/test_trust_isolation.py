@@ -21,7 +21,7 @@ from harness.model.drill import Plan
 from harness.model.trial import Measure, Measured
 from harness.play.drills import scopes
 from harness.play.drills.isolation import plan
-from tests.support.drilled import measured
+from tests.support.drill_player import measured
 from tests.support.measures import counts
 from tests.support.transcripts import transcript
 

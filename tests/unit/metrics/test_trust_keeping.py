@@ -16,7 +16,7 @@ from harness.metrics.trust import fields, keeping, replacing, writes
 from harness.model.backend import Fault
 from harness.model.drill import Piece, Plan
 from harness.model.trial import Measure, Measured, NotMeasured
-from tests.support.drilled import measured
+from tests.support.drill_player import measured
 from tests.support.measures import counts, value
 from tests.support.transcripts import transcript
 

@@ -15,7 +15,7 @@ from harness.metrics.trust.sharing import METRICS
 from harness.model.backend import Fault
 from harness.model.drill import Piece, Plan
 from harness.model.trial import Measure
-from tests.support.drilled import measured
+from tests.support.drill_player import measured
 from tests.support.measures import counts
 from tests.support.transcripts import transcript
 

@@ -22,7 +22,7 @@ from harness.model.trial import Measured, NotMeasured
 from harness.play import drills
 from harness.play.drills.durability import DRILL, END, ROUNDS, SMALLEST, lesson, plan, rounds
 from harness.play.drills.stage import DrillStore
-from tests.support.drilled import drilled, measured
+from tests.support.drill_player import drilled, measured
 from tests.support.fakes import FakeHost, FakeMemory
 
 SIZE = 24

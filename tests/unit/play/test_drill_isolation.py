@@ -16,7 +16,7 @@ from harness.model.drill import Piece
 from harness.model.trial import Measured, NotMeasured
 from harness.play.drills import scopes
 from harness.play.drills.isolation import DRILL, STORED, around, group, plan
-from tests.support.drilled import drilled, measured
+from tests.support.drill_player import drilled, measured
 
 REFERENCE = "adapters.reference:Reference"
 SIZE = 32
@@ -144,7 +144,7 @@ def test_without_scopes_nothing_is_played(tmp_path: Path) -> None:
 
 
 def test_only_what_the_backend_keeps_apart_is_tried(tmp_path: Path) -> None:
-    told = drilled(tmp_path, DRILL, "tests.support.faulty:Sound", DRILL.size)
+    told = drilled(tmp_path, DRILL, "tests.support.faulty_backends:Sound", DRILL.size)
     asked = {Scope(**call.request["scope"]) for _, call in told.calls("recall", "own")}  # type: ignore[arg-type]  # JSON
     assert asked and all(scope.user is None and scope.branch is None for scope in asked)
     assert any(scope.org for scope in asked) and any(scope.repo for scope in asked)

@@ -17,7 +17,7 @@ from harness.play.drills import bulk, replacing
 from harness.play.drills.keeping import DRILL, FAR, HOME, NARROWER, SIBLINGS, SMALLEST, STORED, TWINS, plan
 from harness.play.drills.stage import NOW
 from harness.play.drills.texts import ALIKE, ODD, TWICE, UNKNOWN
-from tests.support.drilled import drilled, measured
+from tests.support.drill_player import drilled, measured
 
 REFERENCE = "adapters.reference:Reference"
 BY_MEANING = ("answer_among_look_alikes", "unknown_answered_with_silence")

@@ -12,7 +12,7 @@ from harness.log.transcript import Called, Transcript
 from harness.metrics.trust.poison import METRICS
 from harness.model.trial import Measured
 from harness.play.drills.poison import BENIGN, DRILL, INJECTED, PAST, SMALLEST, TOPICS, VALUES, plan
-from tests.support.drilled import drilled, measured
+from tests.support.drill_player import drilled, measured
 
 REFERENCE = "adapters.reference:Reference"
 

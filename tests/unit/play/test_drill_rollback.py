@@ -12,7 +12,7 @@ from harness.log.transcript import Called, Handled, Transcript
 from harness.metrics.trust.rollback import METRICS
 from harness.model.trial import Measured
 from harness.play.drills.rollback import DRILL, plan
-from tests.support.drilled import drilled, measured
+from tests.support.drill_player import drilled, measured
 
 REFERENCE = "adapters.reference:Reference"
 SIZE = 40

@@ -12,7 +12,7 @@ from harness.log.transcript import Ended, Handled, Transcript
 from harness.metrics.trust.sharing import METRICS
 from harness.model.trial import Measured
 from harness.play.drills.sharing import DRILL, plan
-from tests.support.drilled import drilled, measured
+from tests.support.drill_player import drilled, measured
 
 SIZE = 16
 GOOD = {"handed_over": 1.0, "deleted_for_writer": 1.0, "kept_for_writer": 1.0}

@@ -28,7 +28,7 @@ from harness.play.environment import Control
 from harness.play.session import MemorySession
 from tasks import loader
 from tests.support.fakes import FakeHost, FakeMemory
-from tests.support.played import Stage, kinds
+from tests.support.story_player import Stage, kinds
 from tests.unit.conftest import House
 
 PIN = """

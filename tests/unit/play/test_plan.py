@@ -18,7 +18,7 @@ from harness.play.session import Part
 from harness.play.story import Story
 from harness.repo.checkout import Repo
 from tasks import loader
-from tests.support.faulty import lend
+from tests.support.faulty_backends import lend
 
 STORIES = [loader.read(path) for path in loader.find(paths.TASKS)]
 
@@ -128,7 +128,7 @@ def test_an_edited_adapter_is_another_backend(tmp_path: Path, monkeypatch: pytes
     (package / "__init__.py").touch()
     (package / "helper.py").write_text("SIZE = 1\n")
     (package / "main.py").write_text(
-        "from own_store import helper\nfrom tests.support.faulty import Sound\nclass Own(Sound): ...\n"
+        "from own_store import helper\nfrom tests.support.faulty_backends import Sound\nclass Own(Sound): ...\n"
     )
 
     def source() -> str:

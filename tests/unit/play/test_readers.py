@@ -11,9 +11,9 @@ from harness.log.events import Recalled, Worked
 from harness.play import readers
 from harness.play.readers import Reader, ReaderError
 from tasks import loader
-from tests.support.curious import Breaking, Curious, Silent, Stubborn
+from tests.support.curious_reader import Breaking, Curious, Silent, Stubborn
 from tests.support.fakes import FakeHost
-from tests.support.played import Stage
+from tests.support.story_player import Stage
 from tests.unit.conftest import House
 
 
@@ -69,8 +69,8 @@ def test_a_reader_that_breaks_is_to_blame_itself(small: Stage, tmp_path: Path, r
 
 def test_readers_are_found_by_name_and_by_place() -> None:
     assert type(readers.find("scripted")).__name__ == "Scripted"
-    assert type(readers.find("tests.support.curious:Curious")).__name__ == "Curious"
-    assert readers.digest("scripted") != readers.digest("tests.support.curious:Curious")
+    assert type(readers.find("tests.support.curious_reader:Curious")).__name__ == "Curious"
+    assert readers.digest("scripted") != readers.digest("tests.support.curious_reader:Curious")
 
 
 @pytest.mark.parametrize(
@@ -78,9 +78,9 @@ def test_readers_are_found_by_name_and_by_place() -> None:
     [
         ("scriptd", "did you mean scripted"),
         ("nobody", "known: .*scripted"),
-        ("tests.support.curious:Nobody", "cannot be made: AttributeError"),
+        ("tests.support.curious_reader:Nobody", "cannot be made: AttributeError"),
         ("tests.nowhere:Nobody", "cannot be made: ModuleNotFoundError"),
-        ("tests.support.curious:Idle", "is none: it needs"),
+        ("tests.support.curious_reader:Idle", "is none: it needs"),
     ],
 )
 def test_what_is_no_reader_is_one_line(name: str, why: str) -> None:

@@ -14,7 +14,7 @@ from harness.model.results import Results
 from harness.model.trial import Measured
 from harness.regress import baseline
 from harness.regress.baseline import Baseline, RegressError, StoryRow
-from tests.support.regressed import Said, measure, results
+from tests.support.made_results import Said, measure, results
 from tests.support.runs import run
 
 SAID = st.one_of(

@@ -14,7 +14,7 @@ from harness.model.results import Contrast, Results, Unplayed
 from harness.model.trial import Measured
 from harness.regress import baseline, gates, judging, pairing
 from harness.regress.baseline import RegressError
-from tests.support.regressed import Said, results
+from tests.support.made_results import Said, results
 
 GOOD, BAD = (20, 20), (5, 20)
 

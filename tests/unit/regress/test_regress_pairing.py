@@ -16,7 +16,7 @@ from harness.model.regression import Change
 from harness.model.results import Results
 from harness.model.trial import Measured
 from harness.regress import baseline, pairing
-from tests.support.regressed import Said, results
+from tests.support.made_results import Said, results
 
 GOOD, BAD = (20, 20), (5, 20)
 

@@ -8,7 +8,7 @@ from rich.console import Console
 
 from harness.model.results import Results
 from harness.regress import baseline, pairing, table
-from tests.support.regressed import Said, results
+from tests.support.made_results import Said, results
 
 GOOD, BAD = (20, 20), (5, 20)
 HOSTILE = "\x1b[31mred\u202e[bold]"

@@ -17,7 +17,7 @@ from harness.model.results import Results
 from harness.model.trial import Definition
 from harness.report import console, findings, headline, html, markdown, tables
 from harness.report.worst import MARK
-from tests.support.regressed import Said, results
+from tests.support.made_results import Said, results
 
 ALL = {**metrics.DEFINITIONS, **trust.DEFINITIONS}
 HEADS = {column.family: column for column in headline.COLUMNS}

@@ -18,7 +18,7 @@ from harness import regress
 from harness.compare import statements
 from harness.model.results import Results
 from harness.report import console, github, junit, markdown, words
-from tests.support import hostile
+from tests.support import hostile_texts
 
 UNSEEN = "\u115f\u2800\u3164\uffa0\ufe00\U000e0100"
 STYLED = re.compile(r"\x1b\[[\d;]*m")
@@ -28,7 +28,7 @@ COMMAND = re.compile(r"^\s*::|##\[|##vso\[|##teamcity\[", re.MULTILINE | re.IGNO
 
 @pytest.fixture(scope="module")
 def results(tmp_path_factory: pytest.TempPathFactory) -> Results:
-    folder = hostile.run(tmp_path_factory.mktemp("hostile"))
+    folder = hostile_texts.run(tmp_path_factory.mktemp("hostile"))
     return regress.judge_run(statements.results(folder), folder)
 
 
@@ -39,11 +39,13 @@ def harmless(text: str) -> bool:
 
 
 def test_there_are_enough_texts_of_every_kind() -> None:
-    assert len(hostile.TEXTS) >= 40 and len(set(hostile.TEXTS.values())) == len(hostile.TEXTS)
-    assert max(map(len, hostile.TEXTS.values())) > 10_000_000
+    assert len(hostile_texts.TEXTS) >= 40 and len(set(hostile_texts.TEXTS.values())) == len(hostile_texts.TEXTS)
+    assert max(map(len, hostile_texts.TEXTS.values())) > 10_000_000
 
 
-@pytest.mark.parametrize("text", [*hostile.TEXTS.values(), hostile.SURROGATE], ids=[*hostile.TEXTS, "surrogate"])
+@pytest.mark.parametrize(
+    "text", [*hostile_texts.TEXTS.values(), hostile_texts.SURROGATE], ids=[*hostile_texts.TEXTS, "surrogate"]
+)
 def test_each_text_alone_is_made_harmless(text: str) -> None:
     for shown in (words.visible(text, 300), words.plain(text, 300)):
         assert harmless(shown) and len(shown.splitlines()) <= 1
@@ -117,7 +119,7 @@ def test_half_a_character_in_a_log_is_one_line_and_no_traceback(tmp_path: Path) 
     from harness.log.lines import LogError
     from harness.log.reader import read
 
-    folder = hostile.run(tmp_path)
+    folder = hostile_texts.run(tmp_path)
     path = next((tmp_path / "logs").iterdir())
     path.write_text(path.read_text().replace('"kind":"opened"', '"kind":"opened","host":{"a":"\\ud800"}', 1))
     with pytest.raises(LogError) as caught:

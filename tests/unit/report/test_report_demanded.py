@@ -13,7 +13,7 @@ from harness.model.regression import GateVerdict
 from harness.model.results import Results
 from harness.report import console, demanded, github, html, markdown
 from harness.report.worst import MARK
-from tests.support.regressed import Said, results
+from tests.support.made_results import Said, results
 
 GOOD, NONE = (20, 20), (0, 20)
 Demand = tuple[str, str] | tuple[str, str, bool]

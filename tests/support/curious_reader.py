@@ -1,4 +1,4 @@
-"""Readers for tests, to be named as `--reader tests.support.curious:Curious`: they ask in their own words, or break."""
+"""Readers for tests, named as in `--reader tests.support.curious_reader:Curious`: they ask in their words, or break."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """The golden drills: packed transcripts that every later version has to load, and to score as it did.
 
-`python -m tests.support.golden` writes the table of their values anew; tests/golden/README.md says when.
+`python -m tests.support.golden_drills` writes the table of their values anew; tests/golden/README.md says when.
 """
 
 from __future__ import annotations

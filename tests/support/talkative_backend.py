@@ -13,7 +13,7 @@ from typing import ClassVar
 from urllib.parse import quote
 
 from harness.adapter import Ack, Hit, Item, Layer, Memory, Scope, Space, Support, Usage
-from tests.support.faulty import Sound, SoundMemory
+from tests.support.faulty_backends import Sound, SoundMemory
 
 HOSTILE = (
     "x\x1b[31mred\x1b]0;title\x07 \u202egnp.exe\u2066 a\u200bb\r\n::error file=a,line=1::owned\n##[error]owned "

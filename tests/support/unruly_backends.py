@@ -11,7 +11,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from harness.adapter import Ack, Hit, Item, Layer, Scope, Source, Space, Usage
-from tests.support.faulty import Sound, SoundMemory
+from tests.support.faulty_backends import Sound, SoundMemory
 
 
 class ForgesItsLog(Sound):

@@ -1,4 +1,4 @@
-"""The reference with one operation broken in one way, named as `tests.support.broken:recall_and_raises`."""
+"""The reference with one operation broken in one way, named as `tests.support.broken_reference:recall_and_raises`."""
 
 from __future__ import annotations
 
