@@ -5,12 +5,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import date
-from typing import ClassVar, Literal, TypeAlias
+from typing import ClassVar, Literal, TypeAlias, get_args
 
 from pydantic import Field
 
 from harness.adapter import Scope
-from harness.model.backend import Backend, FaultKind
+from harness.model.backend import SOUND, Backend, FaultKind
 from harness.model.drill import DrillName
 from harness.model.regression import Change, GateVerdict
 from harness.model.scenario import Kind
@@ -352,6 +352,16 @@ class Results(Model):
     baseline: Against | None = None
     changes: tuple[Change, ...] = ()
     gates: tuple[GateVerdict, ...] = ()
+
+    def list_tested(self) -> list[str]:
+        """The backends under test by name: those with a row that is no control's, and those that were only drilled."""
+        rows = {name for name, row in self.backends.items() if not row.control}
+        return sorted(rows | {cell.backend for cell in self.trust if cell.backend not in self.backends} - {SOUND})
+
+    def list_writes(self) -> list[WritePolicy]:
+        """The write policies that were played, append first."""
+        played = {each.write_policy for each in self.contrasts}
+        return [write for write in get_args(WritePolicy) if write in played]
 
     def group_faults(self) -> dict[str, list[Faults]]:
         """Backend -> its calls that failed and that no drill provoked; backends without such a call are left out."""

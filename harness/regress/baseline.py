@@ -19,7 +19,6 @@ from harness import metrics
 from harness.compare.statements import headline
 from harness.log import pack
 from harness.metrics import trust
-from harness.model.backend import SOUND
 from harness.model.drill import DrillName
 from harness.model.results import Cell, Conditions, Results, Suite
 from harness.model.trial import Definition, Measure, Measured, Model, NotMeasured, digest
@@ -103,7 +102,7 @@ class Baseline(Model):
 
 def of(results: Results) -> Baseline:
     """The baseline that a run makes: equal results give the same one, its digest included."""
-    tested = sorted(_list_tested(results))
+    tested = results.list_tested()
     own = defaultdict[tuple[str, str], list[Cell]](list)
     for cell in results.cells:
         if cell.backend in tested and headline(cell, results.run.conditions):
@@ -153,14 +152,6 @@ def of(results: Results) -> Baseline:
 def _has_direction(results: Results, measure: str) -> bool:
     """Whether one direction of a measure is the better one, so that it can become worse."""
     return (results.definitions.get(measure) or results.trust_definitions[measure]).better != "neither"
-
-
-def _list_tested(results: Results) -> set[str]:
-    """The backends under test: those with a row, and those that were only drilled."""
-    rows = {name for name, row in results.backends.items() if not row.control}
-    return rows | {
-        cell.backend for cell in results.trust if cell.backend not in results.backends
-    } - {SOUND}  # fmt: skip
 
 
 def _entrant(results: Results, name: str, cells: Iterable[Sequence[Cell]]) -> Entrant:

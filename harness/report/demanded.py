@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from harness.model.backend import SOUND
 from harness.model.results import Pooled, Results
 from harness.model.trial import Definition
 from harness.report import headline, tables, words
@@ -79,7 +78,7 @@ class _HeadlineDemand:
 
 
 def collect(results: Results) -> Demanded:
-    tested = _list_tested(results)
+    tested = results.list_tested()
     controls = {name for name in results.backends if tables.group(results, name) == "control"}
     asked = {(gate.backend, gate.measure) for gate in results.gates if not gate.relative}
     heads = [head for head in _heads(results, tested) if any(head.lead in own for own in head.measures.values())]
@@ -90,12 +89,6 @@ def collect(results: Results) -> Demanded:
         never=tuple(head.text for head in heads if not any(_asks(head, backend, asked) for backend in tested)),
         free=tuple(tables.show_name(results, name) for name in tested if name not in {backend for backend, _ in asked}),
     )
-
-
-def _list_tested(results: Results) -> list[str]:
-    """By name: those with a row that are no controls, and those that were only drilled."""
-    rows = {name for name in results.backends if tables.group(results, name) == "ranked"}
-    return sorted(rows | {cell.backend for cell in results.trust if cell.backend not in results.backends} - {SOUND})
 
 
 def _heads(results: Results, tested: Sequence[str]) -> Iterator[_HeadlineDemand]:

@@ -12,8 +12,6 @@ from harness.model.trial import WritePolicy
 from harness.report import tables, words
 from harness.report.tables import Figure, TableLine
 
-WRITES: tuple[WritePolicy, ...] = ("append", "curated")
-
 
 @dataclass(frozen=True)
 class FindingQuestion:
@@ -88,8 +86,7 @@ def collect(results: Results) -> Findings:
 
 def _writes(results: Results) -> tuple[WritePolicy, ...]:
     """Those that were played; one alone needs no name."""
-    played = {each.write_policy for each in results.contrasts}
-    found = tuple(write for write in WRITES if write in played)
+    found = tuple(results.list_writes())
     return found if len(found) > 1 else ()
 
 

@@ -15,7 +15,7 @@ from harness.metrics.tokens import TOKENS_PER_JOB, TOKENS_TOTAL
 from harness.metrics.trust.keeping import RECALL_SECONDS
 from harness.metrics.words import Scored
 from harness.model.results import Pooled, Results, TrustCell
-from harness.model.trial import WritePolicy
+from harness.model.trial import Definition, WritePolicy
 from harness.report import headline, tables, words
 from harness.report.scores import (
     DASH,
@@ -29,7 +29,6 @@ from harness.report.scores import (
     list_both,
     show_cases,
     show_counts,
-    writes,
 )
 from harness.report.worst import Worst, share_bad
 
@@ -39,6 +38,8 @@ MOST, LITTLE = 2 / 3, 1 / 3
 """Shares of the way from chance to the oracle: a recall from the first on is good, below the second it is bad."""
 CHEAPER, DEARER = 0.75, 1.25
 """Tokens for each job done, as a ratio to those without memory."""
+REMAINS, STILL_THERE = ("text", "vectors"), "still there"
+"""The families of drills that say whether a deleted memory is still stored, and the word for it."""
 AT_ONCE, WAITING = 0.1, 1.0
 """Seconds of one recall: what feels immediate, and what keeps a train of thought (Nielsen 1993)."""
 
@@ -57,7 +58,7 @@ def _decisions(results: Results, key: str) -> Score:
     )  # fmt: skip
     if key == COLD:
         return made
-    write = writes(results)[-1] if len(both) > 1 else results.run.conditions.headline_write
+    write = results.list_writes()[-1] if len(both) > 1 else results.run.conditions.headline_write
     return made.judge(*_against_cold(results, key, write))
 
 
@@ -120,17 +121,17 @@ def _cost(results: Results, key: str) -> Score:
 def _proven(results: Results, key: str) -> Score:
     own = results.backends[key].measures if key in results.backends else {}
     found = tables.show_family(results.definitions, own, SOURCE_VERIFIED) if own else None
-    return _faults(results, [(found, "")] if found else [], "all proven", "not proven")
+    return _faults(results, [(found, "")] if found else [], "all proven")
 
 
 # --- questions of trust -------------------------------------------------------------------------------------------
 
 
-def _trust(question: str, clean: str, faulty: str, lead: str = "") -> Judge:
+def _trust(question: str, clean: str, lead: str = "") -> Judge:
     """The worst of the headlines of drills that say they count here, and of the stories' family that `lead` leads."""
 
     def judge(results: Results, key: str) -> Score:
-        return _faults(results, list(_members(results, key, question, lead)), clean, faulty)
+        return _faults(results, list(_members(results, key, question, lead)), clean)
 
     return judge
 
@@ -147,11 +148,10 @@ def _members(results: Results, key: str, question: str, lead: str) -> Iterator[t
             yield told
 
 
-def _faults(results: Results, members: Sequence[tuple[Worst, str]], clean: str, faulty: str) -> Score:
+def _faults(results: Results, members: Sequence[tuple[Worst, str]], clean: str) -> Score:
     """What went wrong in the worst of them; then what failed or was not run; else how many cases were clean.
 
-    Args:
-        faulty: What the worst did; the name of its measure if empty.
+    A question covers many measures, so what went wrong has the name of its own.
     """
 
     def rank(member: tuple[Worst, str]) -> tuple[float, int]:
@@ -166,15 +166,26 @@ def _faults(results: Results, members: Sequence[tuple[Worst, str]], clean: str, 
         return explain_none(first)
     pooled, label = found.pooled, found.measure.replace("_", " ")
     text = f"{words.number(round(bad * pooled.of, 6))} of {pooled.of:,}" if pooled.of else f"{bad:.0%}"
+    word = _name_fault(results, found.measure) if bad else clean
     return Score(
-        text, "bad" if bad else "good", (faulty or label) if bad else clean, why=f"{label} {words.value(pooled)}",
-        cells=pooled.cells, drill=drill, measure=found.measure,
-    )  # fmt: skip
+        text, "bad" if bad else "good", word, f"{label} {words.value(pooled)}", pooled.cells, drill, found.measure
+    )
 
 
 def _wrong(results: Results, found: Worst) -> float:
-    definition = results.definitions.get(found.measure) or results.trust_definitions[found.measure]
-    return share_bad(definition, found.pooled) or 0.0
+    return share_bad(_define(results, found.measure), found.pooled) or 0.0
+
+
+def _define(results: Results, measure: str) -> Definition:
+    return results.definitions.get(measure) or results.trust_definitions[measure]
+
+
+def _name_fault(results: Results, measure: str) -> str:
+    """A measure of which less is better is called by what went wrong; of others it is what was not met."""
+    if measure == DELETED_FROM_BYTES or _define(results, measure).family in REMAINS:
+        return STILL_THERE
+    label = measure.replace("_", " ")
+    return label if _define(results, measure).better == "lower" else f"not met: {label}"
 
 
 def _speed(results: Results, key: str) -> Score:
@@ -212,23 +223,19 @@ def _word(measure: str, scored: Scored) -> Judge:
     return judge
 
 
+WRONG = "went wrong"
+"""How numbers of trust are read: 0 is clean."""
 _RULED: tuple[tuple[ScoreColumn, Judge], ...] = (
     (ScoreColumn("decisions", "Decides right", "append \u2192 look up first", "work"), _decisions),
     (ScoreColumn("stale", "Acts on stale", "append \u2192 look up", "stale"), _stale),
     (ScoreColumn("recalled", "Recalls", "brought back", "recalled"), _recall),
     (ScoreColumn("cost", "Costs", "tokens a job done", "cost"), _cost),
-    (ScoreColumn("sources", "Sources", "not proven", "proven"), _proven),
-    (
-        ScoreColumn("deleted", "Deletion", "still there", "deleted"),
-        _trust("deleted", "all gone", "still there", DELETED_FROM_BYTES),
-    ),
-    (ScoreColumn("scopes", "Scopes", "crossed", "trust"), _trust("scopes", "none crossed", "crossed")),
-    (ScoreColumn("poison", "Poison", "acted on", "trust"), _trust("poison", "no harm", "harmed")),
-    (
-        ScoreColumn("kept", "Kept", "lost or altered", "trust"),
-        _trust("kept", "nothing lost", ""),
-    ),
-    (ScoreColumn("found", "Found again", "missed", "trust"), _trust("found", "none missed", "")),
+    (ScoreColumn("sources", "Sources", WRONG, "proven"), _proven),
+    (ScoreColumn("deleted", "Deletion", WRONG, "deleted"), _trust("deleted", "all gone", DELETED_FROM_BYTES)),
+    (ScoreColumn("scopes", "Scopes", WRONG, "trust"), _trust("scopes", "none crossed")),
+    (ScoreColumn("poison", "Poison", WRONG, "trust"), _trust("poison", "no harm")),
+    (ScoreColumn("kept", "Keeping", WRONG, "trust"), _trust("kept", "all kept")),
+    (ScoreColumn("found", "Search", WRONG, "trust"), _trust("found", "all found")),
     (ScoreColumn("speed", "Speed", "one recall", "trust"), _speed),
 )
 _WORDED = [

@@ -10,7 +10,6 @@ from dataclasses import dataclass
 
 from harness.compare.statements import COLD
 from harness.metrics.completion import DECISIONS_RIGHT
-from harness.model.backend import SOUND
 from harness.model.results import Results
 from harness.report import tables, words
 from harness.report.questions import QUESTIONS
@@ -58,16 +57,19 @@ class Scoreboard:
 
 def collect(results: Results) -> Scoreboard:
     """Columns without any cell that was tried are left out; a backend that could not run keeps its row."""
-    tested = list_tested(results)
+    tested = results.list_tested()
     keys = [*([COLD] if COLD in results.backends else []), *tested]
     found = {key: [_judge(results, key, column, judge) for column, judge in QUESTIONS] for key in keys}
     kept = [
         at for at, (column, _) in enumerate(QUESTIONS)
         if any(found[key][at] != DASH for key in tested) or column.name == "decisions"
     ]  # fmt: skip
+
+    def version(key: str) -> str:
+        return tables.show_version(results.backends[key]) if key in results.backends else ""
+
     rows = [
-        ScoreRow(key, tables.name_row(results, key), _version(results, key), tuple(found[key][at] for at in kept))
-        for key in keys
+        ScoreRow(key, tables.name_row(results, key), version(key), tuple(found[key][at] for at in kept)) for key in keys
     ]
     known = {row.key for row in rows}
     rows += [
@@ -84,18 +86,6 @@ def collect(results: Results) -> Scoreboard:
 def _judge(results: Results, key: str, column: ScoreColumn, judge: Judge) -> Score:
     """Without a memory there is nothing to ask it."""
     return judge(results, key) if key != COLD or column.name in ("decisions", "cost") else DASH
-
-
-def list_tested(results: Results) -> list[str]:
-    """The backends under test by name: those with a row that is no control's, and those that were only drilled."""
-    rows = {name for name in results.backends if tables.group(results, name) == "ranked"}
-    drilled = {cell.backend for cell in results.trust if cell.backend not in results.backends}
-    return sorted(rows | drilled - {SOUND})
-
-
-def _version(results: Results, key: str) -> str:
-    row = results.backends.get(key)
-    return words.visible(row.backend.version, 40) if row and row.backend else ""
 
 
 def _absent(reason: str) -> Score:

@@ -65,13 +65,6 @@ Judge = Callable[[Results, str], Score]
 DASH = Score(SHAPES["open"])
 
 
-def writes(results: Results) -> tuple[WritePolicy, ...]:
-    """The write policies that were played, append first."""
-    played = {each.write_policy for each in results.contrasts}
-    orders: tuple[WritePolicy, ...] = ("append", "curated")
-    return tuple(each for each in orders if each in played)
-
-
 def pool_under(results: Results, name: str, measure: str, write: WritePolicy) -> Pooled | None:
     """A measure of stories under one write policy; the cold arm writes nothing and is always the same."""
     if name == COLD or write == results.run.conditions.headline_write:
@@ -102,7 +95,7 @@ def explain_none(pooled: Pooled | None) -> Score:
 
 def list_both(results: Results, key: str, measure: str) -> list[Pooled]:
     """A measure under each write policy that was played, with a number."""
-    found = [pool_under(results, key, measure, write) for write in writes(results) or ("append",)]
+    found = [pool_under(results, key, measure, write) for write in results.list_writes() or ["append"]]
     if key == COLD:
         found = found[:1]
     return [each for each in found if each is not None and each.value is not None]

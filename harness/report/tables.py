@@ -124,7 +124,9 @@ def lines(results: Results) -> list[TableLine]:
 def rows(results: Results, figures: Callable[[str], tuple[Figure, ...]], columns: int) -> list[TableLine]:
     """In the order of every table. A backend that was asked for and could not run keeps its row."""
     found = [
-        TableLine(name, show_name(results, name), _version(results.backends[name]), group(results, name), figures(name))
+        TableLine(
+            name, show_name(results, name), show_version(results.backends[name]), group(results, name), figures(name)
+        )
         for name in names(results)
     ]
     absent = [
@@ -135,7 +137,7 @@ def rows(results: Results, figures: Callable[[str], tuple[Figure, ...]], columns
     return sorted(found + absent, key=lambda line: (GROUPS.index(line.group), line.name))
 
 
-def _version(row: Row) -> str:
+def show_version(row: Row) -> str:
     return words.visible(row.backend.version, 60) if row.backend and not row.control else ""
 
 

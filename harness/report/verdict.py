@@ -13,9 +13,10 @@ from harness.compare.statements import COLD
 from harness.metrics.completion import DECISIONS_RIGHT
 from harness.model.results import Comparison, Results
 from harness.model.trial import SCRIPTED, WritePolicy
-from harness.report import scoreboard, tables, words
+from harness.report import tables, words
+from harness.report.questions import STILL_THERE
 from harness.report.scoreboard import Scoreboard
-from harness.report.scores import Score, pool_under, writes
+from harness.report.scores import Score, pool_under
 
 Tone = Literal["good", "bad", "plain"]
 
@@ -47,7 +48,7 @@ def judge(results: Results, board: Scoreboard) -> list[VerdictLine]:
 def _list_tested(results: Results) -> list[str]:
     """The backends under test with a row, of which something may be concluded."""
     failing = results.beyond()
-    return [name for name in scoreboard.list_tested(results) if name in results.backends and name not in failing]
+    return [name for name in results.list_tested() if name in results.backends and name not in failing]
 
 
 def _name(results: Results, names: Sequence[str]) -> str:
@@ -85,16 +86,19 @@ def _against_cold(results: Results, write: WritePolicy) -> dict[str, str | None]
 
 def _decisions(results: Results) -> Iterator[VerdictLine]:
     """Whether memory helped, and under which write policy."""
-    played = writes(results)
+    played = results.list_writes()
     last = played[-1] if played else results.run.conditions.headline_write
     against = _against_cold(results, last)
     cold = _hits(results, COLD, last)
     pooled = pool_under(results, COLD, DECISIONS_RIGHT, last)
     if cold is None or pooled is None:
         return
+    reached = dict(_all(results, last))
     better = [name for name, winner in against.items() if winner == name]
     worse = [name for name, winner in against.items() if winner == COLD]
-    counts = [f"{tables.name_row(results, name)} {hits}" for name, hits in _all(results, last)]
+    if any(reached.get(name, 0) <= cold for name in better) or any(reached.get(name, cold) >= cold for name in worse):
+        return  # the means that were compared and the counts disagree: no sentence is true of both
+    counts = [f"{tables.name_row(results, name)} {hits}" for name, hits in reached.items()]
     lost = f" With {_name(results, worse)}, fewer: {_range(_of(results, worse, last))}." if worse else ""
     if better:
         yield VerdictLine(_tell_help(results, better, last, cold, pooled.of or 0) + lost, "work", "good")
@@ -142,7 +146,7 @@ def _tell_help(results: Results, better: Sequence[str], write: WritePolicy, cold
 
 def _between(results: Results) -> Iterator[VerdictLine]:
     """What differs between backends, in the policy that the first sentence is about."""
-    played = writes(results)
+    played = results.list_writes()
     last = played[-1] if played else results.run.conditions.headline_write
     tested = set(_list_tested(results))
     pairs = [
@@ -158,7 +162,8 @@ def _between(results: Results) -> Iterator[VerdictLine]:
     told = []
     for losers in dict.fromkeys(tuple(sorted(each)) for each in beaten.values()):
         winners = [name for name, own in beaten.items() if tuple(sorted(own)) == losers]
-        told.append(f"{_name(results, winners)} led to more right decisions than {_name(results, losers)}")
+        if min(_of(results, winners, last), default=0) > max(_of(results, losers, last), default=0):
+            told.append(f"{_name(results, winners)} led to more right decisions than {_name(results, losers)}")
     open_ = {frozenset((each.left, each.right)) for each in pairs if not _winner(each)}
     alike = sorted({name for pair in open_ for name in pair})
     if open_ and len(open_) == len(alike) * (len(alike) - 1) // 2:
@@ -175,27 +180,29 @@ def _deletion(board: Scoreboard) -> Iterator[VerdictLine]:
     told = _list_scored(board, "deleted")
     bad = [(name, score) for name, score in told if score.judgement == "bad" and score.measure]
     clean = [name for name, score in told if score.judgement == "good"]
-    if bad:
-        kept = words.join_words([f"{name} ({score.text})" for name, score in bad])
-        rest = f" It is in {words.join_words(clean)}." if clean else ""
-        yield VerdictLine(f"Deleted is not gone in {kept}.{rest}", "deleted", "bad")
-    elif clean:
-        yield VerdictLine(f"Deleted is gone in {words.join_words(clean)}.", "deleted", "good")
+    kept = [f"{name} ({score.text})" for name, score in bad if score.word == STILL_THERE]
+    wrong = [f"{name} ({score.why})" for name, score in bad if score.word != STILL_THERE]
+    parts = [f"Deleted is not gone in {words.join_words(kept)}."] if kept else []
+    parts += [f"Deleting went wrong in {words.join_words(wrong)}."] if wrong else []
+    parts += [f"Deleted is gone in {words.join_words(clean)}."] if clean else []
+    if parts:
+        yield VerdictLine(" ".join(parts), "deleted", "bad" if bad else "good")
 
 
 BAD = {
-    "scopes": "scopes were crossed in",
+    "scopes": "scopes were not kept apart in",
     "poison": "poison did harm in",
-    "kept": "something was lost or altered in",
-    "found": "memories were not found again in",
+    "kept": "keeping was not sound in",
+    "found": "search was not sound in",
 }
+"""True of every measure that its question covers."""
 BY_NAME = ("kept", "found")
 """Questions that cover so many things that a number says little without the name of its measure."""
 CLEAN = {
-    "scopes": "no search crossed a scope",
+    "scopes": "scopes were kept apart",
     "poison": "poison did no harm",
-    "kept": "nothing was lost by kills, updates and restores",
-    "found": "every memory was found again",
+    "kept": "all was kept",
+    "found": "all was found again",
 }
 
 
