@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -26,12 +27,16 @@ from harness.cli.common import (
     with_out,
 )
 
+if TYPE_CHECKING:
+    from harness.regress.baseline import Side
+
 
 @click.command()
 @click.argument("old", type=FOLDER)
 @click.argument("new", type=FOLDER)
 @click.option("--json", "as_json", is_flag=True, help="Print all changes as JSON instead of the table.")
-def compare(old: Path, new: Path, as_json: bool) -> None:
+@click.option("--html", "page", type=FOLDER, help="Write a page with the cases of both runs side by side there, too.")
+def compare(old: Path, new: Path, as_json: bool, page: Path | None) -> None:
     """Show what became better or worse from OLD to NEW: runs (folders or packed), results.json files or baselines.
 
     Of a run its results.json is read: `coldwarm score` writes it again from the logs.
@@ -40,9 +45,10 @@ def compare(old: Path, new: Path, as_json: bool) -> None:
     from harness.regress import baseline, pairing, table
 
     try:
-        before, now = baseline.load(old), baseline.load(new)
+        sides = baseline.load_evidence(old), baseline.load_evidence(new)
     except baseline.RegressError as error:
         stop(error)
+    before, now = (side.baseline for side in sides)
     against, changes = pairing.against(before, now), pairing.changes(before, now)
     if as_json:
         plain = {
@@ -52,12 +58,26 @@ def compare(old: Path, new: Path, as_json: bool) -> None:
         tell_json(json.dumps(plain, indent=1, sort_keys=True) + "\n")
     else:
         table.show(against, now.run, changes, terminal())
+    if page:
+        _write_page(page, *sides)
+        if not as_json:
+            tell(f"page: {shorten(page)}")
     verdicts = {each.verdict for each in changes}
     if verdicts & {"worse", "vanished"}:
         sys.exit(FAILED)
     if not verdicts - {"not-comparable", "appeared"}:
         stop(f"nothing of {new} could be compared with {old}", COULD_NOT_RUN)
     sys.exit(GOOD)
+
+
+def _write_page(path: Path, old: Side, new: Side) -> None:
+    from harness.regress import page
+
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(page.page(old, new), encoding="utf-8", newline="\n")
+    except OSError as error:
+        stop(f"{path}: cannot be written: {error.strerror}; choose another with --html", COULD_NOT_RUN)
 
 
 @click.group()

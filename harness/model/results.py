@@ -322,7 +322,7 @@ class Against(Model):
     Attributes:
         digest: Of the baseline's content.
         versions: Backend -> its version then and now, None if it was not there, empty if none was recorded.
-        differs: Conditions that are not the same, for which nothing could be compared.
+        differs: Conditions that are not the same, for which no story, and under most no drill, could be compared.
         retold: Scenarios whose story changed, and that are in no pair.
     """
 

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from math import isclose
 from pathlib import Path
 from statistics import fmean
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, NamedTuple
 
 from pydantic import Field, ValidationError
 
@@ -291,6 +291,24 @@ def load(path: Path) -> Baseline:
 
     Of a run its results.json is read; `coldwarm score` writes that again.
     """
+    return load_evidence(path).baseline
+
+
+class Side(NamedTuple):
+    """One of two runs that are compared.
+
+    Attributes:
+        results: None of a baseline file.
+        root: The folder with its logs; None of a single file.
+    """
+
+    baseline: Baseline
+    results: Results | None = None
+    root: Path | None = None
+
+
+def load_evidence(path: Path) -> Side:
+    """As `load`, with what the numbers were made from, where that is there. Raises RegressError."""
     try:
         path = pack.unpack(path) if pack.is_packed(path) else path
     except pack.PackError as error:
@@ -302,7 +320,7 @@ def load(path: Path) -> Baseline:
         hint = "; write it by `coldwarm score`" if path.is_dir() else ""
         raise RegressError(f"{place}: cannot be read: {error.strerror}{hint}") from None
     if not _results(content):
-        return read(content, str(place))
+        return Side(read(content, str(place)))
     try:
         results = Results.model_validate_json(content)
     except ValidationError as error:
@@ -311,7 +329,7 @@ def load(path: Path) -> Baseline:
         ) from None
     if results.run.shard or results.run.missing:
         raise RegressError(f"{place}: only a part of a run: join all of its shards by `coldwarm merge`")
-    return of(results)
+    return Side(of(results), results, path if path.is_dir() else None)
 
 
 def _results(content: bytes) -> bool:

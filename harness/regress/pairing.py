@@ -41,14 +41,22 @@ def against(old: Baseline, new: Baseline) -> Against:
 def _differs(old: Baseline, new: Baseline) -> Iterator[str]:
     if old.protocol != new.protocol:
         yield f"protocol {old.protocol} then, {new.protocol} now"
+    for name, (then, now) in _conditions(old, new).items():
+        yield f"{name.replace('_', ' ')} {_describe(then)} then, {_describe(now)} now"
+
+
+OF_STORIES = {"budget", "reader", "headline_noise", "headline_write", "headline_read"}
+"""Conditions of which drills know nothing."""
+
+
+def _conditions(old: Baseline, new: Baseline) -> dict[str, tuple[object, object]]:
+    """Those that are not the same, then and now."""
     then, now = (
         {**side.conditions.model_dump(mode="json", exclude={"noise"})} for side in (old, new)
     )  # fmt: skip  # the levels beside the headline's are no part of a row
     if not (old.stories and new.stories):
         then["reader"] = now["reader"]  # drills have none
-    for name in now:
-        if then[name] != now[name]:
-            yield f"{name.replace('_', ' ')} {_describe(then[name])} then, {_describe(now[name])} now"
+    return {name: (then[name], now[name]) for name in now if then[name] != now[name]}
 
 
 def _retold(old: Baseline, new: Baseline) -> set[str]:
@@ -62,10 +70,14 @@ def _describe(condition: object) -> str:
 
 
 def changes(old: Baseline, new: Baseline) -> tuple[Change, ...]:
-    """All measures of all backends of either side, of which one direction is better; none if conditions differ."""
-    if any(_differs(old, new)):
+    """All measures of all backends of either side, of which one direction is better.
+
+    None of what other conditions measured; drills have no reader, no noise and no token budget.
+    """
+    differ = set(_conditions(old, new))
+    if old.protocol != new.protocol or differ - OF_STORIES:
         return ()
-    return (*_stories(old, new), *drills.changes(old, new))
+    return (*(() if differ else _stories(old, new)), *drills.changes(old, new))
 
 
 # --- stories ------------------------------------------------------------------------------------------------------

@@ -5,13 +5,10 @@ Every figure leads to its cells, a cell to its timeline.
 
 from __future__ import annotations
 
-import base64
-import hashlib
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING
 
-from harness import metrics, paths
+from harness import metrics
 from harness.compare.statements import COLD
 from harness.log.reader import Log
 from harness.log.transcript import Transcript
@@ -30,15 +27,13 @@ from harness.report import (
     scoreboard,
     scores,
     tables,
+    templating,
     trust,
     verdict,
     words,
 )
 from harness.report.timeline import Timelines
 from harness.report.worst import LEGEND
-
-if TYPE_CHECKING:
-    from jinja2 import Environment
 
 STYLES, SCRIPTS = ("style.css", "first.css", "timeline.css"), ("page.js", "unpack.js")
 GATES = ("broken", "not-measured", "held")
@@ -58,9 +53,7 @@ def page(results: Results, stories: Iterable[Sequence[Log]], transcripts: Iterab
 
 def render(results: Results, seen: evidence.Evidence) -> str:
     """Its policy names the hashes of its own style and script, so nothing else can style or run."""
-    style, script = (
-        "\n".join((paths.TEMPLATES / name).read_text("utf-8") for name in names) for names in (STYLES, SCRIPTS)
-    )
+    style, script = templating.read(STYLES), templating.read(SCRIPTS)
     pools = list(parts.pools(results))
     names = tables.names(results)
     anchors = {cell.id: pool.anchor for pool in pools for cell in pool.cells}
@@ -68,14 +61,14 @@ def render(results: Results, seen: evidence.Evidence) -> str:
     drilled = trust.collect(results, seen.receipts) if results.trust else None
     held = [tables.pool_cells(results, name) for name in names]
     return (
-        _environment()
+        templating.environment()
         .get_template("report.html.j2")
         .render(
             results=results,
             style=style,
-            style_hash=_hash(style),
+            style_hash=templating.digest(style),
             script=script,
-            script_hash=_hash(script),
+            script_hash=templating.digest(script),
             started=_day_of(results),
             faults=faulted.statements(results),
             findings=findings.collect(results),
@@ -140,28 +133,6 @@ def _links(
         for row in board.rows
         for column, score in zip(board.columns, row.scores, strict=True)
     }
-
-
-def _environment() -> Environment:
-    from jinja2 import Environment, FileSystemLoader, StrictUndefined
-
-    environment = Environment(
-        loader=FileSystemLoader(paths.TEMPLATES),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        keep_trailing_newline=True,
-    )
-    environment.filters["visible"] = words.visible
-    environment.filters["number"] = words.number
-    environment.globals["figure_of"] = parts.figure_of
-    environment.globals["plural"] = words.plural
-    return environment
-
-
-def _hash(text: str) -> str:
-    return base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
 
 
 def _example(told: Timelines, fault: str) -> str | None:

@@ -74,6 +74,11 @@ def describe(cell: TrustCell, transcript: Transcript, definitions: Mapping[str, 
             )
 
 
+def tell(transcript: Transcript, place: Place) -> tuple[str, ...]:
+    """What the line of a receipt says, line by line."""
+    return tuple(_says(transcript, transcript.events[place.line - 1], place))
+
+
 def _commands(cell: TrustCell, place: Place) -> tuple[str, ...]:
     trial = cell.id.rpartition("-")[0]
     lines = sorted({place.line, place.stored or place.line})

@@ -115,6 +115,11 @@ def measure_name(name: str) -> str:
     return metrics.words_of(name).thing or name.replace("_", " ")
 
 
+def label(name: str) -> str:
+    """A measure as a reader calls it; files and commands have underscores."""
+    return name.replace("_", " ")
+
+
 def power(results: Results) -> list[str]:
     """What the comparisons could have shown at all, each distinct answer once with its measures."""
     grouped: dict[str, list[str]] = {}

@@ -18,11 +18,18 @@ CITED = Source(commit="c1", path="ship.toml", line=3, session="first")
 
 
 def run(
-    root: Path, label: str = "store", stale: str = OLD, source: Source = CITED, stories: int = 2, **file: Any
+    root: Path,
+    label: str = "store",
+    stale: str = OLD,
+    source: Source = CITED,
+    stories: int = 2,
+    tool: str = "alphadeploy",
+    **file: Any,
 ) -> Folder:
-    """`label` acts on the stale rule in the text `stale` and keeps deleted bytes, `keeper` does not."""
+    """`label` acts on the stale rule in the text `stale`, as its `tool` says, and keeps deleted bytes; `keeper` does
+    not."""
     twins = [story(id=f"rename/twin{at or ''}") for at in range(stories - 1)]
-    tapes = [tape for each in (STORY, *twins) for tape in _tapes(root, each, label, stale, source)]
+    tapes = [tape for each in (STORY, *twins) for tape in _tapes(root, each, label, stale, source, tool)]
     (root / "logs").mkdir(exist_ok=True)
     for tape in tapes:
         opened = tape.events[0]
@@ -43,8 +50,8 @@ def run(
     return folder
 
 
-def _tapes(root: Path, scenario: Scenario, label: str, stale: str, source: Source) -> Iterator[Tape]:
-    yield _erased(_deciding(Tape(root, label, scenario=scenario), stale, "alphadeploy", source), "file", "pin", "key")
+def _tapes(root: Path, scenario: Scenario, label: str, stale: str, source: Source, tool: str) -> Iterator[Tape]:
+    yield _erased(_deciding(Tape(root, label, scenario=scenario), stale, tool, source), "file", "pin", "key")
     yield _erased(_deciding(Tape(root, "keeper", scenario=scenario), NEW, "betadeploy", source), "file")
     yield Tape(
         root, "none", control=True, unsupported=("forget", "source", "ranked", "persistent"), scenario=scenario

@@ -1,0 +1,93 @@
+"""The page of two runs: what it says on top, in which order its rows stand, what it does without logs."""
+
+from __future__ import annotations
+
+import re
+from html import unescape
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from harness.cli.gate import compare
+from harness.compare import statements
+from harness.log.folder import Folder
+from harness.model.results import Results
+from harness.regress import baseline
+from harness.regress.baseline import Side
+from harness.regress.page import page
+from harness.report import write
+from tests.support.logs import NEW, OLD
+from tests.support.made_results import results
+from tests.support.runs import run
+
+HOSTILE = "a\x1b]2;<img src=x>\u202e"
+GOOD, BAD = (20, 20), (5, 20)
+
+
+def side(made: Results) -> Side:
+    return Side(baseline.of(made), made)
+
+
+def told(old: Results, new: Results) -> str:
+    text = re.sub(r"<style>.*?</style>|<[^>]*>", " ", page(side(old), side(new)), flags=re.DOTALL)
+    return " ".join(unescape(text).split())
+
+
+def test_the_worst_regression_stands_first() -> None:
+    old = results({"x": {"recall": [GOOD] * 12, "jobs_done": [GOOD] * 12}, "y": {"recall": [BAD] * 12}})
+    new = results({"x": {"recall": [BAD] * 12, "jobs_done": [GOOD] * 12}, "y": {"recall": [GOOD] * 12}})
+    text = page(side(old), side(new))
+    rows = re.findall(r'<th scope="row">(\w+)</th><td data-head="measure"><span[^>]*>([^<]*)', text)
+    assert rows == [("x", "recall"), ("y", "recall")]
+    said = told(old, new)
+    assert "1 measure got worse, first of all recall of x" in said and "1 measure got better" in said
+    assert "1 measure did not change" in said and "p 0.0" in said
+    assert "no case is shown: give the folders" in said
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "says"),
+    [
+        ({}, {"k": 7}, "Not comparable: k 5 then, 7 now; nothing is compared."),
+        ({}, {"digests": {1: "new"}}, "Comparable only in part: 1 scenario of both tell another story now"),
+    ],
+)
+def test_what_is_not_comparable_is_said_on_top_in_one_sentence(
+    old: dict[str, object], new: dict[str, object], says: str
+) -> None:
+    then, now = (results({"x": {"recall": [GOOD] * 3}}, **each) for each in (old, new))  # type: ignore[arg-type]
+    said = told(then, now)
+    assert says in said
+    assert ("Nothing could be compared." in said) == ("k" in new)
+
+
+def test_another_reader_leaves_the_drills_to_compare() -> None:
+    drills = {"x": {"writes_kept": GOOD}}, {"x": {"writes_kept": BAD}}
+    old, new = (results({"x": {"recall": [GOOD] * 3}}, each) for each in drills)
+    held = new.run.conditions.model_copy(update={"reader": "another"})
+    new = new.model_copy(update={"run": new.run.model_copy(update={"conditions": held})})
+    said = told(old, new)
+    assert "only drills are compared" in said and "writes kept (drill keeping) of x: 20/20 before, 5/20 now" in said
+    assert "recall of x" not in said
+
+
+def test_a_hostile_name_is_harmless() -> None:
+    text = page(side(results({HOSTILE: {"recall": [GOOD] * 12}})), side(results({HOSTILE: {"recall": [BAD] * 12}})))
+    assert "\x1b" not in text and "\u202e" not in text and "<img" not in text
+
+
+def test_the_command_writes_the_page_and_ends_as_before(tmp_path: Path) -> None:
+    roots = [tmp_path / "then", tmp_path / "now"]
+    for root, stale, tool in zip(roots, (NEW, OLD), ("betadeploy", "alphadeploy"), strict=True):
+        root.mkdir()
+        folder: Folder = run(root, stale=stale, tool=tool, stories=12)
+        write(folder, statements.results(folder))
+    out = tmp_path / "new" / "compare.html"
+    ended = CliRunner().invoke(compare, [str(roots[0]), str(roots[1]), "--html", str(out)])
+    assert ended.exit_code == 1, ended.output
+    text = out.read_text("utf-8")
+    assert "cited as a receipt" in text and len(text) < 3_000_000
+    again = tmp_path / "again.html"
+    CliRunner().invoke(compare, [str(roots[0]), str(roots[1]), "--html", str(again)])
+    assert again.read_bytes() == out.read_bytes()
