@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import math
+import re
 import sqlite3
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from datetime import UTC, datetime
@@ -11,6 +14,7 @@ from hashlib import sha256
 from itertools import count
 from pathlib import Path
 from typing import Any, ClassVar
+from zlib import crc32
 
 from adapters._base import FileAdapter, sdk
 from harness.adapter import (
@@ -83,6 +87,13 @@ def moment(at: str) -> float:
     return (told if told.tzinfo else told.replace(tzinfo=UTC)).timestamp()
 
 
+def count_words(text: str) -> list[float]:
+    """How often words of each of 512 sorts occur, L2-normalised; the sort of a word is drawn by its checksum."""
+    sorts = Counter(crc32(word.encode()) % 512 for word in re.findall(r"\w+", text.lower()))
+    length = math.hypot(*sorts.values()) or 1.0
+    return [sorts[at] / length for at in range(512)]
+
+
 class ReferenceMemory(BaseMemory):
     """Each call is one transaction, committed before it returns. The process itself remembers nothing."""
 
@@ -111,8 +122,12 @@ class ReferenceMemory(BaseMemory):
     def vectors(self, items: Sequence[Item]) -> list[bytes]:
         """Little-endian float32, empty for a blank text. Not inside a transaction: nobody waits for an embedder."""
         texts = [item.text for item in items if item.text.strip()]
-        found = (self.numpy.array(vector, dtype="<f4").tobytes() for vector in embed(self.space, texts))
+        found = (self.numpy.array(vector, dtype="<f4").tobytes() for vector in self.embed(texts))
         return [next(found) if item.text.strip() else b"" for item in items]
+
+    def embed(self, texts: Sequence[str]) -> list[list[float]]:
+        """Without an embedder, counts of words: what this store is for needs no meaning."""
+        return embed(self.space, texts) if self.space.dims else [count_words(text) for text in texts]
 
     def add(self, item: Item, vector: bytes) -> Ack:
         """Ids depend on the content only, so that equal runs have equal ids; equal items get different ones."""
@@ -140,7 +155,7 @@ class ReferenceMemory(BaseMemory):
         if not rows or not query.strip() or k < 1:
             return []
         matrix = self.numpy.frombuffer(b"".join(row["vector"] for row in rows), dtype="<f4").reshape(len(rows), -1)
-        scores = (matrix @ self.numpy.array(embed(self.space, [query])[0], dtype="<f4")).tolist()
+        scores = (matrix @ self.numpy.array(self.embed([query])[0], dtype="<f4")).tolist()
         ranked = sorted(zip(scores, rows, strict=True), key=lambda pair: -pair[0])
         return [self.hit(row, score) for score, row in ranked[:k] if score >= self.near]
 

@@ -111,7 +111,11 @@ class Usage:
 
 @dataclass(frozen=True)
 class Space:
-    """All that a backend is given: its folder, the gateway for embeddings, its settings."""
+    """All that a backend is given: its folder, the gateway for embeddings, its settings.
+
+    Attributes:
+        dims: Floats in a vector; 0 where no embedder is installed, and `embed` is refused.
+    """
 
     root: str
     gateway: str

@@ -11,7 +11,7 @@ from harness.cli.common import GOOD, say, shorten, with_out
 from harness.cli.play import run
 
 STORY = "stale-deploy-rule/forgotten-runbook"
-BACKENDS = ("notes", "vector_file")
+BACKENDS = ("notes", "bm25")
 
 
 @click.command()
@@ -21,7 +21,7 @@ BACKENDS = ("notes", "vector_file")
 def demo(context: click.Context, out: Path, browse: bool) -> None:
     """Play one story with two memories in half a minute, and say where the report is.
 
-    A notes file that is loaded whole and a vector store in a file play a story in which a deploy rule changes; then
+    A notes file that is loaded whole and a keyword index (BM25) play a story in which a deploy rule changes; then
     both are told to delete. Needs no SDK, no key and no network.
     """
     click.echo(f"playing {STORY} with {' and '.join(BACKENDS)} (under half a minute)")

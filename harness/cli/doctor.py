@@ -16,13 +16,13 @@ from harness.adapter import Space
 from harness.backend import client, interpreters, registry, servers
 from harness.backend.client import Deadlines, MemoryFault
 from harness.gateway.cache import EmbeddingCache
-from harness.gateway.embedder import Embedder, EmbedderError
+from harness.gateway.embedder import EmbedderError, Encoder, MissingEmbedderError, choose
 from harness.gateway.gateway import Gateway
 from harness.machine import bubblewrap, extras, leftovers, sandbox
 from harness.model.trial import Spec
 
 PACKAGES = (
-    "mem0ai", "qdrant-client", "faiss-cpu", "chromadb", "letta-client", "openai", "onnxruntime", "pandas", "datasets",
+    "mem0ai", "qdrant-client", "faiss-cpu", "chromadb", "letta-client", "openai", "pandas", "datasets",
 )  # fmt: skip
 
 
@@ -49,10 +49,12 @@ def examine(out: Path, specs: Sequence[Spec] = ()) -> Iterator[Examined]:
     yield Examined("checks", True, bubblewrap.degree())
     yield _writable("cache", paths.cache_root())
     yield _writable("reports", out)
-    embedder = Embedder()
+    embedder = choose()
     try:
         embedder.encode(["a line of text"])
         good = Examined("embedder", True, f"{embedder.name}, checksums match ({embedder.digest[:12]})")
+    except MissingEmbedderError as error:
+        good = Examined("embedder", True, str(error), absent=True)
     except EmbedderError as error:
         yield Examined("embedder", False, str(error))
         return
@@ -92,15 +94,15 @@ def _writable(name: str, folder: Path) -> Examined:
     return Examined(name, True, f"{folder} can be written, {shutil.disk_usage(folder).free // 2**30} GiB free")
 
 
-def _adapters(embedder: Embedder, specs: Sequence[Spec]) -> Iterator[Examined]:
+def _adapters(embedder: Encoder, specs: Sequence[Spec]) -> Iterator[Examined]:
     known = [Spec(adapter=name) for name in registry.list_adapters()]
     with leftovers.temporary() as home, Gateway(EmbeddingCache(None, embedder)) as gateway:
         for at, spec in enumerate((*known, *specs)):
             if (reference := registry.find(spec).reference) is not None:
-                yield _try_opening(spec, reference, home / str(at), gateway)
+                yield _try_opening(spec, reference, home / str(at), gateway, embedder.dims)
 
 
-def _try_opening(spec: Spec, reference: str, folder: Path, gateway: Gateway) -> Examined:
+def _try_opening(spec: Spec, reference: str, folder: Path, gateway: Gateway, dims: int) -> Examined:
     """Opens the adapter on an empty folder and closes it again."""
     name, root, launch = spec.label, folder / "store", interpreters.launcher(spec)
     root.mkdir(parents=True)
@@ -112,7 +114,7 @@ def _try_opening(spec: Spec, reference: str, folder: Path, gateway: Gateway) -> 
             return Examined(f"adapter {name}", True, lacks or "its server is installed", bool(lacks))
         memory = client.open_memory(
             reference,
-            Space(str(root), gateway.url, name, Embedder.dims, 1, dict(spec.settings)),
+            Space(str(root), gateway.url, name, dims, 1, dict(spec.settings)),
             folder / "home",
             Deadlines(),
             launch,

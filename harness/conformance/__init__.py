@@ -15,7 +15,7 @@ from harness.conformance import changing, writing  # noqa: F401  they register t
 from harness.conformance.bench import CHECKS, Bench, ContractCheck, run
 from harness.gateway.cache import EmbeddingCache
 from harness.gateway.chat.standin import StandIn
-from harness.gateway.embedder import Embedder, Encoder
+from harness.gateway.embedder import Encoder, choose
 from harness.gateway.gateway import Gateway
 from harness.machine import leftovers
 from harness.model.backend import Backend
@@ -56,7 +56,7 @@ class Setting:
     chat: str | None
 
     def judge(self, check: ContractCheck) -> CheckOutcome:
-        """One check on a store of its own."""
+        """One check on a store of its own. EmbedderError: the adapter embeds, and nobody here can."""
         support = self.playable.backend.support
         for name in check.needs:
             if not support[name].supported:
@@ -65,6 +65,7 @@ class Setting:
             return CheckOutcome(check, "not-applicable", "a model inside rewrites what it is told")
         with self._store() as store:
             why = run(check, Bench(store))
+        self.children.check()
         return CheckOutcome(check, "broken", why) if why else CheckOutcome(check, "kept")
 
     def try_open(self) -> None:
@@ -84,7 +85,7 @@ def open_setting(spec: Spec, embedder: Encoder | None = None, deadlines: Deadlin
     entry = registry.find(spec)
     if entry.reference is None:
         raise registry.RegistryError(f"'{spec.adapter}' is a control without an adapter")
-    model, launch = embedder or Embedder(), interpreters.launcher(spec)
+    model, launch = embedder or choose(), interpreters.launcher(spec)
     with leftovers.temporary() as folder:
         said = client.describe(entry.reference, folder / "describe", deadlines, launch, spec.settings)
         registry.check_settings(spec, said.settings, said.problem)

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
-from harness.gateway.embedder import Encoder
+from harness.gateway.embedder import EmbedderError, Encoder
 
 _SLICE = 64  # texts claimed, embedded and stored at a time: what a kill can lose, and how long others wait
 _TABLE = (
@@ -44,6 +44,8 @@ class EmbeddingCache:
         self.embedder = embedder
         self.embedded = 0
         self.repaired = 0
+        self.refused: EmbedderError | None = None
+        """Why a backend that asked got no vector: nothing it does after that is its own doing."""
         self._salt = embedder.digest.encode() + b"\n"
         self._memory: dict[bytes, Embedded] = {}
         self._busy: set[bytes] = set()

@@ -30,9 +30,16 @@ _TOKENIZER = (
     "be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037",
 )
 
+EMBED = ("onnxruntime", "tokenizers", _MODEL[0], _TOKENIZER[0])
+"""The modules of the extra `embed`."""
+
 
 class EmbedderError(Exception):
     """The embedder cannot be loaded; one line that says what to install."""
+
+
+class MissingEmbedderError(EmbedderError):
+    """The extra `embed` is not installed. What embeds nothing can do without."""
 
 
 class Encoded(NamedTuple):
@@ -122,9 +129,7 @@ class Embedder:
                 import onnxruntime
                 from tokenizers import Tokenizer
             except ImportError as error:
-                raise EmbedderError(
-                    f"the embedder needs onnxruntime and tokenizers ({error}); {extras.install()}"
-                ) from None
+                raise MissingEmbedderError(extras.lacks(error.name or "onnxruntime", "the embedder")) from None
             model, tokenizer = _check(*_MODEL), _check(*_TOKENIZER)
             self._tokenizer = Tokenizer.from_file(str(tokenizer))
             self._tokenizer.enable_truncation(LIMIT)  # the file says 128, and pads everything to it
@@ -132,6 +137,23 @@ class Embedder:
             options = onnxruntime.SessionOptions()
             options.intra_op_num_threads = 1
             self._net = onnxruntime.InferenceSession(str(model), options, providers=["CPUExecutionProvider"])
+
+
+class NoEmbedder:
+    """Stands where the extra `embed` is not installed: 0 dimensions tell an adapter, and whoever asks is refused."""
+
+    name = "none installed"
+    dims = 0
+    digest = hashlib.sha256(b"none").hexdigest()
+
+    def encode(self, texts: Sequence[str]) -> Encoded:
+        """Raises MissingEmbedderError."""
+        raise MissingEmbedderError(extras.lacks("onnxruntime", "the embedder"))
+
+
+def choose() -> Encoder:
+    """The embedder of a run on this machine."""
+    return NoEmbedder() if extras.explain_missing(EMBED) else Embedder()
 
 
 def _plain(piece: Encoding) -> int:
@@ -143,14 +165,14 @@ def _check(package: str, inside: str, sha256: str) -> Path:
     """The file of an installed package, found without importing the package."""
     spec = importlib.util.find_spec(package)
     if spec is None or spec.origin is None:
-        raise EmbedderError(f"the embedder needs the package {package.replace('_', '-')}; {extras.install()}")
+        raise MissingEmbedderError(extras.lacks(package, "the embedder"))
     path = Path(spec.origin).parent / inside
     try:
         found = hashlib.sha256(path.read_bytes()).hexdigest()
     except OSError as error:
-        raise EmbedderError(f"the embedder cannot read {path} ({error.strerror}); {extras.install()}") from None
+        raise EmbedderError(f"the embedder cannot read {path} ({error.strerror}); {extras.install('embed')}") from None
     if found != sha256:
         raise EmbedderError(
-            f"{path} is not the expected file: sha256 {found[:12]}, not {sha256[:12]}; {extras.install()}"
+            f"{path} is not the expected file: sha256 {found[:12]}, not {sha256[:12]}; {extras.install('embed')}"
         )
     return path

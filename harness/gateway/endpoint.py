@@ -113,7 +113,7 @@ def parse(body: bytes, dims: int) -> Wanted:
         raise Refused(400, "model must be a string", "model")
     if asked.get("encoding_format") not in (None, "float", "base64"):
         raise Refused(400, "encoding_format must be float or base64", "encoding_format")
-    if asked.get("dimensions") not in (None, dims):
+    if dims and asked.get("dimensions") not in (None, dims):
         raise Refused(400, f"dimensions must be {dims}, the width of the one model here", "dimensions")
     return Wanted(_texts(asked.get("input")), asked.get("encoding_format") == "base64")
 
@@ -150,6 +150,7 @@ def _embed(cache: EmbeddingCache, wanted: Wanted) -> tuple[PhaseCount, str]:
     try:
         rows = cache.get(wanted.texts)
     except EmbedderError as error:
+        cache.refused = error
         raise Refused(500, str(error)) from None
     except Exception as error:  # whatever a model runtime raises; its words could quote the text, its name cannot
         raise Refused(500, f"the embedder failed ({type(error).__name__})") from None

@@ -6,9 +6,11 @@ import socket
 import threading
 import time
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Self
 
 from harness.gateway.cache import EmbeddingCache
+from harness.gateway.embedder import MissingEmbedderError
 from harness.gateway.meter import Ledger, Meter
 from harness.machine import extras
 
@@ -107,15 +109,27 @@ class Gateway:
                 is.
         """
         if not self._silent.get(who):
-            self._cache.warm(list(texts))
+            with suppress(MissingEmbedderError):  # who asks after all is refused, and `check` says so
+                self._cache.warm(list(texts))
+
+    def check(self) -> None:
+        """Raises EmbedderError if a backend asked for a vector and there was no embedder."""
+        if self._cache.refused:
+            raise self._cache.refused
 
     def note_end(self, who: str, meter: Meter) -> None:
         """A backend has come to the end of a trial: whether it asks is known until it is seen to ask after all."""
         self._silent[who] = self._silent.get(who, True) and not meter.counts()
 
     def vectors(self, texts: Sequence[str]) -> list[bytes]:
-        """The embeddings of these texts as little-endian float32 bytes: what to look for on disk. Nobody is charged."""
-        return [each.vector for each in self._cache.get(texts)]
+        """The embeddings of these texts as little-endian float32 bytes: what to look for on disk. Nobody is charged.
+
+        Empty where no embedder is installed, so that no backend can have stored one.
+        """
+        try:
+            return [each.vector for each in self._cache.get(texts)]
+        except MissingEmbedderError:
+            return []
 
     def unregister(self, *keys: str) -> None:
         """Refuse these keys from now on; their meter stays readable."""

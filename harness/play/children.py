@@ -63,6 +63,9 @@ class Children:
     def vectors(self, texts: Sequence[str]) -> Sequence[bytes]:
         return self.gateway.vectors(texts)
 
+    def check(self) -> None:
+        self.gateway.check()
+
     @contextmanager
     def lend(self, playable: Playable, seed: int, folder: Path) -> Iterator[tuple[ChildStore, Meter]]:
         """An empty store in a folder, whose name is its key, and a meter for what it embeds.

@@ -14,7 +14,7 @@ from harness.backend.client import Deadlines
 from harness.backend.store import opaque
 from harness.gateway.cache import EmbeddingCache
 from harness.gateway.chat.choice import upstream
-from harness.gateway.embedder import Embedder, Encoder
+from harness.gateway.embedder import Encoder, choose
 from harness.gateway.gateway import Gateway
 from harness.gateway.meter import Budget, Ledger, Meter
 from harness.log.folder import Folder
@@ -46,7 +46,7 @@ class Settings:
     root: Path
     playables: Mapping[str, Playable]
     stories: Mapping[str, Story] = field(default_factory=dict)
-    embedder: Callable[[], Encoder] | None = Embedder
+    embedder: Callable[[], Encoder] | None = choose
     cache: Path | None = None
     chat: Chat | None = None
     answerer: str = ""
@@ -90,7 +90,10 @@ class Stores(Protocol):
         """A story came to its end: what it asked of models tells which trials of this backend need `warm`."""
 
     def vectors(self, texts: Sequence[str]) -> Sequence[bytes]:
-        """The embeddings of texts as little-endian float32 bytes: what to look for on disk."""
+        """The embeddings of texts as little-endian float32 bytes: what to look for on disk, if there is an embedder."""
+
+    def check(self) -> None:
+        """Raises EmbedderError if a store asked for an embedding that nobody here can make."""
 
     def lend(self, playable: Playable, seed: int, folder: Path) -> AbstractContextManager[tuple[Store[Handle], Meter]]:
         """An empty store for one trial, in a folder of its own, and what counts its calls to models."""

@@ -14,7 +14,7 @@ from typing import Protocol, TypeAlias
 from harness.backend.client import Deadlines
 from harness.gateway import tokens
 from harness.gateway.chat.recording import REPLAY
-from harness.gateway.embedder import Embedder
+from harness.gateway.embedder import choose
 from harness.gateway.meter import Budget
 from harness.log.folder import Folder, RunFile, commit
 from harness.log.lines import LogError
@@ -171,6 +171,7 @@ class Runner:
         asked = [trial for trial in trials if not only or trial.id.startswith(only)]
         tested = [trial for trial in drilled if not only or trial.id.startswith(only)]
         head, dirty = commit()
+        embedder = choose()
         shown = tuple(spec.model_copy(update={"settings": spec.shown}) for spec in self.selection.backends)
         return RunFile(
             id=self.folder.root.name,
@@ -181,7 +182,7 @@ class Runner:
             selection=self.selection.model_copy(update={"backends": shown}),
             suite=self.suite,
             shard=str(self.shard) if self.shard else None,
-            embedder=f"{Embedder.name} {Embedder.digest[:12]}",
+            embedder=f"{embedder.name} {embedder.digest[:12]}",
             tokens=tokens.ENCODING,
             chat=self.chat,
             only=only,

@@ -82,6 +82,7 @@ def _story(trial: Trial, environment: Environment) -> Path:
         for event in events:
             if environment.control.stopping:  # what comes now may be our own doing: the trial is played again
                 break
+            environment.stores.check()
             log.append(event)
             if trial.backend is not None and isinstance(event, Closed) and event.status == "complete":
                 environment.stores.played(trial.backend, meter)
@@ -100,6 +101,7 @@ def _drill(trial: DrillTrial, environment: Environment) -> Path:
         def emit(event: Event) -> None:
             if environment.control.stopping:
                 raise Stopped
+            environment.stores.check()
             log.append(event)
 
         with suppress(Stopped), trouble.fence(log, Ended, environment.blobs):

@@ -99,6 +99,9 @@ class LocalStores:
     def vectors(self, texts: Sequence[str]) -> Sequence[bytes]:
         return ()
 
+    def check(self) -> None:
+        """Nobody asks."""
+
     @contextmanager
     def lend(self, playable: Playable, seed: int, folder: Path) -> Iterator[tuple[LocalHost, Meter]]:
         yield LocalHost(playable.backend, folder / "store", seed, self.keeps), Meter()

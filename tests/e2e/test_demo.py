@@ -46,7 +46,7 @@ def test_the_demo_writes_a_report_from_any_folder(installed: Path, tmp_path: Pat
     assert done.returncode == 0, done.stdout + done.stderr
     place = done.stdout.strip().splitlines()[-1].removeprefix("report: ")
     page = (tmp_path / place).read_text("utf-8")
-    assert place.startswith("coldwarm-runs/") and "vector_file" in page
+    assert place.startswith("coldwarm-runs/") and "bm25" in page
     assert [each.name for each in tmp_path.iterdir() if each.name != "cache"] == ["coldwarm-runs"]
 
 
@@ -61,4 +61,4 @@ def test_an_sdk_that_is_missing_is_one_line_with_the_command(installed: Path, tm
 def test_doctor_says_no_for_what_is_not_installed(installed: Path, tmp_path: Path) -> None:
     done = _done(installed / "coldwarm", "doctor", cwd=tmp_path, XDG_CACHE_HOME=str(tmp_path / "cache"))
     assert done.returncode == 0, done.stdout
-    assert "no   chromadb" in done.stdout and "ok   adapter vector_file" in done.stdout
+    assert "no   chromadb" in done.stdout and "ok   adapter bm25" in done.stdout

@@ -171,7 +171,8 @@ class DrillSession(StoreSession[RemoteMemory]):
             canaries: Piece -> string.
             vectors: Piece -> embedded text.
         """
-        wanted = zip(vectors, self._vectors(list(vectors.values())), strict=True)
+        made = self._vectors(list(vectors.values()))
+        wanted = zip(vectors, made, strict=True) if made else ()
         needles = compile_needles(tuple(canaries.items()), tuple(wanted))
         for layer, declared, found in self.scan(needles, step, self._keep):
             self._emit(

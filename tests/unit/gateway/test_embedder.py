@@ -129,14 +129,14 @@ def test_missing_package_is_one_clear_line(package: str, monkeypatch: pytest.Mon
         with pytest.raises(EmbedderError) as caught:
             act()
         said = str(caught.value)
-        assert package.replace("_", "-") in said
+        assert package in said
         assert "pip install" in said
         assert "\n" not in said
 
 
 def test_missing_runtime_is_one_clear_line(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "onnxruntime", None)
-    with pytest.raises(EmbedderError, match=r"^the embedder needs onnxruntime .*pip install .*'$"):
+    with pytest.raises(EmbedderError, match=r"^the embedder needs onnxruntime, .*pip install .*'$"):
         Embedder().encode(["text"])
 
 

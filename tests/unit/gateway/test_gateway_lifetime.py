@@ -103,7 +103,7 @@ def test_no_socket_is_one_clear_line(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_no_server_is_imported_before_it_starts() -> None:
     code = (
         "import sys; from harness.gateway.gateway import Gateway;"
-        "print(sorted({'uvicorn', 'starlette', 'onnxruntime', 'bpe_openai'} & set(sys.modules)))"
+        "print(sorted({'uvicorn', 'starlette', 'onnxruntime', 'splintr'} & set(sys.modules)))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True)
     assert done.stdout == "[]\n"
