@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+import webbrowser
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -98,6 +99,16 @@ def with_demands(command: Callable[..., Any]) -> Callable[..., Any]:
     )
 
 
+def with_open(command: Callable[..., Any]) -> Callable[..., Any]:
+    return click.option("--open", "browse", is_flag=True, help="Open the report in the browser.")(command)
+
+
+def open_page(page: Path) -> None:
+    """In the browser that BROWSER names, else the machine's; one line if there is none."""
+    if page.exists() and not webbrowser.open(page.resolve().as_uri()):
+        say(f"no browser could be started: open {shorten(page)} yourself")
+
+
 def load_stories(tasks: Path, fixtures: Path, names: tuple[str, ...], split: Split) -> list[tuple[Scenario, Repo]]:
     from harness.repo.checkout import FixtureError
     from tasks import loader, suite
@@ -127,9 +138,19 @@ def terminal(*, quiet: bool = False, as_json: bool = False) -> Any:
 
 
 def report_run(
-    folder: Folder, *, out: Path | None = None, quiet: bool = False, as_json: bool = False, jobs: int = 1
+    folder: Folder,
+    *,
+    out: Path | None = None,
+    quiet: bool = False,
+    as_json: bool = False,
+    jobs: int = 1,
+    browse: bool = False,
 ) -> int:
-    """Scores the logs, writes everything that is derived from them, prints the table; the exit code it deserves."""
+    """Scores the logs, writes everything that is derived from them, prints the table; the exit code it deserves.
+
+    Args:
+        browse: Opens the page.
+    """
     from harness.report import console
     from harness.report.progress import say_during
     from harness.report.words import plain
@@ -144,6 +165,8 @@ def report_run(
     if not (quiet and as_json):
         for line in (console.describe_end(results), f"report: {shorten(written.page)}"):
             click.echo(plain(line), err=as_json)
+    if browse:
+        open_page(written.page)
     return verdict(results)
 
 

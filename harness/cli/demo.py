@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import webbrowser
 from pathlib import Path
 
 import click
 
-from harness.cli.common import GOOD, say, shorten, with_out
+from harness.cli.common import GOOD, with_open, with_out
 from harness.cli.play import run
 
 STORY = "stale-deploy-rule/forgotten-runbook"
@@ -16,7 +15,7 @@ BACKENDS = ("notes", "bm25")
 
 @click.command()
 @with_out
-@click.option("--open", "browse", is_flag=True, help="Open the report in the browser.")
+@with_open
 @click.pass_context
 def demo(context: click.Context, out: Path, browse: bool) -> None:
     """Play one story with two memories in half a minute, and say where the report is.
@@ -37,10 +36,8 @@ def demo(context: click.Context, out: Path, browse: bool) -> None:
             jobs=2,
             fresh=True,
             out=out,
+            browse=browse,
         )
     except SystemExit as ended:
         code = ended.code if isinstance(ended.code, int) else GOOD
-    page = out / "latest" / "report.html"
-    if browse and page.exists() and not webbrowser.open(page.resolve().as_uri()):
-        say(f"no browser could be started: open {shorten(page)} yourself")
     context.exit(code)

@@ -28,6 +28,7 @@ from harness.cli.common import (
     verdict,
     with_demands,
     with_elsewhere,
+    with_open,
     with_out,
     with_output,
     with_processes,
@@ -57,7 +58,7 @@ GROUPS = {
     "Models inside backends": ("chat", "record", "chat_budget", "chat_cost", "chat_price"),
     "How it is played": ("jobs", "shard", "only", "keep", "resume", "fresh"),
     "What fails the run": ("gates", "baseline", "allow", "allow_faults"),
-    "Output": ("out", "quiet", "as_json"),
+    "Output": ("out", "quiet", "as_json", "browse"),
     "A suite of your own": ("tasks", "fixtures"),
 }  # fmt: skip
 
@@ -179,6 +180,7 @@ class SizeOfDrills(click.ParamType[DrillSize]):
 @with_demands
 @click.option("--resume", type=FOLDER, metavar="RUN", help="Resume the run in this folder; skips finished trials.")
 @with_output
+@with_open
 @with_out
 @with_suite
 def run(
@@ -197,6 +199,7 @@ def run(
     fresh: bool,
     quiet: bool,
     as_json: bool,
+    browse: bool,
     out: Path,
     tasks: Path,
     fixtures: Path,
@@ -272,7 +275,7 @@ def run(
         stop(f"{error}; finished trials are kept: coldwarm run --resume {folder.root}", COULD_NOT_RUN)
     finally:
         listener.ended()
-    sys.exit(report_run(folder, quiet=quiet, as_json=as_json, jobs=jobs))
+    sys.exit(report_run(folder, quiet=quiet, as_json=as_json, jobs=jobs, browse=browse))
 
 
 def _selection(

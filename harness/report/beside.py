@@ -147,6 +147,6 @@ def comparisons(results: Results) -> Iterator[Compared]:
             scenarios=each.scenarios,
             p=f"{each.p:.2g}" if each.able else "",
             adjusted_p=f"{each.adjusted_p:.2g}" if each.able else "",
-            verdict=verdicts.get(each.verdict, "could be chance" if each.able else "cannot be inspected"),
+            verdict=verdicts.get(each.verdict, "could be chance" if each.able else "too few scenarios to tell"),
             difference=words.interval(each.interval) if each.interval else "",
         )

@@ -6,7 +6,7 @@ Every figure leads to its cells, a cell to its timeline.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 
 from harness import metrics
 from harness.compare.statements import COLD
@@ -23,9 +23,9 @@ from harness.report import (
     faulted,
     findings,
     glossary,
+    links,
     parts,
     scoreboard,
-    scores,
     tables,
     templating,
     trust,
@@ -58,7 +58,9 @@ def render(results: Results, seen: evidence.Evidence) -> str:
     names = tables.names(results)
     anchors = {cell.id: pool.anchor for pool in pools for cell in pool.cells}
     board = scoreboard.collect(results)
-    drilled = trust.collect(results, seen.receipts) if results.trust else None
+    drilled = trust.collect(results, seen.receipts, links.wanted(results, board)) if results.trust else None
+    leads = links.places(results, board, anchors, drilled.links if drilled else {}, seen.timelines)
+    said = verdict.judge(results, board)
     held = [tables.pool_cells(results, name) for name in names]
     return (
         templating.environment()
@@ -104,35 +106,16 @@ def render(results: Results, seen: evidence.Evidence) -> str:
             supports=list(parts.supports(results)),
             trust=drilled,
             board=board,
-            verdict=verdict.judge(results, board),
-            links=_links(results, board, anchors, drilled.links if drilled else {}),
+            verdict=said,
+            pieces=[links.split(line, leads) for line in said],
+            links=leads,
+            means={name: each.formula for name, each in {**results.definitions, **results.trust_definitions}.items()},
+            units={name: each.unit for name, each in {**results.definitions, **results.trust_definitions}.items()},
             glossary=glossary.WORDS,
             arrow=parts.ARROW,
             legend=LEGEND,
         )
     )
-
-
-def _links(
-    results: Results,
-    board: scoreboard.Scoreboard,
-    anchors: Mapping[str, str],
-    receipts: Mapping[tuple[str, str], str],
-) -> dict[tuple[str, str], str]:
-    """Row and column of the scoreboard -> where its number was taken: a receipt, its cells, else why there is none."""
-    drills = {cell.id: cell.drill for cell in results.trust}
-
-    def link(score: scores.Score) -> str:
-        if score.drill:
-            return receipts.get((score.drill, score.measure)) or f"drill-{drills[score.drill]}"
-        known = [anchors[cell] for cell in score.cells if cell in anchors]
-        return known[0] if known and score.measure else "not-measured"
-
-    return {
-        (row.key, column.name): link(score)
-        for row in board.rows
-        for column, score in zip(board.columns, row.scores, strict=True)
-    }
 
 
 def _example(told: Timelines, fault: str) -> str | None:

@@ -226,7 +226,7 @@ def _word(measure: str, scored: Scored) -> Judge:
 WRONG = "went wrong"
 """How numbers of trust are read: 0 is clean."""
 _RULED: tuple[tuple[ScoreColumn, Judge], ...] = (
-    (ScoreColumn("decisions", "Decides right", "append \u2192 look up first", "work"), _decisions),
+    (ScoreColumn("decisions", "Decides right", "append \u2192 look up", "work"), _decisions),
     (ScoreColumn("stale", "Acts on stale", "append \u2192 look up", "stale"), _stale),
     (ScoreColumn("recalled", "Recalls", "brought back", "recalled"), _recall),
     (ScoreColumn("cost", "Costs", "tokens a job done", "cost"), _cost),

@@ -34,6 +34,7 @@ class TrustFigure:
     measured: bool
     fault: bool
     link: str
+    sound: bool = False
 
 
 @dataclass(frozen=True)
@@ -42,10 +43,22 @@ class DrillRow:
     better: str
     figures: tuple[TrustFigure, ...]
 
+    @property
+    def perfect(self) -> bool:
+        """Nothing to look at: no fault, and of what has no best value no number."""
+        return all(each.sound or not each.measured for each in self.figures) and any(
+            each.sound for each in self.figures
+        )
+
 
 @dataclass(frozen=True)
 class DrillTable:
-    """One drill: backends side by side. `sizes`: memories in the store."""
+    """One drill: backends side by side.
+
+    Attributes:
+        size: Memories in the store.
+        rows: With something to see; perfect: of which every backend that was measured has a perfect score.
+    """
 
     drill: DrillName
     title: str
@@ -53,6 +66,7 @@ class DrillTable:
     size: int
     backends: tuple[str, ...]
     rows: tuple[DrillRow, ...]
+    perfect: tuple[DrillRow, ...]
 
 
 @dataclass(frozen=True)
@@ -94,15 +108,27 @@ class DrillTables:
     """Cell and measure -> the first of its receipts on the page."""
 
 
-def collect(results: Results, receipts: Mapping[str, Sequence[BadCase]]) -> DrillTables:
-    """The tables in the order of the drills; `receipts` of every backend and measure in turn, up to BOUND."""
+def collect(
+    results: Results, receipts: Mapping[str, Sequence[BadCase]], wanted: Sequence[tuple[str, str]] = ()
+) -> DrillTables:
+    """The tables in the order of the drills; `receipts` of every backend and measure in turn, up to BOUND.
+
+    Args:
+        wanted: Cells and measures that stand on the first screen; one receipt of each is shown whatever the bound.
+    """
+    columns, rows = headline.table(results)
+    asked = {*wanted, *((each.cell, each.measure) for _, figures in rows for each in figures if each.fault)}
     found = [receipts.get(cell.id, ()) for cell in results.trust]
     turns = [receipt for turn in zip_longest(*found) for receipt in turn if receipt is not None]
-    shown = tuple(turns[:BOUND])
+    first: dict[tuple[str, str], BadCase] = {}
+    for receipt in turns:
+        first.setdefault((receipt.id.rpartition("--")[0], receipt.measure), receipt)
+    kept = {receipt.id for place, receipt in first.items() if place in asked}
+    kept |= {receipt.id for receipt in [each for each in turns if each.id not in kept][: max(0, BOUND - len(kept))]}
+    shown = tuple(receipt for receipt in turns if receipt.id in kept)
     links: dict[tuple[str, str], str] = {}
     for receipt in shown:
         links.setdefault((receipt.id.rpartition("--")[0], receipt.measure), receipt.id)
-    columns, rows = headline.table(results)
     lines = [(name, tuple((_link(each, links), each) for each in figures)) for name, figures in rows]
     return DrillTables(
         columns, tuple(lines), tuple(_tables(results, links)), tuple(_layers(results)), shown, len(turns), links
@@ -111,7 +137,7 @@ def collect(results: Results, receipts: Mapping[str, Sequence[BadCase]]) -> Dril
 
 def _link(figure: headline.HeadlineFigure, links: Mapping[tuple[str, str], str]) -> str:
     """To the receipt of what is shown, else to what its measure is."""
-    return links.get((figure.cell, figure.measure), f"d-{figure.measure}" if figure.measure else "trust")
+    return links.get((figure.cell, figure.measure), f"t-{figure.measure}" if figure.measure else "trust")
 
 
 def _tables(results: Results, links: Mapping[tuple[str, str], str]) -> Iterator[DrillTable]:
@@ -131,7 +157,9 @@ def _tables(results: Results, links: Mapping[tuple[str, str], str]) -> Iterator[
                 for name in names
             )
             backends = tuple(tables.show_name(results, cell.backend) for cell in cells)
-            yield DrillTable(drill, asked.title, asked.asks, cells[0].size, backends, rows)
+            perfect = tuple(row for row in rows if row.perfect)
+            rest = tuple(row for row in rows if not row.perfect)
+            yield DrillTable(drill, asked.title, asked.asks, cells[0].size, backends, rest, perfect)
 
 
 def _figure(cell: TrustCell, name: str, definition: Definition, links: Mapping[tuple[str, str], str]) -> TrustFigure:
@@ -142,7 +170,8 @@ def _figure(cell: TrustCell, name: str, definition: Definition, links: Mapping[t
     counted = measure.hits is not None and measure.of
     text = words.count(measure.hits or 0, measure.of or 0) if counted else _amount(measure.value, definition.unit)
     note = words.interval(measure.interval) if measure.interval else ""
-    return TrustFigure(text, note, True, sound(definition, measure) is False, link)
+    good = sound(definition, measure)
+    return TrustFigure(text, note, True, good is False, link, good is True)
 
 
 STAGES: tuple[LookStage, ...] = ("before", "after", "closed", "reopened", "killed", "churned", "compacted")
@@ -178,4 +207,4 @@ def _layer(row: LayerRow, stages: Sequence[LookStage]) -> LayerLine:
 
 
 def _amount(value: float, unit: str) -> str:
-    return f"{value * 1000:.2g} ms" if unit == "seconds" else words.number(value)
+    return words.amount(value, unit)

@@ -5,29 +5,45 @@ A sentence is made from counts and comparisons by a template. Where the data con
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
 from harness.compare.statements import COLD
 from harness.metrics.completion import DECISIONS_RIGHT
+from harness.metrics.trust.deletion import FORGOTTEN
 from harness.model.results import Comparison, Results
-from harness.model.trial import SCRIPTED, WritePolicy
+from harness.model.trial import SCRIPTED, Measured, WritePolicy
 from harness.report import tables, words
 from harness.report.questions import STILL_THERE
-from harness.report.scoreboard import Scoreboard
+from harness.report.scoreboard import Scoreboard, ScoreRow
 from harness.report.scores import Score, pool_under
 
 Tone = Literal["good", "bad", "plain"]
 
 
 @dataclass(frozen=True)
+class Claim:
+    """What a sentence says of one backend, and the cell of the scoreboard that says the same."""
+
+    phrase: str
+    row: str
+    column: str
+
+
+@dataclass(frozen=True)
 class VerdictLine:
-    """One sentence or two. `topic` is the part of the page that goes on with it."""
+    """One sentence or two. `topic` is the part of the page that goes on with it.
+
+    Attributes:
+        claims: In the order of the text.
+    """
 
     text: str
     topic: str
     tone: Tone = "plain"
+    claims: tuple[Claim, ...] = ()
 
 
 def judge(results: Results, board: Scoreboard) -> list[VerdictLine]:
@@ -41,8 +57,17 @@ def judge(results: Results, board: Scoreboard) -> list[VerdictLine]:
         return [VerdictLine(f"Nothing was measured of any backend.{why}", "not-measured", "bad")]
     everyone = sum(not row.cold for row in board.rows)
     sound = replace(board, rows=tuple(row for row in board.rows if row.key not in results.beyond()))
-    found = [*_decisions(results), *_between(results), *_deletion(sound), *_trust(results, sound, everyone)]
-    return [*found, VerdictLine(_open(results, board), "limits")]
+    found = [*_decisions(results), *_between(results), *_deletion(results, sound), *_trust(results, sound, everyone)]
+    told = [replace(line, claims=_claim_names(results, line.text)) if line.topic == "work" else line for line in found]
+    return [*told, VerdictLine(_open(results, board), "limits")]
+
+
+def _claim_names(results: Results, text: str) -> tuple[Claim, ...]:
+    """Every backend that a sentence on decisions names."""
+    names = {tables.name_row(results, name): name for name in _list_tested(results)}
+    longest = sorted(map(re.escape, names), key=len, reverse=True)
+    found = re.finditer(rf"(?<![\w@,=])(?:{'|'.join(longest)})(?![\w@=])", text) if names else ()
+    return tuple(Claim(each[0], names[each[0]], "decisions") for each in found)
 
 
 def _list_tested(results: Results) -> list[str]:
@@ -170,23 +195,54 @@ def _between(results: Results) -> Iterator[VerdictLine]:
         told.append(f"between {_name(results, alike)} no difference in decisions was found")
     if told:
         text = "; ".join(told)
-        yield VerdictLine(f"{text[0].upper()}{text[1:]}.", "work")
+        named = text.startswith(tuple(tables.name_row(results, name) for name in tested))
+        yield VerdictLine(f"{text if named else text[0].upper() + text[1:]}.", "work")
 
 
 # --- trust --------------------------------------------------------------------------------------------------------
 
 
-def _deletion(board: Scoreboard) -> Iterator[VerdictLine]:
+def _deletion(results: Results, board: Scoreboard) -> Iterator[VerdictLine]:
     told = _list_scored(board, "deleted")
-    bad = [(name, score) for name, score in told if score.judgement == "bad" and score.measure]
-    clean = [name for name, score in told if score.judgement == "good"]
-    kept = [f"{name} ({score.text})" for name, score in bad if score.word == STILL_THERE]
-    wrong = [f"{name} ({score.why})" for name, score in bad if score.word != STILL_THERE]
-    parts = [f"Deleted is not gone in {words.join_words(kept)}."] if kept else []
-    parts += [f"Deleting went wrong in {words.join_words(wrong)}."] if wrong else []
-    parts += [f"Deleted is gone in {words.join_words(clean)}."] if clean else []
+    bad = [(row, score) for row, score in told if score.judgement == "bad" and score.measure]
+    clean = [Claim(row.name, row.key, "deleted") for row, score in told if score.judgement == "good"]
+    kept = [_claim(row, "deleted", score.text) for row, score in bad if score.word == STILL_THERE]
+    wrong = [_claim(row, "deleted", score.why) for row, score in bad if score.word != STILL_THERE]
+    parts = [f"Deleted is not gone in {_join(kept)}."] if kept else []
+    parts += [f"Deleting went wrong in {_join(wrong)}."] if wrong else []
+    returned = list(_list_returned(results, board))
+    parts += [f"Deleted is still handed back by {_join(returned)}."] if returned else []
+    parts += [f"Deleted is gone in {_join(clean)}."] if clean else []
     if parts:
-        yield VerdictLine(" ".join(parts), "deleted", "bad" if bad else "good")
+        tone: Tone = "bad" if bad or returned else "good"
+        yield VerdictLine(" ".join(parts), "deleted", tone, (*kept, *wrong, *returned, *clean))
+
+
+RETURNED = "returned"
+"""Stands for the column of the claim that no column makes: a deleted memory that comes back on request."""
+
+
+def find_returned(results: Results, backend: str) -> tuple[str, float, int] | None:
+    """Drill cell, deleted memories that some route still brings, and how many were deleted; None if it brings none."""
+    for cell in results.trust:
+        found = cell.measures.get(FORGOTTEN)
+        if cell.backend == backend and isinstance(found, Measured) and found.hits is not None and found.of:
+            return (cell.id, found.of - found.hits, found.of) if found.hits < found.of else None
+    return None
+
+
+def _list_returned(results: Results, board: Scoreboard) -> Iterator[Claim]:
+    for row in board.rows:
+        if not row.cold and (found := find_returned(results, row.key)):
+            yield _claim(row, RETURNED, f"{words.number(found[1])} of {found[2]:,}")
+
+
+def _claim(row: ScoreRow, column: str, said: str) -> Claim:
+    return Claim(f"{row.name} ({said})", row.key, column)
+
+
+def _join(claims: Sequence[Claim]) -> str:
+    return words.join_words([each.phrase for each in claims])
 
 
 BAD = {
@@ -211,29 +267,31 @@ def _trust(results: Results, board: Scoreboard, everyone: int) -> Iterator[Verdi
     if not results.trust:
         yield VerdictLine("Trust was not tested: no drill was played.", "not-measured")
         return
-    bad, clean = list[str](), list[str]()
+    bad, clean, harmed, unharmed = list[str](), list[str](), list[Claim](), list[Claim]()
     for name in BAD:
         told = _list_scored(board, name)
         faulty = [
-            f"{who} ({score.why if name in BY_NAME else score.text})"
-            for who, score in told
+            _claim(row, name, score.why if name in BY_NAME else score.text)
+            for row, score in told
             if score.judgement == "bad" and score.measure
         ]
         if faulty:
-            bad.append(f"{BAD[name]} {words.join_words(faulty)}")
-        elif sound := [who for who, score in told if score.judgement == "good"]:
-            clean.append(CLEAN[name] if len(sound) == everyone else f"{CLEAN[name]} in {words.join_words(sound)}")
+            bad.append(f"{BAD[name]} {_join(faulty)}")
+            harmed += faulty
+        elif sound := [Claim(row.name, row.key, name) for row, score in told if score.judgement == "good"]:
+            clean.append(CLEAN[name] if len(sound) == everyone else f"{CLEAN[name]} in {_join(sound)}")
+            unharmed += sound if len(sound) < everyone else ()
     text = "; ".join([*bad, *clean])
     if text:
-        yield VerdictLine(f"{text[0].upper()}{text[1:]}.", "trust", "bad" if bad else "good")
+        yield VerdictLine(f"{text[0].upper()}{text[1:]}.", "trust", "bad" if bad else "good", (*harmed, *unharmed))
 
 
-def _list_scored(board: Scoreboard, column: str) -> list[tuple[str, Score]]:
+def _list_scored(board: Scoreboard, column: str) -> list[tuple[ScoreRow, Score]]:
     """Of each backend with something to say under a question: declared as unsupported is no part of it."""
     if column not in {each.name for each in board.columns}:
         return []
     rows = [(row, board.of(row.key, column)) for row in board.rows if not row.cold]
-    return [(row.name, score) for row, score in rows if score.measure or score.judgement == "bad"]
+    return [(row, score) for row, score in rows if score.measure or score.judgement == "bad"]
 
 
 def _open(results: Results, board: Scoreboard) -> str:

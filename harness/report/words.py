@@ -52,6 +52,13 @@ def number(value: float) -> str:
     return f"{value:,.1f}" if abs(value) >= 10 else f"{value:.2f}"
 
 
+def amount(value: float, unit: str) -> str:
+    """A number with its unit; seconds as milliseconds, proportions as they are."""
+    if unit == "seconds":
+        return f"{value * 1000:,.3g} ms" if value < 1 else f"{value:,.1f} s"
+    return number(value) if unit in ("proportion", "difference", "ratio") else f"{number(value)} {unit}"
+
+
 def share(value: float) -> str:
     """A proportion of 0 to 1 as .83, its ends as 0 and 1."""
     text = f"{value:.2f}"

@@ -41,7 +41,12 @@
   };
 
   const asked = (query) => [query.has("sort") ? Number(query.get("sort")) : null, query.get("down") === "1"];
-  const keep = (id, query) => history.replaceState(null, "", `#${id}${query.size ? `?${query}` : ""}`);
+  // A choice is a step that the browser's back undoes; typing goes on with the step that it began.
+  const keep = (id, query, typing = false) => {
+    const [at, text = ""] = location.hash.slice(1).split("?");
+    const step = typing && at === id && new URLSearchParams(text).has("has") ? "replaceState" : "pushState";
+    history[step](null, "", `#${id}${query.size ? `?${query}` : ""}`);
+  };
 
   const buttons = (table, id, current, show) => {
     for (const button of table.querySelectorAll(".sort")) {
@@ -132,8 +137,9 @@
   form.addEventListener("input", (event) => {
     cells.delete(event.target.name);
     if (event.target.value) cells.set(event.target.name, event.target.value);
-    keep("cells", cells);
+    keep("cells", cells, event.target.name === "has");
     showCells(cells);
+    form.scrollIntoView(); // what was found stands right below
   });
 
   // --- fragments ----------------------------------------------------------------------------------------------------
@@ -147,17 +153,16 @@
   const follow = () => {
     const [id, text = ""] = location.hash.slice(1).split("?");
     const query = new URLSearchParams(text);
-    if (id === "answer") showFindings(query);
-    if (id === "cells") showCells(query);
-    const target = named(id);
+    if (id === "answer" || found.size) showFindings(id === "answer" ? query : new URLSearchParams());
+    if (id === "cells" || flat.isConnected) showCells(id === "cells" ? query : new URLSearchParams());
+    const target = id === "cells" && text ? form : named(id);
     if (!target) return;
-    if (table.contains(target) && flat.isConnected) showCells(new URLSearchParams());
     let opened = false;
     for (let at = target.closest("details"); at; at = at.parentElement.closest("details")) {
       opened ||= !at.open;
       at.open = true;
     }
-    if (opened || table.contains(target)) target.scrollIntoView();
+    if (opened || text || table.contains(target)) target.scrollIntoView();
   };
   addEventListener("hashchange", follow);
   if (location.hash.length > 1) follow();

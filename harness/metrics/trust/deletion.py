@@ -158,13 +158,15 @@ def listed_whole(transcript: Transcript) -> Measure:
 # --- definitions ------------------------------------------------------------------------------------------------------
 
 
+FORGOTTEN = "forgotten_by_every_route"
+"""Of the memories that were deleted, those that no route brings any more."""
 DRILL = DrillWords(
     "deletion",
     20,
     "Deleted",
     "Is deleted gone: by every route, and from every layer of the disk in text and vectors?",
     (
-        Headline("deleted", ("deleted", "as told"), "forgotten_by_every_route", "deleted"),
+        Headline("deleted", ("deleted", "as told"), FORGOTTEN, "deleted"),
         Headline("text", ("text", "gone"), "text_gone_after_closing", "deleted"),
         Headline("vectors", ("vectors", "gone"), "vector_gone_after_closing", "deleted"),
     ),
@@ -235,7 +237,7 @@ METRICS: tuple[TrustMetric, ...] = (
         for route, where in _WHERE.items()
     ),
     _measure(
-        "forgotten_by_every_route",
+        FORGOTTEN,
         "memories forgotten by id that no route which brought them before (three searches, listing, id, history) "
         "brings any more / those that a route brought before, or brings then",
         partial(measure_gone, role="forget", routes=ROUTES),

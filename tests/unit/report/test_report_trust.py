@@ -89,7 +89,8 @@ def test_a_fault_is_marked_and_leads_to_its_receipt(told: Transcript, tmp_path: 
     shown = collected(results(told, measures, tmp_path), told)
     (table,) = shown.tables
     assert (table.title, table.backends, table.size) == ("Deleted", ("bad:Store",), 1)
-    bad, clean, absent = (row.figures[0] for row in table.rows)
+    bad, absent = (row.figures[0] for row in table.rows)
+    (clean,) = (row.figures[0] for row in table.perfect)
     assert (bad.text, bad.fault, bad.link) == ("0/2", True, f"{told.trial.id}--gone-2")
     assert (clean.text, clean.fault) == ("0/4", False)
     assert (absent.text, absent.measured, absent.note) == ("unsupported", False, "no versions")

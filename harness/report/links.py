@@ -1,0 +1,111 @@
+"""From each claim of the first screen to the very case on which it rests: one for each backend and question.
+
+A drill leads to its receipt, a story to the trial in which it went most wrong, told in full if there is one. What is
+clean has no bad case: it leads to the cells that were counted, or to the row of its measure.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from harness.metrics.trust.deletion import FORGOTTEN
+from harness.model.results import Cell, Results
+from harness.model.trial import Measured
+from harness.report import tables, wrong
+from harness.report.scoreboard import Scoreboard
+from harness.report.scores import Score
+from harness.report.timeline import Timelines
+from harness.report.verdict import RETURNED, VerdictLine, find_returned
+
+Place = tuple[str, str]
+"""Row and column of the scoreboard."""
+
+
+@dataclass(frozen=True)
+class Piece:
+    """A part of a sentence, and where it leads, if it is a claim."""
+
+    text: str
+    link: str = ""
+
+
+def wanted(results: Results, board: Scoreboard) -> list[tuple[str, str]]:
+    """Drill cells and measures that the first screen calls wrong: they have their receipts on the page first."""
+    named = {cell.id for cell in results.trust}
+    scores = (score for row in board.rows for score in row.scores)
+    found = [(score.drill, score.measure) for score in scores if score.drill in named and score.judgement != "good"]
+    return found + [(told[0], FORGOTTEN) for row in board.rows if (told := find_returned(results, row.key))]
+
+
+def places(
+    results: Results,
+    board: Scoreboard,
+    anchors: Mapping[str, str],
+    receipts: Mapping[tuple[str, str], str],
+    told: Timelines,
+) -> dict[Place, str]:
+    """Row and column of the scoreboard -> what it leads to.
+
+    Args:
+        anchors: Cell -> the head of the cells that are pooled with it.
+        receipts: Drill cell and measure -> its first receipt on the page.
+    """
+    cells = {cell.id: cell for cell in results.cells}
+    full = {each.id for each in told.shown}
+    missing = tables.list_missing(results)
+
+    def link(row: str, score: Score) -> str:
+        if score.drill:
+            return receipts.get((score.drill, score.measure)) or f"t-{score.measure}"
+        own = [cells[name] for name in score.cells if name in cells]
+        if score.judgement == "bad" and not score.measure:
+            own = [cell for cell in own if cell.status != "complete"] or own
+        elif not score.measure:
+            return _reason(missing, row, score)
+        bad = list(_rank(own, score.measure, full)) if score.judgement != "good" or score.shares else []
+        if bad:
+            return bad[0].trial if bad[0].trial in full else bad[0].id
+        return next((anchors[cell.id] for cell in own if cell.id in anchors), "not-measured")
+
+    found = {
+        (row.key, column.name): link(row.name, score)
+        for row in board.rows
+        for column, score in zip(board.columns, row.scores, strict=True)
+    }
+    for row in board.rows:
+        if back := find_returned(results, row.key):
+            found[row.key, RETURNED] = receipts.get((back[0], FORGOTTEN)) or f"t-{FORGOTTEN}"
+    return found
+
+
+def _rank(cells: Sequence[Cell], measure: str, full: Collection[str]) -> Iterator[Cell]:
+    """Those with a receipt that went wrong, or that did not end; told in full first, the worst first."""
+
+    def share(cell: Cell) -> float:
+        found = cell.measures.get(measure)
+        return len(found.receipts) / (found.of or 1) if isinstance(found, Measured) else 1.0
+
+    found = [cell for cell in cells if share(cell) > 0]
+    shows = {cell.trial for cell in found if any(case == measure for case, _ in wrong.cases([cell]))}
+    yield from sorted(found, key=lambda cell: (cell.trial not in full, cell.trial not in shows, -share(cell), cell.id))
+
+
+def _reason(missing: Sequence[tables.Missing], row: str, score: Score) -> str:
+    """The line that says why there is no number."""
+    for at, each in enumerate(missing, 1):
+        if each.word in score.text and each.reason[:60] in score.why and (row in each.backends or not each.backends):
+            return f"missing-{at}"
+    return "not-measured"
+
+
+def split(line: VerdictLine, links: Mapping[Place, str]) -> list[Piece]:
+    """A sentence of the verdict with its claims; each is found behind the one before it."""
+    pieces, at = list[Piece](), 0
+    for claim in line.claims:
+        start, link = line.text.find(claim.phrase, at), links.get((claim.row, claim.column), "")
+        if start < 0 or not link:
+            continue
+        pieces += [Piece(line.text[at:start]), Piece(claim.phrase, link)]
+        at = start + len(claim.phrase)
+    return [each for each in (*pieces, Piece(line.text[at:])) if each.text]
