@@ -64,7 +64,7 @@ def test_stripped_as_a_ci_server_does_it_reads_in_order(opened: Opener, report: 
         for word in (
             "coldwarm 9.9",
             "Which memory should this agent use?",
-            "How sure?",
+            "What the verdict rests on",
             "Summary of findings",
             "This run cannot say",
             "Every trial under every read policy",
