@@ -14,7 +14,7 @@ import os
 import threading
 from abc import ABC, abstractmethod
 from array import array
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal, Protocol, Self, get_args, runtime_checkable
 from urllib.parse import urlsplit
@@ -205,8 +205,8 @@ class Memory(Protocol):
     def recall(self, query: str, scope: Scope, k: int, at: str) -> list[Hit]:
         """At most k hits, best first if `ranked` (all of them if not); [] means: nothing known."""
 
-    def entries(self, scope: Scope) -> list[Hit]:
-        """All live memories of exactly this scope, past any page limit."""
+    def entries(self, scope: Scope) -> list[Hit] | Iterator[Hit]:
+        """All live memories of exactly this scope, past any page limit; made while they are read, if you yield them."""
 
     def get(self, scope: Scope, memory_id: str) -> Hit | None: ...
     def history(self, scope: Scope, memory_id: str) -> list[str]:
@@ -283,7 +283,7 @@ class BaseMemory(ABC):
     @abstractmethod
     def close(self) -> None: ...
 
-    def entries(self, scope: Scope) -> list[Hit]:
+    def entries(self, scope: Scope) -> list[Hit] | Iterator[Hit]:
         raise Unsupported("entries")
 
     def get(self, scope: Scope, memory_id: str) -> Hit | None:

@@ -1,5 +1,5 @@
 """How much of an answer is read. These are limits of ours, not of the protocol: what exceeds one is no breach, and is
-named as what it is. They keep what one answer costs the parent at some seconds.
+named as what it is. They keep what one answer costs the parent at some seconds. Lists come in pages.
 """
 
 from __future__ import annotations
@@ -7,15 +7,18 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from harness.adapter import Hit, Usage
+from harness.backend.worker import LINE
 
-REPLY = 8 * 2**20
-"""Bytes of one answer."""
+REPLY = LINE
+"""Bytes of one answer, or of one page of it."""
+TOTAL = 256 * 2**20
+"""Bytes of all pages of an answer."""
 TEXT = 2**20
 """Characters of one memory, with its source and date."""
 RECALLED = 2 * 2**20
 """Characters of all that one recall brings: each is cut into entries, counted in tokens and read for facts."""
-LISTED = 50_000
-"""Memories of one answer."""
+LISTED = 500_000
+"""Values of one answer."""
 PARTS = 10_000
 """Memories of one recall, and the lines in them: each may become an entry."""
 ID = 4096
@@ -40,8 +43,6 @@ def of_hits(hits: Sequence[Hit], total: int | None = None) -> str | None:
     Args:
         total: Characters of all of them.
     """
-    if len(hits) > LISTED:
-        return f"{len(hits):,} memories; at most {LISTED:,} are read"
     found = 0
     for hit in hits:
         size = sum(len(part) for part in (hit.text, hit.created or "", *_words(hit.source), *_words(hit.scope)))

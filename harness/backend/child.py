@@ -11,7 +11,8 @@ import signal
 import socket
 import subprocess
 import time
-from collections.abc import Sequence
+from collections import deque
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self, TypeVar
@@ -28,7 +29,7 @@ from harness.model.backend import Fault, FaultKind
 
 T = TypeVar("T")
 
-_NUMBERED = re.compile(rb'\{"n": ?(\d{1,15}),')
+_NUMBERED = re.compile(rb'\{"n": ?(\d{1,15}),( ?"more": ?true,)?')
 PRINTED = 64 * 2**20
 """Bytes of what a child printed that are kept if they had to be searched for secrets."""
 
@@ -93,34 +94,69 @@ class Child:
 
     def call(self, reply: TypeAdapter[Reply[T]], op: str, *args: Any, seconds: float) -> T | None:
         """Asks and waits. Raises MemoryFault; what does not fit `reply` is a breach."""
+        pages = self._ask(reply, op, args, seconds)
+        if len(pages) > 1:
+            raise self._fault("breach", op, "answered in pages what is no list", alive=True)
+        return pages[0]
+
+    def gather(self, reply: TypeAdapter[Reply[list[T]]], op: str, *args: Any, seconds: float) -> list[T] | None:
+        """The same of a list, which may come in pages."""
+        pages = self._ask(reply, op, args, seconds)
+        return None if None in pages else [value for page in pages for value in page or ()]
+
+    def _ask(self, reply: TypeAdapter[Reply[T]], op: str, args: Sequence[Any], seconds: float) -> list[T | None]:
+        """The pages of an answer. After a wrong one the rest is read past, so that the child can be asked again."""
         began = time.monotonic()
-        deadline = began + seconds
-        request = self._request(op, args)
+        lines = self._lines(op, self._request(op, args), seconds)
+        pages: list[T | None] = []
+        values = 0
+        for line, more in lines:
+            try:
+                answer = reply.validate_json(line)
+            except ValidationError as error:
+                deque(lines, maxlen=0)
+                raise self._invalid(op, line, error) from None
+            if answer.more is not more:
+                self.kill()
+                raise self._fault("breach", op, f"a page that is not marked as one: {line[:80]!r}; it was killed")
+            pages.append(answer.ok)
+            values += len(answer.ok) if isinstance(answer.ok, list) else 1
+            self.took = min(max(answer.took, 0.0), time.monotonic() - began)
+            if answer.error is not None:
+                deque(lines, maxlen=0)
+                raise self._fault(answer.error.kind, op, answer.error.message, alive=True, trace=answer.error.trace)
+            if values > bounds.LISTED:
+                deque(lines, maxlen=0)
+                raise self._fault("limit", op, f"more than {bounds.LISTED:,} values, which are not read", alive=True)
+        return pages
+
+    def _lines(self, op: str, request: bytes, seconds: float) -> Iterator[tuple[bytes, bool]]:
+        """What answers a request: one line, or several; each with whether more come."""
+        deadline = time.monotonic() + seconds
+        read, more = 0, True
         try:
             self._send(request, deadline)
-            line = self._line(deadline)
+            while more:
+                line = self._line(deadline)
+                read += len(line or b"")
+                if line is None or read > bounds.TOTAL:
+                    self.kill()
+                    most = bounds.REPLY if line is None else bounds.TOTAL
+                    said = f"an answer of more than {most:,} bytes, which is not read; the process was killed"
+                    raise self._fault("limit", op, said)
+                line = self._redactor.data(line)
+                numbered = _NUMBERED.match(line)
+                if numbered is None or numbered[1] != b"%d" % self._asked:
+                    self.kill()
+                    said = f"something else spoke on its channel: {line[:80]!r}; it was killed"
+                    raise self._fault("breach", op, said)
+                more = numbered[2] is not None
+                yield line, more
         except TimeoutError:
             self.kill()
             raise self._fault("timed-out", op, f"no answer within {seconds:g} s; the process was killed") from None
         except (OSError, EOFError):
             raise self._fault("crashed", op, self._last_words()) from None
-        if line is None:
-            self.kill()
-            said = f"an answer of more than {bounds.REPLY:,} bytes, which is not read; the process was killed"
-            raise self._fault("limit", op, said)
-        line = self._redactor.data(line)
-        numbered = _NUMBERED.match(line)
-        if numbered is None or numbered[1] != b"%d" % self._asked:
-            self.kill()
-            raise self._fault("breach", op, f"something else spoke on its channel: {line[:80]!r}; it was killed")
-        try:
-            answer = reply.validate_json(line)
-        except ValidationError as error:
-            raise self._invalid(op, line, error) from None
-        self.took = min(max(answer.took, 0.0), time.monotonic() - began)
-        if answer.error is not None:
-            raise self._fault(answer.error.kind, op, answer.error.message, alive=True, trace=answer.error.trace)
-        return answer.ok
 
     def post(self, op: str, *args: Any) -> None:
         """Asks without waiting; nothing else can be asked after it. What a dead child did not hear is not told."""

@@ -58,11 +58,14 @@ class RemoteMemory:
         return self._child.took
 
     def _call(self, reply: TypeAdapter[Reply[T]], op: str, *args: Any, items: int = 0) -> T | None:
+        return self._ask(op, items, lambda seconds: self._child.call(reply, op, *args, seconds=seconds))
+
+    def _ask(self, op: str, items: int, ask: Callable[[float], T]) -> T:
         limits = self._child.deadlines
         rewrites = op in ("remember", "supersede") and self.description.support["extracts"].supported
         seconds = limits.call + (limits.item + limits.rewrite * rewrites) * items
         try:
-            return self._child.call(reply, op, *args, seconds=seconds)
+            return ask(seconds)
         except MemoryFault as error:
             declared = self.description.support.get(op)
             if error.fault.kind == "refused" and (declared is None or declared.supported):
@@ -77,6 +80,12 @@ class RemoteMemory:
         if value is None:
             raise self._breach(op, "answered nothing")
         return value
+
+    def _list(self, reply: TypeAdapter[Reply[list[T]]], op: str, *args: Any, items: int = 0) -> list[T]:
+        values = self._ask(op, items, lambda seconds: self._child.gather(reply, op, *args, seconds=seconds))
+        if values is None:
+            raise self._breach(op, "answered nothing")
+        return values
 
     @staticmethod
     def _breach(op: str, message: str) -> MemoryFault:
@@ -96,7 +105,7 @@ class RemoteMemory:
 
     def remember(self, items: Sequence[Item]) -> list[Ack]:
         self._pool += len(items)
-        acks = self._as_many("remember", self._must(ACKS, "remember", items, items=len(items)), items)
+        acks = self._as_many("remember", self._list(ACKS, "remember", items, items=len(items)), items)
         self._check_acks("remember", acks)
         return acks
 
@@ -104,14 +113,14 @@ class RemoteMemory:
         return self._must(BOOL, "settle", seconds, items=self._pool)
 
     def recall(self, query: str, scope: Scope, k: int, at: str) -> list[Hit]:
-        hits = self._must(HITS, "recall", query, scope, k, at, items=self._pool)
+        hits = self._list(HITS, "recall", query, scope, k, at, items=self._pool)
         if len(hits) > k and self.description.support["ranked"].supported:
             raise self._breach("recall", f"returned {len(hits)} hits for k = {k}")
         self._within("recall", bounds.of_recall(hits))
         return hits
 
     def entries(self, scope: Scope) -> list[Hit]:
-        hits = self._must(HITS, "entries", scope, items=self._pool)
+        hits = self._list(HITS, "entries", scope, items=self._pool)
         self._within("entries", bounds.of_hits(hits))
         return hits
 
@@ -121,7 +130,7 @@ class RemoteMemory:
         return hit
 
     def history(self, scope: Scope, memory_id: str) -> list[str]:
-        texts = self._must(TEXTS, "history", scope, memory_id)
+        texts = self._list(TEXTS, "history", scope, memory_id)
         self._within("history", bounds.of_texts(texts))
         return texts
 
@@ -136,7 +145,7 @@ class RemoteMemory:
         return ack
 
     def forget(self, scope: Scope, memory_ids: Sequence[str]) -> list[bool]:
-        said = self._must(BOOLS, "forget", scope, memory_ids, items=len(memory_ids))
+        said = self._list(BOOLS, "forget", scope, memory_ids, items=len(memory_ids))
         return self._as_many("forget", said, memory_ids)
 
     def forget_scope(self, scope: Scope) -> None:

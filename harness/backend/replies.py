@@ -15,16 +15,22 @@ T = TypeVar("T")
 
 
 class Error(Model):
-    kind: Literal["crashed", "breach", "refused"]
+    kind: Literal["crashed", "breach", "refused", "limit"]
     message: str
     trace: str = ""
 
 
 class Reply(Model, Generic[T]):
-    """One answer, with the number of its request. Nothing is converted: a word is no flag."""
+    """One answer, with the number of its request. Nothing is converted: a word is no flag.
+
+    Attributes:
+        more: It is a page of a list, and others follow under the same number.
+        took: Seconds in the adapter so far.
+    """
 
     model_config = ConfigDict(strict=True)
     n: int
+    more: bool = False
     ok: T | None = None
     error: Error | None = None
     took: float

@@ -1,8 +1,9 @@
 """The child's main: JSON lines on a private descriptor <-> one adapter. Standard library only.
 
-`python -m harness.backend.worker FD module:Class`: reads one request a line from FD, answers one line. Ends when the
-line is cut, so that no child outlives its parent. What the adapter prints goes where the parent pointed stdout and
-stderr. With `--fork` it imports the adapter's SDK once and forks such a worker for each request (see
+`python -m harness.backend.worker FD module:Class`: reads one request a line from FD, answers one line, or, for a long
+list, several: pages of it, of which all but the last are marked `more`. Ends when the line is cut, so that no child
+outlives its parent. What the adapter prints goes where the parent pointed stdout and stderr. With `--fork` it imports
+the adapter's SDK once and forks such a worker for each request (see
 harness/backend/forkserver.py).
 """
 
@@ -23,8 +24,10 @@ import tempfile
 import threading
 import time
 import traceback
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
+from functools import cache, partial
+from itertools import islice
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -32,6 +35,10 @@ from harness.adapter import Adapter, Memory, Scope, Space, Unsupported, read_ite
 from harness.machine.sandbox import Sandbox
 
 PDEATHSIG = 1
+PAGE, PAGE_BYTES = 1000, 2**20
+"""A page of a list: values, and bytes where more than one value is in it."""
+LINE = 8 * 2**20
+"""Bytes of one line, which is all that the parent reads."""
 _STRICT = json.JSONEncoder(allow_nan=False).encode
 
 
@@ -138,22 +145,68 @@ def _error(error: BaseException) -> dict[str, Any]:
 def main(descriptor: int, name: str) -> None:
     _die_with_parent()
     asked, told = open(descriptor, "rb"), open(descriptor, "wb", closefd=False)  # noqa: SIM115  until the process ends
-    worker: Worker | None = None
+    worker = cache(partial(Worker, name))
     for line in asked:
-        request = json.loads(line)
-        start = time.perf_counter()
-        try:
-            worker = worker or Worker(name)
-            reply = {"ok": to_wire(worker.answer(request["op"], request["args"]))}
-        except BaseException as error:  # an adapter may raise anything, SystemExit included: it is its result
-            reply = {"error": _error(error)}
-        head = {"n": request["n"], "took": round(time.perf_counter() - start, 6)}
-        try:
-            data = _STRICT({**head, **reply}).encode()
-        except (TypeError, ValueError) as error:
-            data = json.dumps({**head, "error": {**_error(error), "kind": "breach"}}).encode()
-        told.write(data + b"\n")
-        told.flush()
+        for reply in _reply(json.loads(line), worker):
+            told.write(reply.encode())
+            told.flush()
+
+
+def _reply(request: Mapping[str, Any], worker: Callable[[], Worker]) -> Iterator[str]:
+    """The lines that answer a request. `took` leaves out how long the parent takes to read them."""
+    head, began, last = f'{{"n": {request["n"]}, ', time.perf_counter(), None
+    try:
+        for page in _pages(worker().answer(request["op"], request["args"])):
+            if last is not None:
+                asked = time.perf_counter()
+                yield f'{head}"more": true, "took": {asked - began:.6f}, "ok": {last}}}\n'
+                began += time.perf_counter() - asked
+            last = page
+        kind, said = "ok", last or "[]"
+    except _Unsaid as error:
+        kind, said = "error", json.dumps({"kind": error.kind, "message": str(error)})
+    except BaseException as error:  # an adapter may raise anything, SystemExit included: it is its result
+        kind, said = "error", json.dumps(_error(error))
+    yield f'{head}"took": {time.perf_counter() - began:.6f}, "{kind}": {said}}}\n'
+
+
+class _Unsaid(Exception):  # noqa: N818  what is wrong is the answer
+    """An answer that cannot be told: of a wrong kind, or longer than is read."""
+
+    def __init__(self, kind: str, message: str) -> None:
+        super().__init__(message)
+        self.kind = kind
+
+
+def _pages(answer: Any) -> Iterator[str]:
+    """An answer as JSON: a list in pages, also one that is made while it is told; any other value as it is."""
+    if not isinstance(answer, list | tuple | Iterator):
+        yield _encode(answer)
+        return
+    values = iter(answer)
+    while page := list(islice(values, PAGE)):
+        yield from _split(page)
+
+
+def _split(page: list[Any]) -> Iterator[str]:
+    said, middle = _encode(page, LINE if len(page) == 1 else None), len(page) // 2
+    if middle and len(said) > PAGE_BYTES:
+        yield from _split(page[:middle])
+        yield from _split(page[middle:])
+    else:
+        yield said
+
+
+def _encode(value: Any, most: int | None = LINE) -> str:
+    """Raises _Unsaid."""
+    plain = to_wire(value)
+    try:
+        said = _STRICT(plain)
+    except (TypeError, ValueError) as error:
+        raise _Unsaid("breach", f"{type(error).__name__}: {error}"[:2000]) from None
+    if most is not None and len(said) > most:
+        raise _Unsaid("limit", f"an answer of {len(said):,} bytes; at most {most:,} are read")
+    return said
 
 
 def fork_on_request(descriptor: int, name: str) -> None:

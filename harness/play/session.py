@@ -150,7 +150,7 @@ class MemorySession(StoreSession[Handle]):
 
     def entries(self, scope: Scope, stage: Stage) -> Generator[Event, None, list[Hit]]:
         """All live memories of a scope, as the backend lists them."""
-        hits, fault, took = self.ask(lambda memory: memory.entries(scope))
+        hits, fault, took = self.ask(lambda memory: list(memory.entries(scope)))
         listed = pack(self.tools.blobs, HITS, tuple(hits or ()))
         yield Listed(stage=stage, scope=scope, hits=listed, fault=fault, took=took)
         self.go_on()

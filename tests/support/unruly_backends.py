@@ -6,8 +6,9 @@ Standard library and `harness.adapter` only, as for any adapter: they are played
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from itertools import count
 from pathlib import Path
 
 from harness.adapter import Ack, Hit, Item, Layer, Scope, Source, Space, Usage
@@ -148,8 +149,52 @@ class SpeaksPastTheWorker(Sound):
     class memory(SoundMemory):  # noqa: N801
         def recall(self, query: str, scope: Scope, k: int, at: str) -> list[Hit]:
             deep = {"lists": b"[" * 100_000 + b"]" * 100_000, "tables": b'{"a":' * 100_000 + b"1" + b"}" * 100_000}
-            line = b'{"n": 3,"took":0.1,"ok":%s}\n' % deep[self.space.settings["answer"]]
-            for link in Path("/proc/self/fd").iterdir():
-                if link.is_symlink() and str(link.readlink()).startswith("socket:"):
-                    os.write(int(link.name), line)
+            _speak(b'{"n": 3,"took":0.1,"ok":%s}\n' % deep[self.space.settings["answer"]])
             return []
+
+
+def _speak(data: bytes) -> None:
+    """Writes to the worker's own channel."""
+    for link in Path("/proc/self/fd").iterdir():
+        if link.is_symlink() and str(link.readlink()).startswith("socket:"):
+            view = memoryview(data)
+            while view:
+                view = view[os.write(int(link.name), view) :]
+
+
+PAGES: Mapping[str, bytes] = {
+    "no number": b'{"more": true, "took": 0.1, "ok": []}\n',
+    "another number": b'{"n": 2, "more": true, "took": 0.1, "ok": []}\n',
+    "a late mark": b'{"n": 3, "took": 0.1, "more": true, "ok": []}\n',
+    "a word for a mark": b'{"n": 3, "more": "yes", "took": 0.1, "ok": []}\n',
+    "no list": b'{"n": 3, "more": true, "took": 0.1, "ok": {"a": 1}}\n',
+    "nothing": b'{"n": 3, "more": true, "took": 0.1}\n',
+    "half a page": b'{"n": 3, "more": true, "took": 0.1, "ok": [{"memory_id": "m", "te',
+    "nine megabytes": b'{"n": 3, "more": true, "ok": ["' + b"x" * (9 << 20) + b'"]}\n',
+    "nested": b'{"n": 3, "more": true, "ok": ' + b"[" * 100_000 + b"\n",
+}
+"""What a page can be that the worker would not write, in the middle of an answer to the third request."""
+
+
+class Lists(Sound):
+    """Lists as many memories as the scope's repository says, one by one. Fault: what the user of the scope says."""
+
+    native = (*Sound.native, "usage")
+
+    class memory(SoundMemory):  # noqa: N801
+        def entries(self, scope: Scope) -> Iterator[Hit]:  # type: ignore[override]
+            for at in count() if scope.user == "never ends" else range(int(scope.repo or 0)):
+                yield Hit(f"m{at}", f"memory {at}", source=Source(session=f"s{at % 7}"), scope=scope)
+                if at == 1499:
+                    _speak(PAGES.get(scope.user or "", b""))
+            if scope.user == "dies":
+                os._exit(9)
+            elif scope.user == "raises":
+                raise ValueError("the index is torn")
+            elif scope.user == "says a number":
+                yield from (7, *self.entries(Scope("2500")))  # type: ignore[misc]
+            elif scope.user == "says what is no JSON":
+                yield from (float("nan"), *self.entries(Scope("2500")))  # type: ignore[misc]
+
+        def usage(self) -> Usage:
+            return [Usage()] * 1001  # type: ignore[return-value]

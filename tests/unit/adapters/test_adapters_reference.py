@@ -45,7 +45,7 @@ def test_a_restore_brings_back_the_mark_less_what_was_erased_since(space: Space)
         assert memory.history(SHOP, changed) == ["before"] and memory.get(OTHER, moved) is None
         with pytest.raises(ValueError, match="no mark 'never'"):
             memory.restore("never")
-        assert len(memory.entries(SHOP)) == 2
+        assert len(list(memory.entries(SHOP))) == 2
 
 
 def test_an_update_keeps_the_earlier_text_until_it_is_forgotten(space: Space) -> None:
@@ -71,7 +71,7 @@ def test_what_has_expired_is_not_recalled_whatever_its_zone(space: Space) -> Non
             ]
         )
         assert {hit.text for hit in memory.recall("rule", SHOP, 9, AT)} == {"rule soon", "rule far"}
-        assert len(memory.entries(SHOP)) == 4
+        assert len(list(memory.entries(SHOP))) == 4
 
 
 def test_it_abstains_where_nothing_is_near(space: Space) -> None:

@@ -166,7 +166,7 @@ def test_an_item_becomes_as_many_memories_as_it_has_facts(extracting: Space) -> 
     assert [listed[name].text for name in acks[0].ids] == ["Ship with blimp.", "The port is 8080."]
     assert all((hit.source, hit.created, hit.scope) == (source, AT, SHOP) for hit in listed.values())
     (again,) = memory.remember([item("The port is 8080.")])
-    assert again.ids == () and len(memory.entries(SHOP)) == 2
+    assert again.ids == () and len(list(memory.entries(SHOP))) == 2
     usage = memory.usage()
     assert usage is not None and usage.calls == 3 and usage.prompt > 3 * 5000
     memory.close()

@@ -25,7 +25,7 @@ NEEDLES = Needles({"pin": PIN})
 ALL = Layer("all", ".", "file")
 
 
-WITHIN = ("three memories of 1 MB", "20,000 memories", "a memory of 500,000 lines")
+WITHIN = ("three memories of 1 MB", "20,000 memories", "60,000 memories", "a memory of 500,000 lines")
 """Too much for a recall, each part of which is read, but not for a listing."""
 
 
