@@ -44,6 +44,11 @@ class ChildStore:
         memory.outage = self._outage
         return memory
 
+    def beside(self, name: str) -> ChildStore:
+        """An empty store of the same backend, in a folder of this name beside the store."""
+        root = self.root.parent / name / "store"
+        return replace(self, root=root, space=replace(self.space, root=str(root), service=None))
+
     def _serve(self, service: Service) -> None:
         with _faults():
             if self.space.service is None:

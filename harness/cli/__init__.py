@@ -13,7 +13,7 @@ from pathlib import Path
 import click
 
 from harness import paths
-from harness.cli import cache, check, demo, gate, github, play, suite
+from harness.cli import cache, check, demo, gate, github, play, promises, suite
 from harness.cli.common import COULD_NOT_RUN, stop
 from harness.machine import extras
 
@@ -118,5 +118,6 @@ for _command in (  # in the order of --help
     suite.validate,
     check.doctor,
     check.conform,
+    promises.promises,
 ):
     commands.add_command(_command)

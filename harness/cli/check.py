@@ -7,7 +7,11 @@ from pathlib import Path
 
 import click
 
+from harness.cli import promises
 from harness.cli.common import COULD_NOT_RUN, FAILED, GOOD, stop, tell, with_out
+
+HUNT_SECONDS = 600.0
+"""How long `conform --promises` hunts for each backend."""
 
 
 @click.command()
@@ -35,7 +39,8 @@ def doctor(backends: tuple[str, ...], out: Path) -> None:
 
 @click.command()
 @click.argument("backends", metavar="BACKEND...", nargs=-1, required=True)
-def conform(backends: tuple[str, ...]) -> None:
+@click.option("--promises", "hunting", is_flag=True, help="Hunt for broken promises afterwards, ten minutes each.")
+def conform(backends: tuple[str, ...], hunting: bool) -> None:
     """Check that adapters keep the contract, one line for each check (a minute or two).
 
     BACKEND is NAME, NAME,key=value or module:Class. It stops with one line if the adapter cannot open its store. A
@@ -66,6 +71,8 @@ def conform(backends: tuple[str, ...]) -> None:
                         tell(f"       {outcome.why}")
             tell(f"{spec.label}: {', '.join(f'{n} {word}' for word, n in told.items())}")
             broken += told["broken"]
+            if hunting:
+                broken += promises.hunt_spec(spec, HUNT_SECONDS) == FAILED
     except registry.RegistryError as error:
         stop(error)
     except MemoryFault as error:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -63,25 +63,32 @@ class Setting:
                 return CheckOutcome(check, "unsupported", f"{name}: {support[name].note}")
         if check.verbatim and support["extracts"].supported:
             return CheckOutcome(check, "not-applicable", "a model inside rewrites what it is told")
-        with self._store() as store:
+        with self.lend() as store:
             why = run(check, Bench(store))
         self.children.check()
         return CheckOutcome(check, "broken", why) if why else CheckOutcome(check, "kept")
 
     def try_open(self) -> None:
         """Opens and closes an empty store. MemoryFault: no check could say more than that."""
-        with self._store() as store:
+        with self.lend() as store:
             store.open().close()
 
     @contextmanager
-    def _store(self) -> Iterator[ChildStore]:
+    def lend(self) -> Iterator[ChildStore]:
+        """An empty store."""
         with self.children.lend(self.playable, 1, self.folder / "work" / opaque()) as (store, _):
             yield store
 
 
 @contextmanager
-def open_setting(spec: Spec, embedder: Encoder | None = None, deadlines: Deadlines = DEADLINES) -> Iterator[Setting]:
-    """Where one adapter is checked. RegistryError: nobody knows it; MemoryFault: it cannot say what it is."""
+def open_setting(
+    spec: Spec, embedder: Encoder | None = None, deadlines: Deadlines = DEADLINES, cache: Path | None = None
+) -> Iterator[Setting]:
+    """Where one adapter is checked. RegistryError: nobody knows it; MemoryFault: it cannot say what it is.
+
+    Args:
+        cache: The file in which embeddings are kept; None: in memory.
+    """
     entry = registry.find(spec)
     if entry.reference is None:
         raise registry.RegistryError(f"'{spec.adapter}' is a control without an adapter")
@@ -92,7 +99,8 @@ def open_setting(spec: Spec, embedder: Encoder | None = None, deadlines: Deadlin
         backend = Backend(name=said.name, version=said.version, support=said.support)
         chat = StandIn() if backend.supports("extracts") else None
         with (
-            Gateway(EmbeddingCache(None, model), chat) as gateway,
+            closing(EmbeddingCache(cache, model)) as embeddings,
+            Gateway(embeddings, chat) as gateway,
             Children.opened(gateway, folder, deadlines, model.dims) as children,
         ):
             yield Setting(Playable(entry, spec, backend), children, folder, chat.name if chat else None)

@@ -1,0 +1,109 @@
+"""Hunting for the shortest sequence of operations that breaks a promise: `promises`."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from harness import paths
+from harness.cli.common import COULD_NOT_RUN, FAILED, FOLDER, GOOD, shorten, stop, tell
+
+if TYPE_CHECKING:
+    from harness.conformance import Setting
+    from harness.model.trial import Spec
+    from harness.promises.hunt import Play
+
+CASES = paths.RUNS.parent / "promises"
+
+
+@click.command()
+@click.option("--backend", "-b", help="NAME, NAME,key=value or module:Class. With --replay: another than the file's.")
+@click.option("--seconds", type=click.FloatRange(1), default=60, show_default=True, help="How long to hunt.")
+@click.option("--operations", type=click.IntRange(1), help="End after so many calls, too.")
+@click.option("--seed", type=int, default=1, show_default=True, help="Of the order of sequences, equal everywhere.")
+@click.option("--replay", type=FOLDER, help="Play exactly the sequence in this file instead.")
+@click.option(
+    "--cases", type=FOLDER, default=CASES, help="Where findings are kept; those of the backend are played first."
+)
+def promises(
+    backend: str | None, seconds: float, operations: int | None, seed: int, replay: Path | None, cases: Path
+) -> None:
+    """Find the shortest sequence of operations that breaks a promise of a backend (a minute).
+
+    Random sequences of every operation that the backend supports, over scopes with awkward names and batches around the
+    limits of stores, are played against a model in memory. Exit codes: 0 all held, 1 one is broken, 3 could not run.
+
+    \b
+    Examples: coldwarm promises -b chroma --seconds 600
+              coldwarm promises --replay reports/promises/chroma/1a2b3c4d5e6f.json
+    """
+    from harness.backend import interpreters, registry
+    from harness.backend.client import MemoryFault
+    from harness.conformance import promises as hunting
+    from harness.gateway.embedder import EmbedderError
+    from harness.model.sequence import SequenceError
+
+    try:
+        case = hunting.read_file(replay) if replay else None
+        name = backend or (case.backend if case else None)
+        if name is None:
+            raise click.UsageError("name a backend with -b, or a sequence with --replay")
+        (spec,) = interpreters.name_releases([registry.parse(name)])
+        if case is None:
+            sys.exit(hunt_spec(spec, seconds, operations, seed, cases))
+        with hunting.open_ground(spec, paths.cache_root()) as place:
+            sys.exit(_show_replay(hunting.replay(place, case)))
+    except (registry.RegistryError, SequenceError) as error:
+        stop(error)
+    except MemoryFault as error:
+        stop(f"{interpreters.explain_missing(spec, error)}; no sequence was played", COULD_NOT_RUN)
+    except EmbedderError as error:
+        stop(error, COULD_NOT_RUN)
+
+
+def hunt_spec(spec: Spec, seconds: float, operations: int | None = None, seed: int = 1, cases: Path = CASES) -> int:
+    """Hunts, says what was found, and gives the exit code. Raises MemoryFault if the backend cannot be opened."""
+    from harness.conformance import promises as hunting
+
+    with hunting.open_ground(spec, paths.cache_root()) as place:
+        return _hunt(place, seconds, operations, seed, cases)
+
+
+def _hunt(place: Setting, seconds: float, operations: int | None, seed: int, cases: Path) -> int:
+    from harness.conformance import promises as hunting
+
+    label = place.playable.spec.label
+    if place.playable.backend.supports("extracts"):
+        tell(f"{label}: n/a: a model inside rewrites what it is told")
+        return GOOD
+    found, path = hunting.search(place, seed, seconds, operations or hunting.OPERATIONS, cases, tell)
+    if found.shortest is None or found.shortest.differs is None:
+        tell(f"{label}: held over {found.calls:,} operations in {found.sequences:,} sequences (seed {seed})")
+        return GOOD
+    _show_steps(found.shortest)
+    if found.verdict == "random":
+        other = found.other.differs.says if found.other and found.other.differs else "as the model says"
+        tell(f"{label}: not deterministic. Once: {found.shortest.differs.says}. Played again: {other}")
+        return FAILED
+    tell(f"{label}: broken after {found.calls:,} operations: {found.shortest.differs.says}")
+    if not found.shrunk:
+        tell("the time was over before it was as short as it can be: more --seconds may find a shorter one")
+    if path is not None:
+        tell(f"kept; play it again: coldwarm promises --replay {shorten(path)}")
+    return FAILED
+
+
+def _show_replay(played: Play) -> int:
+    _show_steps(played)
+    tell(f"broken: {played.differs.says}" if played.differs else "held: every answer is what the model says")
+    return FAILED if played.differs else GOOD
+
+
+def _show_steps(played: Play) -> None:
+    from harness.promises import words
+
+    for at, line in enumerate(words.tell(played.steps), 1):
+        tell(f"{at:>3} {line}")

@@ -1,0 +1,78 @@
+"""Hunts for broken promises of one adapter: what is found is kept as a file and played first later."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from harness.backend.client import Deadlines
+from harness.backend.store import ChildStore
+from harness.conformance import Setting, open_setting
+from harness.model.sequence import VERSION, Case, SequenceError, read_case
+from harness.model.trial import Spec, digest
+from harness.play.sequences import SequencePlayer
+from harness.promises.hunt import Hunted, Play, hunt
+
+DEADLINES = Deadlines(open=60.0, call=10.0, item=0.1)
+"""Of a hunt: a backend that hangs must leave time to make its sequence shorter."""
+OPERATIONS = 10**9
+"""No bound but the time."""
+LARGEST = 1030
+
+
+@contextmanager
+def open_ground(spec: Spec, cache: Path) -> Iterator[Setting]:
+    """Where sequences are played; the backend was opened once. Raises RegistryError and MemoryFault."""
+    cache.mkdir(parents=True, exist_ok=True)
+    with open_setting(spec, None, DEADLINES, cache / "embeddings.sqlite") as place:
+        place.try_open()
+        yield place
+
+
+def search(
+    setting: Setting, seed: int, seconds: float, operations: int, cases: Path, heard: Callable[[str], None]
+) -> tuple[Hunted, Path | None]:
+    """How the hunt ended, and where its finding was kept. Raises SequenceError for a kept one that cannot be read."""
+    label = setting.playable.spec.label
+    kept = [read_file(path).steps for path in sorted(_folder(cases, label).glob("*.json"))]
+    with setting.lend() as store:
+        found = hunt(_player(setting, store), store.backend, seed, operations, seconds, LARGEST, kept, heard)
+    if found.verdict != "broken" or found.shortest is None or found.shortest.differs is None:
+        return found, None
+    case = Case(
+        version=VERSION,
+        backend=label,
+        release=setting.playable.backend.version,
+        seed=seed,
+        says=found.shortest.differs.says,
+        steps=found.shortest.steps,
+    )
+    path = _folder(cases, label) / f"{digest(case.model_dump(mode='json')['steps'])[:12]}.json"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(case.model_dump_json(indent=1, exclude_defaults=True, by_alias=True) + "\n", encoding="utf-8")
+    return found, path
+
+
+def replay(setting: Setting, case: Case) -> Play:
+    """Plays exactly this sequence."""
+    with setting.lend() as store:
+        return _player(setting, store)(case.steps)
+
+
+def read_file(path: Path) -> Case:
+    """A kept sequence, or the one in the log of a drill. Raises SequenceError."""
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise SequenceError(f"{path}: {error.strerror}") from None
+    return read_case(path, data)
+
+
+def _player(setting: Setting, store: ChildStore) -> SequencePlayer:
+    return SequencePlayer(store, lambda texts: setting.children.warm(texts, store.backend.name))
+
+
+def _folder(cases: Path, label: str) -> Path:
+    return cases / re.sub(r"[^A-Za-z0-9_.=,-]+", "-", label)

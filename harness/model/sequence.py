@@ -1,0 +1,159 @@
+"""A sequence of operations on one store: data, so that whoever has it plays exactly the same. Nothing is judged here.
+
+Memories have numbers in the order in which a sequence stores them, marks likewise. The text and the fields of a memory
+follow from its number, its form and its scope.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Literal, TypeAlias
+
+from pydantic import Field, JsonValue, ValidationError
+
+from harness.adapter import Item, Scope, Source
+from harness.model.backend import Fault
+from harness.model.trial import Model
+
+VERSION = 1
+"""Of the meaning of steps: another one is refused, as its texts and numbers could be others."""
+UNKNOWN = -1
+"""The number of a memory that nobody stored."""
+UNKNOWN_ID = "00000000-0000-4000-8000-000000000000"
+StepOp = Literal[
+    "remember", "update", "supersede", "forget", "forget_scope", "entries", "get", "history", "recall",
+    "reopen", "kill", "snapshot", "restore",
+]  # fmt: skip
+Form = Literal["plain", "again", "capitals", "spaces", "long", "longer", "odd", "expired", "bare", "blank"]
+AT = "2026-02-03T10:00:00+00:00"
+NOW = "2026-03-02T10:00:00+00:00"
+"""The story times at which sequences write and ask."""
+PAST, FUTURE = "2000-01-01T00:00:00+00:00", "2999-01-01T00:00:00+00:00"
+SUBJECTS = (
+    "invoice service", "label printer", "search index", "mail queue", "price table", "image resizer", "audit trail",
+    "kiosk app", "tax rules", "webhook keys", "backup job", "login page", "wish list",
+)  # fmt: skip
+
+
+class Step(Model):
+    """One operation.
+
+    Attributes:
+        who: The handle on the store: a, or a second process b.
+        scope: Where it is asked, and where a new memory holds.
+        of: The memories that it is about, by number; of `restore`, the mark.
+        count: Memories of a batch.
+        form: How the text of a new memory is made.
+    """
+
+    op: StepOp
+    who: Literal["a", "b"] = "a"
+    scope: Scope = Scope()
+    of: tuple[int, ...] = ()
+    count: int = Field(1, ge=1)
+    form: Form = "plain"
+
+    @property
+    def stores(self) -> int:
+        """How many memories get a number."""
+        return self.count if self.op == "remember" else int(self.op == "supersede")
+
+
+Steps: TypeAlias = tuple[Step, ...]
+
+
+class Said(Model):
+    """What a backend answered to a step.
+
+    Attributes:
+        value: As it went over the wire.
+        again: The same asked again, where the first answer lacked something that a search need not find.
+        fault: Of the step, or of the waiting before it.
+    """
+
+    value: JsonValue = None
+    again: JsonValue = None
+    fault: Fault | None = None
+
+
+class Difference(Model):
+    """Where an answer is not what the model says.
+
+    Attributes:
+        at: The step, from 0.
+        kind: What sort of difference: two plays show the same one if step and kind are equal.
+        says: What was expected and what was seen, in one line.
+    """
+
+    at: int
+    kind: str
+    says: str
+
+
+class Case(Model):
+    """A broken promise as a file: what was played on what, and how it ended."""
+
+    version: int
+    backend: str
+    release: str = ""
+    seed: int | None = None
+    says: str = ""
+    steps: Steps
+
+
+class SequenceError(ValueError):
+    """A file that holds no sequence of this version. One line, for users."""
+
+
+def read_case(path: Path, text: str | bytes) -> Case:
+    """Raises SequenceError."""
+    try:
+        made = Case.model_validate_json(text)
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join(map(str, first["loc"])) or "the file"
+        raise SequenceError(f"{path}: not a sequence of operations: {where}: {first['msg']}") from None
+    if made.version != VERSION:
+        raise SequenceError(f"{path}: a sequence of version {made.version}; this coldwarm plays version {VERSION}")
+    return made
+
+
+def number(steps: Steps) -> Iterator[tuple[Step, range]]:
+    """Each step with the numbers of the memories that it stores."""
+    made = 0
+    for step in steps:
+        yield step, range(made, made + step.stores)
+        made += step.stores
+
+
+def text(form: Form, of: int, twin: str = "") -> str:
+    """The text of memory `of`.
+
+    Args:
+        twin: The text of another memory, which `again`, `capitals` and `spaces` repeat.
+    """
+    plain = f"Rule {of} of the {SUBJECTS[of % len(SUBJECTS)]}: ask desk {of * 37 % 9973} first"
+    if form == "long":
+        return f"{plain}, then " + ", ".join(f"read page {of + n} and sign it" for n in range(12))
+    if form == "longer":
+        return f"{plain}, then " + ", ".join(f"read page {of + n} and sign it" for n in range(120))
+    if form == "odd":
+        return f'{plain}; it\'s 100% "_safe_" \\ {{x}} <b> $HOME \N{ROCKET} caf\N{LATIN SMALL LETTER E WITH ACUTE}'
+    if form == "blank":
+        return "  "
+    other = {"again": twin, "capitals": twin.upper(), "spaces": "  ".join(twin.split(" "))}.get(form, "")
+    return other or plain
+
+
+def make_item(form: Form, of: int, scope: Scope, twin: str = "") -> Item:
+    """What a sequence stores under this number: with a source and a confidence, or, if `bare`, without."""
+    return Item(
+        text(form, of, twin),
+        scope,
+        AT,
+        "project",
+        source=None if form == "bare" else Source(session=f"session-{of}"),
+        confidence=None if form == "bare" else (of % 7 + 3) / 10,
+        expires=PAST if form == "expired" else FUTURE if of % 3 == 2 else None,
+    )

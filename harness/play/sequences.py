@@ -1,0 +1,149 @@
+"""Plays a sequence of operations on an empty store, in real processes, and stops at the first difference."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from itertools import count
+from typing import Any
+
+from harness.adapter import to_wire
+from harness.backend.client import RemoteMemory
+from harness.backend.store import ChildStore
+from harness.machine import leftovers
+from harness.model.backend import Fault
+from harness.model.sequence import NOW, Said, Step, Steps, number, text
+from harness.play.store import SETTLE_SECONDS, Lost, Store, StoreSession, must
+from harness.promises.hunt import Play
+from harness.promises.oracle import CHANGED, K, Oracle
+
+WRITES = ("remember", "update", "supersede", "forget", "forget_scope", "restore", "reopen", "kill")
+LOOKS = ("entries", "get", "history", "recall")
+
+
+class SequencePlayer:
+    """Gives every sequence an empty store of its own, which is removed afterwards."""
+
+    def __init__(
+        self,
+        store: ChildStore,
+        warm: Callable[[Sequence[str]], None] = lambda _: None,
+        heard: Callable[[Play], None] = lambda _: None,
+    ) -> None:
+        self._store, self._warm, self._heard, self._turn = store, warm, heard, count(1)
+
+    def __call__(self, steps: Steps) -> Play:
+        self._warm(list_texts(steps))
+        with self._lend() as store:
+            played = play(store, steps)
+        self._heard(played)
+        return played
+
+    @contextmanager
+    def _lend(self) -> Iterator[ChildStore]:
+        store = self._store.beside(f"sequence-{next(self._turn)}")
+        try:
+            yield store
+        finally:
+            leftovers.remove(store.folder)
+
+
+def list_texts(steps: Steps) -> list[str]:
+    """Every text that these steps write, so that no backend waits for an embedder."""
+    found: dict[int, str] = {}
+    for at, (step, stored) in enumerate(number(steps)):
+        twin = found.get(step.of[0], "") if step.of else ""
+        found |= {each: text(step.form, each, twin) for each in stored}
+        if step.op == "update":
+            found[CHANGED + at] = text(step.form, CHANGED + at)
+    return list(filter(str.strip, found.values()))
+
+
+def play(store: Store[RemoteMemory], steps: Steps) -> Play:
+    """Plays the steps on an empty store."""
+    session = _SequenceSession(store)
+    try:
+        return session.play(steps)
+    finally:
+        session.abandon()
+
+
+class _SequenceSession(StoreSession[RemoteMemory]):
+    """One store. Handles are opened when first needed; what was written is waited for before anybody looks."""
+
+    def __init__(self, store: Store[RemoteMemory]) -> None:
+        super().__init__(store)
+        self._oracle, self._unsettled, self._calls = Oracle(store.backend), set[str](), 0
+
+    def play(self, steps: Steps) -> Play:
+        answers: list[Said] = []
+        for at, step in enumerate(steps):
+            answers.append(self._answer(at, step))
+            if differs := self._oracle.take(at, step, answers[-1]):
+                return Play(steps, tuple(answers), differs, self._calls)
+        return Play(steps, tuple(answers), None, self._calls)
+
+    def _answer(self, at: int, step: Step) -> Said:
+        try:
+            if step.op in ("reopen", "kill"):
+                self._calls += 1
+                self._come_again(step)
+                self._unsettled = {"a", "b"}
+                return Said()
+            if step.who not in self._memories:
+                must(lambda: self._enter(step.who))
+            if step.op in WRITES:
+                self._unsettled = {"a", "b"}
+        except Lost as lost:
+            return Said(fault=lost.fault)
+        if step.op in LOOKS and step.who in self._unsettled:
+            settled = self.ask(lambda memory: memory.settle(SETTLE_SECONDS), step.who)
+            if settled.fault or not settled.value:
+                return Said(fault=settled.fault) if settled.fault else _unsettled()
+            self._unsettled.discard(step.who)
+        said = self._ask(at, step)
+        if step.op == "recall" and not said.fault and self._oracle.misses(step, said.value):
+            again = self._ask(at, step)
+            return again if again.fault else said.model_copy(update={"again": again.value})
+        return said
+
+    def _come_again(self, step: Step) -> None:
+        """Closed, or killed, and opened in a new process."""
+        if step.who in self._memories:
+            if step.op == "kill":
+                self._memories.pop(step.who).kill()
+            else:
+                must(lambda: self._leave(step.who))
+        must(lambda: self._enter(step.who))
+
+    def _ask(self, at: int, step: Step) -> Said:
+        self._calls += 1
+        op, arguments = step.op, self._arguments(at, step)
+        found = self.ask(lambda memory: getattr(memory, op)(*arguments), step.who)
+        return Said(value=to_wire(found.value), fault=found.fault)
+
+    def _arguments(self, at: int, step: Step) -> tuple[Any, ...]:
+        oracle, scope = self._oracle, step.scope
+        match step.op:
+            case "remember":
+                return (oracle.items(at, step),)
+            case "update":
+                return scope, *oracle.ids(step.of[0]), *oracle.items(at, step)
+            case "supersede":
+                return scope, oracle.ids(*step.of), *oracle.items(at, step)
+            case "forget":
+                return scope, oracle.ids(*step.of)
+            case "get" | "history":
+                return scope, *oracle.ids(step.of[0])
+            case "recall":
+                return oracle.held[step.of[0]].item.text, scope, K, NOW
+            case "restore":
+                return (oracle.mark(step.of[0]),)
+            case "snapshot":
+                return ()
+            case _:
+                return (scope,)
+
+
+def _unsettled() -> Said:
+    return Said(fault=Fault(kind="breach", op="settle", message=f"not settled after {SETTLE_SECONDS:g} s"))

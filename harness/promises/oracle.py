@@ -1,0 +1,371 @@
+"""What a store must answer: a plain model of the adapter contract, fed step by step with what a backend said.
+
+Pure: the same steps and answers give the same verdict, while a backend is played and again from a log. Where the
+contract leaves something open (an expired memory in a listing, how a superseded one is shown), any answer is right.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import pairwise
+from typing import Any
+
+from harness.adapter import Hit, Item, Scope, Source, applies
+from harness.model.backend import Backend
+from harness.model.sequence import UNKNOWN, Difference, Said, Step, Steps, make_item
+from harness.promises.held import Differs, Held, fold, moment, read_hit, read_hits, read_list, read_object, squeeze
+from harness.promises.words import name_memory, name_scope, quote
+
+RESPECTS = ("repo", "org", "branch", "user")
+CHANGED = 100_000
+"""Numbers of texts that updates write begin here."""
+K = 10
+"""Hits asked for in a search by own text."""
+
+
+@dataclass
+class Oracle:
+    """The model of one store.
+
+    Attributes:
+        held: Number -> memory, whatever became of it.
+        marks: What was held at each snapshot, and the name that the backend gave it.
+    """
+
+    backend: Backend
+    held: dict[int, Held] = field(default_factory=dict)
+    marks: list[tuple[str, dict[int, Held]]] = field(default_factory=list)
+    made: int = 0
+    _by_id: dict[str, list[int]] = field(default_factory=dict)
+
+    def take(self, at: int, step: Step, said: Said) -> Difference | None:
+        """What is wrong with this answer; None if it is what the contract promises."""
+        try:
+            if said.fault:
+                why = " ".join(said.fault.message.split())[:300]
+                raise Differs(f"fault {said.fault.kind}", f"{said.fault.op} {said.fault.kind}: {why}")
+            _TAKE[step.op](self, at, step, said)
+        except Differs as found:
+            return Difference(at=at, kind=found.kind, says=found.says)
+        except (KeyError, TypeError, ValueError) as error:
+            return Difference(at=at, kind="form", says=f"{step.op} answered in another form: {str(error)[:200]}")
+        return None
+
+    # --- what adapters are asked with ---
+
+    def items(self, at: int, step: Step) -> list[Item]:
+        """The memories that a step writes."""
+        twin = self.held[step.of[0]].item.text if step.of and step.of[0] in self.held else ""
+        if step.op == "update":
+            return [make_item(step.form, CHANGED + at, self._scope_of(step))]
+        return [make_item(step.form, number, step.scope, twin) for number in self._new(step)]
+
+    def _scope_of(self, step: Step) -> Scope:
+        """An update leaves a memory where it is."""
+        found = self.held.get(step.of[0])
+        return found.item.scope if found else step.scope
+
+    def _new(self, step: Step) -> range:
+        return range(self.made, self.made + step.stores)
+
+    def ids(self, *numbers: int) -> list[str]:
+        """Of these memories; for who was not stored, an id that nobody has."""
+        return [(self.held[each].ids or (f"unknown-{each}",))[0] if each in self.held else f"unknown-{each}"
+                for each in numbers]  # fmt: skip
+
+    def mark(self, number: int) -> str:
+        return self.marks[number][0]
+
+    # --- writes ---
+
+    def _remember(self, at: int, step: Step, said: Said) -> None:
+        acks, items = [tuple(ack["ids"]) for ack in read_list(said)], self.items(at, step)
+        self._store(dict(zip(self._new(step), zip(items, acks, strict=True), strict=True)))
+
+    def _store(self, new: Mapping[int, tuple[Item, tuple[str, ...]]]) -> None:
+        """Takes note of what was acknowledged. A deleted memory's id may come again for the very same content."""
+        known, dead = dict[str, int](), dict[str, int]()
+        for number, held in self.held.items():
+            (known if held.state == "live" else dead).update(dict.fromkeys(held.ids, number))
+        self.made += len(new)
+        for number, (item, ids) in new.items():
+            self.held[number] = Held(item, ids, "live" if ids else "gone")
+            for name in ids:
+                self._by_id.setdefault(name, []).append(number)
+        for number, (item, ids) in new.items():
+            blank = not item.text.strip()
+            if blank and ids:
+                raise Differs("blank", f"a blank text was stored under {quote(ids[0])}")
+            if not blank and not ids:
+                raise Differs("not stored", f"{name_memory(number)} was not stored: it was acknowledged with no id")
+            for name in ids:
+                self._check_id(number, name, known, dead)
+                known[name] = number
+
+    def _check_id(self, number: int, name: str, known: Mapping[str, int], dead: Mapping[str, int]) -> None:
+        if name in known:
+            what = f"{name_memory(number)} was acknowledged with the id of {name_memory(known[name])}"
+            raise Differs("shared id", what)
+        if name in dead and self.held[dead[name]].item.text != self.held[number].item.text:
+            what = f"{name_memory(number)} was acknowledged with the id of {name_memory(dead[name])}"
+            raise Differs("reissued id", f"{what}, which was deleted: who still has it now reads another")
+
+    def _update(self, at: int, step: Step, said: Said) -> None:
+        number, (item,) = self._holder(step.of[0]), self.items(at, step)
+        old, ids = self.held.get(number), tuple(read_object(said)["ids"])
+        if old is not None and (old.open or old.state == "superseded"):
+            return  # its text is then anybody's guess; it stays open
+        if old is None or not self._sees(number, step.scope) or not item.text.strip():
+            if ids:
+                raise Differs("updated", f"{self._explain_hidden(number, step)} was updated: {quote(ids[0])}")
+            return
+        if set(ids) != set(old.ids) and len(old.ids) == 1:
+            what = f"with {quote(ids[0])}" if ids else "with no id"
+            raise Differs("not updated", f"the update of {name_memory(number)} was acknowledged {what}, not its own")
+        self.held[number] = replace(old, item=item, earlier=(*old.earlier, old.item.text))
+
+    def _supersede(self, at: int, step: Step, said: Said) -> None:
+        (item,), ids = self.items(at, step), tuple(read_object(said)["ids"])
+        native = self.backend.support["supersede"].level == "native"
+        if item.text.strip():
+            for number in map(self._holder, step.of):
+                if number in self.held and self._sees(number, step.scope):
+                    self.held[number] = replace(self.held[number], state="superseded", open=False)
+                    if not native:  # deleted, from the marks too or not
+                        self._open_in_marks(number)
+        self._store({self.made: (item, ids)})
+
+    def _forget(self, at: int, step: Step, said: Said) -> None:
+        answers = read_list(said)
+        for told, gone in zip(step.of, answers, strict=True):
+            number = self._holder(told)
+            old = self.held.get(number)
+            if old is not None and (old.open or old.state == "superseded"):
+                self.held[number] = replace(old, state="gone") if gone else old
+                self._open_in_marks(number)
+                continue
+            there = old is not None and self._sees(number, step.scope)
+            if there and not gone:
+                raise Differs("not forgotten", f"forget of {name_memory(number)} said False; it was there")
+            if gone and not there:
+                raise Differs("claimed", f"forget of {self._explain_hidden(number, step)} said True")
+            if there:
+                self._erase(number)
+
+    def _forget_scope(self, at: int, step: Step, said: Said) -> None:
+        for number in [*self.held]:
+            if self.held[number].item.scope == step.scope:
+                self._erase(number)
+
+    def _erase(self, number: int) -> None:
+        self.held[number] = replace(self.held[number], state="gone", open=False)
+        for _, held in self.marks:
+            if number in held:
+                held[number] = replace(held[number], state="gone", open=False)
+
+    def _open_in_marks(self, number: int) -> None:
+        for _, held in self.marks:
+            if number in held:
+                held[number] = replace(held[number], open=True)
+
+    def _snapshot(self, at: int, step: Step, said: Said) -> None:
+        self.marks.append((str(said.value), dict(self.held)))
+
+    def _restore(self, at: int, step: Step, said: Said) -> None:
+        """What came after the mark is gone; what was forgotten since stays so. Its ids may come again."""
+        kept = self.marks[step.of[0]][1]
+        self.held = {
+            number: kept.get(number) or replace(held, ids=(), state="gone", open=False)
+            for number, held in self.held.items()
+        }
+
+    def _nothing(self, at: int, step: Step, said: Said) -> None:
+        """A process that came and went changes nothing."""
+
+    # --- looks ---
+
+    def _entries(self, at: int, step: Step, said: Said) -> None:
+        hits = read_hits(said.value)
+        names = [hit.memory_id for hit in hits]
+        shown_ids = set(names)
+        if twice := next((name for name, times in Counter(names).items() if times > 1), None):
+            raise Differs("twice", f"{self._name(twice)} is listed twice")
+        for hit in hits:
+            self._check(hit, step, lambda held: held.item.scope == step.scope, "listed")
+        for number, held in self.held.items():
+            if (
+                self._must(held)
+                and not held.expired
+                and held.item.scope == step.scope
+                and shown_ids.isdisjoint(held.ids)
+            ):
+                shown = f"{len(hits)} memories" if hits else "nothing"
+                raise Differs("missing", f"{name_memory(number)} is not listed there; the list shows {shown}")
+
+    def _get(self, at: int, step: Step, said: Said) -> None:
+        number = self._holder(step.of[0])
+        hit = read_hit(said.value) if said.value is not None else None
+        held = self.held.get(number)
+        if hit is None:
+            if held and self._must(held) and not held.expired and self._sees(number, step.scope):
+                raise Differs("missing", f"get of {name_memory(number)} shows nothing; it was stored there")
+            return
+        self._check(hit, step, lambda other: applies(other.item.scope, step.scope), "shown")
+        if held is None or hit.memory_id not in held.ids:
+            raise Differs("other", f"get of {name_memory(number)} shows {self._name(hit.memory_id)}")
+
+    def _history(self, at: int, step: Step, said: Said) -> None:
+        number = self._holder(step.of[0])
+        texts, held = [str(each) for each in read_list(said)], self.held.get(number)
+        if held is None or held.open or held.state != "live":
+            if held is None and texts:
+                raise Differs("leak", f"the history of an unknown id tells {quote(texts[0])}")
+            return
+        if not self._sees(number, step.scope):
+            if texts:
+                raise Differs("leak", f"the history of {self._explain_hidden(number, step)} tells {quote(texts[0])}")
+            return
+        for wanted in (*held.earlier, held.item.text):
+            if not any(squeeze(wanted) in squeeze(each) for each in texts):
+                word = "an earlier" if wanted != held.item.text else "its"
+                raise Differs("history", f"the history of {name_memory(number)} lacks {word} text {quote(wanted)}")
+
+    def _recall(self, at: int, step: Step, said: Said) -> None:
+        """By the own text of a memory: nothing that does not hold there, and itself, unless asking again brings it."""
+        (number,) = step.of
+        hits = read_hits(said.value)
+        for hit in hits:
+            self._check(hit, step, lambda other: applies(other.item.scope, step.scope), "recalled")
+            found = self._find(hit)
+            if found and found.expired and self.backend.supports("expiry"):
+                raise Differs("expired", f"{self._name(hit.memory_id)} is recalled after its end")
+        if self.backend.supports("ranked"):
+            scores = [hit.score for hit in hits if hit.score is not None]
+            if any(left < right - 1e-6 for left, right in pairwise(scores)):
+                raise Differs("scores", "scores rise along the ranking: the best is said to come first")
+        if self.misses(step, said.value) and self.misses(step, said.again):
+            raise Differs("not found", f"{name_memory(number)} is not recalled by its own text, asked twice")
+
+    def misses(self, step: Step, value: Any) -> bool:
+        """Whether a search by own text lacks a memory that it had to bring; no more alike than a search returns."""
+        held = self.held.get(step.of[0])
+        if held is None or not self._must(held) or held.expired or not applies(held.item.scope, step.scope):
+            return False
+        alike = fold(held.item.text)
+        rivals = sum(fold(other.item.text) == alike and other.state == "live" for other in self.held.values())
+        hits = read_hits(value or [])
+        text = squeeze(held.item.text)
+        return rivals < K and not any(hit.memory_id in held.ids or text in squeeze(hit.text) for hit in hits)
+
+    # --- what a hit may be ---
+
+    def _check(self, hit: Hit, step: Step, belongs: Callable[[Held], bool], shown: str) -> None:
+        """A hit is a live memory of the asked place, with its text and its fields."""
+        held = self._find(hit)
+        if held is None:
+            if shown == "listed":
+                raise Differs("unknown", f"{quote(hit.text)} is listed under an id that no write was acknowledged with")
+            text = squeeze(hit.text)
+            lost = next((n for n, each in self.held.items() if not self._may(each, belongs)
+                         and squeeze(each.item.text) in text), None)  # fmt: skip
+            if lost is not None and not any(
+                self._may(each, belongs) and squeeze(each.item.text) in text for each in self.held.values()
+            ):
+                raise Differs("leak", f"{self._explain_number(lost)} is {shown} in {name_scope(step.scope)}")
+            return
+        if not self._may(held, belongs) and not (held.state == "superseded" and hit.superseded):
+            kind = "leak" if held.state == "live" else held.state
+            raise Differs(kind, f"{self._name(hit.memory_id)} is {shown} in {name_scope(step.scope)}")
+        if held.state != "live" or held.open:
+            return
+        if len(held.ids) == 1 and squeeze(held.item.text) not in squeeze(hit.text):
+            raise Differs("text", f"{self._name(hit.memory_id)} is {shown} as {quote(hit.text)}")
+        for name, wanted, seen in self._fields(held.item, hit):
+            if wanted != seen:
+                raise Differs(
+                    f"field {name}", f"{self._name(hit.memory_id)} is {shown} with {name} {seen}, not {wanted}"
+                )
+
+    def _fields(self, item: Item, hit: Hit) -> Iterator[tuple[str, Any, Any]]:
+        if self.backend.supports("source"):
+            yield "source", item.source, hit.source if hit.source != Source() else None
+            yield "confidence", item.confidence, hit.confidence
+        if self.backend.supports("created"):
+            yield "date", moment(item.at), moment(hit.created)
+        if hit.scope is not None:
+            own = [part for part in RESPECTS if self.backend.supports(f"scope_{part}")]
+            wanted, seen = (Scope(**{part: getattr(scope, part) for part in own}) for scope in (item.scope, hit.scope))
+            yield "scope", name_scope(wanted), name_scope(seen)
+
+    def _must(self, held: Held) -> bool:
+        return held.state == "live" and not held.open
+
+    def _may(self, held: Held, belongs: Callable[[Held], bool]) -> bool:
+        return (held.open or held.state == "live") and belongs(held)
+
+    def _find(self, hit: Hit) -> Held | None:
+        """Of those with this id the one that lives: an id may have been given again."""
+        numbers = self._by_id.get(hit.memory_id, ())
+        return self.held[self._holder(numbers[-1])] if numbers else None
+
+    def _holder(self, number: int) -> int:
+        """The memory that its id stands for now: an id may have been given again."""
+        held = self.held.get(number)
+        if held is None or held.state == "live" or not held.ids:
+            return number
+        same = self._by_id[held.ids[0]]
+        return next((each for each in same if self.held[each].state == "live"), number)
+
+    def _sees(self, number: int, place: Scope) -> bool:
+        held = self.held[number]
+        return held.state == "live" and applies(held.item.scope, place)
+
+    # --- words ---
+
+    def _name(self, memory_id: str) -> str:
+        numbers = self._by_id.get(memory_id)
+        return self._explain_number(self._holder(numbers[-1])) if numbers else f"the unknown id {quote(memory_id)}"
+
+    def _explain_number(self, number: int) -> str:
+        held = self.held[number]
+        states = {"live": f" of {name_scope(held.item.scope)}", "gone": ", which is gone,",
+                  "superseded": ", which was superseded,"}  # fmt: skip
+        return name_memory(number) + states[held.state]
+
+    def _explain_hidden(self, number: int, step: Step) -> str:
+        if number == UNKNOWN or number not in self.held:
+            return "an unknown id"
+        held = self.held[number]
+        if held.state != "live":
+            return f"{name_memory(number)}, which is gone,"
+        if applies(held.item.scope, step.scope):
+            return f"{name_memory(number)}, with a blank text,"
+        return f"{name_memory(number)} of {name_scope(held.item.scope)}, asked in {name_scope(step.scope)},"
+
+
+_TAKE: Mapping[str, Callable[[Oracle, int, Step, Said], None]] = {
+    "remember": Oracle._remember,
+    "update": Oracle._update,
+    "supersede": Oracle._supersede,
+    "forget": Oracle._forget,
+    "forget_scope": Oracle._forget_scope,
+    "entries": Oracle._entries,
+    "get": Oracle._get,
+    "history": Oracle._history,
+    "recall": Oracle._recall,
+    "reopen": Oracle._nothing,
+    "kill": Oracle._nothing,
+    "snapshot": Oracle._snapshot,
+    "restore": Oracle._restore,
+}
+
+
+def judge(backend: Backend, steps: Steps, answers: Sequence[Said]) -> Difference | None:
+    """The first difference among answers that were recorded."""
+    oracle = Oracle(backend)
+    for at, (step, said) in enumerate(zip(steps, answers, strict=False)):
+        if found := oracle.take(at, step, said):
+            return found
+    return None
