@@ -7,6 +7,7 @@
 # make letta   installs Letta's server and PostgreSQL beside .venv;   make bench-letta  plays the suite against them
 # make bench-local-model   proves the chat half of the gateway with a small model that runs here
 # make docs    writes docs/measures.md from the definitions of the measures
+# make site    builds the documents into build/site; a link or an anchor that leads nowhere fails it
 # make lock    resolves the dependencies anew;      make clean      removes everything that can be made again
 
 PYTHON ?= python3
@@ -24,6 +25,7 @@ SAMPLE := --jobs 2 --noise 20 --drill-size 60 -b chroma -b mem0 -b notes -b none
 LETTA := .cache/letta/venv
 LETTA_PYTHON ?= $(BIN)/python
 LOCAL := .cache/local
+SITE := .cache/site
 AXE := .cache/axe
 
 # A place on the module path, as the finders of other editable installations are imported at every start of Python: 10 ms of 20.
@@ -32,7 +34,7 @@ AS_A_PLACE := --config-settings editable_mode=compat
 # imports them.
 UNCOMPILED := /(datasets|fontTools|kubernetes|matplotlib|mypyc?|pandas|pyarrow|setuptools|sklearn|sqlalchemy)/
 
-.PHONY: browser docs letta bench-letta bench-local-model bench-mem0 sample bench bench-full test test-all selftest conform lint speed lock clean
+.PHONY: browser docs site letta bench-letta bench-local-model bench-mem0 sample bench bench-full test test-all selftest conform lint speed lock clean
 .DEFAULT_GOAL := bench
 
 .venv/.ready: requirements.lock installer.lock pyproject.toml
@@ -142,6 +144,17 @@ bench-local-model: $(LOCAL)/.ready
 docs: .venv/.ready
 	@$(BIN)/python -m harness.report.measures >docs/measures.md
 	@echo "docs/measures.md is what the definitions say"
+
+# Sphinx with MyST (both MIT or BSD) in an environment of its own, so that nothing else grows by it.
+$(SITE)/.ready: site.lock | .venv/.ready
+	@echo "installing Sphinx 9.0.4 with Furo and MyST into $(SITE) (100 MB on disk; a few seconds near an index)"
+	@$(BIN)/uv venv --quiet --clear --python $(BIN)/python $(SITE)
+	@$(BIN)/uv pip sync --quiet --python $(SITE)/bin/python --require-hashes site.lock
+	@touch $@
+
+site: $(SITE)/.ready
+	@$(SITE)/bin/sphinx-build -W --keep-going -q -b html -c docs/site -d $(SITE)/doctrees . build/site
+	@echo "every link and anchor leads somewhere: build/site/README.html"
 
 speed: .venv/.ready
 	@$(BIN)/python -m benchmarks
