@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import cached_property
 from typing import Annotated, Any, Literal
 
@@ -28,7 +28,21 @@ class Model(BaseModel):
 def digest(value: Any) -> str:
     """sha256 of the canonical JSON of a model or a plain value."""
     plain = value.model_dump(mode="json", by_alias=True) if isinstance(value, BaseModel) else value
-    return hashlib.sha256(json.dumps(plain, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
+    return hashlib.sha256(_canonical(plain)).hexdigest()
+
+
+def digest_each(values: Iterable[Any]) -> str:
+    """The digest of a list of plain values, of which one at a time is held."""
+    found, between = hashlib.sha256(b"["), b""
+    for value in values:
+        found.update(between + _canonical(value))
+        between = b","
+    found.update(b"]")
+    return found.hexdigest()
+
+
+def _canonical(plain: Any) -> bytes:
+    return json.dumps(plain, sort_keys=True, separators=(",", ":")).encode()
 
 
 class Spec(Model):

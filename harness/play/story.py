@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from harness.log.events import Written
 from harness.model.scenario import Scenario
-from harness.model.trial import digest
+from harness.model.trial import digest, digest_each
 from harness.play import noise
 from harness.play.readers.explore import Explorer
 from harness.repo.checkout import Repo
@@ -53,5 +53,5 @@ class Story:
         with self._lock:
             if (amount, seed) not in self._noises:
                 memories = tuple(noise.generate(self.scenario, self.repo, self.classifier, amount, seed))
-                self._noises[amount, seed] = Noise(memories, digest([asdict(each.item) for each in memories]))
+                self._noises[amount, seed] = Noise(memories, digest_each(asdict(each.item) for each in memories))
             return self._noises[amount, seed]

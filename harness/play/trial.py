@@ -11,6 +11,8 @@ from functools import cache
 from pathlib import Path
 from typing import cast
 
+from harness.backend.client import MemoryFault
+from harness.backend.store import opaque
 from harness.gateway import tokens
 from harness.gateway.meter import Meter
 from harness.log import transcript
@@ -20,6 +22,7 @@ from harness.log.folder import DRILLS, LOGS
 from harness.log.lines import Writer
 from harness.log.reader import Log, read
 from harness.log.transcript import Ended, Transcript
+from harness.machine import leftovers
 from harness.model.canary import query_word
 from harness.model.drill import DrillTrial, Plan
 from harness.model.trial import Trial
@@ -27,11 +30,14 @@ from harness.play import controls, drills, engine, plan, readers, trouble
 from harness.play.backends import Playable
 from harness.play.controls import GoldStore
 from harness.play.drills.stage import DrillStore
-from harness.play.environment import Environment, Settings
+from harness.play.environment import Environment, Settings, Stores
 from harness.play.session import Part, Tools
-from harness.play.store import Handle, Store
+from harness.play.store import SETTLE_SECONDS, Handle, Store
 from harness.scan.copies import Copies
 from harness.text.classify import Classifier
+
+MANY = 5000
+"""Memories of a trial that take half a minute to embed: so many are embedded for who asks only."""
 
 
 def play_trial(trial: Trial | DrillTrial, environment: Environment) -> Path:
@@ -138,9 +144,29 @@ def _home(
         gold = controls.list_wanted(playable.entry.name, part.scenario)
         yield GoldStore(playable.backend, lambda: controls.GoldMemory(gold, classifier)), Meter()
         return
+    if part.trial.noise >= MANY:
+        _try_out(part, playable, environment.stores, folder.with_name(opaque()))
     environment.stores.warm(engine.texts(part), part.trial.backend)
     with environment.stores.lend(playable, part.trial.seed, folder) as lent:
         yield lent
+
+
+def _try_out(part: Part, playable: Playable, stores: Stores, folder: Path) -> None:
+    """Writes and asks for one memory in a store of its own: whether the backend embeds anything is known from there."""
+    item = part.noise[0].item
+    try:
+        with suppress(MemoryFault), stores.lend(playable, part.trial.seed, folder) as (store, meter):
+            memory = store.open()
+            try:
+                memory.remember([item])
+                memory.settle(SETTLE_SECONDS)
+                memory.recall(item.text, item.scope, part.trial.k, item.at)
+                memory.close()
+                stores.played(playable.spec.label, meter)
+            finally:
+                memory.kill()
+    finally:
+        leftovers.remove(folder)
 
 
 def _playable(trial: Trial | DrillTrial, settings: Settings) -> Playable:

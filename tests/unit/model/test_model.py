@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from harness.model.trial import CellKey, Measured, Selection, Spec, Trial, digest
+from harness.model.trial import CellKey, Measured, Selection, Spec, Trial, digest, digest_each
 
 BASE: dict[str, Any] = {
     "backend": "bm25", "scenario": "kind/story", "write_policy": "append", "noise": 3, "seed": 1,
@@ -79,3 +79,8 @@ def test_a_digest_does_not_depend_on_the_order_of_keys(value: dict[str, int]) ->
 
 def test_the_headline_is_at_the_highest_noise() -> None:
     assert Selection(backends=(Spec(adapter="none"),), noise=(0, 500, 10)).headline_noise == 500
+
+
+@given(st.lists(st.recursive(st.none() | st.text() | st.integers(), lambda each: st.dictionaries(st.text(), each))))
+def test_the_digest_of_a_list_needs_no_list(values: list[object]) -> None:
+    assert digest_each(iter(values)) == digest(values)

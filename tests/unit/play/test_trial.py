@@ -14,14 +14,15 @@ import pytest
 from harness.backend import client
 from harness.backend.registry import ORACLES, AdapterEntry
 from harness.gateway.meter import Budget
-from harness.log.events import Worked
+from harness.log.events import Closed, Worked
 from harness.log.reader import canonical, read
 from harness.log.transcript import read as read_transcript
 from harness.model.backend import Backend
 from harness.model.drill import DrillTrial
-from harness.model.trial import Spec, Trial
+from harness.model.trial import Selection, Spec, Trial
 from harness.play import controls, noise
-from harness.play.backends import Playable
+from harness.play import trial as playing
+from harness.play.backends import Playable, describe_all
 from harness.play.environment import Control, Environment, Settings
 from harness.play.executor import Threads
 from harness.play.plan import identity as of_digests
@@ -157,3 +158,19 @@ def test_the_second_trial_of_a_story_draws_no_noise(
         for write in ("append", "append", "curated"):
             play_trial(trial(fresh, "notes", write_policy=write), environment)
     assert len(drawn) == 1
+
+
+@pytest.mark.parametrize(("backend", "asks"), [("notes", False), ("vector_file", True)])
+def test_many_memories_are_embedded_for_who_asks_only(
+    story: Story, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, backend: str, asks: bool
+) -> None:
+    embedder = FakeEmbedder()
+    monkeypatch.setattr(playing, "MANY", 5)
+    found = describe_all(Selection(backends=(Spec(adapter=backend),))).playables
+    settings = Settings(tmp_path, found, {story.scenario.id: story}, lambda: embedder)
+    with Environment(settings) as environment:
+        log = read(play_trial(trial(story, backend), environment), environment.blobs)
+    closed = log.events[-1]
+    assert isinstance(closed, Closed) and closed.status == "complete"
+    assert (len(embedder.seen) > 5) == asks
+    assert not [*(tmp_path / "work").glob("[!f]*")]
