@@ -52,7 +52,7 @@ class Drawing(GoldMemory):
 
 
 class Own:
-    """Adds up the time from asking until what came back is in the log, without the calls of the backend.
+    """Adds up the processor time from asking until what came back is in the log, without the calls of the backend.
 
     Whoever plays a trial appends each event before the next one is made, so a recall ends when its last one is written.
     """
@@ -62,9 +62,9 @@ class Own:
 
     def watched(self, recall: Any) -> Any:
         def timed(memory_session: MemorySession, question: Query, session: Session) -> Generator[Event, None, Found]:
-            start, called = time.perf_counter(), self.calls.seconds
+            start, called = time.thread_time(), self.calls.seconds
             found: Found = yield from recall(memory_session, question, session)
-            self.seconds += time.perf_counter() - start - (self.calls.seconds - called)
+            self.seconds += time.thread_time() - start - (self.calls.seconds - called)
             self.questions += 1
             return found
 

@@ -430,6 +430,16 @@ def to_wire(value: Any) -> Any:
     return value
 
 
+def _fields(value: Any) -> dict[str, Any]:
+    if hasattr(value, "__dataclass_fields__"):
+        return {key: part for key, part in vars(value).items() if part is not None}
+    raise TypeError(f"Object of type {type(value).__name__} is not JSON serializable")
+
+
+encode = json.JSONEncoder(default=_fields, allow_nan=False).encode
+"""The JSON of `to_wire(value)`, in compiled code. Raises TypeError and ValueError for what has none."""
+
+
 def read_item(value: Mapping[str, Any]) -> Item:
     """An Item as `to_wire` wrote it."""
     source = value.get("source")

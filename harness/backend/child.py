@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 import re
 import select
@@ -19,7 +18,7 @@ from typing import Any, Self, TypeVar
 
 from pydantic import TypeAdapter, ValidationError
 
-from harness.adapter import to_wire
+from harness.adapter import encode
 from harness.backend import bounds
 from harness.backend.forkserver import Launcher, Ports, spawn
 from harness.backend.replies import Reply
@@ -76,8 +75,10 @@ class Child:
         with theirs, self._prepare(home).open("ab") as output:
             self._process = launch(adapter, theirs.fileno(), home, output.fileno(), ports)
         ours.setblocking(False)
-        self._link, self._rest, self._poll = ours, bytearray(), select.poll()
-        self._poll.register(ours, select.POLLIN)
+        self._link, self._rest = ours, bytearray()
+        self._readable, self._writable = select.poll(), select.poll()
+        self._readable.register(ours, select.POLLIN)
+        self._writable.register(ours, select.POLLOUT)
 
     def _prepare(self, home: Path) -> Path:
         """An adapter knows where its next home will be: what it has put there is in nobody's way."""
@@ -165,7 +166,7 @@ class Child:
 
     def _request(self, op: str, args: Sequence[Any]) -> bytes:
         self._asked += 1
-        return json.dumps({"n": self._asked, "op": op, "args": [to_wire(arg) for arg in args]}).encode() + b"\n"
+        return encode({"n": self._asked, "op": op, "args": args}).encode() + b"\n"
 
     def _invalid(self, op: str, line: bytes, error: ValidationError) -> MemoryFault:
         """A wrong value from a sound adapter process is a breach that leaves it alive."""
@@ -179,14 +180,14 @@ class Child:
             try:
                 view = view[self._link.send(view) :]
             except BlockingIOError:
-                self._wait(select.POLLOUT, deadline)
+                _wait(self._writable, deadline)
 
     def _line(self, deadline: float) -> bytes | None:
         """The next answer, or None if it is too long."""
         while (end := self._rest.find(b"\n")) < 0:
             if len(self._rest) > bounds.REPLY:
                 return None
-            self._wait(select.POLLIN, deadline)
+            _wait(self._readable, deadline)
             data = self._link.recv(2**20)
             if not data:
                 raise EOFError
@@ -194,11 +195,6 @@ class Child:
         line = bytes(self._rest[:end])
         del self._rest[: end + 1]
         return line
-
-    def _wait(self, event: int, deadline: float) -> None:
-        self._poll.modify(self._link, event)
-        if not self._poll.poll(max(0.0, deadline - time.monotonic()) * 1000):
-            raise TimeoutError
 
     def _fault(self, kind: FaultKind, op: str, message: str, *, alive: bool = False, trace: str = "") -> MemoryFault:
         fault = Fault(kind=kind, op=op, message=self.redact(message))
@@ -268,3 +264,8 @@ class Child:
 
     def __exit__(self, *_: object) -> None:
         self.exit()
+
+
+def _wait(poll: select.poll, deadline: float) -> None:
+    if not poll.poll(max(0.0, deadline - time.monotonic()) * 1000):
+        raise TimeoutError

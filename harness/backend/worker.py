@@ -31,7 +31,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, NoReturn
 
-from harness.adapter import Adapter, Memory, Scope, Space, Unsupported, read_item, to_wire
+from harness.adapter import Adapter, Memory, Scope, Space, Unsupported, encode, read_item, to_wire
 from harness.machine.sandbox import Sandbox
 
 PDEATHSIG = 1
@@ -39,7 +39,6 @@ PAGE, PAGE_BYTES = 1000, 2**20
 """A page of a list: values, and bytes where more than one value is in it."""
 LINE = 8 * 2**20
 """Bytes of one line, which is all that the parent reads."""
-_STRICT = json.JSONEncoder(allow_nan=False).encode
 
 
 def _scope(value: Mapping[str, Any]) -> Scope:
@@ -199,9 +198,8 @@ def _split(page: list[Any]) -> Iterator[str]:
 
 def _encode(value: Any, most: int | None = LINE) -> str:
     """Raises _Unsaid."""
-    plain = to_wire(value)
     try:
-        said = _STRICT(plain)
+        said = encode(value)
     except (TypeError, ValueError) as error:
         raise _Unsaid("breach", f"{type(error).__name__}: {error}"[:2000]) from None
     if most is not None and len(said) > most:

@@ -272,8 +272,13 @@ class Scenario(Model):
     def probes(self) -> list[tuple[Session, Probe]]:
         return [(session, step) for session, step in self.steps() if isinstance(step, Probe)]
 
-    def jobs(self) -> list[tuple[Session, Job]]:
+    @cached_property
+    def _jobs(self) -> list[tuple[Session, Job]]:
         return [(session, step) for session, step in self.steps() if isinstance(step, Job)]
+
+    def jobs(self) -> list[tuple[Session, Job]]:
+        """The list is kept, as most measures ask for it: read only."""
+        return self._jobs
 
     def place(self, session: Session) -> Scope:
         """The scope from which a session asks."""

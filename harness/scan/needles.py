@@ -68,6 +68,8 @@ class Needles:
 
         self.shortest = min(map(len, meanings), default=0)
         self.longest = max(map(len, meanings), default=0)
+        self.plain: set[bytes] = set()
+        """Short values that held none, unpacked either: the next look at a store meets most of them again."""
 
     def find_spelled(self, grams: Collection[bytes]) -> list[str]:
         """The canaries all of whose trigrams are among these: chance has them all for one of 20 in 10^9 at most."""

@@ -72,7 +72,7 @@ class Unpacking:
         self._needles = needles
         self._left, self._until = MOST, time.monotonic() + SECONDS
         self.capped = False
-        self._plain: set[bytes] = set()
+        self._plain = needles.plain
 
     def file(self, source: ReadBytes, pieces: Iterable[int], piece: int) -> Iterator[Match]:
         """In a file whose pieces begin there, by the offset of the stream; a stream inside of a stream is its own."""
@@ -93,7 +93,7 @@ class Unpacking:
         if self._is_spent() or value in self._plain:
             return
         found = list(self._unpack(value))
-        if not found and len(value) <= SHORT and len(self._plain) < KNOWN:
+        if not found and not self.capped and len(value) <= SHORT and len(self._plain) < KNOWN:
             self._plain.add(value)
         yield from found
 

@@ -18,7 +18,7 @@ from pathlib import Path
 import pytest
 
 from harness import paths
-from harness.adapter import Hit, Item, Layer, Scope, Source, Space
+from harness.adapter import Ack, Hit, Item, Layer, Scope, Source, Space, Usage, encode, to_wire
 from harness.backend import client, replies
 from harness.backend.client import Child, Deadlines, MemoryFault, RemoteMemory
 from harness.backend.forkserver import ForkServers, Launcher, spawn
@@ -110,6 +110,15 @@ def test_any_text_makes_the_round_trip(space: Space, text: str) -> None:
     with opened("Sound", space) as memory:
         memory.remember([item(text)])
         assert [hit.text for hit in asked(memory)] == [text]
+
+
+def test_what_is_sent_is_the_json_of_its_plain_values() -> None:
+    item = Item("text", Scope("shop", user="ada"), "2025-03-01", "project", Source(line=3), expires=None)
+    for value in ([item], (1, 2.5, None, "\ud800"), {"a": None}, Ack(("x",)), Usage()):
+        assert json.loads(encode(value)) == to_wire(value)
+    for wrong in (object(), {1, 2}, float("nan")):
+        with pytest.raises((TypeError, ValueError)):
+            encode(wrong)
 
 
 def test_a_half_character_reaches_the_adapter_and_is_a_breach_on_its_way_back(space: Space) -> None:

@@ -148,6 +148,15 @@ def test_what_unpacks_to_more_than_its_share_is_searched_within_bounds_and_said(
     assert found.problem == "'bomb' holds more compressed bytes than are unpacked"
 
 
+def test_a_value_that_was_not_unpacked_to_its_end_is_unpacked_by_the_next_look(monkeypatch: pytest.MonkeyPatch) -> None:
+    needles, value = Needles({"pin": PIN}), zlib.compress(bytes(5000) + PIN.encode())
+    with monkeypatch.context() as within:
+        within.setattr(packed, "MOST", 1)
+        hurried = packed.Unpacking(needles)
+        assert not list(hurried.value(value)) and hurried.capped
+    assert [match.fact for match in packed.Unpacking(needles).value(value)] == ["pin"]
+
+
 def test_random_bytes_show_nothing() -> None:
     data = random.Random(3).randbytes(2 << 20)
     unpacking = packed.Unpacking(NEEDLES)
