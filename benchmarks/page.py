@@ -15,9 +15,8 @@ import time
 from pathlib import Path
 
 from harness import regress
-from harness.compare import statements
 from harness.log.folder import Folder
-from harness.report import write
+from harness.report import evidence, write
 from tests.browser.chromium import Chromium, Page, program
 from tests.support.runs import run
 
@@ -54,9 +53,10 @@ def measure(folder: Path) -> None:
 def render(root: Path) -> None:
     gc.set_threshold(100_000, 50, 50)  # as the command line sets it
     folder = Folder.open(root)
-    results = regress.judge_run(statements.results(folder), folder)
+    results, parts = evidence.read(folder)
+    results = regress.judge_run(results, folder)
     scored, start = peak(), time.perf_counter()
-    page = write(folder, results).page
+    page = write(folder, results, parts).page
     took, size = time.perf_counter() - start, page.stat().st_size / 1e6
     told = f"peak {peak():.0f} MB (goal 300), {scored:.0f} MB of it when scored"
     print(f"{len(results.cells):,} cells: rendered in {took:.1f} s (goal 10), {told}")

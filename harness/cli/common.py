@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from harness.model.scenario import Scenario
     from harness.repo.checkout import Repo
     from harness.report import ReportFiles
+    from harness.report.evidence import Evidences
 
 GOOD, FAILED, BAD, COULD_NOT_RUN = 0, 1, 2, 3
 FOLDER = click.Path(path_type=Path)
@@ -157,7 +158,7 @@ def report_run(
 
     screen = terminal(quiet=quiet, as_json=as_json)
     with say_during(screen, "scoring the logs and writing the report"):
-        written = wrote(folder, score_run(folder, jobs), out)
+        written = wrote(folder, *score_run(folder, jobs), out)
     results = written.said
     console.show(results, screen)
     if as_json:
@@ -170,24 +171,25 @@ def report_run(
     return verdict(results)
 
 
-def score_run(folder: Folder, jobs: int = 1) -> Results:
+def score_run(folder: Folder, jobs: int = 1) -> tuple[Results, Evidences]:
     from harness import regress
-    from harness.compare import statements
     from harness.log.blobs import BlobError
     from harness.log.folder import FolderError
+    from harness.report import evidence
 
     try:
-        return regress.judge_run(statements.results(folder, jobs), folder)
+        results, parts = evidence.read(folder, jobs)
+        return regress.judge_run(results, folder), parts
     except (FolderError, BlobError, regress.RegressError) as error:
         stop(error)
 
 
-def wrote(folder: Folder, results: Results, out: Path | None = None) -> ReportFiles:
+def wrote(folder: Folder, results: Results, parts: Evidences, out: Path | None = None) -> ReportFiles:
     from harness import report
     from harness.log.folder import FolderError
 
     try:
-        return report.write(folder, results, out)
+        return report.write(folder, results, parts, out)
     except FolderError as error:
         stop(error, COULD_NOT_RUN)
 

@@ -345,7 +345,7 @@ def _resume(file: RunFile, backends: tuple[str, ...], chat: str | None, record: 
 def score(folder: Path, out: Path | None, jobs: int) -> None:
     """Compute results.json of a run again, from its logs and blobs alone."""
     opened = open_run(folder)
-    written = wrote(opened, score_run(opened, jobs), out or beside(folder))
+    written = wrote(opened, *score_run(opened, jobs), out or beside(folder))
     click.echo(shorten(written.results))
     sys.exit(verdict(written.said))
 

@@ -11,20 +11,28 @@ import hashlib
 import itertools
 import statistics
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from math import fsum
-from pathlib import Path
-from typing import Literal, NamedTuple, TypeVar
+from typing import TypeVar
 
 from harness import metrics
 from harness.compare import stats
-from harness.log.events import PROTOCOL, Opened
-from harness.log.folder import Attempt, Folder, RunFile
+from harness.compare.scoring import (
+    Frame,
+    LogSummary,
+    Part,
+    Show,
+    TranscriptSummary,
+    score_part,
+    show_nothing,
+)
+from harness.log.events import PROTOCOL
+from harness.log.folder import Folder, RunFile
 from harness.log.reader import Log
 from harness.log.transcript import Transcript
 from harness.machine.processes import map_parts
-from harness.metrics import broken, faults, trust
+from harness.metrics import broken, trust
 from harness.metrics.metric import wilson
 from harness.model.backend import Backend
 from harness.model.results import (
@@ -38,9 +46,8 @@ from harness.model.results import (
     Row,
     Run,
     Story,
-    TrustCell,
 )
-from harness.model.scenario import Job, Probe, Scenario
+from harness.model.scenario import Job, Probe
 from harness.model.trial import Interval, Measured, NotMeasured, ReadPolicy, WritePolicy
 
 L = TypeVar("L", Log, Transcript)
@@ -71,57 +78,41 @@ AGAINST_COLD = metrics.list_placed(lambda words: words.between.place if words.be
 """Measures that the cold arm has too."""
 
 
-class _LogSummary(NamedTuple):
-    """What is kept of a log when its cells have been computed."""
-
-    sha256: str
-    unsealed: bool
-    opened: Opened
-    scenario: Scenario
-    faults: list[Faults]
-
-
-class _TranscriptSummary(NamedTuple):
-    """What is kept of a transcript."""
-
-    cell: TrustCell
-    unsealed: bool
-    protocol: int
-    faults: list[Faults]
-
-
-class _Part(NamedTuple):
-    """What one story or one drill says: its cells, and by trial what is kept of its logs or of its transcripts."""
-
-    cells: list[Cell]
-    played: dict[str, _LogSummary]
-    drilled: dict[str, _TranscriptSummary]
-    problems: list[str]
-
-
 def results(folder: Folder, processes: int = 1) -> Results:
     """Everything that the logs of a run say. Equal logs give equal results, byte for byte.
 
     Args:
         processes: Score stories and drills side by side; a small run is scored in this one.
     """
+    return results_and(folder, show_nothing, processes)[0]
+
+
+def results_and(folder: Folder, show: Show[S], processes: int = 1) -> tuple[Results, list[S]]:
+    """The same, and what `show` makes of each story, then of each drill, in their order, from the one time that its
+    logs are read. It is called in other processes."""
     file = folder.read()
     told, drills = folder.list_stories(), folder.list_drills()
     worth = sum(each.path.stat().st_size for own in (*told, *drills) for each in own) >= WORTH
     parts = [*(("story", own) for own in told), *(("drill", own) for own in drills)]
-    scored = list(map_parts(partial(_score, folder.root), parts, processes if worth else 1))
+    conditions = _conditions(file)
+    frame = Frame(conditions, _list_rows(file, conditions), len(told))
+    score = partial(score_part, folder.root, frame, show)
+    scored, shown = list[Part](), list[S]()
+    for part, own in map_parts(score, parts, processes if worth else 1):
+        scored.append(part)
+        shown += own
     cells, played = [cell for each in scored for cell in each.cells], _merge(each.played for each in scored)
     drilled = _merge(each.drilled for each in scored)
     problems = sorted(line for each in scored[: len(told)] for line in each.problems)
     unread = [line for each in scored[len(told) :] for line in each.problems]
+    del scored
     cells += [metrics.make_unscored(trial, "no readable log") for trial in file.trials if trial.id not in played]
     cells.sort(key=lambda cell: cell.id)
-    conditions = _conditions(file)
     rows = _rows(cells, played.values(), conditions)
     names = "".join(played[name].sha256 for name in sorted(played))
     # As a resumed run plays again what another protocol left, the newest is that of all; until then of some.
     protocols = [log.opened.protocol for log in played.values()] + [each.protocol for each in drilled.values()]
-    return Results(
+    made = Results(
         run=Run(
             id=file.id,
             version=file.version,
@@ -155,56 +146,27 @@ def results(folder: Folder, processes: int = 1) -> Results:
         ),
         faults=tuple(_faults([*played.values(), *drilled.values()])),
     )
+    return made, shown
 
 
-def _faults(each: Iterable[_LogSummary | _TranscriptSummary]) -> list[Faults]:
+def _list_rows(file: RunFile, conditions: Conditions) -> frozenset[str]:
+    """The backends of which a trial is headlined, as planned."""
+    return frozenset(
+        trial.backend
+        for trial in file.trials
+        if trial.backend
+        and trial.write_policy == conditions.headline_write
+        and (trial.noise == conditions.headline_noise or trial.backend in GOLD)
+    )
+
+
+def _faults(each: Iterable[LogSummary | TranscriptSummary]) -> list[Faults]:
     """By backend, and in it by trial; of those that were planned or played."""
     return sorted((fault for own in each for fault in own.faults), key=lambda fault: (fault.backend, fault.trial))
 
 
 def _merge(parts: Iterable[Mapping[str, S]]) -> dict[str, S]:
     return {name: each for part in parts for name, each in part.items()}
-
-
-def _score(root: Path, part: tuple[Literal["story", "drill"], list[Attempt]]) -> _Part:
-    """In any process: nothing of it needs what this one holds."""
-    kind, attempts = part
-    return _score_story(Folder(root), attempts) if kind == "story" else _score_drill(Folder(root), attempts)
-
-
-def _score_story(folder: Folder, attempts: Iterable[Attempt]) -> _Part:
-    """The cells of all logs of a story, what is kept of each by trial, and a line for each that cannot be read."""
-    logs, problems = folder.read_story(attempts)
-    cells, played = metrics.score(list(logs.values())), dict[str, _LogSummary]()
-    for name, log in logs.items():
-        own = _count_faults(faults.of_trial, log, problems)
-        unsealed = log.closed is not None and not log.sealed
-        played[name] = _LogSummary(log.sha256, unsealed, log.opened, log.scenario, own)
-    return _Part(cells, played, {}, problems)
-
-
-def _score_drill(folder: Folder, attempts: Iterable[Attempt]) -> _Part:
-    """The same of a drill."""
-    transcripts, unread = folder.read_drill(attempts)
-    drilled, problems = dict[str, _TranscriptSummary](), list[str]()
-    for name, transcript in transcripts.items():
-        if transcript.trial.drill not in trust.DRILLS:
-            problems.append(f"{transcript.path}: this coldwarm knows no drill {transcript.trial.drill}")
-            continue
-        (cell,) = trust.score([transcript])
-        own = _count_faults(faults.of_drill, transcript, problems)
-        unsealed = transcript.ended is not None and not transcript.sealed
-        drilled[name] = _TranscriptSummary(cell, unsealed, transcript.drilled.protocol, own)
-    return _Part([], {}, drilled, [*problems, *unread])
-
-
-def _count_faults(count: Callable[[L], list[Faults]], log: L, problems: list[str]) -> list[Faults]:
-    """The calls that failed; if they cannot be counted, a line says so, and nothing is clean."""
-    try:
-        return count(log)
-    except Exception as error:
-        problems.append(f"{log.path}: calls that failed could not be counted: {broken.describe(error)}")
-        return []
 
 
 def _conditions(file: RunFile) -> Conditions:
@@ -222,7 +184,7 @@ def _conditions(file: RunFile) -> Conditions:
     )
 
 
-def _stories(logs: Iterable[_LogSummary]) -> Iterator[Story]:
+def _stories(logs: Iterable[LogSummary]) -> Iterator[Story]:
     by_id = {log.scenario.id: log for log in logs}
     for name in sorted(by_id):
         log, scenario = by_id[name], by_id[name].scenario
@@ -254,7 +216,7 @@ def headline(cell: Cell, conditions: Conditions) -> bool:
     return at_noise and (cell.write_policy, cell.read_policy) == (conditions.headline_write, conditions.headline_read)
 
 
-def _rows(cells: Sequence[Cell], logs: Iterable[_LogSummary], conditions: Conditions) -> dict[str, Row]:
+def _rows(cells: Sequence[Cell], logs: Iterable[LogSummary], conditions: Conditions) -> dict[str, Row]:
     cards: dict[str, Backend] = {
         log.opened.trial.backend: log.opened.backend for log in logs if log.opened.trial.backend and log.opened.backend
     }

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 
 from harness.log.reader import Log
 from harness.machine.modules import find_defining
@@ -44,11 +45,24 @@ def score(logs: Sequence[Log]) -> list[Cell]:
 
     A log of which nothing can be computed, because we break, has one cell that says so.
     """
-    return broken.guard(
-        lambda logs: [cell for views in _views(logs) for cell in _score(views)],
-        logs,
-        lambda why: [make_unscored(log.trial, why, log) for log in logs],
-    )
+    return score_and_view(logs)[0]
+
+
+def score_and_view(logs: Sequence[Log]) -> tuple[list[Cell], list[View]]:
+    """The same, and what the cells are computed from, for who shows the evidence behind them."""
+    views = list[View]()
+
+    def cells(logs: Sequence[Log]) -> Iterator[Cell]:
+        for each in _views(logs):
+            views.extend(each)
+            yield from _score(each)
+
+    unscored = partial(_make_all_unscored, logs)
+    return broken.guard(lambda logs: list(cells(logs)), logs, unscored), views
+
+
+def _make_all_unscored(logs: Sequence[Log], why: str) -> list[Cell]:
+    return [make_unscored(log.trial, why, log) for log in logs]
 
 
 def make_unscored(trial: Trial, reason: str, log: Log | None = None) -> Cell:

@@ -11,6 +11,7 @@ from typing import Any
 from harness.log.folder import Folder, FolderError
 from harness.model.results import Cell, Results
 from harness.report import evidence, html, junit, markdown
+from harness.report.evidence import Evidences
 
 
 @dataclass(frozen=True)
@@ -25,15 +26,16 @@ class ReportFiles:
     page: Path
 
 
-def write(folder: Folder, results: Results, out: Path | None = None) -> ReportFiles:
+def write(folder: Folder, results: Results, parts: Evidences, out: Path | None = None) -> ReportFiles:
     """Writes all files to `out`, if not beside the logs, each one whole or not at all. Equal logs give equal bytes.
 
     Raises FolderError, one line, if they cannot be written.
+
+    Args:
+        parts: Of every story and drill, as `evidence.read` gives them with the results.
     """
     root = out or folder.root
-    stories = (list(logs.values()) for logs, _ in folder.stories())
-    transcripts = (transcript for best, _ in folder.drills() for transcript in best.values())
-    seen = evidence.gather(results, stories, transcripts)
+    seen = evidence.gather(results, parts)
     if seen.problems:
         run = results.run.model_copy(update={"problems": (*results.run.problems, *seen.problems)})
         results = results.model_copy(update={"run": run})

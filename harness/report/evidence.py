@@ -1,19 +1,44 @@
-"""What the page shows of logs and transcripts themselves. Of these no more than one story or drill is in memory."""
+"""What the page shows of logs and transcripts themselves, made where these are scored, so that none is read twice."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from functools import partial
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
+from harness.compare import statements
+from harness.compare.scoring import ScoredDrill, ScoredStory
 from harness.compare.statements import headline
+from harness.log.folder import Folder
 from harness.log.reader import Log
 from harness.log.transcript import Transcript
 from harness.metrics import broken, deletion, footprint
 from harness.metrics.footprint import Sample
 from harness.model.results import Results
+from harness.report import timeline
 from harness.report.receipts import BadCase, describe
-from harness.report.timeline import Teller, Timelines
+from harness.report.timeline import StoryTimelines, Timelines
+
+
+class StoryEvidence(NamedTuple):
+    """Of one story. layers: of its primary trials, by backend; problems: a line for each log that cannot be shown."""
+
+    told: StoryTimelines | None
+    layers: dict[str, list[deletion.LayerVerdict]]
+    samples: list[Sample]
+    problems: list[str]
+
+
+class DrillEvidence(NamedTuple):
+    """Of one drill."""
+
+    id: str
+    receipts: list[BadCase]
+    samples: list[Sample]
+    problems: list[str]
+
+
+Evidences: TypeAlias = list[StoryEvidence | DrillEvidence]
 
 
 class Evidence(NamedTuple):
@@ -33,38 +58,63 @@ class Evidence(NamedTuple):
     problems: list[str]
 
 
-def gather(results: Results, stories: Iterable[Sequence[Log]], transcripts: Iterable[Transcript]) -> Evidence:
-    """Reads every log once for the page.
+def read(folder: Folder, processes: int = 1) -> tuple[Results, Evidences]:
+    """The results of a run, and what the page shows of each story and drill: every log is read once."""
+    return statements.results_and(folder, show, processes)
 
-    Args:
-        stories: All logs of the run, those of one story together.
-    """
-    drilled = {cell.id: cell for cell in results.trust}
-    primary = {cell.trial for cell in results.cells if headline(cell, results.run.conditions)}
-    teller, samples = Teller(results), list[Sample]()
-    layers, receipts = dict[str, list[deletion.LayerVerdict]](), dict[str, list[BadCase]]()
-    problems: list[str] = []
 
-    def shown(log: Log | Transcript, show: Callable[[], None]) -> None:
-        try:
-            show()
-        except Exception as error:
-            problems.append(f"{log.path}: cannot be shown in full: {broken.describe(error)}")
+def show(scored: ScoredStory | ScoredDrill) -> StoryEvidence | DrillEvidence:
+    return _show_story(scored) if isinstance(scored, ScoredStory) else _show_drill(scored)
 
-    def story(log: Log) -> None:
+
+def _guard(log: Log | Transcript, problems: list[str], make: Callable[[], None]) -> None:
+    try:
+        make()
+    except Exception as error:
+        problems.append(f"{log.path}: cannot be shown in full: {broken.describe(error)}")
+
+
+def _show_story(story: ScoredStory) -> StoryEvidence:
+    told, problems, samples = list[StoryTimelines | None](), list[str](), list[Sample]()
+    layers = dict[str, list[deletion.LayerVerdict]]()
+    primary = {cell.trial for cell in story.cells if headline(cell, story.frame.conditions)}
+
+    def look(log: Log) -> None:
         samples.extend(footprint.of_trial(log))
         if log.trial.backend and log.trial.id in primary:
             layers.setdefault(log.trial.backend, []).extend(deletion.layers(log))
 
-    def drill(transcript: Transcript) -> None:
-        samples.extend(footprint.of_drill(transcript))
-        if cell := drilled.get(transcript.trial.id):
-            receipts[cell.id] = list(describe(cell, transcript, results.trust_definitions))
+    _guard(story.logs[0], problems, lambda: told.append(timeline.tell_story(story)))
+    for log in story.logs:
+        _guard(log, problems, partial(look, log))
+    return StoryEvidence(told[0] if told else None, layers, samples, problems)
 
-    for logs in filter(None, stories):
-        shown(logs[0], partial(teller.hear, logs))
-        for log in logs:
-            shown(log, partial(story, log))
-    for transcript in transcripts:
-        shown(transcript, partial(drill, transcript))
-    return Evidence(teller.timelines(), layers, samples, receipts, problems)
+
+def _show_drill(drill: ScoredDrill) -> DrillEvidence:
+    transcript, receipts, samples, problems = drill.transcript, list[BadCase](), list[Sample](), list[str]()
+
+    def look() -> None:
+        samples.extend(footprint.of_drill(transcript))
+        if drill.cell:
+            receipts.extend(describe(drill.cell, transcript, drill.definitions))
+
+    _guard(transcript, problems, look)
+    return DrillEvidence(transcript.trial.id, receipts, samples, problems)
+
+
+def gather(results: Results, parts: Iterable[StoryEvidence | DrillEvidence]) -> Evidence:
+    """All of it. A story or drill that the results do not name is not shown."""
+    drilled = {cell.id for cell in results.trust}
+    samples, problems, told = list[Sample](), list[str](), list[StoryTimelines]()
+    layers, receipts = dict[str, list[deletion.LayerVerdict]](), dict[str, list[BadCase]]()
+    for part in parts:
+        samples += part.samples
+        problems += part.problems
+        if isinstance(part, DrillEvidence):
+            if part.id in drilled:
+                receipts[part.id] = part.receipts
+            continue
+        told += [part.told] if part.told else []
+        for backend, verdicts in part.layers.items():
+            layers.setdefault(backend, []).extend(verdicts)
+    return Evidence(timeline.assemble(results, told), layers, samples, receipts, problems)

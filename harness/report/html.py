@@ -6,12 +6,10 @@ Every figure leads to its cells, a cell to its timeline.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
 from harness import metrics
 from harness.compare.statements import COLD
-from harness.log.reader import Log
-from harness.log.transcript import Transcript
 from harness.model.regression import GateVerdict
 from harness.model.results import Results
 from harness.report import (
@@ -32,6 +30,7 @@ from harness.report import (
     verdict,
     words,
 )
+from harness.report.evidence import DrillEvidence, StoryEvidence
 from harness.report.timeline import Timelines
 from harness.report.worst import LEGEND
 
@@ -42,13 +41,9 @@ FAULTS = {each.topic.id: each.case.called for each in metrics.WORDS.values() if 
 _STARTED = re.compile(r"(\d{4})(\d\d)(\d\d)-\d{6}-")
 
 
-def page(results: Results, stories: Iterable[Sequence[Log]], transcripts: Iterable[Transcript] = ()) -> str:
-    """The whole file.
-
-    Args:
-        stories: All logs, those of one story together; each is let go before the next is asked for.
-    """
-    return render(results, evidence.gather(results, stories, transcripts))
+def page(results: Results, parts: Iterable[StoryEvidence | DrillEvidence] = ()) -> str:
+    """The whole file, with what was made of each story and drill when it was scored."""
+    return render(results, evidence.gather(results, parts))
 
 
 def render(results: Results, seen: evidence.Evidence) -> str:

@@ -5,19 +5,20 @@ Both are bounded; what is left out is counted and said.
 
 from __future__ import annotations
 
+import pickle
 import shlex
-from collections.abc import Mapping, Sequence
+import zlib
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
 from typing import NamedTuple
 
-from harness import metrics
+from harness.compare.scoring import ScoredStory
 from harness.compare.statements import headline
-from harness.log.reader import Log
 from harness.metrics import broken
 from harness.metrics.view import View
 from harness.model.results import Cell, Results
-from harness.report import tables, words, wrong
+from harness.report import words, wrong
 from harness.report.packed import Node, markup, node, pack
 from harness.report.telling import Telling
 
@@ -84,75 +85,105 @@ class _TrialCells:
         return Timeline(self.id, title, wrong.brief(self.cells), body, block)
 
 
-class Teller:
-    """Every trial that was played. Bad ones are in full, from every backend in turn, until a bound is reached."""
+def tell_story(story: ScoredStory) -> StoryTimelines | None:
+    """All trials of one story, from its logs alone; None if none of it was played."""
+    views: dict[str, View] = {}
+    for view in story.views:
+        views.setdefault(view.log.trial.id, view)
+    played = [trial for trial in _trials(sorted(story.cells, key=lambda cell: cell.id)) if trial.id in views]
+    if not played:
+        return None
+    tiers = {trial.id: _tier(story, views[trial.id], trial) for trial in played}
+    noise = story.frame.conditions.headline_noise
+    order = sorted(played, key=lambda trial: (tiers[trial.id], trial.cells[0].noise != noise))
+    rich = {each.id: _tree(views[each.id], each.cells, whole=tiers[each.id] == 0) for each in order}
+    data = pack(rich)
+    fits = len(data) <= PACKED // max(1, story.frame.stories)
 
-    def __init__(self, results: Results) -> None:
-        """What is told of whom is settled by the results; the logs may then come story by story."""
-        self._results = results
-        self._trials = {trial.id: trial for trial in _trials(results)}
-        self._bad = _fairly(results, [trial for trial in self._trials.values() if wrong.brief(trial.cells)])
-        self._wanted = {trial.id for trial in self._bad[:BOUND]}
-        self._room, self._left = PACKED, len(results.stories)
-        self._told: list[_StoryTimelines] = []
+    def brief(trial: _TrialCells) -> bytes:
+        whole = tiers[trial.id] == 0
+        return _freeze(_tree(views[trial.id], trial.cells, whole=False) if whole else rich[trial.id])
 
-    def hear(self, logs: Sequence[Log]) -> None:
-        """All logs of one story, which gets its share of the room that the ones before it left.
+    trees = {trial.id: brief(trial) for trial in order if not fits or wrong.brief(trial.cells)}
+    return StoryTimelines(played[0].cells[0].scenario, tuple(rich), data, fits, tiers, trees)
 
-        What is computed of the logs is let go, and so may they be.
-        """
-        views: dict[str, View] = {}
-        for view in metrics.views(logs):
-            views.setdefault(view.log.trial.id, view)
-        played = [trial for name, trial in self._trials.items() if name in views]
-        if not played:
-            return
-        noise = self._results.run.conditions.headline_noise
-        tiers = {trial.id: _tier(self._results, trial) for trial in played}
-        order = sorted(played, key=lambda trial: (tiers[trial.id], trial.cells[0].noise != noise))
 
-        def tree(trial: _TrialCells, *, whole: bool = False) -> Node:
-            return _tree(views[trial.id], trial.cells, whole=whole)
+class StoryTimelines(NamedTuple):
+    """One story, as it is sent from the process that read its logs.
 
-        block = _block({trial.id: tree(trial, whole=tiers[trial.id] == 0) for trial in order})
-        room = self._room // max(1, self._left)
-        rich = len(block.data) <= room
+    Attributes:
+        order: All trials; controls, then other noise come last, and are the first to be cut.
+        rich: The packed block of them that tells what each question brought in rows that are compared.
+        fits: It fits in the least room that a story may get.
+        tiers: Trial -> 0 in the headline, 1 other rows under test, 2 the rest.
+        brief: Frozen trees that tell less: of the bad trials, and of all if the block may not fit.
+    """
+
+    story: str
+    order: tuple[str, ...]
+    rich: str
+    fits: bool
+    tiers: Mapping[str, int]
+    brief: Mapping[str, bytes]
+
+
+def _freeze(tree: Node) -> bytes:
+    return zlib.compress(pickle.dumps(tree, pickle.HIGHEST_PROTOCOL), 1)
+
+
+def _thaw(data: bytes) -> Node:
+    tree: Node = pickle.loads(zlib.decompress(data))  # noqa: S301  made by this program, never read from a file
+    return tree
+
+
+def assemble(results: Results, told: Iterable[StoryTimelines]) -> Timelines:
+    """All stories, in the order in which they were read: each gets its share of the room that the ones before it left.
+
+    Bad trials are in full, from every backend in turn, until a bound is reached.
+    """
+    trials = {trial.id: trial for trial in _trials(results.cells)}
+    room, left, blocks, frozen = PACKED, len(results.stories), list[_Block](), dict[str, bytes]()
+    tiers = dict[str, int]()
+    for each in told:
+        share = room // max(1, left)
+        rich = each.fits or len(each.rich) <= share
+        data, kept = each.rich, each.order
         if not rich:
-            block = _block({trial.id: tree(trial) for trial in order}, room)
-        self._room, self._left = self._room - len(block.data), self._left - 1
-        full = {trial.id: tree(trial) for trial in played if trial.id in self._wanted}
-        self._told.append(_StoryTimelines(played[0].cells[0].scenario, full, block, rich))
+            data, kept = _cut({name: _thaw(each.brief[name]) for name in each.order}, share)
+        blocks.append(_Block(each.story, data, kept, rich))
+        room, left = room - len(data), left - 1
+        frozen |= each.brief
+        tiers |= each.tiers
+    bad = _fairly([trial for trial in trials.values() if wrong.brief(trial.cells)], tiers)
+    wanted = {trial.id: _thaw(frozen[trial.id]) for trial in bad[:BOUND] if trial.id in frozen}
+    blocks.sort(key=lambda block: (block.story, block.trials))
+    full = _fit(bad, wanted)
+    block_of = {name: number for number, block in enumerate(blocks) for name in block.trials}
+    folded = [trial for name, trial in trials.items() if name in block_of and name not in full]
+    shown = [each.timeline(full[each.id], block_of.get(each.id)) for each in bad if each.id in full]
+    packed = [each.timeline(node("p", "quiet", "Unfolds by script."), block_of[each.id]) for each in folded]
+    here = frozenset(block_of) | frozenset(full)
+    rich_blocks = sum(block.rich for block in blocks), len(blocks)
+    says = _says(len(full), len(bad), len(packed), len(trials) - len(here), rich_blocks)
+    return Timelines(tuple(shown), tuple(packed), tuple(block.data for block in blocks), here, says)
 
-    def timelines(self) -> Timelines:
-        """Of all that was heard."""
-        told = sorted(self._told, key=lambda each: (each.story, each.block.trials))
-        full = _fit(self._bad, {name: tree for each in told for name, tree in each.full.items()})
-        block_of = {name: number for number, each in enumerate(told) for name in each.block.trials}
-        folded = [trial for name, trial in self._trials.items() if name in block_of and name not in full]
-        shown = [each.timeline(full[each.id], block_of.get(each.id)) for each in self._bad if each.id in full]
-        packed = [each.timeline(node("p", "quiet", "Unfolds by script."), block_of[each.id]) for each in folded]
-        here = frozenset(block_of) | frozenset(full)
-        rich = sum(each.rich for each in told), len(told)
-        says = _says(len(full), len(self._bad), len(packed), len(self._trials) - len(here), rich)
-        return Timelines(tuple(shown), tuple(packed), tuple(each.block.data for each in told), here, says)
 
-
-def _trials(results: Results) -> list[_TrialCells]:
+def _trials(all_cells: Iterable[Cell]) -> list[_TrialCells]:
     """Those that were played, in the order of the results."""
     cells: dict[str, list[Cell]] = {}
-    for cell in results.cells:
+    for cell in all_cells:
         if cell.status not in ("unsupported", "not-run"):
             cells.setdefault(cell.trial, []).append(cell)
     return [_TrialCells(tuple(own)) for own in cells.values()]
 
 
-def _fairly(results: Results, trials: Sequence[_TrialCells]) -> list[_TrialCells]:
+def _fairly(trials: Sequence[_TrialCells], tiers: Mapping[str, int]) -> list[_TrialCells]:
     """Every kind of fault of every backend in turn; what the headline counts comes first, controls last."""
     queues: dict[tuple[int, str, str], list[_TrialCells]] = {}
     for trial in trials:
         kinds = dict.fromkeys(measure for measure, _ in wrong.cases(trial.cells))
         for kind in kinds or {"": None}:
-            queues.setdefault((_tier(results, trial), kind, trial.cells[0].backend or ""), []).append(trial)
+            queues.setdefault((tiers.get(trial.id, 2), kind, trial.cells[0].backend or ""), []).append(trial)
     order: dict[str, _TrialCells] = {}
     for tier in range(3):
         mine = [queue for key, queue in sorted(queues.items()) if key[0] == tier]
@@ -160,29 +191,20 @@ def _fairly(results: Results, trials: Sequence[_TrialCells]) -> list[_TrialCells
     return list(order.values())
 
 
-def _tier(results: Results, trial: _TrialCells) -> int:
-    if tables.group_of(results, trial.cells[0]) != "ranked":
+def _tier(story: ScoredStory, view: View, trial: _TrialCells) -> int:
+    """As its row will be: a control that has none is told as what is under test."""
+    backend = view.log.opened.backend
+    if backend is None or (backend.control and trial.cells[0].backend in story.frame.rows):
         return 2
-    return 0 if any(headline(cell, results.run.conditions) for cell in trial.cells) else 1
+    return 0 if any(headline(cell, story.frame.conditions) for cell in trial.cells) else 1
 
 
 class _Block(NamedTuple):
-    data: str
-    trials: tuple[str, ...]
-
-
-class _StoryTimelines(NamedTuple):
-    """One story.
-
-    Attributes:
-        full: Trees of the trials that may stand in full.
-        block: Of all its trials, of which controls, then other noise are the first to be cut.
-        rich: The block tells what each question brought in rows that are compared.
-    """
+    """The packed trials of a story. rich: as `StoryTimelines.rich`."""
 
     story: str
-    full: Mapping[str, Node]
-    block: _Block
+    data: str
+    trials: tuple[str, ...]
     rich: bool
 
 
@@ -203,10 +225,11 @@ def _tell(view: View, cells: Sequence[Cell], *, whole: bool) -> Node:
     return node("div", "", *told, node("p", "quiet", "Play it again and keep its store, or read its log:"), commands)
 
 
-def _block(trees: Mapping[str, Node], room: int | None = None) -> _Block:
-    while len(data := pack(trees)) > (room or len(data)) and trees:
-        trees = dict(list(trees.items())[: min(len(trees) - 1, len(trees) * (room or 0) // len(data))])
-    return _Block(data, tuple(trees))
+def _cut(trees: Mapping[str, Node], room: int) -> tuple[str, tuple[str, ...]]:
+    """As many of the trees as fit, packed."""
+    while len(data := pack(trees)) > room and trees:
+        trees = dict(list(trees.items())[: min(len(trees) - 1, len(trees) * room // len(data))])
+    return data, tuple(trees)
 
 
 def _fit(bad: Sequence[_TrialCells], trees: Mapping[str, Node]) -> dict[str, Node]:

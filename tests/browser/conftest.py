@@ -16,7 +16,7 @@ from harness.log.folder import Folder
 from harness.log.transcript import Called, Looked
 from harness.model.drill import Piece, Plan
 from harness.regress import baseline
-from harness.report import write
+from harness.report import evidence, write
 from tests.browser.chromium import Chromium, Page, program
 from tests.support import hostile_texts
 from tests.support.logs import NEW
@@ -103,7 +103,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Folder:
 
 
 def written(folder: Folder) -> Path:
-    return write(folder, regress.judge_run(statements.results(folder), folder)).page
+    results, parts = evidence.read(folder)
+    return write(folder, regress.judge_run(results, folder), parts).page
 
 
 @pytest.fixture(scope="session")

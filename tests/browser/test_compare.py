@@ -7,11 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from harness.compare import statements
 from harness.log import pack
 from harness.log.folder import Folder
 from harness.regress import baseline, page
-from harness.report import write
+from harness.report import evidence, write
 from tests.browser.chromium import Chromium
 from tests.browser.conftest import Opener
 from tests.browser.reading import A4, unfolded
@@ -26,7 +25,7 @@ def sides(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     for stale, tool in ((NEW, "betadeploy"), (OLD, "alphadeploy")):
         root = tmp_path_factory.mktemp("side")
         folder: Folder = run(root, stale=stale, tool=tool, stories=12)
-        write(folder, statements.results(folder))
+        write(folder, *evidence.read(folder))
         made.append(root)
     return made[0], made[1]
 

@@ -184,7 +184,7 @@ def test_processes_change_no_byte_of_the_results(tmp_path: Path, monkeypatch: py
     next((folder.root / "logs").glob("*.jsonl")).write_text("damaged\n")
     alone = statements.results(folder)
     monkeypatch.setattr(statements, "WORTH", 0)
-    monkeypatch.setattr(metrics, "score", None)  # not asked in this process
+    monkeypatch.setattr(metrics, "score_and_view", None)  # not asked in this process
     beside = statements.results(folder, processes=2)
     assert len(alone.run.problems) > 1 and len(folder.list_stories()) > 1
     assert beside.model_dump_json() == alone.model_dump_json()

@@ -73,7 +73,7 @@ def test_a_measure_that_breaks_has_failed_and_all_others_stand(
         (lambda patch: patch.setattr(metrics, "Classifier", breaks), "no measure: coldwarm broke on it"),
         (lambda patch: patch.setattr(faults, "of_trial", breaks), "calls that failed could not be counted"),
         (lambda patch: patch.setattr(footprint, "of_trial", breaks), "cannot be shown in full"),
-        (lambda patch: patch.setattr(timeline.Teller, "hear", breaks), "cannot be shown in full"),
+        (lambda patch: patch.setattr(timeline, "tell_story", breaks), "cannot be shown in full"),
     ],
 )
 def test_whatever_breaks_is_told_and_a_report_is_written(

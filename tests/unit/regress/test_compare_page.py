@@ -10,13 +10,12 @@ import pytest
 from click.testing import CliRunner
 
 from harness.cli.gate import compare
-from harness.compare import statements
 from harness.log.folder import Folder
 from harness.model.results import Results
 from harness.regress import baseline
 from harness.regress.baseline import Side
 from harness.regress.page import page
-from harness.report import write
+from harness.report import evidence, write
 from tests.support.logs import NEW, OLD
 from tests.support.made_results import results
 from tests.support.runs import run
@@ -82,7 +81,7 @@ def test_the_command_writes_the_page_and_ends_as_before(tmp_path: Path) -> None:
     for root, stale, tool in zip(roots, (NEW, OLD), ("betadeploy", "alphadeploy"), strict=True):
         root.mkdir()
         folder: Folder = run(root, stale=stale, tool=tool, stories=12)
-        write(folder, statements.results(folder))
+        write(folder, *evidence.read(folder))
     out = tmp_path / "new" / "compare.html"
     ended = CliRunner().invoke(compare, [str(roots[0]), str(roots[1]), "--html", str(out)])
     assert ended.exit_code == 1, ended.output

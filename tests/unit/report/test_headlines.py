@@ -68,7 +68,7 @@ def outputs(made: Results) -> list[str]:
     assert isinstance(out.file, io.StringIO)
     text = out.file.getvalue()
     assert max(map(len, text.splitlines())) <= 80
-    return [" ".join(text.split()), markdown.summary(made), html.page(made, ())]
+    return [" ".join(text.split()), markdown.summary(made), html.page(made)]
 
 
 # --- membership ---------------------------------------------------------------------------------------------------

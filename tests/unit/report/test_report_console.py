@@ -195,7 +195,7 @@ def test_where_full_context_dominates_every_output_says_that_the_stories_are_too
 
     def outputs(*compared: Comparison) -> list[str]:
         changed = results.model_copy(update={"comparisons": compared, "backends": names})
-        return [" ".join(text.split()) for text in (shown(changed), markdown.summary(changed), html.page(changed, ()))]
+        return [" ".join(text.split()) for text in (shown(changed), markdown.summary(changed), html.page(changed))]
 
     assert [text.count(said) for text in outputs(recall, stale, tokens)] == [1, 1, 1]
     cheaper = tokens.model_copy(update={"right_value": 0.4})

@@ -39,7 +39,7 @@ def outputs(made: Results) -> list[str]:
     out = Console(file=io.StringIO(), width=200, markup=False, highlight=False, emoji=False)
     console.show(made, out)
     assert isinstance(out.file, io.StringIO)
-    texts = [out.file.getvalue(), markdown.summary(made), html.page(made, ())]
+    texts = [out.file.getvalue(), markdown.summary(made), html.page(made)]
     return [" ".join(text.replace("&#9650;", MARK).split()) for text in texts]
 
 

@@ -17,7 +17,7 @@ from harness.log.folder import Folder, FolderError
 from harness.model.regression import Change, GateVerdict
 from harness.model.results import Against, Results, Suite
 from harness.model.trial import Interval
-from harness.report import charts, html, write
+from harness.report import charts, evidence, html, write
 from tests.support.runs import run
 
 EVIL = "Deploy with alphadeploy <script>alert(1)</script> \u202e\x1b[2J {{ 7 * 7 }} \"' onclick=x"
@@ -82,14 +82,14 @@ def results(folder: Folder) -> Results:
 
 @pytest.fixture(scope="module")
 def text(folder: Folder, results: Results) -> str:
-    return write(folder, results).page.read_text("utf-8")
+    return write(folder, *evidence.read(folder)).page.read_text("utf-8")
 
 
 @pytest.fixture(scope="module")
 def hostile(tmp_path_factory: pytest.TempPathFactory) -> str:
     source = Source(commit="abcdef1", path="$(reboot);x", line=3)
     made = run(tmp_path_factory.mktemp("evil"), label="<i>$x_1$</i>", stale=EVIL, source=source)
-    return write(made, statements.results(made)).page.read_text("utf-8")
+    return write(made, *evidence.read(made)).page.read_text("utf-8")
 
 
 # --- the files --------------------------------------------------------------------------------------------------------
@@ -107,7 +107,7 @@ def test_writing_again_gives_the_same_bytes_and_no_path_of_this_machine(folder: 
     before = {path: path.read_bytes() for path in files}
     for path in files:
         path.unlink()
-    write(Folder.open(folder.root), statements.results(folder))
+    write(Folder.open(folder.root), *evidence.read(folder))
     assert {path: path.read_bytes() for path in files} == before
     assert not [path for path in files if str(folder.root).encode() in before[path]]
 
@@ -116,7 +116,7 @@ def test_the_run_card_names_the_suite_that_was_played(tmp_path: Path, text: str)
     """As the run file says it, whatever the suite is today; a run file without it is from before."""
     said = Suite(version="<7>", digest="d1" * 32, split="held", held=("rename/twin",))
     made = run(tmp_path, suite=said)
-    page = write(made, statements.results(made)).page.read_text("utf-8")
+    page = write(made, *evidence.read(made)).page.read_text("utf-8")
     assert (
         f"<dt>suite</dt><dd>suite &lt;7&gt;, split held: 1 of 2 scenarios held, digest sha256 {'d1' * 32}</dd>" in page
     )
@@ -135,7 +135,7 @@ def test_a_file_that_cannot_be_written_is_one_line_and_leaves_the_old_one(tmp_pa
     (tmp_path / "summary.md.part").mkdir()
     (tmp_path / "summary.md").write_text("old")
     with pytest.raises(FolderError, match=r"summary\.md: cannot be written") as caught:
-        write(made, statements.results(made))
+        write(made, *evidence.read(made))
     assert len(str(caught.value).splitlines()) == 1
     assert (tmp_path / "summary.md").read_text() == "old"
 
@@ -234,7 +234,7 @@ def test_gates_and_the_baseline_stand_where_they_are_seen(folder: Folder, result
         Change(backend="keeper", measure="recall", verdict="vanished", vanished=cells, reason="<gone>"),
     )  # fmt: skip
     judged = results.model_copy(update={"gates": gates, "baseline": base, "changes": changes})
-    text = html.page(judged, [list(logs.values()) for logs, _ in folder.stories()])
+    text = html.page(judged, evidence.read(folder)[1])
     page = Page(text)
     assert page.open == [] and {target[1:] for target in page.targets} <= set(page.ids)
     assert [text.index(each) for each in ("1 broken", "1 not measured", "1 held")] == sorted(

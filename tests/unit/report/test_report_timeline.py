@@ -15,6 +15,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from harness import metrics
 from harness.adapter import Source
 from harness.compare import statements
+from harness.compare.scoring import Frame, ScoredStory
 from harness.log.folder import Folder
 from harness.log.reader import Log
 from harness.metrics.view import Record
@@ -44,10 +45,13 @@ def results(folder: Folder) -> Results:
 
 def collect(results: Results, folder: Folder, step: int = 1) -> Timelines:
     """step: -1 is the other way round."""
-    teller = timeline.Teller(results)
+    frame = Frame(results.run.conditions, frozenset(results.backends), len(folder.list_stories()))
+    told = []
     for best, _ in list(folder.stories())[::step]:
-        teller.hear(list(best.values())[::step])
-    return teller.timelines()
+        logs = list(best.values())[::step]
+        cells, views = metrics.score_and_view(logs)
+        told.append(timeline.tell_story(ScoredStory(frame, logs, views, cells)))
+    return timeline.assemble(results, filter(None, told))
 
 
 @pytest.fixture(scope="module")

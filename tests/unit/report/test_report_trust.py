@@ -9,6 +9,7 @@ import pytest
 
 from harness.adapter import Hit, Item, Layer, Scope, to_wire
 from harness.compare import statements
+from harness.compare.scoring import ScoredDrill
 from harness.log.events import Event, Sighting
 from harness.log.folder import Folder
 from harness.log.transcript import Called, Handled, Looked, Transcript
@@ -59,9 +60,14 @@ def results(told: Transcript, measures: Mapping[str, Measure], tmp_path: Path, *
     return made.model_copy(update={"trust": (cell,), "trust_definitions": known})
 
 
+def gather(results: Results, told: Transcript) -> evidence.Evidence:
+    drill = ScoredDrill(told, results.trust[0], results.trust_definitions)
+    return evidence.gather(results, [evidence.show(drill)])
+
+
 def collected(results: Results, told: Transcript) -> trust.DrillTables:
     """As the page does it."""
-    return trust.collect(results, evidence.gather(results, (), [told]).receipts)
+    return trust.collect(results, gather(results, told).receipts)
 
 
 @pytest.mark.parametrize(
@@ -119,7 +125,7 @@ def test_a_receipt_says_which_memory_which_call_stored_it_and_which_misses_it(tm
     )
     assert "shown by line 3" in doubted.case and "confidence: written without, came back 0.5" in doubted.says
     assert lost.id != doubted.id and lost.commands[0] == f"sed -n '2p;3p' drills/{told.path.name}"
-    text = markdown.summary(found, evidence.gather(found, (), [told]).receipts)
+    text = markdown.summary(found, gather(found, told).receipts)
     assert "pin \u201cthe pin\u201d: stored by line 2" in text and "key" not in text
 
 
@@ -137,7 +143,7 @@ def test_each_kind_of_event_is_told(told: Transcript, tmp_path: Path) -> None:
 
 def test_the_page_runs_nothing_of_what_memories_say(told: Transcript, tmp_path: Path) -> None:
     found = results(told, {"gone": share(0, 1, "L2")}, tmp_path)
-    page = html.page(found, [], [told])
+    page = html.render(found, gather(found, told))
     assert 'id="trust"' in page and page.count("<script") == 1 and "{{ 7 * 7 }}" in page
     assert 'id="d-gone"' in page
 
@@ -163,7 +169,7 @@ def test_a_run_without_drills_says_nothing_of_them(tmp_path: Path) -> None:
     folder: Folder = run(tmp_path)
     found = statements.results(folder)
     assert found.trust == () and found.trust_definitions == {}
-    assert 'id="trust"' not in html.page(found, [])
+    assert 'id="trust"' not in html.page(found)
 
 
 def test_a_cell_of_a_drill_names_the_version_that_was_played(told: Transcript) -> None:

@@ -1,0 +1,158 @@
+"""One story or one drill of a run, read once and scored: what its results need, and what who shows it makes of it.
+
+In any process: nothing of it needs what the one that asks for it holds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal, NamedTuple, TypeAlias, TypeVar
+
+from harness import metrics
+from harness.log.events import Opened
+from harness.log.folder import Attempt, Folder
+from harness.log.reader import Log
+from harness.log.transcript import Transcript
+from harness.metrics import broken, faults, trust
+from harness.metrics.view import View
+from harness.model.results import Cell, Conditions, Faults, TrustCell
+from harness.model.scenario import Scenario
+from harness.model.trial import Definition
+
+L = TypeVar("L", Log, Transcript)
+S = TypeVar("S")
+
+
+class Frame(NamedTuple):
+    """What is known of a run before any of it is scored.
+
+    Attributes:
+        rows: The backends that have a row in the headline.
+        stories: How many have logs.
+    """
+
+    conditions: Conditions
+    rows: frozenset[str]
+    stories: int
+
+
+@dataclass(frozen=True)
+class ScoredStory:
+    """All logs of a story, and what was computed of them.
+
+    Attributes:
+        views: What cells are computed from; empty if that broke.
+    """
+
+    frame: Frame
+    logs: Sequence[Log]
+    views: Sequence[View]
+    cells: Sequence[Cell]
+
+
+@dataclass(frozen=True)
+class ScoredDrill:
+    """A drill of one backend.
+
+    Attributes:
+        cell: None if this coldwarm knows no such drill.
+        definitions: Of its measures.
+    """
+
+    transcript: Transcript
+    cell: TrustCell | None
+    definitions: Mapping[str, Definition]
+
+
+Show: TypeAlias = Callable[[ScoredStory | ScoredDrill], S]
+
+
+def show_nothing(scored: ScoredStory | ScoredDrill) -> None:
+    """For whom the results are all."""
+
+
+class LogSummary(NamedTuple):
+    """What is kept of a log when its cells have been computed."""
+
+    sha256: str
+    unsealed: bool
+    opened: Opened
+    scenario: Scenario
+    faults: list[Faults]
+
+
+class TranscriptSummary(NamedTuple):
+    """What is kept of a transcript."""
+
+    cell: TrustCell
+    unsealed: bool
+    protocol: int
+    faults: list[Faults]
+
+
+class Part(NamedTuple):
+    """What one story or one drill says: its cells, and by trial what is kept of its logs or of its transcripts."""
+
+    cells: list[Cell]
+    played: dict[str, LogSummary]
+    drilled: dict[str, TranscriptSummary]
+    problems: list[str]
+
+
+def score_part(
+    root: Path, frame: Frame, show: Show[S], part: tuple[Literal["story", "drill"], list[Attempt]]
+) -> tuple[Part, list[S]]:
+    """What breaks is a line with the logs that it was about; their trials then have no results."""
+    kind, attempts = part
+    folder, shown = Folder(root), list[S]()
+    try:
+        if kind == "drill":
+            return _score_drill(folder, attempts, show, shown), shown
+        return _score_story(folder, attempts, frame, show, shown), shown
+    except Exception as error:
+        more = f" and {len(attempts) - 1} more" if len(attempts) > 1 else ""
+        line = f"{attempts[0].path}{more}: this {kind} could not be scored: {broken.describe(error)}"
+        return Part([], {}, {}, [line]), []
+
+
+def _score_story(folder: Folder, attempts: Sequence[Attempt], frame: Frame, show: Show[S], shown: list[S]) -> Part:
+    """The cells of all logs of a story, what is kept of each by trial, and a line for each that cannot be read."""
+    found, problems = folder.read_story(attempts)
+    logs = list(found.values())
+    cells, views = metrics.score_and_view(logs)
+    played = dict[str, LogSummary]()
+    for name, log in found.items():
+        own = _count_faults(faults.of_trial, log, problems)
+        unsealed = log.closed is not None and not log.sealed
+        played[name] = LogSummary(log.sha256, unsealed, log.opened, log.scenario, own)
+    if logs:
+        shown.append(show(ScoredStory(frame, logs, views, cells)))
+    return Part(cells, played, {}, problems)
+
+
+def _score_drill(folder: Folder, attempts: Sequence[Attempt], show: Show[S], shown: list[S]) -> Part:
+    """The same of a drill."""
+    transcripts, unread = folder.read_drill(attempts)
+    drilled, problems = dict[str, TranscriptSummary](), list[str]()
+    for name, transcript in transcripts.items():
+        cell = None
+        if transcript.trial.drill in trust.DRILLS:
+            (cell,) = trust.score([transcript])
+            own = _count_faults(faults.of_drill, transcript, problems)
+            unsealed = transcript.ended is not None and not transcript.sealed
+            drilled[name] = TranscriptSummary(cell, unsealed, transcript.drilled.protocol, own)
+        else:
+            problems.append(f"{transcript.path}: this coldwarm knows no drill {transcript.trial.drill}")
+        shown.append(show(ScoredDrill(transcript, cell, trust.DEFINITIONS)))
+    return Part([], {}, drilled, [*problems, *unread])
+
+
+def _count_faults(count: Callable[[L], list[Faults]], log: L, problems: list[str]) -> list[Faults]:
+    """The calls that failed; if they cannot be counted, a line says so, and nothing is clean."""
+    try:
+        return count(log)
+    except Exception as error:
+        problems.append(f"{log.path}: calls that failed could not be counted: {broken.describe(error)}")
+        return []
