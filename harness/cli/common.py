@@ -175,6 +175,7 @@ def score_run(folder: Folder, jobs: int = 1) -> tuple[Results, Evidences]:
     from harness import regress
     from harness.log.blobs import BlobError
     from harness.log.folder import FolderError
+    from harness.machine.processes import Killed
     from harness.report import evidence
 
     try:
@@ -182,6 +183,8 @@ def score_run(folder: Folder, jobs: int = 1) -> tuple[Results, Evidences]:
         return regress.judge_run(results, folder), parts
     except (FolderError, BlobError, regress.RegressError) as error:
         stop(error)
+    except Killed as error:
+        stop(f"scoring: {error}; all logs are kept: coldwarm report {shorten(folder.root)}", COULD_NOT_RUN)
 
 
 def wrote(folder: Folder, results: Results, parts: Evidences, out: Path | None = None) -> ReportFiles:

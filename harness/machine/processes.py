@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
 from multiprocessing import get_context
 from typing import TypeVar
 
@@ -12,11 +13,15 @@ P = TypeVar("P")
 R = TypeVar("R")
 
 
+class Killed(Exception):  # noqa: N818  what was done to it, and no error of its own
+    """A process that was to work for this one was ended from outside. One line."""
+
+
 def map_parts(function: Callable[[P], R], parts: Sequence[P], processes: int) -> Iterator[R]:
     """What the function makes of each part, in their order. With one process it is this one, part by part as asked for.
 
     The processes come from a server that has no threads, so that this one may have any. The function, the parts and
-    what is made of them are sent to and fro.
+    what is made of them are sent to and fro. Raises Killed.
     """
     if min(processes, len(parts)) < 2:
         yield from map(function, parts)
@@ -24,4 +29,7 @@ def map_parts(function: Callable[[P], R], parts: Sequence[P], processes: int) ->
     context = get_context("forkserver")
     context.set_forkserver_preload([getattr(function, "func", function).__module__])  # imported once for all
     with ProcessPoolExecutor(min(processes, len(parts)), context, gc.set_threshold, gc.get_threshold()) as pool:
-        yield from pool.map(function, parts)
+        try:
+            yield from pool.map(function, parts)
+        except BrokenProcessPool:
+            raise Killed(f"one of {processes} processes was killed; with little memory, try --jobs 1") from None

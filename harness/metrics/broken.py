@@ -16,10 +16,11 @@ BROKE = "coldwarm broke on it: "
 
 
 def describe(error: Exception) -> str:
-    """One line, with the place in our code."""
+    """One line, with the line of the log if that is known, and the place in our code."""
     last = traceback.extract_tb(error.__traceback__)[-1]
+    at = "".join(f"{note}: " for note in getattr(error, "__notes__", ()))
     what = " ".join(f"{type(error).__name__}: {error}".split())[:200]
-    return f"{BROKE}{what} ({Path(last.filename).name}:{last.lineno})"
+    return f"{BROKE}{at}{what} ({Path(last.filename).name}:{last.lineno})"
 
 
 def guard(compute: Callable[[V], T], of: V, otherwise: Callable[[str], T]) -> T:

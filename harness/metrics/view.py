@@ -184,7 +184,11 @@ class Record:
         """All entries of a recall in reading order."""
         known = self._entries.get(line)
         if known is None:
-            known = self._entries[line] = tuple(self._read(line, event))
+            try:
+                known = self._entries[line] = tuple(self._read(line, event))
+            except Exception as error:
+                error.add_note(f"L{line}")
+                raise
         return known
 
     def _read(self, line: int, event: Recalled) -> Iterator[RecalledEntry]:

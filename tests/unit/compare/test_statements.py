@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,8 @@ from hypothesis import strategies as st
 
 from harness import metrics
 from harness.compare import statements
+from harness.log.folder import Attempt, Folder
+from harness.log.reader import Log
 from harness.metrics.metric import wilson
 from harness.model.drill import Plan
 from harness.model.results import Cell, Comparison, Conditions, Row
@@ -173,6 +176,30 @@ def test_a_transcript_of_a_drill_that_is_no_more_is_a_problem_with_its_name(tmp_
     found = statements.results(run(tmp_path, drills=(made.trial,)))
     assert f"{file}: this coldwarm knows no drill flood" in found.run.problems
     assert [(cell.drill, cell.status) for cell in found.trust] == [("flood", "not-run")]
+
+
+def test_a_story_that_cannot_be_scored_is_a_line_with_its_log_and_takes_no_other(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = run(tmp_path, stories=2)
+    sound = statements.results(folder)
+    first, *_ = folder.list_stories()
+    read = Folder.read_story
+
+    def breaks(self: Folder, attempts: Sequence[Attempt]) -> tuple[dict[str, Log], list[str]]:
+        if attempts == first:
+            raise KeyError("boom")
+        return read(self, attempts)
+
+    monkeypatch.setattr(Folder, "read_story", breaks)
+    found = statements.results(folder)
+    (line,) = found.run.problems
+    assert line.startswith(f"{first[0].path} and ") and "this story could not be scored" in line and "KeyError" in line
+    mine = {each.trial for each in first}
+    assert {cell.status for cell in found.cells if cell.trial in mine} == {"not-run"}
+    assert [cell for cell in found.cells if cell.trial not in mine] == [
+        cell for cell in sound.cells if cell.trial not in mine
+    ]
 
 
 def test_processes_change_no_byte_of_the_results(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -83,6 +84,12 @@ def test_whatever_breaks_is_told_and_a_report_is_written(
     done, results = reported(played, tmp_path)
     assert done.exit_code == 3 and any(says in line for line in results["run"]["problems"])
     assert says in done.stderr and (tmp_path / "report.html").exists() and results["cells"]
+
+
+def test_the_event_on_which_it_broke_is_named(tmp_path: Path, played: Folder, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Record, "_read", breaks)
+    _, results = reported(played, tmp_path)
+    assert any(re.search(r"coldwarm broke on it: L\d+: KeyError", line) for line in results["run"]["problems"])
 
 
 def test_of_drills_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

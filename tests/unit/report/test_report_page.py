@@ -112,6 +112,16 @@ def test_writing_again_gives_the_same_bytes_and_no_path_of_this_machine(folder: 
     assert not [path for path in files if str(folder.root).encode() in before[path]]
 
 
+def test_processes_change_no_byte_of_the_report(
+    tmp_path: Path, folder: Folder, text: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(statements, "WORTH", 0)
+    monkeypatch.setattr(Folder, "read_story", None)  # not asked in this process
+    written = write(folder, *evidence.read(folder, 2), tmp_path)
+    assert written.page.read_text("utf-8") == text
+    assert written.results.read_bytes() == (folder.root / "results.json").read_bytes()
+
+
 def test_the_run_card_names_the_suite_that_was_played(tmp_path: Path, text: str) -> None:
     """As the run file says it, whatever the suite is today; a run file without it is from before."""
     said = Suite(version="<7>", digest="d1" * 32, split="held", held=("rename/twin",))
