@@ -147,7 +147,7 @@ docs: .venv/.ready
 
 # Sphinx with MyST (both MIT or BSD) in an environment of its own, so that nothing else grows by it.
 $(SITE)/.ready: site.lock | .venv/.ready
-	@echo "installing Sphinx 9.0.4 with Furo and MyST into $(SITE) (100 MB on disk; a few seconds near an index)"
+	@echo "installing Sphinx 9.0.4 with Furo and MyST into $(SITE) (77 MB on disk; a few seconds near an index)"
 	@$(BIN)/uv venv --quiet --clear --python $(BIN)/python $(SITE)
 	@$(BIN)/uv pip sync --quiet --python $(SITE)/bin/python --require-hashes site.lock
 	@touch $@

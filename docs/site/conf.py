@@ -13,7 +13,7 @@ PAGES = {
     "Understand": ("docs/concepts", "docs/measures", "docs/backends", "docs/speed", "docs/containment"),
     "Project": ("docs/decisions/README", "docs/stability", "CONTRIBUTING", "SECURITY", "CHANGELOG"),
 }
-"""Caption of the menu -> pages, as paths in the checkout without `.md`. A page that stands in no menu fails the build."""
+"""Caption of the menu -> pages, as paths in the checkout without `.md`. A page in no menu fails the build."""
 
 project = "coldwarm"
 html_title = "coldwarm"

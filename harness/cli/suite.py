@@ -146,7 +146,7 @@ def selftest_measures(names: tuple[str, ...], jobs: int | None) -> None:
 
 @click.group()
 def export() -> None:
-    """Write the suite, or what a run measured, as tables for other tools."""
+    """Write the suite, what a run measured, or its calls, for other tools."""
 
 
 @export.command(name="suite")
@@ -182,6 +182,27 @@ def export_results(folder: Path, directory: Path) -> None:
         stop(error)
     click.echo(shorten(directory / "cells.parquet"))
     sys.exit(verdict(results))
+
+
+@export.command(name="spans")
+@click.argument("folder", metavar="RUN", type=FOLDER)
+@click.argument("file", metavar="FILE", type=click.Path(dir_okay=False, path_type=Path))
+@click.option("--content", is_flag=True, help="Write questions and texts of memories, too.")
+def export_spans(folder: Path, file: Path, content: bool) -> None:
+    """Write the memory calls of the run in folder RUN into FILE, as OpenTelemetry spans (OTLP JSON, a trial a line).
+
+    Names are those of the GenAI memory conventions, which OpenTelemetry marks as development. A span starts at the time
+    of the story and is as long as the call took.
+    """
+    from harness.log.blobs import BlobError
+    from harness.log.folder import FolderError
+    from harness.report import export
+
+    try:
+        export.spans(file, open_run(folder), content=content)
+    except (export.ExportError, FolderError, BlobError) as error:
+        stop(error)
+    click.echo(shorten(file))
 
 
 @click.command()

@@ -20,6 +20,8 @@ from harness.machine import extras
 from harness.model.results import Cell, Results, Suite
 from harness.model.scenario import STRATA, Learn, Scenario, Session
 from harness.model.trial import Measure, Measured
+from harness.report import croissant
+from harness.report import spans as opentelemetry
 
 ExportRow = dict[str, Any]
 STRING, WHOLE, REAL, TRUTH = "dtype: string", "dtype: int32", "dtype: float64", "dtype: bool"
@@ -122,7 +124,7 @@ class MissingExtraError(ExportError):
 
 
 def suite(directory: Path, stories: Sequence[Scenario], identity: Suite) -> None:
-    """Writes `facts.jsonl`, `probes.jsonl`, `jobs.jsonl` and the card `README.md` into a new or empty directory.
+    """Writes the tables as JSON Lines, the card `README.md` and `croissant.json` into a new or empty directory.
 
     Equal stories give equal bytes. Raises ExportError.
     """
@@ -133,6 +135,7 @@ def suite(directory: Path, stories: Sequence[Scenario], identity: Suite) -> None
     }
     files = {f"{name}.jsonl": "".join(map(_line, table)) for name, table in rows.items()}
     files["README.md"] = _card(stories, identity, rows)
+    files["croissant.json"] = croissant.describe(_head(identity), files, TABLES)
     _claim(directory)
     try:
         for name, text in files.items():
@@ -164,6 +167,17 @@ def results(directory: Path, run: Folder) -> Results:
         except OSError as error:
             raise _unwritable(directory, error) from None
     return scored
+
+
+def spans(file: Path, run: Folder, *, content: bool) -> None:
+    """Writes the calls of a run as OTLP JSON lines into a new file. Raises ExportError, FolderError and BlobError."""
+    try:
+        with file.open("x", encoding="utf-8", newline="\n") as lines:
+            lines.writelines(opentelemetry.write(run, content))
+    except FileExistsError:
+        raise ExportError(f"{file}: is there already; name a new file") from None
+    except OSError as error:
+        raise _unwritable(file.parent, error) from None
 
 
 def _claim(directory: Path) -> None:
@@ -277,6 +291,18 @@ def _line(row: ExportRow) -> str:
     return json.dumps(row, ensure_ascii=False) + "\n"
 
 
+def _head(identity: Suite) -> dict[str, str]:
+    own = identity.version != "private"
+    return {
+        "name": "coldwarm-suite",
+        "description": "Scripted stories over small git repositories, which measure whether a memory backend makes "
+        "a coding agent better at repo work and whether what it remembers deserves trust. Not for training.",
+        "license": "https://spdx.org/licenses/MIT.html" if own else "as its owner says",
+        "version": f"{identity.version}.0.0" if identity.version.isdecimal() else identity.version,
+        "keywords": "benchmark, agent memory, retrieval",
+    }
+
+
 def _card(stories: Sequence[Scenario], identity: Suite, rows: Mapping[str, Sequence[ExportRow]]) -> str:
     """The dataset card. Types are written down, so that a column of nulls loads as what it is."""
     own = identity.version != "private"
@@ -310,6 +336,9 @@ import datasets, pandas
 datasets.load_dataset("DIR", "facts", split="test")  # DIR: this directory; offline, from these files
 pandas.read_json("DIR/facts.jsonl", lines=True)
 ```
+
+`croissant.json` says the same for tools that read Croissant:
+`mlcroissant load --jsonld croissant.json --record_set facts`.
 
 Ids are unique in a scenario: join tables by `scenario` and `fact`. `{{canary}}` stands where each play puts a random
 string, which must be gone after it was forgotten. What a text merely mentions or denies, the edits in full and the

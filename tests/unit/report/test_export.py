@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 from datetime import datetime
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -122,6 +123,19 @@ def test_hugging_face_loads_every_table_offline_and_as_written(written: Path, tm
             assert values == plain, column
 
 
+def test_croissant_names_every_file_and_column(written: Path) -> None:
+    said = json.loads((written / "croissant.json").read_text("utf-8"))
+    assert said["@type"] == "sc:Dataset" and said["conformsTo"] == "http://mlcommons.org/croissant/1.0"
+    for file in said["distribution"]:
+        assert sha256((written / file["contentUrl"]).read_bytes()).hexdigest() == file["sha256"]
+    for table in said["recordSet"]:
+        columns = export.TABLES[table["name"]]
+        assert [field["name"] for field in table["field"]] == list(columns)
+        assert {field["source"]["fileObject"]["@id"] for field in table["field"]} == {f"{table['name']}.jsonl"}
+        repeated = {field["name"] for field in table["field"] if field.get("repeated")}
+        assert repeated == {name for name, (kind, _) in columns.items() if kind in {export.STRINGS, export.LISTS}}
+
+
 def test_pandas_reads_the_tables(written: Path) -> None:
     for name, columns in export.TABLES.items():
         frame = pandas.read_json(written / f"{name}.jsonl", lines=True)
@@ -150,7 +164,7 @@ def test_the_command_writes_the_same_bytes_again(house: House, tmp_path: Path, m
         done = call("suite", tmp_path / name, *where)
         assert done.exit_code == 0 and done.stdout.strip() == str(tmp_path / name / "README.md")
     one, two = ({file.name: file.read_bytes() for file in (tmp_path / name).iterdir()} for name in ("one", "two"))
-    assert one == two and sorted(one) == ["README.md", "facts.jsonl", "jobs.jsonl", "probes.jsonl"]
+    assert one == two and sorted(one) == ["README.md", "croissant.json", "facts.jsonl", "jobs.jsonl", "probes.jsonl"]
     [(scenario, _)] = loader.load([house.file], house.fixtures, house.cache)
     assert [row["fact"] for row in lines(tmp_path / "one" / "facts.jsonl")] == [fact.id for fact in scenario.facts]
     assert suite.identity([scenario], house.file.parent.parent, "all").digest in one["README.md"].decode()
