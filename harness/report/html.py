@@ -68,6 +68,7 @@ def render(results: Results, seen: evidence.Evidence) -> str:
             script_hash=templating.digest(script),
             started=_day_of(results),
             faults=faulted.statements(results),
+            failing=results.beyond(),
             findings=findings.collect(results),
             answers=answers.answers(results),
             gates=_gates(results),

@@ -47,7 +47,7 @@ class Scoreboard:
     def empty(self) -> bool:
         """Nothing was measured of any backend."""
         scores = [score for row in self.rows if not row.cold for score in row.scores]
-        return all(score.judgement == "open" and not score.shares for score in scores)
+        return not any(score.measure or score.shares for score in scores)
 
     def of(self, key: str, column: str) -> Score:
         """One cell. KeyError if there is none."""

@@ -54,6 +54,8 @@ def judge(results: Results, board: Scoreboard) -> list[VerdictLine]:
     if board.empty:
         absent = [f"{words.visible(each.backend, 60)} could not run" for each in results.run.unplayed]
         why = f" {words.join_words(absent)}: {words.visible(results.run.unplayed[0].reason, 200)}." if absent else ""
+        if failing := [tables.show_name(results, name) for name in results.beyond()]:
+            why += f" The calls of {words.join_words(failing)} failed."
         return [VerdictLine(f"Nothing was measured of any backend.{why}", "not-measured", "bad")]
     everyone = sum(not row.cold for row in board.rows)
     sound = replace(board, rows=tuple(row for row in board.rows if row.key not in results.beyond()))
@@ -211,7 +213,7 @@ def _deletion(results: Results, board: Scoreboard) -> Iterator[VerdictLine]:
     parts = [f"Deleted is not gone in {_join(kept)}."] if kept else []
     parts += [f"Deleting went wrong in {_join(wrong)}."] if wrong else []
     returned = list(_list_returned(results, board))
-    parts += [f"Deleted is still handed back by {_join(returned)}."] if returned else []
+    parts += [f"Deleted memories are still handed back by {_join(returned)}."] if returned else []
     parts += [f"Deleted is gone in {_join(clean)}."] if clean else []
     if parts:
         tone: Tone = "bad" if bad or returned else "good"

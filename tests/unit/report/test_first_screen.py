@@ -1,0 +1,52 @@
+"""The first screen says what went wrong with the run before it says anything of memory."""
+
+from __future__ import annotations
+
+import re
+from html import unescape
+
+from harness import metrics
+from harness.model.regression import GateVerdict
+from harness.model.results import Results, Unplayed
+from harness.report import html, scoreboard, verdict
+from tests.support.made_results import results
+
+GOOD = (20, 20)
+
+
+def first(made: Results) -> str:
+    """Its words, up to the statistics."""
+    text = html.page(made, ()).partition("<body>")[2].partition('id="answer"')[0]
+    return " ".join(unescape(re.sub(r"<[^>]*>", " ", text)).split())
+
+
+def made(**changed: object) -> Results:
+    return results({"x": {name: [GOOD] for name in metrics.DEFINITIONS}}).model_copy(update=changed)
+
+
+def test_broken_gates_stand_above_everything() -> None:
+    says = "gate 'recalls' broken: x: recall 20/20, at least 2 demanded (gates.toml:1); see cell c-1"
+    gates = [
+        GateVerdict(gate="recalls", backend="x", measure="recall", line=at, verdict="broken", says=says)
+        for at in range(5)
+    ]
+    said = first(made(gates=tuple(gates)))
+    assert said.index("5 gates are broken") < said.index("Not answered by this run")
+    assert "at least 2 demanded (gates.toml:1)" in said and "see cell" not in said and "and 2 more" in said
+    assert "broken" not in first(made())
+
+
+def test_a_backend_that_did_not_run_is_said_above_unless_that_was_allowed() -> None:
+    before = made()
+    for allowed in (False, True):
+        absent = Unplayed(backend="gone", reason="not installed", allowed=allowed)
+        said = first(made(run=before.run.model_copy(update={"unplayed": (absent,)})))
+        assert ("gone did not run: not installed" in said) is not allowed
+
+
+def test_where_everything_failed_nothing_was_measured_and_there_is_no_table() -> None:
+    failed = results({"x": {name: ["failed"] for name in metrics.DEFINITIONS}})
+    board = scoreboard.collect(failed)
+    assert board.empty
+    assert next(line.text for line in verdict.judge(failed, board)).startswith("Nothing was measured of any backend.")
+    assert 'class="board"' not in html.page(failed, ())
