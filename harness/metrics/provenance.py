@@ -29,6 +29,7 @@ STATES: tuple[tuple[str, Better], ...] = (
 )
 
 
+@once
 def _list_returned(record: Record) -> list[RecalledEntry]:
     """One entry for each distinct memory (id, text, source, date) that probes brought and that says something of a
     fact: noise has sources too, but is nothing that a story asks a source of."""

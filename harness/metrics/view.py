@@ -159,11 +159,16 @@ class Record:
         """Whether a probe or a job was reached, so that there is something to measure."""
         return bool(self.of(Worked) or self.recalls("probe"))
 
+    @cached_property
+    def _faults(self) -> list[tuple[int, Fault]]:
+        """Of all calls, with their lines."""
+        faults = ((line, getattr(event, "fault", None)) for line, event in enumerate(self.log.events, 1))
+        return [(line, fault) for line, fault in faults if fault]
+
     def explain_uncontrolled(self, reason: str, *ops: str) -> NotMeasured:
         """Why there is nothing to measure: it has failed if a call of one of these operations did."""
-        for line, event in enumerate(self.log.events, 1):
-            fault: Fault | None = getattr(event, "fault", None)
-            if fault and fault.op in ops and fault.kind != "refused":
+        for line, fault in self._faults:
+            if fault.op in ops and fault.kind != "refused":
                 why = f"{reason}; {fault.op} {fault.kind}: {' '.join(fault.message.split())}"
                 return NotMeasured(status="failed", reason=why[:400], receipts=(f"L{line}",))
         return NotMeasured(status="not-applicable", reason=reason)
