@@ -50,13 +50,15 @@ from harness.model.trial import (
 
 if TYPE_CHECKING:
     from harness.log.folder import RunFile
+    from harness.play.backends import Backends
+    from harness.play.executor import Executor
 
 GROUPS = {
     "What is played": (
         "backends", "scenarios", "split", "noise", "write", "seed", "drilled", "drill_size", "reader", "k", "budget",
     ),
     "Models inside backends": ("chat", "record", "chat_budget", "chat_cost", "chat_price"),
-    "How it is played": ("jobs", "shard", "only", "keep", "resume", "fresh"),
+    "How it is played": ("jobs", "dask", "shard", "only", "keep", "resume", "fresh"),
     "What fails the run": ("gates", "baseline", "allow", "allow_faults"),
     "Output": ("out", "quiet", "as_json", "browse"),
     "A suite of your own": ("tasks", "fixtures"),
@@ -164,6 +166,11 @@ class SizeOfDrills(click.ParamType[DrillSize]):
 @click.option("--chat-cost", type=float, help="Money for chat calls after which the run stops, at --chat-price.")
 @click.option("--chat-price", type=(float, float), help="Price of a million tokens: prompt, completion.")
 @click.option("--jobs", "-j", type=click.IntRange(1, 64), default=1, show_default=True, help="Trials side by side.")
+@click.option(
+    "--dask",
+    metavar="ADDRESS",
+    help="Play on the workers of this Dask scheduler; local:4: of one here, with 4 processes.",
+)
 @click.option("--allow", metavar="BACKEND", multiple=True, help="May be missing without failing the run; repeatable.")
 @click.option(
     "--allow-faults", metavar="NAME=COUNT", multiple=True, help="So many calls of a backend may fail; repeatable."
@@ -188,6 +195,7 @@ def run(
     chat_cost: float | None,
     chat_price: tuple[float, float] | None,
     jobs: int,
+    dask: str | None,
     allow: tuple[str, ...],
     allow_faults: tuple[str, ...],
     only: tuple[str, ...],
@@ -223,8 +231,7 @@ def run(
     from harness.log.trial_cache import TrialCache
     from harness.machine import extras
     from harness.play import plan, runner
-    from harness.play.backends import describe_all
-    from harness.play.executor import Threads
+    from harness.play.trouble import ExecutorError
     from harness.report.progress import PlainProgress, say_during
     from tasks import suite
 
@@ -240,7 +247,7 @@ def run(
         chat = upstream(selection.chat, os.environ).name if selection.chat else ""
         screen = terminal(quiet=quiet, as_json=as_json)
         with say_during(screen, "asking the backends what they are"):
-            playables = describe_all(selection, allow)
+            executor, playables = _ask(dask, jobs, selection, allow, keeps=keep or bool(asked["record"]))
         for each in playables.unplayed:
             if each.backend in playables.undescribed and not each.allowed:
                 hint = f"nothing was played; leave it out with -b, or go on without it: --allow {each.backend}"
@@ -261,7 +268,7 @@ def run(
     command = " ".join(["coldwarm", *map(registry.redact, sys.argv[1:])])
     played = runner.Runner(
         folder, selection, playables, command, stories, paths.cache_root(), listener,
-        executor=Threads(jobs), only=only, keep=keep, shard=dealt, chat=chat, budget=allowance,
+        executor=executor, only=only, keep=keep, shard=dealt, chat=chat, budget=allowance,
         allowed_faults=tolerated, trial_cache=TrialCache(paths.trials()), fresh=fresh,
         suite=suite.identity([story for story, _ in stories], tasks, selection.split),
     )  # fmt: skip
@@ -271,11 +278,31 @@ def run(
         stop(f"stopped; finished trials are kept: coldwarm run --resume {folder.root}", COULD_NOT_RUN)
     except FolderError as error:
         stop(error)
-    except (EmbedderError, GatewayError, runner.Exhausted, OSError) as error:
+    except (EmbedderError, ExecutorError, GatewayError, runner.Exhausted, OSError) as error:
         stop(f"{error}; finished trials are kept: coldwarm run --resume {folder.root}", COULD_NOT_RUN)
     finally:
         listener.ended()
     sys.exit(report_run(folder, quiet=quiet, as_json=as_json, jobs=jobs, browse=browse))
+
+
+def _ask(
+    dask: str | None, jobs: int, selection: Selection, allow: tuple[str, ...], *, keeps: bool
+) -> tuple[Executor, Backends]:
+    """Who plays, closed with the command, and what it can play. Raises RegistryError and ValueError."""
+    from harness.play.executor import Threads
+    from harness.play.trouble import ExecutorError
+
+    if dask is None:
+        return (here := Threads(jobs)), here.describe(selection, allow)
+    if keeps:
+        raise ValueError("--keep and --record leave files where trials are played: not with --dask")
+    from harness.play.dask import Dask
+
+    try:
+        there = click.get_current_context().with_resource(Dask.connected(dask))
+        return there, there.describe(selection, allow)
+    except ExecutorError as error:
+        stop(error, COULD_NOT_RUN)
 
 
 def _selection(

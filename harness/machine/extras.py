@@ -27,6 +27,7 @@ EXTRAS = {
     "datasets": "data",
     "pandas": "data",
     "pyarrow": "data",
+    "distributed": "dask",
     "sklearn": "selftest",
     "pytest": "dev",
 }

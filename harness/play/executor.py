@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import Protocol
 
 from harness.model.drill import DrillTrial
-from harness.model.trial import Trial
+from harness.model.trial import Selection, Trial
+from harness.play.backends import Backends, describe_all
 from harness.play.environment import Control, Environment, Settings
 from harness.play.trial import play_trial
 
@@ -19,10 +20,20 @@ Submit = Callable[[Trial | DrillTrial], "Future[Path]"]
 
 
 class Executor(Protocol):
-    """slots: how many trials are played at once. It neither orders trials nor judges them: that is the scheduler's."""
+    """It neither orders trials nor judges them: that is the runner's, as are budget and stop.
+
+    Attributes:
+        slots: How many trials it takes at once; may change while it plays.
+        here: It plays with what is installed on this machine.
+    """
 
     @property
     def slots(self) -> int: ...
+    @property
+    def here(self) -> bool: ...
+
+    def describe(self, selection: Selection, allowed: Iterable[str]) -> Backends:
+        """Who of the selection can be played there, as `backends.describe_all`. Asked before it is opened."""
 
     def opened(self, settings: Settings, control: Control) -> AbstractContextManager[Submit]:
         """Its workers have opened their environments; they close them at the end of the block.
@@ -36,6 +47,10 @@ class Threads:
     """Threads of this process, which share one environment."""
 
     slots: int
+    here = True
+
+    def describe(self, selection: Selection, allowed: Iterable[str]) -> Backends:
+        return describe_all(selection, allowed)
 
     @contextmanager
     def opened(self, settings: Settings, control: Control) -> Iterator[Submit]:

@@ -110,7 +110,7 @@ class Reuse:
             return None
         git = subprocess.run(["git", "--version"], capture_output=True, text=True, check=False).stdout
         facts = [
-            FORM, _digest_code(), installed, dict(describe_machine()), platform.machine(),
+            FORM, digest_code(), installed, dict(describe_machine()), platform.machine(),
             platform.python_implementation(), git, sandbox.degree(), bubblewrap.degree(),
             repr(self._settings.deadlines),
         ]  # fmt: skip
@@ -172,7 +172,8 @@ def _is_repeatable(log: Log | Transcript) -> bool:
     return not late and all(fault is None or fault.kind in REPEATABLE for fault in faults)
 
 
-def _digest_code() -> str:
+def digest_code() -> str:
+    """Of what of our sources decides how a trial is played."""
     return _digest_files(each for name in PLAYS for each in _list_sources(name))
 
 

@@ -237,7 +237,7 @@ class Runner:
         """A trial that could not be begun, read or shown is one trial: what it lacks is told at the end of the run."""
         try:
             played = load(trial, future.result(), self.folder.blobs)
-            if reuse:
+            if reuse and self.executor.here:
                 reuse.keep(trial, played)
             self.listener.finished(played)
         except trouble.ENDS_RUN:

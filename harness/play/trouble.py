@@ -15,7 +15,12 @@ from harness.log.transcript import Ended
 from harness.model.backend import Fault
 from harness.play.readers import BrokenReader
 
-ENDS_RUN = (Unwritable, EmbedderError, GatewayError)
+
+class ExecutorError(Exception):
+    """Who plays the trials cannot be had, or is gone: who, why, what to do, in one line."""
+
+
+ENDS_RUN = (Unwritable, EmbedderError, ExecutorError, GatewayError)
 """What no other trial could do without either."""
 
 

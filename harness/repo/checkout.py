@@ -80,6 +80,11 @@ class Repo:
         """Another process builds it from the same patches, or finds it built."""
         return build, (self._folder, self.path.parent)
 
+    @property
+    def patches(self) -> Mapping[str, bytes]:
+        """Path within the fixture's folder -> bytes: all that `build` needs, on another machine too."""
+        return {one.folder + file: data for one in self._series for file, data in one.patches}
+
     def resolve(self, number: str) -> str:
         """The hash of the commit that patch `number` ("0007", on a branch "release-2.x/0003") made."""
         if number not in self._numbers:

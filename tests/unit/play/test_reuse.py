@@ -250,7 +250,7 @@ def test_the_key_is_the_same_in_every_folder_and_tells_what_changed(
         key(replace(settings, deadlines=Deadlines(call=1.0)), cache),
     ]
     assert key(with_notes(settings, source="edited"), cache, "oracle") == key(settings, cache, "oracle")
-    for name in ("_digest_code", "_digest_installed"):
+    for name in ("digest_code", "_digest_installed"):
         with monkeypatch.context() as patched:
             patched.setattr(reuse, name, lambda: "another")
             keys.append(key(settings, cache))

@@ -1,0 +1,236 @@
+"""Trials are tasks of a Dask cluster: of a scheduler that runs, or of one here for as long as the run.
+
+Workers share no folder with the run. A trial comes back as a parcel (harness/log/parcel.py), whose log and blobs are
+put in the run's folder before it counts as played. Dask gives the trials of a worker that dies to others.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import pickle
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from concurrent.futures import Future
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+from distributed import Client, LocalCluster, Scheduler, SchedulerPlugin, Worker, get_worker
+from distributed.client import FutureCancelledError
+
+from harness.log import parcel
+from harness.log.folder import DRILLS, LOGS, Folder
+from harness.log.lines import LogError
+from harness.log.parcel import ParcelError
+from harness.machine import leftovers
+from harness.model.drill import DrillTrial
+from harness.model.results import Unplayed
+from harness.model.trial import Selection, Trial
+from harness.play.backends import Backends, describe_all
+from harness.play.dask_worker import Admission, Player, Sent, Ticket, admit, list_facts
+from harness.play.environment import Control, Settings
+from harness.play.executor import Submit
+from harness.play.trouble import ExecutorError
+
+ANSWER_SECONDS = 10
+"""What a scheduler gets to answer."""
+WORKER_SECONDS = 60
+"""What a cluster without workers gets to have one."""
+LOCAL = re.compile(r"local:([1-9]\d{0,2})")
+
+
+class Dask:
+    """The workers of a cluster that are as this command is, each with an environment of its own.
+
+    Attributes:
+        here: They are processes of this machine, started for this run.
+    """
+
+    def __init__(self, client: Client, where: str) -> None:
+        self._client, self._where = client, where
+        self.here = bool(LOCAL.fullmatch(where))
+        self._run = f"coldwarm-{uuid4().hex[:12]}"
+        self._threads: dict[str, int] = {}
+        self._ticket = b""
+
+    @classmethod
+    @contextmanager
+    def connected(cls, where: str) -> Iterator[Dask]:
+        """To the scheduler at an address; for `local:4`, to one with four workers here. Raises ExecutorError."""
+        for name in ("distributed", "distributed.client", "distributed.worker", "distributed.scheduler"):
+            logging.getLogger(name).setLevel(logging.CRITICAL)  # what matters of it is told in our words
+        local = LOCAL.fullmatch(where)
+        with leftovers.temporary() as home, _started(int(local[1]), home) if local else _found(where) as client:
+            yield cls(client, where)
+
+    @property
+    def slots(self) -> int:
+        """Two for each thread: none waits while a parcel travels."""
+        return 2 * sum(self._threads.values()) or 1
+
+    def describe(self, selection: Selection, allowed: Iterable[str]) -> Backends:
+        """As this machine describes them, without those that no worker can play. Raises ExecutorError."""
+        allowed = tuple(allowed)
+        backends = describe_all(selection, allowed)
+        self._ticket = pickle.dumps(Ticket(list_facts(), backends.playables, selection.chat))
+        told = self._client.run(admit, self._ticket, on_error="return")
+        refused = {address: said for address, said in told.items() if not isinstance(said, Admission) or said.refused}
+        if len(refused) == len(told):
+            address, said = next(iter(refused.items()))
+            why = said.refused if isinstance(said, Admission) else f"{type(said).__name__}: {said}"
+            raise ExecutorError(f"--dask {self._where}: no worker may play this run: {address}: {why}")
+        lacks = [said.lacks for address, said in told.items() if address not in refused]
+        nowhere = {label: why for label, why in lacks[0].items() if all(label in each for each in lacks)}
+        unplayed = tuple(
+            Unplayed(backend=label, reason=f"no worker has it: {why}", allowed=label in allowed)
+            for label, why in nowhere.items()
+        )
+        playables = {label: each for label, each in backends.playables.items() if label not in nowhere}
+        return Backends(playables, (*backends.unplayed, *unplayed), backends.undescribed)
+
+    @contextmanager
+    def opened(self, settings: Settings, control: Control) -> Iterator[Submit]:
+        open_: dict[Future[Path], Any] = {}
+        folder = Folder(settings.root)
+        folder.blobs.redactor = settings.redactor
+
+        def submit(trial: Trial | DrillTrial) -> Future[Path]:
+            needs = {self._run: 1}
+            if trial.backend is not None:
+                needs[f"{self._run} {trial.backend}"] = 1
+                if settings.playables[trial.backend].served:
+                    needs[f"{self._run} server"] = 1
+            task = self._client.submit(_play, self._run, trial, key=f"{self._run}-{trial.id}", resources=needs)
+            future = Future[Path]()
+            open_[future] = task
+            task.add_done_callback(lambda task: self._bring(trial, task, future, folder, open_))
+            return future
+
+        async def hear(event: tuple[float, Mapping[str, Any]]) -> None:
+            await self._hear(event[1], control, open_)
+
+        self._client.subscribe_topic(self._run, hear)
+        player = Player(self._run, self._ticket, pickle.dumps(Sent.make(settings)))
+        try:
+            self._client.register_plugin(_Watch(self._run, self._client.id), name=self._run)
+            self._client.register_plugin(player, name=self._run)
+        except ModuleNotFoundError as error:
+            raise ExecutorError(f"--dask {self._where}: {error} there: start all of it in this environment") from None
+        offers = self._client.run(_offer, self._run, on_error="ignore")
+        self._threads |= {address: threads for address, (threads, _) in offers.items() if threads}
+        if not self._threads:
+            address, (_, why) = next(iter(offers.items()), ("none is left", (0, "")))
+            raise ExecutorError(f"--dask {self._where}: no worker may play this run: {address}: {why}")
+        try:
+            yield submit
+        except BaseException:
+            with suppress(Exception):
+                self._client.cancel([*open_.values()], force=True)
+            raise
+        finally:
+            with suppress(Exception):
+                if self._client.status == "running":
+                    self._client.unregister_worker_plugin(self._run)
+
+    def _bring(
+        self, trial: Trial | DrillTrial, task: Any, future: Future[Path], folder: Folder, open_: dict[Future[Path], Any]
+    ) -> None:
+        """What a worker has played -> the run's folder. In the client's thread for such calls."""
+        error: BaseException | None = None
+        target = folder.new_log(trial.id, DRILLS if isinstance(trial, DrillTrial) else LOGS)
+        try:
+            parcel.unpack(trial.id, task.result()).place(target, folder.blobs)
+        except FutureCancelledError:
+            error = ExecutorError(f"the Dask scheduler at {self._where} is gone")
+        except ParcelError as problem:
+            error = LogError(f"what a worker sent of trial {trial.id} is not believed: {problem}")
+        except BaseException as problem:
+            error = problem
+        if open_.pop(future, None) is None:
+            return
+        if error:
+            future.set_exception(error)
+        else:
+            future.set_result(target)
+
+    async def _hear(self, said: Mapping[str, Any], control: Control, open_: dict[Future[Path], Any]) -> None:
+        """What a worker or the scheduler tells, in the thread of the client's loop."""
+        if "noted" in said:
+            control.noted(said["noted"])
+        if "joined" in said:
+            self._threads[said["joined"]] = said["threads"]
+            await self._client.run_on_scheduler(_wake)
+        if "gone" in said and self._threads.pop(said["gone"], 0):
+            rest = "others play its trials" if self._threads else "no other is left: the run waits for one"
+            control.noted(f"worker {said['gone']} is gone; {rest}")
+        if "spent" in said:
+            control.ledger.add(*said["spent"])
+            if control.ledger.used_up and open_:  # so that the runner looks
+                future, _ = open_.popitem()
+                future.set_exception(ExecutorError("the budget is used up"))
+
+
+def _play(run: str, trial: Trial | DrillTrial) -> bytes:
+    """A task."""
+    player: Player = get_worker().plugins[run]
+    return player.play(trial)
+
+
+def _offer(run: str, dask_worker: Worker) -> tuple[int, str]:
+    """How many trials a worker plays at once, and why it plays none."""
+    player: Player = dask_worker.plugins[run]
+    return player.threads, player.refused
+
+
+def _wake(dask_scheduler: Scheduler) -> None:
+    """Lets it look again at tasks that no worker could take: it does so for a new worker, and not for new resources."""
+    for worker in dask_scheduler.workers.values():
+        found = dask_scheduler.bulk_schedule_unrunnable_after_adding_worker(worker)
+        dask_scheduler.transitions(found, "coldwarm-joined")
+
+
+class _Watch(SchedulerPlugin):  # type: ignore[misc]  # its types are not read
+    """The scheduler's part: it tells of lost workers, and ends the run on all workers once the command is gone."""
+
+    def __init__(self, run: str, client: str) -> None:
+        self._run, self._client = run, client
+
+    def remove_worker(self, scheduler: Scheduler, worker: str, **_: Any) -> None:
+        scheduler.log_event(self._run, {"gone": worker})
+
+    def remove_client(self, scheduler: Scheduler, client: str) -> None:
+        if client == self._client:
+            scheduler.remove_plugin(self._run)
+            if self._run in scheduler.worker_plugins:
+                self._ending = asyncio.ensure_future(scheduler.unregister_worker_plugin(None, self._run))
+
+
+@contextmanager
+def _found(where: str) -> Iterator[Client]:
+    try:
+        client = Client(where, timeout=ANSWER_SECONDS, set_as_default=False)
+    except (OSError, ValueError, TypeError) as error:
+        said = " ".join(str(error).split())
+        raise ExecutorError(f"--dask {where}: no Dask scheduler answers there: {said}") from None
+    with client:
+        try:
+            client.wait_for_workers(1, timeout=WORKER_SECONDS)
+        except TimeoutError:
+            raise ExecutorError(
+                f"--dask {where}: the scheduler has had no worker for {WORKER_SECONDS} s: dask worker {where}"
+            ) from None
+        yield client
+
+
+@contextmanager
+def _started(workers: int, home: Path) -> Iterator[Client]:
+    with (
+        LocalCluster(
+            n_workers=workers, threads_per_worker=1, dashboard_address=None, worker_dashboard_address=None,
+            silence_logs=logging.CRITICAL, local_directory=str(home),
+        ) as cluster,
+        Client(cluster, set_as_default=False) as client,
+    ):  # fmt: skip
+        yield client
