@@ -30,19 +30,28 @@ from harness.adapter import (
 Filter = Mapping[str, Any]
 
 
+def key(name: str | None) -> str:
+    """What is not limited is "", as a filter cannot ask for a key that is not there; an empty name is escaped."""
+    return "" if name is None else f"\\{name}" if not name or name.startswith("\\") else name
+
+
+def name_of(key: str) -> str | None:
+    return key.removeprefix("\\") if key else None
+
+
 def exactly(scope: Scope) -> Filter:
-    """Memories of this scope. "" stands for "not limited": a filter cannot ask for a key that is not there."""
-    return {"$and": [{part: value or ""} for part, value in asdict(scope).items()]}
+    """Memories of this scope."""
+    return {"$and": [{part: key(value)} for part, value in asdict(scope).items()]}
 
 
 def holding_at(place: Scope) -> Filter:
     """Memories whose scope applies to this place."""
-    return {"$and": [{part: {"$in": list({"", value or ""})}} for part, value in asdict(place).items()]}
+    return {"$and": [{part: {"$in": list({"", key(value)})}} for part, value in asdict(place).items()]}
 
 
 def metadata(item: Item) -> dict[str, Any]:
     """Flat, and always with every key: an update merges, and None removes a key."""
-    scope = {part: value or "" for part, value in asdict(item.scope).items()}
+    scope = {part: key(value) for part, value in asdict(item.scope).items()}
     return {**scope, **asdict(item.source or Source()), "at": item.at, "kind": item.kind, "confidence": item.confidence}
 
 
@@ -54,7 +63,7 @@ def hit(name: str, text: str, data: Mapping[str, Any], distance: float | None = 
         score=None if distance is None else 1 - distance,
         source=None if source == Source() else source,
         created=data["at"],
-        scope=Scope(*(data[part] or None for part in ("repo", "org", "branch", "user"))),
+        scope=Scope(*(name_of(data[part]) for part in ("repo", "org", "branch", "user"))),
         confidence=data.get("confidence"),
     )
 

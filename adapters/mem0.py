@@ -43,12 +43,15 @@ EXTRACTS = Support("native", "one chat call for each item; its facts are added a
 
 
 def user_id(scope: Scope) -> str:
-    return urlencode({part: value for part, value in asdict(scope).items() if value}, quote_via=quote) or EVERYWHERE
+    return (
+        urlencode({part: value for part, value in asdict(scope).items() if value is not None}, quote_via=quote)
+        or EVERYWHERE
+    )
 
 
 def holding_at(place: Scope) -> list[str]:
     """The user ids of all scopes that apply to this place: each of its parts as it is, or not limited."""
-    choices = product(*((None, value) if value else (None,) for value in asdict(place).values()))
+    choices = product(*((None, value) if value is not None else (None,) for value in asdict(place).values()))
     return [user_id(Scope(*parts)) for parts in choices]
 
 
@@ -76,7 +79,7 @@ def hit(row: Mapping[str, Any]) -> Hit:
         score=row.get("score"),
         source=None if source == Source() else source,
         created=row["created_at"],
-        scope=Scope(**dict(parse_qsl("" if row["user_id"] == EVERYWHERE else row["user_id"]))),
+        scope=Scope(**dict(parse_qsl("" if row["user_id"] == EVERYWHERE else row["user_id"], keep_blank_values=True))),
         confidence=data.get("confidence"),
     )
 

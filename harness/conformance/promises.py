@@ -10,6 +10,10 @@ from pathlib import Path
 from harness.backend.client import Deadlines
 from harness.backend.store import ChildStore
 from harness.conformance import Setting, open_setting
+from harness.log import transcript
+from harness.log.blobs import unpack
+from harness.log.folder import Folder
+from harness.log.lines import LogError
 from harness.model.sequence import VERSION, Case, SequenceError, read_case
 from harness.model.trial import Spec, digest
 from harness.play.sequences import SequencePlayer
@@ -63,11 +67,24 @@ def replay(setting: Setting, case: Case) -> Play:
 
 def read_file(path: Path) -> Case:
     """A kept sequence, or the one in the log of a drill. Raises SequenceError."""
+    if path.suffix == ".jsonl":
+        return _read_log(path)
     try:
         data = path.read_bytes()
     except OSError as error:
         raise SequenceError(f"{path}: {error.strerror}") from None
     return read_case(path, data)
+
+
+def _read_log(path: Path) -> Case:
+    try:
+        found = transcript.read(path, Folder(path.resolve().parents[1]).blobs)
+    except LogError as error:
+        raise SequenceError(str(error)) from None
+    for _, event in found.of(transcript.Broke):
+        steps = unpack(found.blobs, transcript.STEPS, event.steps)
+        return Case(version=VERSION, backend=found.trial.backend, release=found.drilled.backend.version, steps=steps)
+    raise SequenceError(f"{path}: no promise was broken there")
 
 
 def _player(setting: Setting, store: ChildStore) -> SequencePlayer:

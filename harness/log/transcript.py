@@ -23,6 +23,7 @@ from harness.log.reader import FileKind, Played, read_file
 from harness.log.receipts import Receipt
 from harness.model.backend import Backend, Fault
 from harness.model.drill import DrillTrial, Plan
+from harness.model.sequence import Difference, Said, Steps
 
 Op = Literal[
     "remember", "settle", "recall", "entries", "get", "history", "update", "supersede", "forget", "forget_scope",
@@ -94,6 +95,35 @@ class Looked(Event):
     problem: str | None = None
 
 
+class Tried(Event):
+    """Sequences of operations were played, each on a store of its own, up to the first answer that was wrong.
+
+    Attributes:
+        calls: Of the backend, the wrong one included.
+    """
+
+    kind: Literal["tried"] = "tried"
+    sequences: int
+    calls: int
+
+
+class Broke(Event):
+    """The shortest sequence that shows a wrong answer, with every answer.
+
+    Attributes:
+        other: Of what is random, what was wrong when it was played again; None: nothing.
+        random: Played again, it did not end in the same way.
+        shrunk: No step can be left out. False: the time was over before.
+    """
+
+    kind: Literal["broke"] = "broke"
+    steps: Steps | Ref
+    answers: tuple[Said, ...] | Ref
+    other: Difference | None = None
+    random: bool = False
+    shrunk: bool = True
+
+
 class Ended(Event):
     """The last event. unsupported: the backend declares that it lacks what this drill is about."""
 
@@ -103,10 +133,14 @@ class Ended(Event):
     fault: Fault | None = None
 
 
-DrillEvent: TypeAlias = Annotated[Drilled | Called | Handled | Looked | Ended, Field(discriminator="kind")]
+DrillEvent: TypeAlias = Annotated[
+    Drilled | Called | Handled | Looked | Tried | Broke | Ended, Field(discriminator="kind")
+]
 DRILL_EVENT: TypeAdapter[DrillEvent] = TypeAdapter(DrillEvent)
 ANSWER: TypeAdapter[Any] = TypeAdapter(JsonValue)
 SIGHTINGS: TypeAdapter[tuple[Sighting, ...]] = TypeAdapter(tuple[Sighting, ...])
+STEPS: TypeAdapter[Steps] = TypeAdapter(Steps)
+ANSWERS: TypeAdapter[tuple[Said, ...]] = TypeAdapter(tuple[Said, ...])
 _HITS: TypeAdapter[tuple[Hit, ...]] = TypeAdapter(tuple[Hit, ...])
 
 

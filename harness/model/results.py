@@ -87,6 +87,22 @@ class LayerRow(Model):
     looks: tuple[LayerLook, ...]
 
 
+class BrokenPromise(Model):
+    """The shortest sequence of operations that one backend answered otherwise than the contract says.
+
+    Attributes:
+        short, says: In a few words; what was expected and seen.
+        steps: One line each.
+        random: What it said when it was played again; empty: the same.
+    """
+
+    short: str
+    says: str
+    steps: tuple[str, ...]
+    random: str = ""
+    shrunk: bool = True
+
+
 class TrustCell(Model):
     """One drill against one backend, with the measures of that drill. Receipts are lines of its transcript.
 
@@ -94,6 +110,7 @@ class TrustCell(Model):
         version: Of the backend as it was played; None in results from before they said so, and where nothing was
             played.
         layers: Of the drill `deletion`, where what was deleted could be found, from the interface down to the bytes.
+        promise: Of the drill `promises`, the one that is broken.
     """
 
     id: str
@@ -109,6 +126,7 @@ class TrustCell(Model):
     version: str | None = None
     measures: Mapping[str, Measure]
     layers: tuple[LayerRow, ...] = ()
+    promise: BrokenPromise | None = Field(None, exclude_if=lambda value: value is None)
     folder: ClassVar[str] = "drills"
 
     @property

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from harness import metrics
 from harness.compare.statements import COLD
@@ -13,6 +14,7 @@ from harness.metrics.provenance import SOURCE_VERIFIED
 from harness.metrics.recall import CHANCE, RECALL
 from harness.metrics.tokens import TOKENS_PER_JOB, TOKENS_TOTAL
 from harness.metrics.trust.keeping import RECALL_SECONDS
+from harness.metrics.trust.promises import BROKEN_PROMISES
 from harness.metrics.words import Scored
 from harness.model.results import Pooled, Results, TrustCell
 from harness.model.trial import Definition, WritePolicy
@@ -188,6 +190,24 @@ def _name_fault(results: Results, measure: str) -> str:
     return label if _define(results, measure).better == "lower" else f"not met: {label}"
 
 
+def _promises(results: Results, key: str) -> Score:
+    """Held over so many operations, or the shortest sequence that was not, in words."""
+    for cell in results.trust:
+        measure = cell.measures.get(BROKEN_PROMISES) if cell.backend == key else None
+        if measure is None:
+            continue
+        pooled = Pooled.of_one(measure)
+        if pooled.value is None:
+            return explain_none(pooled)
+        made = Score("held", drill=cell.id, measure=BROKEN_PROMISES, why=f"{pooled.of:,} operations")
+        if not pooled.value:
+            return made.judge("good", f"{pooled.of:,} operations")
+        short = words.visible(cell.promise.short, 60) if cell.promise else ""
+        says = words.visible(cell.promise.says, 160) if cell.promise else ""
+        return replace(made, text="broken", why=says).judge("bad", short)
+    return DASH
+
+
 def _speed(results: Results, key: str) -> Score:
     for cell in results.trust:
         if cell.backend == key and RECALL_SECONDS in cell.measures:
@@ -236,6 +256,7 @@ _RULED: tuple[tuple[ScoreColumn, Judge], ...] = (
     (ScoreColumn("poison", "Poison", WRONG, "trust"), _trust("poison", "no harm")),
     (ScoreColumn("kept", "Keeping", WRONG, "trust"), _trust("kept", "all kept")),
     (ScoreColumn("found", "Search", WRONG, "trust"), _trust("found", "all found")),
+    (ScoreColumn("promises", "Promises", "broken, of operations", "trust"), _promises),
     (ScoreColumn("speed", "Speed", "one recall", "trust"), _speed),
 )
 _WORDED = [

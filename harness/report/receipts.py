@@ -14,11 +14,12 @@ from harness.adapter import Hit, to_wire
 from harness.log.events import Event, Sighting
 from harness.log.receipts import Receipt as Place
 from harness.log.receipts import read
-from harness.log.transcript import Called, Handled, Looked, Transcript
+from harness.log.transcript import Broke, Called, Handled, Looked, Transcript
+from harness.metrics.trust.promises import find_promise
 from harness.metrics.view import same_moment
 from harness.model.canary import memory_word
 from harness.model.drill import Piece
-from harness.model.results import TrustCell
+from harness.model.results import BrokenPromise, TrustCell
 from harness.model.trial import Definition, Measure, Measured
 from harness.report import words
 from harness.report.repeat import repeat
@@ -26,6 +27,8 @@ from harness.report.words import visible
 
 OF_EACH = 2
 """Receipts of one measure of one backend that are shown in full."""
+STEPS = 12
+"""Steps of a sequence that are shown."""
 HITS, TEXT, CASE, SEEN = 6, 300, 160, 8
 READS = ("recall", "entries", "get")
 
@@ -170,6 +173,8 @@ def _value(value: object) -> str:
 
 def _find_again(cell: TrustCell, transcript: Transcript, event: Event) -> Iterator[str]:
     """Commands that find in the kept store what the look saw; of each form and place the first."""
+    if isinstance(event, Broke):
+        yield f"coldwarm promises --replay reports/out/latest/drills/{cell.file}"
     if isinstance(event, Looked):
         store = f"reports/out/latest/work/{cell.id}/at-{event.step}"
         first: dict[tuple[str, str], Sighting] = {}
@@ -178,6 +183,20 @@ def _find_again(cell: TrustCell, transcript: Transcript, event: Event) -> Iterat
         for seen in list(first.values())[:SEEN]:
             piece = transcript.plan.by_name.get(seen.fact)
             yield repeat(event.layer, seen, memory_word(piece.canary if piece and piece.canary else ""), store)
+
+
+def _tell_promise(broken: BrokenPromise | None) -> Iterator[str]:
+    """The shortest sequence, step by step."""
+    if broken is None:
+        return
+    yield from (f"{at}. {visible(step, TEXT)}" for at, step in enumerate(broken.steps[:STEPS], 1))
+    if len(broken.steps) > STEPS:
+        yield f"and {len(broken.steps) - STEPS} more steps, which the command below prints"
+    yield visible(broken.says, TEXT)
+    if broken.random:
+        yield f"Not deterministic. Played again: {visible(broken.random, TEXT)}"
+    elif not broken.shrunk:
+        yield "The time was over before the sequence was as short as it can be."
 
 
 def _says(transcript: Transcript, event: Event, place: Place) -> Iterator[str]:
@@ -194,6 +213,8 @@ def _says(transcript: Transcript, event: Event, place: Place) -> Iterator[str]:
             near = f", cosine {seen.nearness:.4f}" if seen.nearness is not None else ""
             where = f", {visible(seen.place, 120)}" if seen.place else ""
             yield f"{seen.fact} as {seen.form}{near}: {seen.count} times in {visible(seen.path, 120)}{where}"
+    elif isinstance(event, Broke):
+        yield from _tell_promise(find_promise(transcript))
     elif isinstance(event, Handled):
         fault = f": {visible(event.fault.message, TEXT)}" if event.fault else ""
         yield f"{event.step}: {event.what}{fault}"

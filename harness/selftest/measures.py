@@ -117,6 +117,11 @@ def _story(cache: Path) -> Story:
     return Story(scenario, repo)
 
 
+def _is_scripted(drill: Drill) -> bool:
+    """What random sequences find of the planted faults is told by `docs/promises.md`."""
+    return drill.name != "promises"
+
+
 class FaultPlayer:
     """What the plays of a process share, one after the other."""
 
@@ -143,7 +148,7 @@ class FaultPlayer:
             backend = Backend(name=name, version=said.version, support=said.support)
             playable = Playable(AdapterEntry(name, adapter, control=False), Spec(adapter=adapter), backend, said.source)
             with Environment(self._settings(playable), stores=children, work_trees=PAPER) as environment:
-                for drill in drills.ALL.values():
+                for drill in filter(_is_scripted, drills.ALL.values()):
                     found |= self._play_drill(name, drill, environment)
                 found |= self._load(name, environment)
         return found

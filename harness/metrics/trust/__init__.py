@@ -12,11 +12,11 @@ from harness.log.transcript import Transcript
 from harness.machine.modules import find_defining
 from harness.metrics import broken, faults
 from harness.metrics.metric import UNANSWERED, explain_unmeasured, failed, make_missing, not_applicable
-from harness.metrics.trust import deletion
+from harness.metrics.trust import deletion, promises
 from harness.metrics.trust.metric import DrillWords, TrustMetric
 from harness.metrics.trust.residue import matrix
 from harness.model.drill import DrillName, DrillTrial
-from harness.model.results import LayerRow, Status, TrustCell
+from harness.model.results import BrokenPromise, LayerRow, Status, TrustCell
 from harness.model.trial import Definition, Measure, Measured, NotMeasured
 
 _MODULES = sorted(
@@ -53,6 +53,7 @@ def _cell(transcript: Transcript) -> TrustCell:
         {metric.definition.name: _measure(metric, transcript) for metric in _own(trial)},
         matrix(transcript) if trial.drill == deletion.DRILL.name else (),
         transcript.drilled.backend.version,
+        promises.find_promise(transcript) if trial.drill == promises.DRILL.name else None,
     )
 
 
@@ -68,6 +69,7 @@ def _make(
     measures: Mapping[str, Measure],
     layers: tuple[LayerRow, ...] = (),
     version: str | None = None,
+    promise: BrokenPromise | None = None,
 ) -> TrustCell:
     return TrustCell(
         id=trial.id,
@@ -83,6 +85,7 @@ def _make(
         version=version,
         measures=measures,
         layers=layers,
+        promise=promise,
     )
 
 

@@ -162,6 +162,18 @@ class DrillSession(StoreSession[RemoteMemory]):
         self.go_on()
         return value
 
+    @property
+    def blobs(self) -> Blobs:
+        return self._blobs
+
+    def note(self, event: Event) -> None:
+        """Logs what is neither a call nor a look."""
+        self._emit(event)
+
+    def embed(self, texts: Sequence[str]) -> None:
+        """Before they are written, so that no store waits for it."""
+        self._vectors(list(texts))
+
     # --- the disk ---
 
     def look(self, step: str, canaries: Mapping[str, str], vectors: Mapping[str, str]) -> None:

@@ -1,0 +1,69 @@
+"""Does every answer to random sequences of operations keep the adapter contract? The shortest one that does not."""
+
+from __future__ import annotations
+
+from harness.log.blobs import unpack
+from harness.log.transcript import ANSWERS, STEPS, Broke, Transcript, Tried
+from harness.metrics.metric import failed, proportion
+from harness.metrics.trust.metric import DrillWords, Headline, TrustMetric, trust
+from harness.model.results import BrokenPromise
+from harness.model.sequence import Difference
+from harness.model.trial import Measure
+from harness.promises import words
+from harness.promises.oracle import judge
+
+BROKEN_PROMISES = "broken_promises"
+
+
+def broken_promises(found: Transcript) -> Measure:
+    calls = sum(event.calls for _, event in found.of(Tried))
+    lines = [f"L{line}" for line, event in found.of(Broke) if _judge(found, event) is not None]
+    if len(lines) < len(found.of(Broke)):
+        return failed("the answers of the shortest sequence are what the contract says")
+    return proportion(len(lines), calls, lines, none="no operation was played")
+
+
+def find_promise(found: Transcript) -> BrokenPromise | None:
+    """What the page tells of it."""
+    for _, event in found.of(Broke):
+        steps, differs = unpack(found.blobs, STEPS, event.steps), _judge(found, event)
+        if differs is None:
+            continue
+        again = event.other.says if event.other else "every answer was right"
+        return BrokenPromise(
+            short=words.shorten(steps),
+            says=differs.says,
+            steps=tuple(words.tell(steps)),
+            random=again if event.random else "",
+            shrunk=event.shrunk,
+        )
+    return None
+
+
+def _judge(found: Transcript, event: Broke) -> Difference | None:
+    steps, answers = unpack(found.blobs, STEPS, event.steps), unpack(found.blobs, ANSWERS, event.answers)
+    return judge(found.drilled.backend, steps, answers)
+
+
+DRILL = DrillWords(
+    "promises",
+    80,
+    "Promises kept",
+    "Does any sequence of operations get an answer that the adapter contract rules out?",
+    (Headline("promises", ("promises", "broken"), BROKEN_PROMISES, score="promises"),),
+)
+METRICS: tuple[TrustMetric, ...] = (
+    trust(
+        BROKEN_PROMISES,
+        DRILL,
+        "lower",
+        "proportion",
+        "1 if an operation was answered otherwise than a model of the adapter contract says, else 0 / operations "
+        "played up to then, in random sequences over scopes with awkward names, each sequence on an empty store; the "
+        "search ends with the first",
+        broken_promises,
+        varies="a drill ends after its time, too, so that a slow machine plays fewer operations",
+        verbatim=True,
+        asks=(),
+    ),
+)

@@ -1,0 +1,55 @@
+"""The shortest broken promise: random sequences of every operation, each on a store of its own, against a model.
+
+Of each sequence that held, the log has its turn and how many calls it took; of the shortest that did not, the steps and
+every answer, so that the measures judge it again.
+"""
+
+from __future__ import annotations
+
+from typing import cast
+
+from harness.backend.store import ChildStore
+from harness.log.blobs import pack
+from harness.log.transcript import ANSWERS, STEPS, Broke, Tried
+from harness.model.drill import Plan
+from harness.play.drills.stage import Drill, DrillSession
+from harness.play.sequences import SequencePlayer
+from harness.promises.hunt import hunt
+
+WHOLE = 1000
+"""Operations from which on a drill has the long time and the large batches."""
+SECONDS, BRIEF = 20.0, 6.0
+LARGEST, SMALLER = 1030, 101
+
+
+def plan(size: int, seed: int) -> Plan:
+    """Nothing: sequences are drawn while they are played, from the seed alone."""
+    return Plan(pieces=())
+
+
+def play(stage: DrillSession) -> None:
+    whole = stage.trial.size >= WHOLE
+    if stage.supports("extracts"):
+        return
+    found = hunt(
+        SequencePlayer(cast(ChildStore, stage.store), stage.embed),
+        stage.store.backend,
+        stage.trial.seed,
+        operations=stage.trial.size,
+        seconds=SECONDS if whole else BRIEF,
+        largest=LARGEST if whole else SMALLER,
+    )
+    stage.note(Tried(sequences=found.sequences, calls=found.calls))
+    if found.shortest is not None:
+        stage.note(
+            Broke(
+                steps=pack(stage.blobs, STEPS, found.shortest.steps),
+                answers=pack(stage.blobs, ANSWERS, found.shortest.answers),
+                other=found.other.differs if found.other else None,
+                random=found.verdict == "random",
+                shrunk=found.shrunk,
+            )
+        )
+
+
+DRILL = Drill("promises", place=80, size=2000, least=400, needs=(), plan=plan, play=play)
