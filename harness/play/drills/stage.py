@@ -28,11 +28,12 @@ NOW = "2026-03-02T10:00:00+00:00"
 
 
 class DrillStore(Store[RemoteMemory], Protocol):
-    """A store whose memories are child processes, that can be killed, and that can be compacted."""
+    """A store whose memories are child processes, that can be killed, compacted, and exchanged for an empty one."""
 
     @property
     def folder(self) -> Path: ...
     def compact(self) -> None: ...
+    def renew(self) -> None: ...
 
 
 @dataclass(frozen=True)
@@ -87,6 +88,11 @@ class DrillSession(StoreSession[RemoteMemory]):
 
     def close(self, step: str, who: str = "a") -> None:
         self._handle(step, who, "closed", lambda: self._leave(who))
+
+    def renew(self) -> None:
+        """Goes on with an empty store, without what was acknowledged before; nobody may have the old one open."""
+        self.store.renew()
+        self.ids.clear()
 
     def compact(self, step: str) -> None:
         """The vendor's compaction; nobody may have the store open."""
