@@ -29,6 +29,7 @@ MAY = (
     "poison",
     "unfindable_after_kill",
     "sharing",
+    "detour",
     "story",
 )
 

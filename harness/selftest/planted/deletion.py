@@ -146,7 +146,7 @@ class ForgetsTheNeighbour(Planted):
     """Off by one: the memory of the same scope that comes after a forgotten one goes too."""
 
     must = ("same_scope_over_deletion", "kept_for_writer", "over_deletion")
-    may = ("isolation", "good_lost_by_restore", "good_lost_by_undo", "lost_by_kill", "lost_between_handles")
+    may = ("isolation", "good_lost_by_restore", "good_lost_by_undo", "lost_by_kill", "lost_between_handles", "detour")
 
     class Memory(ReferenceMemory):
         def erase(self, scope: Scope, memory_id: str) -> bool:
@@ -161,7 +161,7 @@ class ForgetsWhatIsAlike(Planted):
     """Deletes by similarity: what is near to a forgotten text goes with it."""
 
     must = ("kept_lost_by_undo", "lost_between_handles", "over_deletion")
-    may = ("isolation", "rollback", "lost_by_kill", "update_undone_by_kill", "kept_for_writer")
+    may = ("isolation", "rollback", "lost_by_kill", "update_undone_by_kill", "kept_for_writer", "detour")
 
     class Memory(ReferenceMemory):
         def erase(self, scope: Scope, memory_id: str) -> bool:
@@ -245,6 +245,7 @@ class ClaimsWithoutForgetting(Planted):
         "stale_after_other_deletes",
         "stale_after_settling",
         "story",
+        "detour",
     )
 
     class Memory(ReferenceMemory):
@@ -256,7 +257,7 @@ class KeepsTheOldTextSearchable(Planted):
     """An update adds the new text to the index and leaves the old one in it."""
 
     must = ("replaced_gone_after_update",)
-    may = ("bytes_per_memory", "deletion", "updated_across_scopes", "update_undone_by_kill")
+    may = ("bytes_per_memory", "deletion", "updated_across_scopes", "update_undone_by_kill", "detour")
 
     class Memory(ReferenceMemory):
         def update(self, scope: Scope, memory_id: str, item: Item) -> Ack:

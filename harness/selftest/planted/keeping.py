@@ -26,6 +26,7 @@ class ForgetsEveryTenth(Planted):
         "own_writes_unseen",
         "unseen_while_open",
         "story",
+        "detour",
     )
 
     class Memory(ReferenceMemory):
@@ -55,6 +56,7 @@ class AcknowledgesOnly(Planted):
         "unfindable_after_kill",
         "sharing",
         "story",
+        "detour",
     )
 
     class Memory(ReferenceMemory):
@@ -92,6 +94,7 @@ class CutsTexts(Planted):
         "forget_undone_by_kill",
         "sharing",
         "story",
+        "detour",
     )
 
     class Memory(ReferenceMemory):
@@ -118,6 +121,7 @@ class WritesTwice(Planted):
         "lower_authority_first",
         "deleted_for_writer",
         "story",
+        "detour",
     )
 
     class Memory(ReferenceMemory):
@@ -158,6 +162,7 @@ class TidiesOnOpening(Planted):
         "lost_between_handles",
         "doubled_between_handles",
         "unfindable_between_handles",
+        "detour",
     )
 
     class Memory(ReferenceMemory):

@@ -202,7 +202,10 @@ class LosesTheIndexEntry(Planted):
     """Forgetting a memory takes the one before it out of the index: it is listed, and no question finds it."""
 
     must = ("unfindable_after_kill", "unfindable_between_handles")
-    may = ("kept_for_writer",)
+    may = (
+        "kept_for_writer",
+        "detour",
+    )
 
     class Memory(ReferenceMemory):
         def erase(self, scope: Scope, memory_id: str) -> bool:

@@ -40,6 +40,7 @@ class ReturnsEverything(Planted):
         "unfindable_after_kill",
         "sharing",
         "story",
+        "detour",
     )
 
     class Memory(ReferenceMemory):
@@ -85,6 +86,7 @@ class RanksOldestFirst(Planted):
         "stale_after_settling",
         "unfindable_between_handles",
         "story",
+        "detour",
     )
 
     class Memory(ReferenceMemory):
@@ -108,6 +110,7 @@ class RanksNewestFirst(Planted):
         "unfindable_after_kill",
         "unfindable_between_handles",
         "story",
+        "detour",
     )
 
     class Memory(ReferenceMemory):
@@ -182,6 +185,7 @@ class RefusesPolitely(Planted):
         "unfindable_after_kill",
         "sharing",
         "story",
+        "detour",
     )
 
     class Memory(ReferenceMemory):
@@ -227,6 +231,7 @@ class Hangs(Planted):
         "unfindable_after_kill",
         "sharing",
         "story",
+        "detour",
     )
 
     class Memory(ReferenceMemory):
@@ -266,6 +271,7 @@ class Crashes(Planted):
         "unfindable_after_kill",
         "sharing",
         "story",
+        "detour",
     )
 
     class Memory(ReferenceMemory):
