@@ -43,9 +43,10 @@ class Change(Model):
 
 
 class GateVerdict(Model):
-    """One gate of `gates.toml` judged for one backend.
+    """One gate of a team's file judged for one backend.
 
     Attributes:
+        file: The file as the run's command names it.
         line: Where it stands there.
         says: One line for people.
         relative: It only compares with the baseline, and demands nothing of the number itself.
@@ -55,6 +56,7 @@ class GateVerdict(Model):
     backend: str
     measure: str
     line: int
+    file: str = "gates.toml"
     verdict: Literal["held", "broken", "not-measured"]
     says: str
     cells: tuple[str, ...] = ()

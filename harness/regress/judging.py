@@ -72,6 +72,7 @@ def _judge(
         backend=backend,
         measure=gate.measure,
         line=placed.line,
+        file=name,
         verdict=found.verdict,
         says=f"gate '{gate.name}' {word}: {backend}: {found.why} ({name}:{placed.line}){where}{more}",
         cells=found.cells,

@@ -53,7 +53,7 @@ def _gates(results: Results) -> Iterator[TestCase]:
     for gate in results.gates:
         name = f"{gate.gate}: {gate.measure} of {gate.backend}"
         receipts = f"; cells: {', '.join(gate.cells)}" if gate.cells and gate.verdict != "held" else ""
-        yield TestCase("gates", name, outcomes.get(gate.verdict), gate.says + receipts, "gates.toml")
+        yield TestCase("gates", name, outcomes.get(gate.verdict), gate.says + receipts, gate.file)
 
 
 def _list_unplayed(results: Results) -> Iterator[TestCase]:

@@ -96,6 +96,7 @@ def test_on_paper_the_verdict_and_what_it_rests_on_fit_four_pages_and_nothing_is
                 && !one.closest('[aria-labelledby=baseline] details:not([open]) > :not(summary)'))
             .map((one) => (one.localName === 'th' ? one.firstChild : one).textContent)"""
     )
+    assert len(wanted) > 50
     paper = page.pdf()
     assert 1 <= len(re.findall(rb"/Type\s*/Page\b", paper)) <= 4
     words, width = printed(paper)

@@ -114,6 +114,7 @@ def judge(text: str, new: Results, old: Results | None = None) -> list[GateVerdi
 
 def one(text: str, new: Results, old: Results | None = None) -> GateVerdict:
     (found,) = judge(text, new, old)
+    assert found.file == "gates.toml"
     assert "\n" not in found.says and f"gates.toml:{found.line}" in found.says and found.says.startswith("gate 'g' ")
     assert found.verdict.replace("-", " ") in found.says
     return found

@@ -7,7 +7,7 @@ from html import unescape
 
 from harness import metrics
 from harness.model.regression import GateVerdict
-from harness.model.results import Results, Unplayed
+from harness.model.results import Faults, Results, Unplayed
 from harness.report import html, scoreboard, verdict
 from tests.support.made_results import results
 
@@ -42,6 +42,18 @@ def test_a_backend_that_did_not_run_is_said_above_unless_that_was_allowed() -> N
         absent = Unplayed(backend="gone", reason="not installed", allowed=allowed)
         said = first(made(run=before.run.model_copy(update={"unplayed": (absent,)})))
         assert ("gone did not run: not installed" in said) is not allowed
+
+
+def test_calls_that_failed_are_told_once_and_a_link_leads_there() -> None:
+    fault = Faults(
+        backend="x", trial="t-1", op="recall", kind="crashed", count=7, calls=9, message="boom", receipt="L1"
+    )  # fmt: skip
+    said = first(made(faults=(fault,)))
+    assert said.count("boom") == 1 and said.index("boom") < said.index("Not answered by this run")
+    text = html.page(made(faults=(fault,)), ())
+    assert text.count('id="failed"') == 1 and 'href="#failed"' in text
+    allowed = made(faults=(fault,), run=made().run.model_copy(update={"allowed_faults": {"x": 7}}))
+    assert first(allowed).count("boom") == 1 and 'id="failed"' not in html.page(allowed, ())
 
 
 def test_where_everything_failed_nothing_was_measured_and_there_is_no_table() -> None:

@@ -47,6 +47,12 @@ def test_a_gate_is_a_case_and_green_only_if_it_held(results: Results, verdict: s
         assert each.get("message") == each.text and "3 of 9" in (each.text or "") and "a-cell" in (each.text or "")
 
 
+def test_a_gate_names_the_file_that_it_stands_in(results: Results) -> None:
+    made = gate("broken").model_copy(update={"file": "ci/strict.toml"})
+    case = cases(results.model_copy(update={"gates": (made,)}))["recalls: recall of store"]
+    assert case.get("file") == "ci/strict.toml"
+
+
 @pytest.mark.parametrize(
     ("status", "tag"),
     [
