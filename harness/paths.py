@@ -15,6 +15,8 @@ FIXTURES = (_FIXTURES if INSTALLED else ROOT / "fixtures") / "repos"
 TEMPLATES = ROOT / "harness" / "report" / "templates" if INSTALLED else ROOT / "reports" / "templates"
 RUNS = Path("coldwarm-runs").absolute() if INSTALLED else ROOT / "reports" / "out"
 """Where runs are written unless --out names another folder."""
+CASES = RUNS.parent / "promises"
+"""Where broken promises are kept unless --cases names another folder."""
 _CACHE = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "coldwarm" if INSTALLED else ROOT / ".cache"
 SERVERS = _CACHE
 """Where `make` installs the servers of backends: SERVER/venv."""

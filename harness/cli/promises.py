@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from harness.model.trial import Spec
     from harness.promises.hunt import Play
 
-CASES = paths.RUNS.parent / "promises"
-
 
 @click.command()
 @click.option("--backend", "-b", help="NAME, NAME,key=value or module:Class. With --replay: another than the file's.")
@@ -26,7 +24,7 @@ CASES = paths.RUNS.parent / "promises"
 @click.option("--seed", type=int, default=1, show_default=True, help="Of the order of sequences, equal everywhere.")
 @click.option("--replay", type=FOLDER, help="Play exactly the sequence in this file instead.")
 @click.option(
-    "--cases", type=FOLDER, default=CASES, help="Where findings are kept; those of the backend are played first."
+    "--cases", type=FOLDER, default=paths.CASES, help="Where findings are kept; those of the backend are played first."
 )
 def promises(
     backend: str | None, seconds: float, operations: int | None, seed: int, replay: Path | None, cases: Path
@@ -64,7 +62,9 @@ def promises(
         stop(error, COULD_NOT_RUN)
 
 
-def hunt_spec(spec: Spec, seconds: float, operations: int | None = None, seed: int = 1, cases: Path = CASES) -> int:
+def hunt_spec(
+    spec: Spec, seconds: float, operations: int | None = None, seed: int = 1, cases: Path = paths.CASES
+) -> int:
     """Hunts, says what was found, and gives the exit code. Raises MemoryFault if the backend cannot be opened."""
     from harness.conformance import promises as hunting
 

@@ -14,7 +14,7 @@ from harness.metrics.provenance import SOURCE_VERIFIED
 from harness.metrics.recall import CHANCE, RECALL
 from harness.metrics.tokens import TOKENS_PER_JOB, TOKENS_TOTAL
 from harness.metrics.trust.keeping import RECALL_SECONDS
-from harness.metrics.trust.promises import BROKEN_PROMISES
+from harness.metrics.trust.promises import BROKEN_PROMISES, PROMISES
 from harness.metrics.words import Scored
 from harness.model.results import Pooled, Results, TrustCell
 from harness.model.trial import Definition, WritePolicy
@@ -256,7 +256,7 @@ _RULED: tuple[tuple[ScoreColumn, Judge], ...] = (
     (ScoreColumn("poison", "Poison", WRONG, "trust"), _trust("poison", "no harm")),
     (ScoreColumn("kept", "Keeping", WRONG, "trust"), _trust("kept", "all kept")),
     (ScoreColumn("found", "Search", WRONG, "trust"), _trust("found", "all found")),
-    (ScoreColumn("promises", "Promises", "broken, of operations", "trust"), _promises),
+    (ScoreColumn(PROMISES, "Promises", "broken, of operations", "trust"), _promises),
     (ScoreColumn("speed", "Speed", "one recall", "trust"), _speed),
 )
 _WORDED = [

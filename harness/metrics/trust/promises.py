@@ -45,12 +45,13 @@ def _judge(found: Transcript, event: Broke) -> Difference | None:
     return judge(found.drilled.backend, steps, answers)
 
 
+PROMISES = "promises"
 DRILL = DrillWords(
-    "promises",
+    PROMISES,
     80,
     "Promises kept",
     "Does any sequence of operations get an answer that the adapter contract rules out?",
-    (Headline("promises", ("promises", "broken"), BROKEN_PROMISES, score="promises"),),
+    (Headline(PROMISES, (PROMISES, "broken"), BROKEN_PROMISES, score=PROMISES),),
 )
 METRICS: tuple[TrustMetric, ...] = (
     trust(

@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 
 from harness.log.events import SCHEMA
-from harness.log.transcript import Called, Handled, Looked, Transcript
+from harness.log.transcript import Broke, Called, Handled, Looked, Transcript, Tried
 from harness.metrics import trust
+from harness.metrics.trust.promises import find_promise
 from tests.support import golden_drills
 
 
@@ -26,9 +27,16 @@ def test_golden_drills_show_what_a_transcript_can_hold(transcripts: list[Transcr
     """Every drill and every kind of event, a backend that passes, one that keeps what was deleted, one that crashes."""
     assert {transcript.trial.drill for transcript in transcripts} == set(trust.DRILLS)
     assert max(transcript.drilled.log_schema for transcript in transcripts) == SCHEMA, "tests/golden/README.md"
-    assert all(any(each.of(kind) for each in transcripts) for kind in (Called, Handled, Looked))
+    assert all(any(each.of(kind) for each in transcripts) for kind in (Called, Handled, Looked, Tried, Broke))
     entries = {entry.split()[1] for drill in golden_drills.known().values() for entry in drill.values()}
     assert entries >= {"0", "1", "failed", "not-applicable", "unsupported"}
+
+
+def test_a_golden_broken_promise_is_judged_again_from_its_answers(transcripts: list[Transcript]) -> None:
+    (found,) = filter(None, map(find_promise, transcripts))
+    assert found.steps == ("remember a memory (m1) in repo=api", 'list repo=api user=""')
+    assert (found.short, found.shrunk, found.random) == ("remember \u2192 entries", True, "")
+    assert found.says == 'm1 of repo=api is listed in repo=api user=""'
 
 
 def test_a_value_that_moved_under_its_version_is_named_and_a_raised_version_is_not() -> None:
