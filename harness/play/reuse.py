@@ -39,7 +39,10 @@ from harness.play.trial import describe_machine, identity, load
 FORM = 1
 PLAYS = (
     *(f"harness/{name}.py" for name in ("__init__", "adapter", "paths")),
-    *(f"harness/{name}" for name in ("backend", "gateway", "log", "machine", "model", "play", "repo", "scan", "text")),
+    *(
+        f"harness/{name}"
+        for name in ("backend", "gateway", "log", "machine", "model", "play", "promises", "repo", "scan", "text")
+    ),
     "tasks/loader.py",
     "tasks/proofs.py",
 )

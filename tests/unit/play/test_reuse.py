@@ -35,6 +35,12 @@ from tests.unit.conftest import House
 Forge = Callable[[bytes, bytes], bytes]
 
 
+@pytest.fixture(autouse=True)
+def _own_path(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a test puts before the standard library is gone from the module path with it."""
+    monkeypatch.setattr(sys, "path", [*sys.path])
+
+
 @pytest.fixture(scope="module")
 def settings(lasting: House, tmp_path_factory: pytest.TempPathFactory) -> Settings:
     ((scenario, repo),) = loader.load([lasting.write(lasting.story)], lasting.fixtures, lasting.cache)
