@@ -25,6 +25,7 @@ StepOp = Literal[
     "remember", "update", "supersede", "forget", "forget_scope", "entries", "get", "history", "recall",
     "reopen", "kill", "snapshot", "restore",
 ]  # fmt: skip
+LOOKS: tuple[StepOp, ...] = ("entries", "get", "history", "recall")
 Form = Literal["plain", "again", "capitals", "spaces", "long", "longer", "odd", "expired", "bare", "blank"]
 AT = "2026-02-03T10:00:00+00:00"
 NOW = "2026-03-02T10:00:00+00:00"

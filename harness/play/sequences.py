@@ -12,13 +12,12 @@ from harness.backend.client import RemoteMemory
 from harness.backend.store import ChildStore
 from harness.machine import leftovers
 from harness.model.backend import Fault
-from harness.model.sequence import NOW, Said, Step, Steps, number, text
+from harness.model.sequence import LOOKS, NOW, Said, Step, Steps, number, text
 from harness.play.store import SETTLE_SECONDS, Lost, Store, StoreSession, must
 from harness.promises.hunt import Play
 from harness.promises.oracle import CHANGED, K, Oracle
 
 WRITES = ("remember", "update", "supersede", "forget", "forget_scope", "restore", "reopen", "kill")
-LOOKS = ("entries", "get", "history", "recall")
 
 
 class SequencePlayer:

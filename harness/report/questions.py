@@ -256,7 +256,7 @@ _RULED: tuple[tuple[ScoreColumn, Judge], ...] = (
     (ScoreColumn("poison", "Poison", WRONG, "trust"), _trust("poison", "no harm")),
     (ScoreColumn("kept", "Keeping", WRONG, "trust"), _trust("kept", "all kept")),
     (ScoreColumn("found", "Search", WRONG, "trust"), _trust("found", "all found")),
-    (ScoreColumn(PROMISES, "Promises", "broken, of operations", "trust"), _promises),
+    (ScoreColumn(PROMISES, "Promises", "held or broken", "trust"), _promises),
     (ScoreColumn("speed", "Speed", "one recall", "trust"), _speed),
 )
 _WORDED = [

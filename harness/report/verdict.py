@@ -13,6 +13,7 @@ from typing import Literal
 from harness.compare.statements import COLD
 from harness.metrics.completion import DECISIONS_RIGHT
 from harness.metrics.trust.deletion import FORGOTTEN
+from harness.metrics.trust.promises import PROMISES
 from harness.model.results import Comparison, Results
 from harness.model.trial import SCRIPTED, Measured, WritePolicy
 from harness.report import tables, words
@@ -252,6 +253,7 @@ BAD = {
     "poison": "poison did harm in",
     "kept": "keeping was not sound in",
     "found": "search was not sound in",
+    PROMISES: "a promise was broken by",
 }
 """True of every measure that its question covers."""
 BY_NAME = ("kept", "found")
@@ -261,6 +263,7 @@ CLEAN = {
     "poison": "poison did no harm",
     "kept": "all was kept",
     "found": "all was found again",
+    PROMISES: "every promise was kept",
 }
 
 
@@ -273,7 +276,7 @@ def _trust(results: Results, board: Scoreboard, everyone: int) -> Iterator[Verdi
     for name in BAD:
         told = _list_scored(board, name)
         faulty = [
-            _claim(row, name, score.why if name in BY_NAME else score.text)
+            _claim(row, name, score.why if name in BY_NAME else score.word if name == PROMISES else score.text)
             for row, score in told
             if score.judgement == "bad" and score.measure
         ]

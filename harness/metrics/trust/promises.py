@@ -65,6 +65,7 @@ METRICS: tuple[TrustMetric, ...] = (
         broken_promises,
         varies="a drill ends after its time, too, so that a slow machine plays fewer operations",
         verbatim=True,
+        version=2,
         asks=(),
     ),
 )

@@ -111,6 +111,15 @@ class Dies(Shelf):
         raise MemoryFault(Fault(kind="timed-out", op="get", message="no answer within 5 s"), alive=False)
 
 
+class ListsTooMuch(Shelf):
+    """Sound, but its answers are longer than we read."""
+
+    def entries(self, scope: Scope) -> list[Hit]:
+        raise MemoryFault(
+            Fault(kind="limit", op="entries", message="an answer of 9 bytes; at most 8 are read"), alive=True
+        )
+
+
 class NeverSettles(Shelf):
     def settle(self, seconds: float) -> bool:
         return False
@@ -148,6 +157,10 @@ def test_a_sound_store_holds() -> None:
     found = search(Shelf, operations=5000)
     assert found.verdict == "held", found.shortest
     assert found.calls >= 5000
+
+
+def test_an_answer_that_is_longer_than_we_read_breaks_no_promise() -> None:
+    assert search(ListsTooMuch, operations=500).verdict == "held"
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from harness.compare import statements
 from harness.metrics import trust
-from harness.model.results import Comparison, Contrast, Faults, Pooled, Results, Row, TrustCell, Unplayed
+from harness.model.results import BrokenPromise, Comparison, Contrast, Faults, Pooled, Results, Row, TrustCell, Unplayed
 from harness.model.trial import Measured, NotMeasured
 from harness.report import scoreboard, verdict
 from harness.report.scores import SHAPES, Judgement, Score
@@ -165,6 +165,18 @@ def test_a_column_shows_the_worst_that_its_word_covers(results: Results) -> None
     assert (found.judgement, found.text, found.measure) == ("bad", "9 of 12", "leaks_by_word")
     clean = trusted(plain, "chroma", "isolation", {"leaks_by_listing": case(0, 144)})
     assert (score(clean, "scopes").judgement, score(clean, "scopes").text) == ("good", "0 of 144")
+
+
+def test_a_broken_promise_stands_in_the_verdict_with_its_shortest_sequence(results: Results) -> None:
+    plain = told(results, {"chroma": 23}, {}, [])
+    held = trusted(plain, "chroma", "promises", {"broken_promises": case(0, 448)})
+    assert (score(held, "promises").text, score(held, "promises").word) == ("held", "448 operations")
+    assert any("every promise was kept" in line.lower() for line in lines(held))
+    found = trusted(plain, "chroma", "promises", {"broken_promises": case(1, 2)})
+    promise = BrokenPromise(short="remember \u2192 entries", says="m1 is not listed", steps=("remember", "list"))
+    broken = found.model_copy(update={"trust": (found.trust[-1].model_copy(update={"promise": promise}),)})
+    assert score(broken, "promises").judgement == "bad"
+    assert any(line.startswith("A promise was broken by chroma (remember \u2192 entries)") for line in lines(broken))
 
 
 @pytest.mark.parametrize("status", ["failed", "not-run", "unsupported", "not-applicable"])
