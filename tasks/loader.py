@@ -30,6 +30,17 @@ _REASONS = {
     "int_type": "must be a whole number",
     "model_type": "must be a table, as {...}",
     "dataclass_type": "must be a table, as {...}",
+    "model_attributes_type": "must be a table, as {...}",
+    "union_tag_not_found": "needs a key 'do'",
+    "int_parsing": "must be a whole number",
+    "int_from_float": "must be a whole number",
+    "float_type": "must be a number",
+    "float_parsing": "must be a number",
+    "bool_type": "must be true or false",
+    "bool_parsing": "must be true or false",
+    "datetime_type": "must be a time, as 2025-03-01T10:00:00Z",
+    "datetime_from_date_parsing": "must be a time, as 2025-03-01T10:00:00Z",
+    "datetime_parsing": "must be a time, as 2025-03-01T10:00:00Z",
     "timezone_aware": "needs a time zone, as in 2025-03-01T10:00:00Z",
 }
 _WIDTH = 500  # characters of a message; what is longer quotes a text that is too long to help
@@ -173,7 +184,10 @@ def _worded(kind: str, message: str, known: Mapping[str, Any]) -> str:
     if kind in ("too_short", "too_long"):
         bound = "at least" if kind == "too_short" else "at most"
         return f"needs {bound} {known.get('min_length', known.get('max_length'))} entries, has {known['actual_length']}"
-    return _REASONS.get(kind, message.removeprefix("Value error, "))
+    if kind == "union_tag_invalid":
+        return f"do: unknown '{known['tag']}'; there are {known['expected_tags'].replace(chr(39), '')}"
+    plain = message.removeprefix("Value error, ").replace("Input should be", "must be")
+    return _REASONS.get(kind, plain.replace("String should", "the text must"))
 
 
 def _flat(where: tuple[int | str, ...], reason: str, data: Any) -> str:

@@ -300,6 +300,7 @@ def _head(identity: Suite) -> dict[str, str]:
         "license": "https://spdx.org/licenses/MIT.html" if own else "as its owner says",
         "version": f"{identity.version}.0.0" if identity.version.isdecimal() else identity.version,
         "keywords": "benchmark, agent memory, retrieval",
+        **({"citeAs": f"The coldwarm maintainers. coldwarm, suite {identity.version}."} if own else {}),
     }
 
 

@@ -35,7 +35,7 @@ def _list_authored(told: Told) -> Iterator[tuple[str, Text]]:
 def _read(told: Told, key: str, text: Text) -> bool:
     meant, seen = Reading.annotate([text]), told.classifier.by_rules(text.text)
     wrong = [
-        f"{word} {', '.join(sorted(said)) or 'nothing'}, annotated {', '.join(sorted(wanted)) or 'nothing'}"
+        f"it {word} {', '.join(sorted(said)) or 'nothing'}, but the story says {', '.join(sorted(wanted)) or 'nothing'}"
         for word, said, wanted in (
             ("asserts", seen.asserted, meant.asserted),
             ("denies", seen.denied, meant.denied),
@@ -44,9 +44,9 @@ def _read(told: Told, key: str, text: Text) -> bool:
         if said != wanted
     ]
     if seen.unclear:
-        wrong.append("is unclear")
+        wrong.append("it contradicts itself")
     if wrong:
-        told.breach(key, f"by the rules '{text.text}' {'; '.join(wrong)}")
+        told.breach(key, f"read as a run reads it, '{text.text}' says otherwise: {'; '.join(wrong)}")
     return not wrong
 
 

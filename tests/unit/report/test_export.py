@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from datetime import datetime
@@ -125,6 +126,8 @@ def test_hugging_face_loads_every_table_offline_and_as_written(written: Path, tm
 
 def test_croissant_names_every_file_and_column(written: Path) -> None:
     said = json.loads((written / "croissant.json").read_text("utf-8"))
+    author = re.search(r"^  - name: (.*)$", (paths.ROOT / "CITATION.cff").read_text("utf-8"), re.MULTILINE)
+    assert author and said["citeAs"].startswith(f"{author[1]}. coldwarm, suite ")
     assert said["@type"] == "sc:Dataset" and said["conformsTo"] == "http://mlcommons.org/croissant/1.0"
     for file in said["distribution"]:
         assert sha256((written / file["contentUrl"]).read_bytes()).hexdigest() == file["sha256"]

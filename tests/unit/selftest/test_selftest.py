@@ -134,11 +134,11 @@ def test_a_fact_that_the_repository_tells_may_name_a_file(house: House) -> None:
 @pytest.mark.parametrize(
     ("old", "new", "says"),
     [
-        ('"use harborline"', '"never use harborline"', "rewrites.1: by the rules 'never use harborline' asserts"),
-        ('"to harborline"', '"to the platform"', "rewrites.2: by the rules 'to the platform' asserts nothing,"),
-        ('"platform = harborline"', '"no longer harborline"', "identifier: by the rules 'no longer harborline'"),
-        ('"use harborline"', '"harborline, kestrelway"', "asserts new-platform, old-platform, annotated old-platform;"),
-        ('mentions = ["old-platform"]', 'denies = ["old-platform"]', "denies nothing, annotated old-platform;"),
+        ('"use harborline"', '"never use harborline"', "rewrites.1: read as a run reads it, 'never use"),
+        ('"to harborline"', '"to the platform"', "'to the platform' says otherwise: it asserts nothing, but"),
+        ('"platform = harborline"', '"no longer harborline"', "identifier: read as a run reads it, 'no longer"),
+        ('"use harborline"', '"harborline, kestrelway"', "new-platform, old-platform, but the story says"),
+        ('mentions = ["old-platform"]', 'denies = ["old-platform"]', "denies nothing, but the story says old-platform"),
     ],
 )  # fmt: skip
 def test_a_text_that_the_rules_read_otherwise_is_named(house: House, old: str, new: str, says: str) -> None:
@@ -152,7 +152,7 @@ def test_a_remark_is_read_by_the_rules_too(house: House) -> None:
         house, 'do = "probe"', 'do = "remember"\ntexts = ["On to kestrelway."]\n\n[[sessions.steps]]\ndo = "probe"'
     )
     assert wording.texts(story) == (18, 19)
-    assert said(story).startswith("sessions.tuesday.remember.0: by the rules 'On to kestrelway.' asserts new-platform")
+    assert said(story).startswith("sessions.tuesday.remember.0: read as a run reads it, 'On to kestrelway.' says")
 
 
 @pytest.mark.parametrize("scope", [Scope("shop"), Scope(), Scope("shop-admin")])

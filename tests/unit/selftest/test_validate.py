@@ -22,7 +22,7 @@ def story(tmp_path: Path) -> Path:
         ("", "", None),
         (
             '"Reviewer of changes: desk-redstart"', '"Reviewer of changes: no longer desk-redstart"',
-            "facts.reviewer-new.rewrites.0: by the rules",
+            "facts.reviewer-new.rewrites.0: read as a run reads it",
         ),
         ("read().strip())", "read().strip()[1:])", "jobs.request.reviewer.check: prints 'esk-redstart'"),
         ('["python3", "-c", "print', '["python3", "-c", "prlnt', "jobs.request.reviewer.check: prints nothing (exit"),
