@@ -99,7 +99,9 @@ def _recall(results: Results, key: str) -> Score:
     made = Score(show_cases(pooled), cells=pooled.cells, measure=RECALL, shares=(share,), why=f"by chance {floor:.0%}")
     if gone >= MOST:
         return made.judge("good", "most of it")
-    return made.judge("bad", "little above chance") if gone < LITTLE else made.judge("middling", "some of it")
+    if gone < LITTLE:
+        return made.judge("bad", "little above chance" if gone > 0 else "not above chance")
+    return made.judge("middling", "some of it")
 
 
 def _cost(results: Results, key: str) -> Score:
@@ -108,7 +110,10 @@ def _cost(results: Results, key: str) -> Score:
         paid = find_pooled(results, key, TOKENS_TOTAL)
         if pooled is not None and pooled.not_applicable and paid is not None and paid.value is not None:
             made = Score("no job done", cells=paid.cells)
-            return made if key == COLD else made.judge("bad", "paid for nothing")
+            if key == COLD:
+                return made
+            done = cold is not None and cold.value is not None
+            return made.judge("bad", "paid for nothing") if done else made.judge("open", "nor without a memory")
         return explain_none(pooled)
     made = Score(words.number(pooled.value), cells=pooled.cells, measure=TOKENS_PER_JOB)
     if key == COLD:

@@ -12,9 +12,10 @@ from hypothesis import strategies as st
 
 from harness.compare import statements
 from harness.metrics import trust
+from harness.metrics.recall import CHANCE, RECALL
 from harness.model.results import BrokenPromise, Comparison, Contrast, Faults, Pooled, Results, Row, TrustCell, Unplayed
 from harness.model.trial import Measured, NotMeasured
-from harness.report import scoreboard, verdict
+from harness.report import questions, scoreboard, verdict
 from harness.report.scores import SHAPES, Judgement, Score
 from tests.support.runs import run
 
@@ -256,3 +257,16 @@ def test_the_first_row_is_no_memory_and_counts_its_own_decisions(results: Result
     board = scoreboard.collect(told(results, {"chroma": 23}, {"chroma": 44}, []))
     assert board.rows[0].cold and board.rows[0].scores[0].text == "29 of 60" and board.cold == 29 / 60
     assert board.rows[1].scores[0].text == "23 \u2192 44 of 60"
+
+
+@pytest.mark.parametrize(
+    ("hits", "word"),
+    [(6, "not above chance"), (30, "not above chance"), (33, "little above chance"), (60, "most of it")],
+)
+def test_recall_below_chance_is_not_said_to_be_above_it(results: Results, hits: int, word: str) -> None:
+    name, row = next((name, row) for name, row in results.backends.items() if not row.control)
+    measures = {**row.measures, RECALL: pooled(hits), CHANCE: pooled(30)}
+    changed = results.model_copy(
+        update={"backends": {**results.backends, name: row.model_copy(update={"measures": measures})}}
+    )
+    assert questions._recall(changed, name).word == word
