@@ -10,7 +10,15 @@ if typing.TYPE_CHECKING:
 PAGES = {
     "Use": ("docs/getting-started", "docs/commands", "docs/ci", "docs/faq", "docs/findings"),
     "Extend": ("docs/adapters", "docs/scenarios", "tasks/README"),
-    "Understand": ("docs/concepts", "docs/measures", "docs/backends", "docs/speed", "docs/scale", "docs/containment"),
+    "Understand": (
+        "docs/concepts",
+        "docs/measures",
+        "docs/promises",
+        "docs/backends",
+        "docs/speed",
+        "docs/scale",
+        "docs/containment",
+    ),
     "Project": ("docs/decisions/README", "docs/stability", "CONTRIBUTING", "SECURITY", "CHANGELOG"),
 }
 """Caption of the menu -> pages, as paths in the checkout without `.md`. A page in no menu fails the build."""
