@@ -64,11 +64,6 @@ class ChildStore:
             return str(error)
         return None
 
-    def renew(self) -> None:
-        """The next open finds an empty store in a place of its own; what was written stays on disk until the end."""
-        self.root = self.root.with_name(f"store-{self.opened}")
-        self.space = replace(self.space, root=str(self.root), service=None)
-
     @property
     def folder(self) -> Path:
         """All that belongs to the trial: the store, every process's home with its output, and what lies beside."""

@@ -10,6 +10,7 @@ import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
+from itertools import count
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -33,7 +34,7 @@ class DrillStore(Store[RemoteMemory], Protocol):
     @property
     def folder(self) -> Path: ...
     def compact(self) -> None: ...
-    def renew(self) -> None: ...
+    def beside(self, name: str) -> DrillStore: ...
 
 
 @dataclass(frozen=True)
@@ -77,6 +78,7 @@ class DrillSession(StoreSession[RemoteMemory]):
         keep: Copies | None = None,
     ) -> None:
         super().__init__(store)
+        self._given, self._turn = store, count(1)
         self.trial, self.plan, self._keep = trial, plan, keep
         self._blobs, self._emit, self._vectors = blobs, emit, vectors
         self.ids: dict[str, tuple[str, ...]] = {}
@@ -91,7 +93,7 @@ class DrillSession(StoreSession[RemoteMemory]):
 
     def renew(self) -> None:
         """Goes on with an empty store, without what was acknowledged before; nobody may have the old one open."""
-        self.store.renew()
+        self.store = self._given.beside(f"next-{next(self._turn)}")
         self.ids.clear()
 
     def compact(self, step: str) -> None:
