@@ -229,6 +229,7 @@ def _started(workers: int, home: Path) -> Iterator[Client]:
     with (
         LocalCluster(
             n_workers=workers, threads_per_worker=1, dashboard_address=None, worker_dashboard_address=None,
+            scheduler_kwargs={"dashboard_address": "127.0.0.1:0"},  # else port 8787, with a warning if it is taken
             silence_logs=logging.CRITICAL, local_directory=str(home),
         ) as cluster,
         Client(cluster, set_as_default=False) as client,

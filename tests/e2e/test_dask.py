@@ -6,6 +6,7 @@ import json
 import re
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -56,7 +57,17 @@ class Cluster:
     def __init__(self, root: Path, cache: Path) -> None:
         self._root, self._cache = root, cache
         self.processes: list[subprocess.Popen[bytes]] = []
-        self.scheduler = self._start("scheduler", "scheduler", "--port", "0", "--no-dashboard", "--host", "127.0.0.1")
+        self.scheduler = self._start(
+            "scheduler",
+            "scheduler",
+            "--port",
+            "0",
+            "--no-dashboard",
+            "--dashboard-address",
+            "127.0.0.1:0",
+            "--host",
+            "127.0.0.1",
+        )
         self.address = self.until(lambda: PORT.search(self.said("scheduler")))[0]
 
     def worker(self, name: str, stores: str = STORES, sdk: str = "1.0", **env: str) -> subprocess.Popen[bytes]:
@@ -254,7 +265,11 @@ def test_who_is_not_as_the_run_expects_is_refused_and_says_why(cluster: Cluster,
 
 
 def test_two_processes_here(tmp_path: Path) -> None:
-    done = _run(tmp_path, "--dask", "local:2", "--out", str(tmp_path / "there"))
+    with socket.socket() as taken:  # nobody is told that Dask's usual port for its pages is not free
+        with suppress(OSError):
+            taken.bind(("127.0.0.1", 8787))
+            taken.listen()
+        done = _run(tmp_path, "--dask", "local:2", "--out", str(tmp_path / "there"))
     assert (done.returncode, done.stderr) == (0, ""), done.stdout
     assert _run(tmp_path, "--out", str(tmp_path / "here")).returncode == 0
     assert _told(tmp_path / "there") == _told(tmp_path / "here")
