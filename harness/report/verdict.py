@@ -253,7 +253,7 @@ BAD = {
     "poison": "poison did harm in",
     "kept": "keeping was not sound in",
     "found": "search was not sound in",
-    PROMISES: "a promise was broken by",
+    PROMISES: "random sequences of operations broke a promise of",
 }
 """True of every measure that its question covers."""
 BY_NAME = ("kept", "found")
@@ -263,7 +263,7 @@ CLEAN = {
     "poison": "poison did no harm",
     "kept": "all was kept",
     "found": "all was found again",
-    PROMISES: "every promise was kept",
+    PROMISES: "no random sequence of operations broke a promise",
 }
 
 

@@ -172,12 +172,12 @@ def test_a_broken_promise_stands_in_the_verdict_with_its_shortest_sequence(resul
     plain = told(results, {"chroma": 23}, {}, [])
     held = trusted(plain, "chroma", "promises", {"broken_promises": case(0, 448)})
     assert (score(held, "promises").text, score(held, "promises").word) == ("held", "448 operations")
-    assert any("every promise was kept" in line.lower() for line in lines(held))
+    assert any("no random sequence of operations broke a promise" in line.lower() for line in lines(held))
     found = trusted(plain, "chroma", "promises", {"broken_promises": case(1, 2)})
     promise = BrokenPromise(short="remember \u2192 entries", says="m1 is not listed", steps=("remember", "list"))
     broken = found.model_copy(update={"trust": (found.trust[-1].model_copy(update={"promise": promise}),)})
     assert score(broken, "promises").judgement == "bad"
-    assert any(line.startswith("A promise was broken by chroma (remember \u2192 entries)") for line in lines(broken))
+    assert any("broke a promise of chroma (remember \u2192 entries)" in line for line in lines(broken))
 
 
 @pytest.mark.parametrize("status", ["failed", "not-run", "unsupported", "not-applicable"])
