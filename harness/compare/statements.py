@@ -18,19 +18,9 @@ from typing import TypeVar
 
 from harness import metrics
 from harness.compare import stats
-from harness.compare.scoring import (
-    Frame,
-    LogSummary,
-    Part,
-    Show,
-    TranscriptSummary,
-    score_part,
-    show_nothing,
-)
+from harness.compare.scoring import Frame, LogSummary, Part, Show, TranscriptSummary, score_part, show_nothing
 from harness.log.events import PROTOCOL
 from harness.log.folder import Folder, RunFile
-from harness.log.reader import Log
-from harness.log.transcript import Transcript
 from harness.machine.processes import map_parts
 from harness.metrics import broken, trust
 from harness.metrics.metric import wilson
@@ -50,7 +40,6 @@ from harness.model.results import (
 from harness.model.scenario import Job, Probe
 from harness.model.trial import Interval, Measured, NotMeasured, ReadPolicy, WritePolicy
 
-L = TypeVar("L", Log, Transcript)
 S = TypeVar("S")
 WORTH = 10_000_000
 """Bytes of logs from which on other processes are worth their start of half a second."""

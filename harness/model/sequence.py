@@ -20,7 +20,6 @@ VERSION = 1
 """Of the meaning of steps: another one is refused, as its texts and numbers could be others."""
 UNKNOWN = -1
 """The number of a memory that nobody stored."""
-UNKNOWN_ID = "00000000-0000-4000-8000-000000000000"
 StepOp = Literal[
     "remember", "update", "supersede", "forget", "forget_scope", "entries", "get", "history", "recall",
     "reopen", "kill", "snapshot", "restore",

@@ -198,6 +198,8 @@ def _between(results: Results) -> Iterator[VerdictLine]:
         told.append(f"between {_name(results, alike)} no difference in decisions was found")
     if told:
         text = "; ".join(told)
+        if len(played) > 1 and last == "curated":
+            text = f"Written with a look-up first, {text}"  # appended, the same backends may differ
         named = text.startswith(tuple(tables.name_row(results, name) for name in tested))
         yield VerdictLine(f"{text if named else text[0].upper() + text[1:]}.", "work")
 

@@ -76,7 +76,7 @@ def test_it_tells_how_to_write_where_that_is_what_helps(results: Results) -> Non
         "Look up before you write. Written that way, chroma and mem0 lead to 44 to 46 right decisions of 60; "
         "appended only, to 23 to 25. Without memory: 29."
     )
-    assert found[1] == "Between chroma and mem0 no difference in decisions was found."
+    assert found[1] == "Written with a look-up first, between chroma and mem0 no difference in decisions was found."
 
 
 def test_it_does_not_where_appending_helps_as_well_or_better(results: Results) -> None:
