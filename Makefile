@@ -58,7 +58,7 @@ bench-full: .venv/.ready
 	@$(BIN)/coldwarm run $(BENCH)
 
 test: .venv/.ready
-	@echo "running the tests (under 4 minutes on 2 cores; the slow ones: make test-all)"
+	@echo "running the tests (some two minutes on 2 cores; the slow ones: make test-all)"
 	@$(BIN)/python -m pytest -q -n 2 $(TESTS)
 
 test-all: .venv/.ready

@@ -11,12 +11,12 @@ import random
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
-from functools import cache, partial
+from functools import cache, lru_cache, partial
 from typing import NamedTuple
 
 from harness import paths
 from harness.adapter import Scope
-from harness.model.scenario import Fact, Job, Probe, Scenario, Stratum
+from harness.model.scenario import Fact, Job, Probe, Scenario, Stratum, Text
 from tasks import loader
 
 SHARED = 2
@@ -51,7 +51,8 @@ class Donor(NamedTuple):
     home: Scope
 
     def text(self, stratum: Stratum) -> str:
-        return self.fact.phrase(stratum).text
+        text: Text = getattr(self.fact, stratum)
+        return text.text
 
 
 @cache
@@ -87,6 +88,7 @@ def _list_said(scenario: Scenario) -> Iterator[Iterable[str]]:
             yield from ([decision.question] for decision in step.decisions)
 
 
+@lru_cache(16384)  # a sentence is drawn again and again
 def words(text: str) -> frozenset[str]:
     """The words that tell what a text is about, without their endings; those of one topic are one."""
     found = (_ENDING.sub("", word) for word in _WORD.findall(text.lower()) if word not in _COMMON)

@@ -41,6 +41,7 @@ def measures(folder: Path) -> dict[str, Any]:
     return next(cell["measures"] for cell in cells if (cell["backend"], cell["read_policy"]) == (BACKEND, "trusting"))
 
 
+@pytest.mark.slow
 def test_tokens_inside_are_counted_where_they_pass_and_who_answered_is_named(recorded: tuple[Path, Path]) -> None:
     folder, _ = recorded
     (metered,) = (event for event in log(folder).events if isinstance(event, Metered))
@@ -100,6 +101,7 @@ def test_a_budget_ends_the_run_between_two_events_and_it_can_be_resumed(
     assert measures(folder)["tokens_backend"]["value"] > 300
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("words", "code", "says"),
     [

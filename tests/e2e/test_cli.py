@@ -91,6 +91,7 @@ def test_every_command_explains_itself(cli: Cli, command: str) -> None:
     assert done.returncode == 0 and done.stdout.startswith("Usage: ") and len(done.stdout.splitlines()) > 4
 
 
+@pytest.mark.slow
 def test_list_names_scenarios_backends_and_controls(cli: Cli) -> None:
     done = cli("list")
     assert done.returncode == 0
@@ -98,6 +99,7 @@ def test_list_names_scenarios_backends_and_controls(cli: Cli) -> None:
         assert word in done.stdout
 
 
+@pytest.mark.slow
 def test_validate_names_every_problem_and_counts_them(cli: Cli, tmp_path: Path) -> None:
     good = cli("validate")
     assert (good.returncode, good.stderr) == (0, "") and re.fullmatch(r"\d+ scenarios, 0 problems\n", good.stdout)

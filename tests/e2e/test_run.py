@@ -133,6 +133,7 @@ def test_a_backend_that_cannot_be_described_stops_the_run_unless_it_may_be_missi
     assert len(logs(only(tmp_path / "b"))) == 4
 
 
+@pytest.mark.slow
 def test_no_secret_is_written_anywhere(cli: Cli, tmp_path: Path) -> None:
     """Not in the command, not in a label, not in what the backend itself quotes when it fails."""
     backend = f"tests.support.faulty_backends:FailsToOpen,api_key={SECRET},store=faiss"
@@ -186,6 +187,7 @@ def test_an_edited_adapter_is_played_again_and_nothing_else(cli: Cli, tmp_path: 
 # --- damage ----------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_a_log_that_was_cut_is_incomplete_and_a_resume_mends_it(cli: Cli, copy: Path) -> None:
     (path,) = copy.glob("logs/bm25-*")
     whole = path.read_bytes()
@@ -223,6 +225,7 @@ def test_a_log_that_cannot_be_read_is_one_line(cli: Cli, copy: Path, damage: obj
     assert words in done.stderr.splitlines()[0]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "damage",
     [
@@ -247,6 +250,7 @@ def test_a_damaged_log_is_one_trial_that_has_no_result_and_a_resume_plays_it_aga
     assert (mended.returncode, mended.stderr) == (0, "") and "4 of them finished before" in mended.stdout
 
 
+@pytest.mark.slow
 def test_a_backend_that_writes_to_its_log_fails_and_the_others_play(cli: Cli, tmp_path: Path) -> None:
     done = cli("run", "-b", "tests.support.unruly_backends:ForgesItsLog", "-b", "bm25", *SMALL, "--out", tmp_path)
     every = logs(only(tmp_path)).values()
@@ -277,6 +281,7 @@ def test_a_backend_whose_server_cannot_be_had_is_one_line_and_the_others_play(cl
     assert {log.trial.backend for log in logs.values()} == {None, "bm25", "oracle", "stale_oracle"}
 
 
+@pytest.mark.slow
 def test_a_resume_of_one_trial_drops_no_other(cli: Cli, copy: Path) -> None:
     before = json.loads((copy / "run.json").read_text())
     lost, other = (next(iter(copy.glob(f"logs/{name}-*.jsonl"))) for name in ("none", "bm25"))
@@ -290,6 +295,7 @@ def test_a_resume_of_one_trial_drops_no_other(cli: Cli, copy: Path) -> None:
     assert cli("run", "--resume", copy).returncode == 0 and lost.exists()
 
 
+@pytest.mark.slow
 def test_a_run_of_some_trials_is_resumed_as_it_was_asked_for(cli: Cli, program: Cli, tmp_path: Path) -> None:
     asked = ("run", "-b", "none", "-b", "bm25", *SMALL, "--out", tmp_path)
     assert cli(*asked, "--trial", "none-").returncode == 0

@@ -18,6 +18,7 @@ def test_the_suite_proves_itself(cli: Cli) -> None:
     assert done.stdout.splitlines()[-1].endswith(" scenarios, 0 breaches") and done.stderr == ""
 
 
+@pytest.mark.slow
 def test_a_private_suite_begins_with_a_new_scenario_and_is_judged(cli: Cli, tmp_path: Path) -> None:
     tasks = tmp_path / "own"
     for name in ("rename/sound", "preference/fooled"):
@@ -39,6 +40,7 @@ def test_a_private_suite_begins_with_a_new_scenario_and_is_judged(cli: Cli, tmp_
     assert cli("new", "scenario", "rename/sound", "--tasks", tasks, "--fixture", "storefront").returncode == 2
 
 
+@pytest.mark.slow
 def test_list_counts_what_a_suite_holds_by_split(cli: Cli) -> None:
     whole, held, dev = (cli("list", "--split", split).stdout for split in ("all", "held", "dev"))
 
@@ -54,6 +56,7 @@ def test_list_counts_what_a_suite_holds_by_split(cli: Cli) -> None:
     assert int(total[0]) == len(ids(whole, "held") | ids(whole, "dev")) and f"{total[3]} held".split()[1] == total[4]
 
 
+@pytest.mark.slow
 def test_a_run_says_which_suite_and_split_it_played(cli: Cli, tmp_path: Path) -> None:
     done = cli("run", "-b", "none", *SMALL, "--split", "dev", "--out", tmp_path)
     assert done.returncode == 0, done.stderr

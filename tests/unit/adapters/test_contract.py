@@ -92,6 +92,7 @@ FAULTS = {
 """Planted fault -> a check that it breaks."""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("fault", "name"), FAULTS.items())
 def test_a_fault_breaks_the_contract(fault: str, name: str) -> None:
     (check,) = (check for check in CHECKS if check.name == name)

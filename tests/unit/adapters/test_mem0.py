@@ -40,6 +40,7 @@ def opened(space: Space, **settings: str) -> Memory:
 # --- what it says of itself -------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_a_value_that_is_not_known_is_one_line_that_says_which_are(tmp_path: Path) -> None:
     for text, words in {
         "mem0,store=fais": "backend 'mem0': store cannot be 'fais'; known: qdrant, chroma, faiss",
@@ -52,6 +53,7 @@ def test_a_value_that_is_not_known_is_one_line_that_says_which_are(tmp_path: Pat
         assert str(caught.value) == words
 
 
+@pytest.mark.slow
 def test_what_it_can_do_depends_on_its_settings(tmp_path: Path) -> None:
     def level(capability: str, **settings: str) -> str:
         said = client.describe("adapters.mem0:Mem0", tmp_path / str(len(asked)), settings=settings)
@@ -94,6 +96,7 @@ def test_a_scope_is_searched_however_many_neighbours_are_nearer(store: str, spac
     memory.close()
 
 
+@pytest.mark.slow
 @backend
 @pytest.mark.parametrize("store", STORES)
 def test_fields_come_back_and_are_cleared_by_an_update(store: str, space: Space) -> None:
@@ -110,6 +113,7 @@ def test_fields_come_back_and_are_cleared_by_an_update(store: str, space: Space)
     memory.close()
 
 
+@pytest.mark.slow
 @backend
 def test_faiss_forgets_all_when_a_write_was_torn(space: Space) -> None:
     """A fault of the library, as the drill of durability shows: it writes in place, and begins anew without a word."""
@@ -154,6 +158,7 @@ def saying(space: Space) -> Iterator[Space]:
     yield from served(Says(), space)
 
 
+@pytest.mark.slow
 @backend
 def test_an_item_becomes_as_many_memories_as_it_has_facts(extracting: Space) -> None:
     memory = opened(extracting, infer="true")
@@ -200,6 +205,7 @@ def test_without_somebody_to_answer_it_is_not_played_and_says_so() -> None:
     assert [each.backend for each in found.unplayed] == ["mem0+infer=true"] and "--chat" in found.unplayed[0].reason
 
 
+@pytest.mark.slow
 @backend
 def test_a_fault_of_the_model_is_logged_as_the_backends(saying: Space) -> None:
     space = replace(saying, settings={"infer": "true"})

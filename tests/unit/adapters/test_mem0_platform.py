@@ -196,6 +196,7 @@ def test_without_a_key_it_is_not_played_and_says_why(monkeypatch: pytest.MonkeyP
     assert unplayed.backend == "mem0_platform" and f"{KEY} must be set in the environment" in unplayed.reason
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("key", [PLATFORM_KEY, "m0-wrong-abcdef"])
 def test_the_key_reaches_the_child_and_no_message(
     key: str, at: tuple[Service, str], space: Space, monkeypatch: pytest.MonkeyPatch

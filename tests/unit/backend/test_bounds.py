@@ -130,6 +130,7 @@ def database(path: Path, *statements: str) -> None:
             link.execute(statement)
 
 
+@pytest.mark.slow
 def test_what_a_database_computes_is_not_stored_and_not_read(tmp_path: Path) -> None:
     database(
         tmp_path / "db",

@@ -157,6 +157,7 @@ def answering(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Me
     yield found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ANSWERS)
 def test_a_wrong_answer_is_a_breach_that_leaves_the_process_alive(answering: dict[str, MemoryFault], name: str) -> None:
     caught = answering[name]

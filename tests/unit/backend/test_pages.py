@@ -46,6 +46,7 @@ def test_a_listing_of_any_length_comes_whole_and_in_order(sound: RemoteMemory, a
     ]
 
 
+@pytest.mark.slow
 def test_more_than_fits_into_one_answer_is_listed(sound: RemoteMemory) -> None:
     assert len({hit.memory_id for hit in sound.entries(Scope("100000"))}) == 100_000
 

@@ -278,6 +278,7 @@ def test_a_program_that_ends_at_once_is_tried_once_more_and_not_for_every_trial(
     assert started(pids) == [0, 0]
 
 
+@pytest.mark.slow
 def test_a_server_that_never_gets_healthy_is_given_up_and_ended(pids: Path, tmp_path: Path) -> None:
     ill = server(pids, env={"MODE": "ill"})
     with pytest.raises(ServiceError, match="daemon was not ready within 2 s; it last printed: serving"):

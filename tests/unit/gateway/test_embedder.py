@@ -33,6 +33,7 @@ def model() -> Embedder:
     return Embedder()
 
 
+@pytest.mark.slow
 def test_vectors_do_not_depend_on_their_batch(model: Embedder) -> None:
     filler = [f"filler text {'more ' * (number % 9)}" for number in range(28)]
     together = model.encode([*TEXTS, *filler, *TEXTS])
@@ -49,6 +50,7 @@ def test_shape_norm_and_dtype(model: Embedder) -> None:
     assert np.allclose(np.linalg.norm(vectors, axis=1), 1, atol=1e-6)
 
 
+@pytest.mark.slow
 def test_equals_the_plain_recipe(model: Embedder) -> None:
     """Padded by the tokenizer, pooled over the mask, normalised: written out independently."""
     import onnxruntime

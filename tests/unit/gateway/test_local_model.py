@@ -106,6 +106,7 @@ def test_a_faulty_one_does_not(
     assert seen in line
 
 
+@pytest.mark.slow
 def test_what_was_recorded_is_replayed_without_the_model(model: Model, upstream: FakeUpstream) -> None:
     upstream.deeds = says(f"It is {local_model.DAY}.")
     assert not local_model.passes(local_model.replaying, model)  # nothing is recorded yet

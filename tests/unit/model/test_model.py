@@ -81,6 +81,7 @@ def test_the_headline_is_at_the_highest_noise() -> None:
     assert Selection(backends=(Spec(adapter="none"),), noise=(0, 500, 10)).headline_noise == 500
 
 
+@pytest.mark.slow
 @given(st.lists(st.recursive(st.none() | st.text() | st.integers(), lambda each: st.dictionaries(st.text(), each))))
 def test_the_digest_of_a_list_needs_no_list(values: list[object]) -> None:
     assert digest_each(iter(values)) == digest(values)

@@ -87,6 +87,7 @@ def test_a_canary_is_found_in_its_own_memory_only(seed: int) -> None:
             assert (memory_word(piece.canary) in piece.query) == (piece.role == "question")
 
 
+@pytest.mark.slow
 def test_no_query_carries_the_word_that_bytes_are_searched_for(reference: Transcript) -> None:
     words = [memory_word(piece.canary) for piece in reference.plan.pieces if piece.canary and piece.role != "question"]
     asked = [str(call.request["query"]) for _, call in reference.calls("recall")]
@@ -102,6 +103,7 @@ def test_a_plan_has_a_least_size() -> None:
     assert plan(20, 1).pieces == plan(SMALLEST, 1).pieces
 
 
+@pytest.mark.slow
 def test_no_other_text_is_near_to_a_deleted_one() -> None:
     """Else a surviving vector would look like one that should be gone."""
     made = plan(SMALLEST, 7).pieces

@@ -18,6 +18,7 @@ from tests.support.drill_player import drilled, measured
 SIZE = 24
 
 
+@pytest.mark.slow
 @given(st.integers(1, 300), st.integers(0, 5))
 def test_a_plan_is_the_same_again_and_no_text_holds_another(size: int, seed: int) -> None:
     made = plan(size, seed)
@@ -30,6 +31,7 @@ def test_a_plan_is_the_same_again_and_no_text_holds_another(size: int, seed: int
     assert len(set(asked)) == len(asked) == min(size, 30)
 
 
+@pytest.mark.slow
 @given(st.integers(30, 200))
 def test_a_smaller_store_holds_the_first_memories_of_a_larger_one(size: int) -> None:
     assert plan(size, 1).of("kept")[:30] == plan(30, 1).of("kept")
@@ -40,12 +42,14 @@ def sound(tmp_path_factory: pytest.TempPathFactory) -> Transcript:
     return drilled(tmp_path_factory.mktemp("sound"), DRILL, "adapters.reference:Reference", SIZE)
 
 
+@pytest.mark.slow
 def test_the_sound_backend_answers_alike_whatever_the_way(sound: Transcript) -> None:
     assert sound.ended is not None and sound.ended.status == "complete"
     for name, measure in measured(METRICS, sound).items():
         assert isinstance(measure, Measured) and measure.value == 0 and measure.of, name
 
 
+@pytest.mark.slow
 def test_each_way_begins_with_an_empty_store_and_ends_with_the_same_memories(sound: Transcript) -> None:
     opened = [event.step for _, event in sound.of(Handled) if event.what == "opened"]
     ways = ("direct", "other order", "detour", "detour, reopened")
@@ -59,6 +63,7 @@ def test_each_way_begins_with_an_empty_store_and_ends_with_the_same_memories(sou
     assert gone == [f"passing-{number}" for number in range(20)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("fault", "flagged"),
     [
@@ -73,6 +78,7 @@ def test_a_store_that_remembers_its_past_is_flagged(tmp_path: Path, fault: str, 
     assert all(found[name].receipts for name in flagged)
 
 
+@pytest.mark.slow
 def test_a_whole_file_is_told_by_the_memories_in_it(tmp_path: Path) -> None:
     found = measured(METRICS, drilled(tmp_path, DRILL, "adapters.notes:Notes", SIZE))
     assert all(isinstance(measure, Measured) and measure.value == 0 for measure in found.values())

@@ -29,6 +29,7 @@ SIZE = 24
 """Six rounds."""
 
 
+@pytest.mark.slow
 @given(st.integers(1, 300), st.integers(0, 5))
 def test_a_plan_is_the_same_again_and_its_memories_are_told_apart(size: int, seed: int) -> None:
     made = plan(size, seed)
@@ -76,6 +77,7 @@ def test_the_sound_backend_keeps_all_it_acknowledged(told: Transcript) -> None:
         assert measure.value == (1 if name == "usable_after_kill" else 0), name
 
 
+@pytest.mark.slow
 def test_every_kill_comes_right_behind_an_acknowledgement_and_is_followed_by_a_fresh_process(told: Transcript) -> None:
     killed = [(line - 1, event.about) for line, event in told.of(Handled) if event.what == "killed"]
     kills, flying = [at for at, _ in killed], [about for _, about in killed]
@@ -95,6 +97,7 @@ def test_everything_is_asked_for_behind_the_last_kill(told: Transcript) -> None:
     assert asked == {piece.name for piece in told.plan.pieces if piece.role != "air"} - {END}
 
 
+@pytest.mark.slow
 def test_a_store_that_is_saved_on_closing_has_lost_all(tmp_path: Path) -> None:
     measure = measured(METRICS, drilled(tmp_path, DRILL, "harness.selftest.planted.lasting:SavesOnClosing", 8))[
         "lost_by_kill"

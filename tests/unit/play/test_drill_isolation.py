@@ -23,6 +23,7 @@ SIZE = 32
 BY_ID = ("read_across_scopes", "updated_across_scopes", "forgotten_across_scopes")
 
 
+@pytest.mark.slow
 @given(st.integers(1, 400), st.integers(0, 5))
 def test_a_plan_is_the_same_again_and_its_memories_are_told_apart(size: int, seed: int) -> None:
     made = plan(size, seed)
@@ -99,6 +100,7 @@ def test_looks_come_before_what_they_control(sound: Transcript) -> None:
     assert empty and all(call.request["scope"] == {} for call in empty)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("fault", "flagged"),
     [
@@ -117,6 +119,7 @@ def test_a_leak_is_flagged_by_its_own_measures(
     assert all(found[name].receipts for name in flagged)
 
 
+@pytest.mark.slow
 def test_what_is_not_told_apart_at_all_is_named_as_that(tmp_path: Path) -> None:
     found = measured(METRICS, drilled(tmp_path, DRILL, "harness.selftest.planted.isolation:KeepsNothingApart", SIZE))
     narrow = {name: found[f"leaks_by_{name}"] for name in FAMILIES if name != "part"}
@@ -126,6 +129,7 @@ def test_what_is_not_told_apart_at_all_is_named_as_that(tmp_path: Path) -> None:
         assert "branch and org and repo and user is not told apart: see leaks_by_part" in measure.reason
 
 
+@pytest.mark.slow
 def test_what_is_told_apart_by_other_parts_keeps_its_narrow_names(tmp_path: Path) -> None:
     """The user is ignored where an organisation is set: names of users alone are still compared."""
     found = measured(METRICS, drilled(tmp_path, DRILL, "harness.selftest.planted.scopes:DropsTheUser", SIZE))

@@ -446,6 +446,7 @@ def strings(value: Any) -> Iterator[str]:
         yield value
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("policy", ["append", "curated"])
 def test_gold_never_reaches_an_adapter(real: list[Stage], tmp_path: Path, policy: str) -> None:
     for stage in real:
@@ -502,6 +503,7 @@ def test_every_item_is_learnt_at_its_time_in_its_scope_with_its_source(real: lis
 # --- what must be the same -------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("policy", ["append", "curated"])
 def test_two_plays_give_equal_events(real: list[Stage], tmp_path: Path, policy: str) -> None:
     for stage in real:

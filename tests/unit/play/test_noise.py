@@ -42,6 +42,7 @@ def in_scope(scenario: Scenario) -> set[str]:
     }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scenario", STORIES, ids=lambda scenario: scenario.id)
 def test_noise_tells_nothing_but_lures_there_and_then_where_they_hold(scenario: Scenario) -> None:
     classifier = Classifier(scenario)
@@ -70,6 +71,7 @@ def test_a_text_that_says_more_than_its_lure_is_dropped() -> None:
     assert not any(heard.plain.text in text for text in texts)
 
 
+@pytest.mark.slow
 @settings(max_examples=20, deadline=None)
 @given(amount=st.integers(0, 300), seed=st.integers())
 def test_the_amount_is_exact_and_the_texts_distinct_and_in_story_order(amount: int, seed: int) -> None:
@@ -99,6 +101,7 @@ def test_a_tenth_are_lures_as_long_as_there_are_words_for_them() -> None:
     assert not learnt & set(found)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scenario", STORIES, ids=lambda scenario: scenario.id)
 def test_noise_has_the_metadata_of_what_the_story_writes(scenario: Scenario) -> None:
     """Each value that noise has, some item of the story has, and in a large sample the other way round."""
@@ -120,6 +123,7 @@ def test_noise_has_the_metadata_of_what_the_story_writes(scenario: Scenario) -> 
     assert values(noisy, "confidence") <= {fact.confidence for fact in scenario.facts} | values(story, "confidence")
 
 
+@pytest.mark.slow
 def test_a_source_of_noise_is_a_line_that_was_there_and_says_something() -> None:
     for scenario, repo in LOADED:
         cited = {(fact.source.commit, fact.source.path, fact.source.line) for fact in scenario.facts if fact.source}
@@ -134,6 +138,7 @@ def test_a_source_of_noise_is_a_line_that_was_there_and_says_something() -> None
             assert repo.line(source.commit, source.path, source.line or 0) is not None
 
 
+@pytest.mark.slow
 def test_noise_is_about_another_topic_or_names_another_repository() -> None:
     for scenario, _ in LOADED:
         topics, own = donors.topics(scenario), {fact.id for fact in noise.lures(scenario)}
@@ -144,6 +149,7 @@ def test_noise_is_about_another_topic_or_names_another_repository() -> None:
                 assert any(donors.names(text, name) for name in others), text
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("amount", [0, 20, 100])
 def test_the_size_of_a_batch_does_not_depend_on_what_the_story_says_in_it(amount: int) -> None:
     alone, together = [], []

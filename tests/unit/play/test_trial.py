@@ -69,6 +69,7 @@ def played_elsewhere(sent: bytes) -> list[Path]:
         return [play_trial(each, environment) for each in trials]
 
 
+@pytest.mark.slow
 def test_another_process_plays_the_same_from_settings_that_were_sent_to_it(
     story: Story, playables: dict[str, Playable], tmp_path: Path
 ) -> None:

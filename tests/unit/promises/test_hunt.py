@@ -153,6 +153,7 @@ def search(kind: type[Shelf], *, operations: int = 20_000, seconds: float = 60, 
     return hunt(lambda steps: play(kind, steps), BACKEND, seed, operations, seconds, largest=101)
 
 
+@pytest.mark.slow
 def test_a_sound_store_holds() -> None:
     found = search(Shelf, operations=5000)
     assert found.verdict == "held", found.shortest
@@ -163,6 +164,7 @@ def test_an_answer_that_is_longer_than_we_read_breaks_no_promise() -> None:
     assert search(ListsTooMuch, operations=500).verdict == "held"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("kind", "steps", "says"),
     [

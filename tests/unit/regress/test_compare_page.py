@@ -76,6 +76,7 @@ def test_a_hostile_name_is_harmless() -> None:
     assert "\x1b" not in text and "\u202e" not in text and "<img" not in text
 
 
+@pytest.mark.slow
 def test_the_command_writes_the_page_and_ends_as_before(tmp_path: Path) -> None:
     roots = [tmp_path / "then", tmp_path / "now"]
     for root, stale, tool in zip(roots, (NEW, OLD), ("betadeploy", "alphadeploy"), strict=True):

@@ -81,6 +81,7 @@ def test_below_ten_scenarios_there_is_no_interval_and_what_could_be_shown_is_sai
     assert "adjusted p cannot fall below 0.12" in found.detectable and len(found.broken) == 4
 
 
+@pytest.mark.slow
 @given(st.integers(0, 99))
 def test_the_order_of_cells_means_nothing(seed: int) -> None:
     old = results({"x": {"recall": [GOOD, BAD, (9, 20)] * 4}})

@@ -107,6 +107,7 @@ def test_times_keep_their_instant_in_any_zone(tmp_path: Path) -> None:
     assert lines(tmp_path / "facts.jsonl")[0]["since"] == "2024-12-31T23:30:00+00:00"
 
 
+@pytest.mark.slow
 def test_hugging_face_loads_every_table_offline_and_as_written(written: Path, tmp_path: Path) -> None:
     done = subprocess.run(
         [sys.executable, "-c", LOAD, str(written), *export.TABLES],

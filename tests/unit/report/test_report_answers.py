@@ -144,6 +144,7 @@ def test_a_comparison_knows_whether_it_could_show_anything(scenarios: int) -> No
 NUMBERS = st.dictionaries(st.sampled_from(("keeper", "store", "other", "cold")), st.integers(0, 8), min_size=2)
 
 
+@pytest.mark.slow
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(NUMBERS, st.data())
 def test_no_sentence_says_of_a_backend_what_its_numbers_do_not(

@@ -8,6 +8,7 @@ import json
 from html.parser import HTMLParser
 from typing import Any, get_args
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -45,6 +46,7 @@ class Elements(HTMLParser):
         self.open[-1].append(data)
 
 
+@pytest.mark.slow
 @given(st.lists(TREES, min_size=1, max_size=4))
 def test_a_block_gives_back_the_trees_and_the_markup_says_the_same(trees: list[Node]) -> None:
     named = {f"t{index}": tree for index, tree in enumerate(trees)}

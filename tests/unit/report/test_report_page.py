@@ -153,6 +153,7 @@ def test_a_file_that_cannot_be_written_is_one_line_and_leaves_the_old_one(tmp_pa
 # --- the page ---------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_every_link_leads_somewhere_and_every_anchor_is_unique(text: str) -> None:
     page = Page(text)
     assert page.open == []

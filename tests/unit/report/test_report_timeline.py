@@ -345,6 +345,7 @@ def test_hostile_text_is_shown_and_does_nothing(tmp_path: Path) -> None:
     assert not {char for char in page if words.visible(char, lines=True) != char}
 
 
+@pytest.mark.slow
 def test_a_text_of_ten_megabytes_is_cut_and_its_size_is_said(tmp_path: Path) -> None:
     huge = "Deploy with alphadeploy " + "x" * 10_000_000
     tape = Tape(tmp_path).recall("decision", "order/tool", [hit(huge)], "second").work("order", {"tool": "alphadeploy"})

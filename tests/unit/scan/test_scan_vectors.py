@@ -85,6 +85,7 @@ FEW: dict[str, tuple[str, Callable[[Vector], bytes]]] = {
 }  # fmt: skip
 
 
+@pytest.mark.slow
 @settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     how=st.sampled_from(sorted(FEW)),

@@ -205,6 +205,7 @@ def test_a_lure_is_no_breach_where_and_when_it_holds(
 # --- (g) loader ------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_what_the_loader_refuses_is_a_breach_and_the_rest_is_proven(house: House) -> None:
     good, bad = house.write(house.story), house.file.with_name("bad.toml")
     bad.write_text(house.changed("line = 3}", "line = 1}"))
@@ -312,6 +313,7 @@ def scored(row: ScenarioRow, number: int, **values: tuple[float, float, float]) 
     )  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("bm25", "notes", "dominated"),
     [

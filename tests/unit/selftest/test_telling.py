@@ -37,11 +37,13 @@ def found(rows: list[ItemRow], kind: str) -> Apart:
     return next(each for each in telling.apart(rows) if each.kind == kind)
 
 
+@pytest.mark.slow
 def test_what_differs_in_meaning_alone_is_not_told_apart() -> None:
     for each in telling.apart(suite()):
         assert 0.4 < each.area < 0.6 and not each.open
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "given",
     [{"kind": "episodic"}, {"source": None}, {"confidence": 0.5}, {"expires": AT}, {"at": AT.replace("00+", "07.5+")},
@@ -66,6 +68,7 @@ def test_what_is_asked_about_was_not_learnt_from() -> None:
         assert {rows[at].origin for at in test} <= held
 
 
+@pytest.mark.slow
 def test_it_says_the_same_each_time() -> None:
     assert telling.apart(suite()) == telling.apart(suite())
 

@@ -74,6 +74,7 @@ def test_a_suite_is_named_by_the_content_of_its_scenarios(house: House) -> None:
 # --- a new scenario --------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_a_new_scenario_holds_and_is_proven(tmp_path: Path) -> None:
     file = skeleton.write("rename/first-try", tmp_path / "own", paths.FIXTURES, "storefront", tmp_path / "cache")
     assert file == tmp_path / "own" / "rename" / "first-try.toml"

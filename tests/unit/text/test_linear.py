@@ -56,6 +56,7 @@ def _slow(reader: Callable[[str], object], text: str) -> bool:
     return True
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("reader", READERS)
 def test_reading_takes_time_in_proportion(reader: str) -> None:
     slow = set()
