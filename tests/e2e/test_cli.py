@@ -78,6 +78,7 @@ def test_a_folder_that_is_no_run_is_one_line(
     assert str(tmp_path) in one_line(cli(*words, tmp_path), 2)
 
 
+@pytest.mark.slow
 def test_the_program_itself_ends_the_same_way(program: Cli) -> None:
     assert "did you mean chroma" in one_line(program("run", "-b", "crhoma"), 2)
     shown = program("--help")

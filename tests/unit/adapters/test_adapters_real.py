@@ -58,6 +58,7 @@ def test_all_embeddings_come_from_the_gateway_under_the_key(
     assert sum(count.texts for count in meter.counts().values()) == 3
 
 
+@pytest.mark.slow
 def test_chroma_keeps_a_deleted_text_in_its_log_and_vacuum_is_not_the_end_of_it(space: Space) -> None:
     adapter = Chroma()
     memory = adapter.open(space)
@@ -90,6 +91,7 @@ def test_chroma_names_its_segment_folders(space: Space) -> None:
     assert kinds == ["sqlite", "file"]
 
 
+@pytest.mark.slow
 def test_chroma_says_why_it_cannot_vacuum(space: Space) -> None:
     with pytest.raises(RuntimeError, match="chroma vacuum: Failed to vacuum Chroma"):
         Chroma().compact(replace(space, root=space.root + "/missing"))

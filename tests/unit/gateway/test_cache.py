@@ -163,6 +163,7 @@ print(sys.stdin.read(), cache.repaired)
 """
 
 
+@pytest.mark.slow
 def test_processes_share_one_file(path: Path, caplog: pytest.LogCaptureFixture) -> None:
     root = str(Path(__file__).parents[3])
     command = [sys.executable, "-c", CHILD, str(path)]
@@ -217,6 +218,7 @@ def test_damaged_row_is_recomputed(path: Path, damage: str, caplog: pytest.LogCa
     assert not said(caplog)
 
 
+@pytest.mark.slow
 def test_a_flipped_byte_anywhere_costs_no_answer(path: Path, caplog: pytest.LogCaptureFixture) -> None:
     vectors = fill(path)
     with closing(sqlite3.connect(path)) as link:

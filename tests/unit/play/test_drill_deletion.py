@@ -121,6 +121,7 @@ def test_no_other_text_is_near_to_a_deleted_one() -> None:
 # --- the play ---------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_the_reference_forgets(reference: Transcript) -> None:
     assert not [event for _, event in reference.of(Called) if event.fault]
     timed = [event for event in reference.events if isinstance(event, Called | Handled | Looked)]

@@ -415,6 +415,7 @@ def later(log: Log) -> list[dict[str, Any]]:
     return [event for event in canonical(log.events) if event.get("stage") != "before"]
 
 
+@pytest.mark.slow
 def test_leaving_out_the_control_looks_changes_no_later_hit(
     small: Stage, real: list[Stage], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -543,6 +544,7 @@ def verdicts(log: Log) -> dict[tuple[str, str, str], tuple[str, str]]:
     }  # fmt: skip
 
 
+@pytest.mark.slow
 def test_the_oracle_is_right_in_every_decision_under_every_policy(real: list[Stage], tmp_path: Path) -> None:
     for stage in real:
         found = verdicts(stage.gold(tmp_path, "oracle"))
@@ -550,6 +552,7 @@ def test_the_oracle_is_right_in_every_decision_under_every_policy(real: list[Sta
         assert set(found.values()) == {("right", "memory")}, found
 
 
+@pytest.mark.slow
 def test_the_stale_oracle_is_stale_wherever_a_decision_can_be(real: list[Stage], tmp_path: Path) -> None:
     """Under all read policies: a verifying reader that finds only contradicted entries still acts on the best one."""
     for stage in real:

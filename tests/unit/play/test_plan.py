@@ -141,6 +141,7 @@ def test_an_edited_adapter_is_another_backend(tmp_path: Path, monkeypatch: pytes
     assert seen[0] == seen[1] and len(set(seen)) == 3 and len(seen[0]) == 64
 
 
+@pytest.mark.slow
 def test_the_noise_of_a_story_is_made_once_for_all_of_its_trials(
     story: tuple[Scenario, Repo], monkeypatch: pytest.MonkeyPatch
 ) -> None:

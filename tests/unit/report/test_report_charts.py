@@ -286,6 +286,7 @@ def test_nine_backends_fit_and_stay_small(results: Results) -> None:
     assert sum(len(chart.svg) for chart in drawn.values()) < 250_000
 
 
+@pytest.mark.slow
 def test_read_policies_are_named_beside_the_last_write_policy(plain: Results, drawn: Mapping[str, Chart]) -> None:
     assert "all failed" in texts(drawn["policies"])
     chart = policies.chart(plain)

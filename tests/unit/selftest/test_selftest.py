@@ -280,6 +280,7 @@ def test_a_story_is_played_to_full_context_and_to_real_backends_at_noise(sound: 
     assert everything > 1000 and picking == [everything]
 
 
+@pytest.mark.slow
 def test_where_all_memories_fit_the_budget_full_context_dominates_a_file_that_is_loaded_whole(
     house: House, sound: tuple[Told, ScenarioRow], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -54,6 +54,7 @@ def test_each_thing_that_gives_noise_away_is_found(given: Any) -> None:
     assert each.area > 0.9 and each.open
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("given", [{"batch": 40}, {"place": 0.0}])
 def test_batch_and_place_in_it_are_looked_at(given: Any) -> None:
     rows = [each._replace(**given) if each.kind == "noise" else each for each in suite()]

@@ -66,5 +66,6 @@ def test_reading_takes_time_in_proportion(reader: str) -> None:
     assert not slow
 
 
+@pytest.mark.slow
 def test_reading_that_grows_with_the_square_is_found() -> None:
     assert _slow(re.compile("(?:a|c)+b").search, "a" * SIZE)
