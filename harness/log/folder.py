@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import date
-from itertools import groupby
+from itertools import count, groupby
 from pathlib import Path
 from typing import NamedTuple, TypeVar
 
@@ -96,6 +96,7 @@ class Folder:
         self.root = root
         self.blobs = Blobs(root / "blobs")
         self.work = root / "work"
+        self._attempted: dict[str, dict[str, int]] = {}
 
     @property
     def file(self) -> Path:
@@ -166,9 +167,14 @@ class Folder:
         draft.replace(self.file)
 
     def new_log(self, trial: str, below: str = LOGS) -> Path:
-        """The path of the next attempt at a trial or drill."""
-        numbers = [each.number for each in self._attempts(below) if each.trial == trial]
-        return self.root / below / f"{trial}.{max(numbers, default=0) + 1}.jsonl"
+        """The path of the next attempt at a trial or drill. The folder is listed once: a run asks for each trial."""
+        if below not in self._attempted:
+            self._attempted[below] = {each.trial: each.number for each in self._attempts(below)}  # the last one counts
+        for number in count(self._attempted[below].get(trial, 0) + 1):
+            path = self.root / below / f"{trial}.{number}.jsonl"
+            if not os.path.lexists(path):
+                break
+        return path
 
     def logs(self) -> tuple[dict[str, Log], list[str]]:
         """Trial id -> its newest closed attempt, else its newest one; and a line for each log that cannot be read."""
