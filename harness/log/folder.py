@@ -16,10 +16,10 @@ from typing import NamedTuple, TypeVar
 from pydantic import ValidationError
 
 from harness import paths
-from harness.log import pack
+from harness.log import pack, reader, transcript
 from harness.log.blobs import Blobs
 from harness.log.lines import LogError, Unbegun
-from harness.log.reader import Log, read, story_of
+from harness.log.reader import Log, Outline, read, story_of
 from harness.log.transcript import Transcript
 from harness.log.transcript import read as read_transcript
 from harness.machine import leftovers
@@ -27,7 +27,7 @@ from harness.model.drill import DrillTrial
 from harness.model.results import Suite, Unplayed, count_reused
 from harness.model.trial import Model, Selection, Trial, digest
 
-T = TypeVar("T", Log, Transcript)
+T = TypeVar("T", Log, Transcript, Outline)
 LOGS, DRILLS = "logs", "drills"
 ATTEMPT = re.compile(r"^(?P<trial>.+)\.(?P<number>\d+)\.jsonl$")
 
@@ -210,6 +210,12 @@ class Folder:
 
     def read_drill(self, attempts: Iterable[Attempt]) -> tuple[dict[str, Transcript], list[str]]:
         return self._best(attempts, read_transcript)
+
+    def outlines(self) -> Iterator[Outline]:
+        """What `logs` and `transcripts` bring, in outline and one at a time."""
+        for below, load in ((LOGS, reader.outline), (DRILLS, transcript.outline)):
+            for _, own in groupby(self._attempts(below), lambda attempt: attempt.trial):
+                yield from self._best(own, load)[0].values()
 
     def _best(self, attempts: Iterable[Attempt], load: Callable[[Path, Blobs], T]) -> tuple[dict[str, T], list[str]]:
         """A log that cannot be read is no problem any more once a later attempt came to its end."""
