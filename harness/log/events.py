@@ -16,6 +16,7 @@ from harness.model.trial import Model, ReadPolicy, Trial
 SCHEMA = 2
 """2: lines are numbered, and the last one is sealed (harness/log/lines.py); the events are those of 1."""
 PROTOCOL = 1
+LATE = "late"
 
 Stage = Literal["lookup", "before", "after", "reopened", "end"]
 Route = Literal["search", "forbidden", "entries", "get", "history"]
@@ -66,6 +67,12 @@ class Event(Model):
     closes: ClassVar[bool] = False
     took: float | None = None
 
+    @property
+    def trouble(self) -> str:
+        """The kind of its fault, `late` for writes that were not settled in time; empty: it went as it should."""
+        fault: Fault | None = getattr(self, "fault", None)
+        return fault.kind if fault else ""
+
 
 class Opened(Event):
     kind: Literal["opened"] = "opened"
@@ -114,6 +121,10 @@ class Settled(Event):
     session: str
     ok: bool
     fault: Fault | None = None
+
+    @property
+    def trouble(self) -> str:
+        return super().trouble or ("" if self.ok else LATE)
 
 
 class Recalled(Event):

@@ -9,17 +9,17 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import date
-from itertools import groupby
+from itertools import count, groupby
 from pathlib import Path
 from typing import NamedTuple, TypeVar
 
 from pydantic import ValidationError
 
 from harness import paths
-from harness.log import pack
+from harness.log import pack, reader, transcript
 from harness.log.blobs import Blobs
 from harness.log.lines import LogError, Unbegun
-from harness.log.reader import Log, read, story_of
+from harness.log.reader import Log, Outline, read, story_of
 from harness.log.transcript import Transcript
 from harness.log.transcript import read as read_transcript
 from harness.machine import leftovers
@@ -27,7 +27,7 @@ from harness.model.drill import DrillTrial
 from harness.model.results import Suite, Unplayed, count_reused
 from harness.model.trial import Model, Selection, Trial, digest
 
-T = TypeVar("T", Log, Transcript)
+T = TypeVar("T", Log, Transcript, Outline)
 LOGS, DRILLS = "logs", "drills"
 ATTEMPT = re.compile(r"^(?P<trial>.+)\.(?P<number>\d+)\.jsonl$")
 
@@ -96,6 +96,7 @@ class Folder:
         self.root = root
         self.blobs = Blobs(root / "blobs")
         self.work = root / "work"
+        self._attempted: dict[str, dict[str, int]] = {}
 
     @property
     def file(self) -> Path:
@@ -166,9 +167,14 @@ class Folder:
         draft.replace(self.file)
 
     def new_log(self, trial: str, below: str = LOGS) -> Path:
-        """The path of the next attempt at a trial or drill."""
-        numbers = [each.number for each in self._attempts(below) if each.trial == trial]
-        return self.root / below / f"{trial}.{max(numbers, default=0) + 1}.jsonl"
+        """The path of the next attempt at a trial or drill. The folder is listed once: a run asks for each trial."""
+        if below not in self._attempted:
+            self._attempted[below] = {each.trial: each.number for each in self._attempts(below)}  # the last one counts
+        for number in count(self._attempted[below].get(trial, 0) + 1):
+            path = self.root / below / f"{trial}.{number}.jsonl"
+            if not os.path.lexists(path):
+                break
+        return path
 
     def logs(self) -> tuple[dict[str, Log], list[str]]:
         """Trial id -> its newest closed attempt, else its newest one; and a line for each log that cannot be read."""
@@ -204,6 +210,12 @@ class Folder:
 
     def read_drill(self, attempts: Iterable[Attempt]) -> tuple[dict[str, Transcript], list[str]]:
         return self._best(attempts, read_transcript)
+
+    def outlines(self) -> Iterator[Outline]:
+        """What `logs` and `transcripts` bring, in outline and one at a time."""
+        for below, load in ((LOGS, reader.outline), (DRILLS, transcript.outline)):
+            for _, own in groupby(self._attempts(below), lambda attempt: attempt.trial):
+                yield from self._best(own, load)[0].values()
 
     def _best(self, attempts: Iterable[Attempt], load: Callable[[Path, Blobs], T]) -> tuple[dict[str, T], list[str]]:
         """A log that cannot be read is no problem any more once a later attempt came to its end."""

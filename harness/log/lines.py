@@ -1,6 +1,7 @@
 """The lines of a log or transcript: one JSON object each, numbered from 1, the last one with the seal.
 
-The seal is the sha256 of every byte before it, the last event's own included. So a line that is changed, removed, added
+The seal is the sha256 of every byte before it, the last event's own included; in front of it stands what kinds of
+trouble the events tell of. So a line that is changed, removed, added
 or moved is seen when a closed log is read, and a gap is seen in one that was cut off. It protects against damage and
 against a backend that writes to a log, not against whoever computes a new seal. Logs of schema 1 have neither.
 """
@@ -14,7 +15,7 @@ import os
 import re
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Self
+from typing import NamedTuple, Self
 
 from harness.log.blobs import Unwritable
 from harness.log.events import SCHEMA, Event
@@ -24,7 +25,10 @@ from harness.model.backend import Fault
 
 SEALED = 2
 """The first schema whose lines are numbered and sealed."""
-_SEAL = re.compile(rb',"sha256":"([0-9a-f]{64})"}\Z')
+_SEAL = re.compile(rb'(?:,"troubles":(\[[a-z",-]*\]))?,"sha256":"([0-9a-f]{64})"}\Z')
+_SEAL_BYTES = len(b',"sha256":""}') + 64
+_BLOB = re.compile(rb'"blob":"([0-9a-f]{64})"')
+"""Inside of a text, a quotation mark has a backslash in front of it."""
 _NUMBER = re.compile(rb'\{"n":(\d{1,15}),')
 
 
@@ -55,6 +59,20 @@ class SealedLines:
     broken: bool = False
 
 
+class Ends(NamedTuple):
+    """The first and the last event of a sealed log that is whole, as JSON.
+
+    Attributes:
+        troubles: `Event.trouble` of all events, each kind once.
+        blobs: The names of those that any event names.
+    """
+
+    first: bytes
+    last: bytes
+    troubles: frozenset[str]
+    blobs: frozenset[str]
+
+
 class Writer:
     """Appends events; each one is with the operating system before `append` returns.
 
@@ -67,6 +85,7 @@ class Writer:
         self._redactor = redactor
         self._path, self._lines, self._bytes, self._digest = path, 0, 0, hashlib.sha256()
         self._first: Event | None = None
+        self._troubles: set[str] = set()
         self.closed = False
         self._file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_APPEND | os.O_CLOEXEC, 0o644)
 
@@ -76,7 +95,9 @@ class Writer:
             b'{"n":%d,' % (self._lines + 1)
             + self._redactor.data(event.model_dump_json(exclude_none=True).encode())[1:-1]
         )
+        self._troubles.add(event.trouble)
         if event.closes:
+            line += b',"troubles":%s' % json.dumps(sorted(self._troubles - {""}), separators=(",", ":")).encode()
             sealed = self._digest.copy()
             sealed.update(line)
             line += b',"sha256":"%s"' % sealed.hexdigest().encode()
@@ -141,17 +162,41 @@ def load(path: Path, what: str) -> SealedLines:
     if _schema(path, lines[0]) < SEALED:
         return SealedLines(tuple(lines), hashlib.sha256(data).hexdigest(), numbered=False, sealed=False)
     seal = _SEAL.search(lines[-1])
-    before = len(data.rpartition(b"\n")[0]) - len(seal[0]) if seal else len(data)
+    before = len(data.rpartition(b"\n")[0]) - _SEAL_BYTES if seal else len(data)
     digest = hashlib.sha256(data[:before])
     if seal and not data.endswith(b"\n"):
         raise LogError(f"{path}:{len(lines) + 1}: something follows the line that closes the log")
     events = [_strip_number(path, number, line) for number, line in enumerate(lines, 1)]
     if not seal:
         return SealedLines(tuple(events), digest.hexdigest(), numbered=True, sealed=False)
-    broken = digest.hexdigest().encode() != seal[1]
+    broken = digest.hexdigest().encode() != seal[2]
     events[-1] = events[-1][: -len(seal[0])] + b"}"
     digest.update(data[before:])
     return SealedLines(tuple(events), digest.hexdigest(), numbered=True, sealed=True, broken=broken)
+
+
+def load_ends(path: Path) -> Ends | None:
+    """None: `load` may know more, as this log is not closed, not whole, or says nothing of troubles.
+
+    What lies between is vouched for by the seal, and not read. Raises LogError for a log that a newer coldwarm wrote.
+    """
+    try:
+        data = files.whole(path)
+    except OSError:
+        return None
+    end = len(data) - 1
+    seal = _SEAL.search(data, max(0, data.rfind(b"\n", 0, end)), end) if data.endswith(b"\n") else None
+    if not seal or not seal[1] or hashlib.sha256(memoryview(data)[: end - _SEAL_BYTES]).hexdigest().encode() != seal[2]:
+        return None
+    first, last = data[: data.index(b"\n")], data[data.rfind(b"\n", 0, end) + 1 : seal.start()] + b"}"
+    if _schema(path, first) < SEALED:
+        return None
+    return Ends(
+        _NUMBER.sub(b"{", first, 1),
+        _NUMBER.sub(b"{", last, 1),
+        frozenset(json.loads(seal[1])),
+        frozenset(name.decode() for name in _BLOB.findall(data)),
+    )
 
 
 def _schema(path: Path, line: bytes) -> int:

@@ -33,8 +33,9 @@ from harness.log.events import (
     Written,
     Wrote,
 )
-from harness.log.lines import LogError, SealedLines, load
+from harness.log.lines import LogError, SealedLines, load, load_ends
 from harness.model.backend import Fault
+from harness.model.drill import DrillTrial
 from harness.model.scenario import Scenario
 from harness.model.trial import Trial
 
@@ -50,6 +51,40 @@ class End(Protocol):
     def status(self) -> Literal["complete", "failed", "unsupported"]: ...
     @property
     def fault(self) -> Fault | None: ...
+
+
+class Start(Protocol):
+    """The event that opens a log."""
+
+    @property
+    def trial(self) -> Trial | DrillTrial: ...
+    @property
+    def digests(self) -> Mapping[str, str]: ...
+    @property
+    def host(self) -> Mapping[str, str]: ...
+
+
+class Outline(NamedTuple):
+    """What the first and the last event of a log say, and what it says of all events; the log and its blobs are whole.
+
+    Attributes:
+        end: None if it did not get to its end.
+        troubles: `Event.trouble` of all events, each kind once.
+    """
+
+    opening: Start
+    end: End | None
+    sealed: bool
+    troubles: frozenset[str]
+
+    @property
+    def trial(self) -> Trial | DrillTrial:
+        return self.opening.trial
+
+    @property
+    def final(self) -> bool:
+        """Whether it came to its end by what it met, and not because we broke: then it is worth another try."""
+        return self.end is not None and not (self.end.fault and self.end.fault.kind == "harness")
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,9 +123,18 @@ class Played:
         return self.end.status if self.end else "incomplete"
 
     @property
+    def opening(self) -> Start:
+        raise NotImplementedError
+
+    @property
+    def outline(self) -> Outline:
+        troubles = frozenset(event.trouble for event in self.events) - {""}
+        return Outline(self.opening, self.end, self.sealed, troubles)
+
+    @property
     def final(self) -> bool:
-        """Whether it came to its end by what it met, and not because we broke: then it is worth another try."""
-        return self.end is not None and not (self.end.fault and self.end.fault.kind == "harness")
+        """As that of its outline."""
+        return self.outline.final
 
     @property
     def reason(self) -> str:
@@ -113,6 +157,10 @@ class Log(Played):
     @property
     def end(self) -> Closed | None:
         return self.closed
+
+    @property
+    def opening(self) -> Opened:
+        return self.opened
 
     @property
     def trial(self) -> Trial:
@@ -210,6 +258,27 @@ def read(path: Path, blobs: Blobs) -> Log:
     file, opened, scenario = read_file(path, blobs, LOG)
     last = file.events[-1]
     return Log(*file, opened, last if isinstance(last, Closed) else None, scenario)
+
+
+def skim(path: Path, blobs: Blobs, kind: FileKind[Any, Any]) -> Outline | None:
+    """The outline of a log from its first and last line; None: it has to be read. Raises LogError."""
+    ends = load_ends(path)
+    if ends is None:
+        return None
+    try:
+        opening, end = kind.event.validate_json(ends.first), kind.event.validate_json(ends.last)
+        for name in ends.blobs:
+            blobs.check(Ref(blob=name, bytes=0))
+    except (ValidationError, BlobError):
+        return None
+    if not isinstance(opening, kind.opening) or not end.closes:
+        return None
+    return Outline(opening, end, True, ends.troubles)
+
+
+def outline(path: Path, blobs: Blobs) -> Outline:
+    """The outline of the log at `path`; one that was closed and is whole is not read through. Raises LogError."""
+    return skim(path, blobs, LOG) or read(path, blobs).outline
 
 
 def story_of(path: Path) -> str | None:

@@ -17,9 +17,9 @@ from pydantic import Field, JsonValue, TypeAdapter
 
 from harness.adapter import Hit, Layer
 from harness.log.blobs import Blobs, Ref, unpack
-from harness.log.events import PROTOCOL, SCHEMA, Event, Sighting
+from harness.log.events import LATE, PROTOCOL, SCHEMA, Event, Sighting
 from harness.log.lines import LogError
-from harness.log.reader import FileKind, Played, read_file
+from harness.log.reader import FileKind, Outline, Played, read_file, skim
 from harness.log.receipts import Receipt
 from harness.model.backend import Backend, Fault
 from harness.model.drill import DrillTrial, Plan
@@ -65,6 +65,10 @@ class Called(Event):
     request: Mapping[str, JsonValue] = {}
     answer: Ref | JsonValue = Field(None, union_mode="left_to_right")  # a Ref is JSON, too
     fault: Fault | None = None
+
+    @property
+    def trouble(self) -> str:
+        return super().trouble or (LATE if self.op == "settle" and self.answer is False else "")
 
 
 class Handled(Event):
@@ -153,6 +157,10 @@ class Transcript(Played):
     ended: Ended | None
     plan: Plan
     _hits: dict[int, tuple[Hit, ...]] = field(default_factory=dict, repr=False)
+
+    @property
+    def opening(self) -> Drilled:
+        return self.drilled
 
     @property
     def trial(self) -> DrillTrial:
@@ -253,3 +261,8 @@ def read(path: Path, blobs: Blobs) -> Transcript:
     if not told.sealed:
         told.check()
     return told
+
+
+def outline(path: Path, blobs: Blobs) -> Outline:
+    """As `harness.log.reader.outline`, of a drill."""
+    return skim(path, blobs, TRANSCRIPT) or read(path, blobs).outline

@@ -21,11 +21,10 @@ from pathlib import Path
 
 from harness import paths
 from harness.backend.staging import ALLOW
-from harness.log.events import Settled
 from harness.log.folder import DRILLS, LOGS, Folder
 from harness.log.lines import LogError
-from harness.log.reader import Log
-from harness.log.transcript import Called, Transcript
+from harness.log.reader import Log, Outline
+from harness.log.transcript import Transcript
 from harness.log.trial_cache import TrialCache
 from harness.machine import bubblewrap, sandbox
 from harness.model.drill import DrillTrial
@@ -34,7 +33,7 @@ from harness.play import plan
 from harness.play.backends import Playable
 from harness.play.environment import Settings
 from harness.play.readers import SHIPPED
-from harness.play.trial import describe_machine, identity, load
+from harness.play.trial import describe_machine, identity, outline
 
 FORM = 1
 PLAYS = (
@@ -83,7 +82,7 @@ class Reuse:
     def keep(self, trial: Trial | DrillTrial, played: Log | Transcript) -> None:
         """Keeps a trial that was played, if another run may believe it and no source was edited meanwhile."""
         key = self.key(trial)
-        if key and _is_repeatable(played) and self._sources == _stamp(self._watched):
+        if key and _is_repeatable(played.outline) and self._sources == _stamp(self._watched):
             self._cache.keep(key, played)
 
     def end(self) -> None:
@@ -148,12 +147,11 @@ class Reuse:
     def _is_wanted(self, trial: Trial | DrillTrial, path: Path, folder: Folder) -> bool:
         """Whether a log is that of this trial, with the identity that our own plan gives it, and may be repeated."""
         try:
-            log = load(trial, path, folder.blobs)
+            log = outline(trial, path, folder.blobs)
         except LogError:
             return False
-        opened = log.drilled if isinstance(log, Transcript) else log.opened
-        same = log.trial == trial and plan.identity(log.trial, opened.digests) == identity(trial, self._settings)
-        return same and dict(opened.host) == dict(describe_machine()) and _is_repeatable(log)
+        same = log.trial == trial and plan.identity(log.trial, log.opening.digests) == identity(trial, self._settings)
+        return same and dict(log.opening.host) == dict(describe_machine()) and _is_repeatable(log)
 
     @cached_property
     def _watched(self) -> list[Path]:
@@ -165,14 +163,10 @@ class Reuse:
         return _stamp(self._watched)
 
 
-def _is_repeatable(log: Log | Transcript) -> bool:
+def _is_repeatable(log: Outline) -> bool:
     """Whether it came to its end, and nothing in it may have been the doing of the machine."""
-    if not log.sealed or log.status not in ("complete", "unsupported"):
-        return False
-    late = any(not event.ok for event in log.list_events(Settled))
-    late = late or any(event.op == "settle" and event.answer is False for event in log.list_events(Called))
-    faults = (getattr(event, "fault", None) for event in log.events)
-    return not late and all(fault is None or fault.kind in REPEATABLE for fault in faults)
+    ended = log.end is not None and log.end.status in ("complete", "unsupported")
+    return log.sealed and ended and log.troubles <= {*REPEATABLE}
 
 
 def digest_code() -> str:

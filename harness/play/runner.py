@@ -209,14 +209,8 @@ class Runner:
 
     def _done(self) -> dict[str, str]:
         """What has a final log: its id -> its identity as it was played."""
-        done: dict[str, str] = {}
-        for logs, _ in self.folder.stories():  # one story at a time: as logs are large, no others need be in memory
-            done |= {name: plan.identity(log.trial, log.opened.digests) for name, log in logs.items() if log.final}
-        for drills, _ in self.folder.drills():
-            done |= {
-                name: plan.identity(each.trial, each.drilled.digests) for name, each in drills.items() if each.final
-            }
-        return done
+        finished = (each for each in self.folder.outlines() if each.final)
+        return {each.trial.id: plan.identity(each.trial, each.opening.digests) for each in finished}
 
     def _all(self, waiting: Iterable[AnyTrial], submit: Submit, control: Control, reuse: Reuse | None = None) -> None:
         """Side by side in the executor's slots, in this order; the listener hears of each end as it comes."""

@@ -15,12 +15,12 @@ from harness.backend.client import MemoryFault
 from harness.backend.store import opaque
 from harness.gateway import tokens
 from harness.gateway.meter import Meter
-from harness.log import transcript
+from harness.log import reader, transcript
 from harness.log.blobs import Blobs
 from harness.log.events import Closed, Event
 from harness.log.folder import DRILLS, LOGS
 from harness.log.lines import Writer
-from harness.log.reader import Log, read
+from harness.log.reader import Log, Outline, read
 from harness.log.transcript import Ended, Transcript
 from harness.machine import leftovers
 from harness.model.canary import query_word
@@ -60,6 +60,11 @@ def identity(trial: Trial | DrillTrial, settings: Settings) -> str:
 def load(trial: Trial | DrillTrial, path: Path, blobs: Blobs) -> Log | Transcript:
     """What was played, from where `play_trial` said. Raises LogError."""
     return transcript.read(path, blobs) if isinstance(trial, DrillTrial) else read(path, blobs)
+
+
+def outline(trial: Trial | DrillTrial, path: Path, blobs: Blobs) -> Outline:
+    """As `load`, in outline."""
+    return transcript.outline(path, blobs) if isinstance(trial, DrillTrial) else reader.outline(path, blobs)
 
 
 class Stopped(BaseException):  # not an error, and for nobody else to handle: the run was told to end

@@ -48,6 +48,16 @@ def test_attempts_are_numbered_and_never_overwritten(folder: Folder) -> None:
     assert log.path == paths[1], "the newest that is closed"
 
 
+def test_for_the_next_attempt_a_folder_is_listed_once(folder: Folder, monkeypatch: pytest.MonkeyPatch) -> None:
+    first, other = attempt(folder), Folder(folder.root)
+    trial = first.name.rsplit(".", 2)[0]
+    assert [each.new_log(trial).name for each in (folder, other)] == [f"{trial}.2.jsonl"] * 2
+    for number in (2, 3):
+        first.with_name(f"{trial}.{number}.jsonl").touch()
+    monkeypatch.setattr(Path, "glob", None)
+    assert [each.new_log(trial).name for each in (folder, other)] == [f"{trial}.4.jsonl"] * 2
+
+
 def test_of_open_attempts_the_newest_counts(folder: Folder) -> None:
     paths = [attempt(folder, closed=False) for _ in range(11)]
     (log,) = folder.logs()[0].values()

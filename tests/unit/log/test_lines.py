@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -11,12 +13,13 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from harness.adapter import Item, Scope
-from harness.log import transcript
+from harness.log import lines, reader, transcript
 from harness.log.blobs import BlobError, Blobs
-from harness.log.events import Closed
+from harness.log.events import Closed, Listed, Settled
 from harness.log.lines import LogError, Writer
-from harness.log.reader import read
+from harness.log.reader import Log, Outline, Played, outline, read
 from harness.log.transcript import Called
+from harness.model.backend import Fault
 from harness.model.drill import Piece, Plan
 from tests.support import transcripts
 from tests.support.logs import Tape
@@ -32,12 +35,18 @@ def story(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def closed(path: Path, data: bytes) -> bool:
     """Whether this reads as the log of a trial that came to its end; a LogError is one line that names the file."""
-    other = path.with_name("changed.jsonl")
+    other, blobs = path.with_name("changed.jsonl"), Blobs(path.parent / "blobs")
     other.write_bytes(data)
+    told = [_is_closed(partial(load, other, blobs), other) for load in (read, outline)]
+    assert told[0] == told[1], "in outline as in full"
+    return told[0]
+
+
+def _is_closed(load: Callable[[], Played | Outline], path: Path) -> bool:
     try:
-        return read(other, Blobs(path.parent / "blobs")).closed is not None
+        return load().end is not None
     except LogError as error:
-        assert str(other) in str(error) and len(str(error).splitlines()) == 1
+        assert str(path) in str(error) and len(str(error).splitlines()) == 1
         return False
 
 
@@ -96,10 +105,61 @@ def test_a_drill_is_as_safe(tmp_path: Path, at: float, by: int, data: st.DataObj
     other = path.with_name("changed.jsonl")
     for each in (bytes(changed), b"".join(lines[:one] + lines[one + 1 :]), b"".join(lines[:one] + lines[one - 1 :])):
         other.write_bytes(each)
-        try:
-            assert each == whole or transcript.read(other, Blobs(tmp_path / "blobs")).ended is None
-        except LogError as error:
-            assert str(other) in str(error) and len(str(error).splitlines()) == 1
+        for load in (transcript.read, transcript.outline):
+            assert _is_closed(partial(load, other, Blobs(tmp_path / "blobs")), other) == (each == whole)
+
+
+# --- what the first and the last line say ---------------------------------------------------------------------------
+
+
+def _told(tmp_path: Path) -> Log:
+    """A log with a blob that only its middle names, and with three kinds of trouble."""
+    tape = Tape(tmp_path).probe("tool-before", "alphadeploy").add(Settled(session="first", ok=False))
+    for kind in ("refused", "crashed", "refused"):
+        tape.add(Settled(session="first", ok=False, fault=Fault(kind=kind, op="settle", message='"blob":"')))
+    return tape.add(Listed(stage="end", scope=Scope(), hits=tape.blobs.put(b"[]"))).log()
+
+
+def test_a_whole_log_is_not_read_through(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    log = _told(tmp_path)
+    monkeypatch.setattr(reader, "read", None)
+    assert outline(log.path, log.blobs) == log.outline
+    assert log.outline.troubles == {"late", "refused", "crashed"} and log.outline.final and log.outline.sealed
+
+
+def test_a_log_that_says_nothing_of_troubles_is_read_through(tmp_path: Path) -> None:
+    log = _told(tmp_path)
+    head, _, last = log.path.read_bytes()[:-1].rpartition(b"\n")
+    last = head + b"\n" + last.partition(b',"troubles"')[0]
+    log.path.write_bytes(last + b',"sha256":"%s"}\n' % hashlib.sha256(last).hexdigest().encode())
+    assert lines.load_ends(log.path) is None
+    assert outline(log.path, Blobs(tmp_path / "blobs")) == log.outline
+
+
+@pytest.mark.parametrize("harm", [Path.unlink, lambda blob: blob.write_bytes(b"[ ]")], ids=["gone", "changed"])
+def test_a_blob_that_the_middle_of_a_log_names_is_missed(tmp_path: Path, harm: Callable[[Path], object]) -> None:
+    log = _told(tmp_path)
+    name = hashlib.sha256(b"[]").hexdigest()
+    harm(tmp_path / "blobs" / name[:2] / name)
+    with pytest.raises(LogError, match=rf":7: blob {name}"):
+        outline(log.path, Blobs(tmp_path / "blobs"))
+
+
+def test_a_story_is_no_drill_in_outline_either(story: Path) -> None:
+    with pytest.raises(LogError):
+        transcript.outline(story, Blobs(story.parent / "blobs"))
+
+
+def test_a_log_that_a_newer_coldwarm_wrote_is_refused_though_its_seal_holds(tmp_path: Path) -> None:
+    log = _told(tmp_path)
+    data = log.path.read_bytes().replace(b'"log_schema":2', b'"log_schema":3')
+    at = data.rindex(b',"sha256"')
+    log.path.write_bytes(data[:at] + b',"sha256":"%s"}\n' % hashlib.sha256(data[:at]).hexdigest().encode())
+    with pytest.raises(LogError, match="update coldwarm"):
+        outline(log.path, log.blobs)
+
+
+# --- logs that were cut off -----------------------------------------------------------------------------------------
 
 
 def test_a_gap_in_a_log_that_was_cut_off_is_seen(story: Path, tmp_path: Path) -> None:

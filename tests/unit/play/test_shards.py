@@ -200,7 +200,7 @@ def test_logs_without_a_seal_are_counted_and_said(whole: Folder) -> None:
     assert statements.results(whole).run.unsealed == 0
     path = log_of(whole.root)
     old = re.sub(rb'\{"n":\d+,', b"{", path.read_bytes(), flags=re.MULTILINE)
-    old = re.sub(rb',"sha256":"[0-9a-f]{64}"\}$', b"}", old.rstrip()).replace(b'"log_schema":2', b'"log_schema":1')
+    old = re.sub(rb',"troubles".*\}$', b"}", old.rstrip()).replace(b'"log_schema":2', b'"log_schema":1')
     path.write_bytes(old + b"\n")
     done = CliRunner().invoke(cli.commands, ["report", str(whole.root)])
     said = "Not sealed: 1 log of an older coldwarm"
