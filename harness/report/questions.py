@@ -42,6 +42,8 @@ CHEAPER, DEARER = 0.75, 1.25
 """Tokens for each job done, as a ratio to those without memory."""
 REMAINS, STILL_THERE = ("text", "vectors"), "still there"
 """The families of drills that say whether a deleted memory is still stored, and the word for it."""
+ARROW, STEPS = " \u2192 ", 48
+"""Between two steps of a sequence; characters of it that a cell shows."""
 AT_ONCE, WAITING = 0.1, 1.0
 """Seconds of one recall: what feels immediate, and what keeps a train of thought (Nielsen 1993)."""
 
@@ -207,10 +209,17 @@ def _promises(results: Results, key: str) -> Score:
         made = Score("held", drill=cell.id, measure=BROKEN_PROMISES, why=f"{pooled.of:,} operations")
         if not pooled.value:
             return made.judge("good", f"{pooled.of:,} operations")
-        short = words.visible(cell.promise.short, 60) if cell.promise else ""
+        short = _shorten(words.visible(cell.promise.short)) if cell.promise else ""
         says = words.visible(cell.promise.says, 160) if cell.promise else ""
         return replace(made, text="broken", why=says).judge("bad", short)
     return DASH
+
+
+def _shorten(steps: str) -> str:
+    """The first steps of a sequence, whole ones; the receipt has all."""
+    if len(steps) <= STEPS:
+        return steps
+    return f"{steps[:STEPS].rpartition(ARROW)[0] or steps[:STEPS]}{ARROW}\u2026"
 
 
 def _speed(results: Results, key: str) -> Score:

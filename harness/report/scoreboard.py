@@ -35,7 +35,7 @@ class Scoreboard:
     """The rows, no memory first. cold: its share of right decisions, at which a line runs through all rows.
 
     Attributes:
-        bounds: What the best and the worst possible memory reach here, in words.
+        bounds: What the best and the worst possible memory reach here, a sentence.
     """
 
     columns: tuple[ScoreColumn, ...]
@@ -93,9 +93,10 @@ def _absent(reason: str) -> Score:
 
 
 def _bounds(results: Results) -> str:
+    """A sentence, or nothing where no control played."""
     told = [
-        f"{name.replace('_', ' ')} {words.number(pooled.hits)}"
-        for name in ("oracle", "stale_oracle")
-        if (pooled := find_pooled(results, name, DECISIONS_RIGHT)) is not None and pooled.hits is not None
+        f"{name} memory possible {words.number(pooled.hits)}"
+        for control, name in (("oracle", "the best"), ("stale_oracle", "the worst"))
+        if (pooled := find_pooled(results, control, DECISIONS_RIGHT)) is not None and pooled.hits is not None
     ]
-    return ", ".join(told)
+    return f"Right decisions: {', '.join(told)}." if told else ""

@@ -6,7 +6,7 @@ A sentence is made from counts and comparisons by a template. Where the data con
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -14,7 +14,7 @@ from harness.compare.statements import COLD
 from harness.metrics.completion import DECISIONS_RIGHT
 from harness.metrics.trust.deletion import FORGOTTEN
 from harness.metrics.trust.promises import PROMISES
-from harness.model.results import Comparison, Results
+from harness.model.results import Comparison, Results, Unplayed
 from harness.model.trial import SCRIPTED, Measured, WritePolicy
 from harness.report import tables, words
 from harness.report.questions import STILL_THERE
@@ -22,6 +22,8 @@ from harness.report.scoreboard import Scoreboard, ScoreRow
 from harness.report.scores import Score, pool_under
 
 Tone = Literal["good", "bad", "plain"]
+NAMED = 4
+"""As many backends as a sentence names; of more it says how many, as the scoreboard below names them."""
 
 
 @dataclass(frozen=True)
@@ -52,17 +54,31 @@ def judge(results: Results, board: Scoreboard) -> list[VerdictLine]:
 
     Nothing is concluded about a backend whose calls failed: what its row says may be the failures' doing.
     """
+    failing = [tables.show_name(results, name) for name in results.beyond()]
     if board.empty:
-        absent = [f"{words.visible(each.backend, 60)} could not run" for each in results.run.unplayed]
-        why = f" {words.join_words(absent)}: {words.visible(results.run.unplayed[0].reason, 200)}." if absent else ""
-        if failing := [tables.show_name(results, name) for name in results.beyond()]:
+        why = "".join(f" {_absent(each)}." for each in results.run.unplayed)
+        if failing:
             why += f" The calls of {words.join_words(failing)} failed."
         return [VerdictLine(f"Nothing was measured of any backend.{why}", "not-measured", "bad")]
     everyone = sum(not row.cold for row in board.rows)
     sound = replace(board, rows=tuple(row for row in board.rows if row.key not in results.beyond()))
-    found = [*_decisions(results), *_between(results), *_deletion(results, sound), *_trust(results, sound, everyone)]
+    found = [
+        *_decisions(results),
+        *_between(results),
+        *_deletion(results, sound, everyone),
+        *_trust(results, sound, everyone),
+    ]
     told = [replace(line, claims=_claim_names(results, line.text)) if line.topic == "work" else line for line in found]
+    if failing and not told:
+        only = f"Nothing can be concluded: the calls of {words.join_words(failing)} failed."
+        told = [VerdictLine(only, "not-measured", "bad")]
     return [*told, VerdictLine(_open(results, board), "limits")]
+
+
+def _absent(each: Unplayed) -> str:
+    """What was not allowed to be absent has a band above the verdict, with its reason."""
+    reason = f": {words.visible(each.reason, 200)}" if each.allowed else ""
+    return f"{words.visible(each.backend, 60)} could not run{reason}"
 
 
 def _claim_names(results: Results, text: str) -> tuple[Claim, ...]:
@@ -126,23 +142,33 @@ def _decisions(results: Results) -> Iterator[VerdictLine]:
     worse = [name for name, winner in against.items() if winner == COLD]
     if any(reached.get(name, 0) <= cold for name in better) or any(reached.get(name, cold) >= cold for name in worse):
         return  # the means that were compared and the counts disagree: no sentence is true of both
-    counts = [f"{tables.name_row(results, name)} {hits}" for name, hits in reached.items()]
     lost = f" With {_name(results, worse)}, fewer: {_range(_of(results, worse, last))}." if worse else ""
+    chance = {name: reached[name] for name in against if not against[name] and name in reached}
+    way = ", written with a look-up first" if last == "curated" else ""
     if better:
-        yield VerdictLine(_tell_help(results, better, last, cold, pooled.of or 0) + lost, "work", "good")
+        open_ = f" Could still be chance: {_count(results, chance)}." if chance else ""
+        yield VerdictLine(_tell_help(results, better, last, cold, pooled.of or 0) + lost + open_, "work", "good")
     elif against:
+        maybe = f"{_count(results, chance)}, which could be chance" if chance else ""
+        told = "; ".join(filter(None, (f"without memory {cold}", maybe)))
         yield VerdictLine(
-            f"No backend was shown to lead to more right decisions than no memory ({cold} of {pooled.of:,}): "
-            f"{words.join_words(counts)}.{lost}",
+            f"Memory was not shown to help. Right decisions of {pooled.of:,}{way}: {told}.{lost}",
             "work",
             "bad" if worse else "plain",
         )
-    elif counts:
+    elif reached:
         yield VerdictLine(
-            f"Too few stories to tell whether memory helps. Right decisions of {pooled.of:,}: "
-            f"{words.join_words(counts)}, no memory {cold}.",
+            f"Too few stories to tell whether memory helps. Right decisions of {pooled.of:,}{way}: "
+            f"{_count(results, reached)}; without memory {cold}.",
             "work",
         )
+
+
+def _count(results: Results, reached: Mapping[str, int]) -> str:
+    """Each backend with its own number, or the range of many."""
+    if len(reached) > NAMED:
+        return f"{_range(list(reached.values()))} with {len(reached)} backends"
+    return words.join_words([f"{tables.name_row(results, name)} {hits}" for name, hits in reached.items()])
 
 
 def _all(results: Results, write: WritePolicy) -> list[tuple[str, int]]:
@@ -207,16 +233,16 @@ def _between(results: Results) -> Iterator[VerdictLine]:
 # --- trust --------------------------------------------------------------------------------------------------------
 
 
-def _deletion(results: Results, board: Scoreboard) -> Iterator[VerdictLine]:
+def _deletion(results: Results, board: Scoreboard, everyone: int) -> Iterator[VerdictLine]:
     told = _list_scored(board, "deleted")
     bad = [(row, score) for row, score in told if score.judgement == "bad" and score.measure]
-    clean = [Claim(row.name, row.key, "deleted") for row, score in told if score.judgement == "good"]
-    kept = [_claim(row, "deleted", score.text) for row, score in bad if score.word == STILL_THERE]
-    wrong = [_claim(row, "deleted", score.why) for row, score in bad if score.word != STILL_THERE]
-    parts = [f"Deleted is not gone in {_join(kept)}."] if kept else []
+    clean = _merge([(row, "") for row, score in told if score.judgement == "good"], "deleted", everyone)
+    kept = _merge([(row, score.text) for row, score in bad if score.word == STILL_THERE], "deleted", everyone)
+    wrong = _merge([(row, score.why) for row, score in bad if score.word != STILL_THERE], "deleted", everyone)
+    returned = _merge(list(_list_returned(results, board)), RETURNED, everyone)
+    parts = [f"Deleted memories are still stored in {_join(kept)}."] if kept else []
     parts += [f"Deleting went wrong in {_join(wrong)}."] if wrong else []
-    returned = list(_list_returned(results, board))
-    parts += [f"Deleted memories are still handed back by {_join(returned)}."] if returned else []
+    parts += [f"Deleted memories are handed back on request by {_join(returned)}."] if returned else []
     parts += [f"Deleted is gone in {_join(clean)}."] if clean else []
     if parts:
         tone: Tone = "bad" if bad or returned else "good"
@@ -236,14 +262,25 @@ def find_returned(results: Results, backend: str) -> tuple[str, float, int] | No
     return None
 
 
-def _list_returned(results: Results, board: Scoreboard) -> Iterator[Claim]:
+def _list_returned(results: Results, board: Scoreboard) -> Iterator[tuple[ScoreRow, str]]:
     for row in board.rows:
         if not row.cold and (found := find_returned(results, row.key)):
-            yield _claim(row, RETURNED, f"{words.number(found[1])} of {found[2]:,}")
+            yield row, f"{words.number(found[1])} of {found[2]:,}"
 
 
-def _claim(row: ScoreRow, column: str, said: str) -> Claim:
-    return Claim(f"{row.name} ({said})", row.key, column)
+def _merge(told: Sequence[tuple[ScoreRow, str]], column: str, everyone: int) -> list[Claim]:
+    """A claim for each backend with what is said of it; said once if it is the same; many are counted.
+
+    Args:
+        told: Rows with what is said of them, which may be nothing.
+        everyone: All backends with a row, of which those are some.
+    """
+    if len(told) > NAMED:
+        count = f"all {everyone}" if len(told) == everyone else f"{len(told)} of {everyone}"
+        return [Claim(f"{count} backends", told[0][0].key, column)]
+    if len(told) > 1 and told[0][1] and len({said for _, said in told}) == 1:
+        told = [*((row, "") for row, _ in told[:-1]), (told[-1][0], f"{told[-1][1]} each")]
+    return [Claim(f"{row.name} ({said})" if said else row.name, row.key, column) for row, said in told]
 
 
 def _join(claims: Sequence[Claim]) -> str:
@@ -251,18 +288,18 @@ def _join(claims: Sequence[Claim]) -> str:
 
 
 BAD = {
-    "scopes": "scopes were not kept apart in",
-    "poison": "poison did harm in",
-    "kept": "keeping was not sound in",
-    "found": "search was not sound in",
+    "scopes": "scopes (users, projects) were not kept apart in",
+    "poison": "poisoned memories did harm in",
+    "kept": "keeping memories went wrong in",
+    "found": "finding them again went wrong in",
     PROMISES: "random sequences of operations broke a promise of",
 }
 """True of every measure that its question covers."""
 BY_NAME = ("kept", "found")
 """Questions that cover so many things that a number says little without the name of its measure."""
 CLEAN = {
-    "scopes": "scopes were kept apart",
-    "poison": "poison did no harm",
+    "scopes": "scopes (users, projects) were kept apart",
+    "poison": "poisoned memories did no harm",
     "kept": "all was kept",
     "found": "all was found again",
     PROMISES: "no random sequence of operations broke a promise",
@@ -277,20 +314,24 @@ def _trust(results: Results, board: Scoreboard, everyone: int) -> Iterator[Verdi
     bad, clean, harmed, unharmed = list[str](), list[str](), list[Claim](), list[Claim]()
     for name in BAD:
         told = _list_scored(board, name)
-        faulty = [
-            _claim(row, name, score.why if name in BY_NAME else score.word if name == PROMISES else score.text)
-            for row, score in told
-            if score.judgement == "bad" and score.measure
-        ]
-        if faulty:
+        wrong = [(row, _say(score, name)) for row, score in told if score.judgement == "bad" and score.measure]
+        sound = [row for row, score in told if score.judgement == "good"]
+        if faulty := _merge(wrong, name, everyone):
             bad.append(f"{BAD[name]} {_join(faulty)}")
             harmed += faulty
-        elif sound := [Claim(row.name, row.key, name) for row, score in told if score.judgement == "good"]:
-            clean.append(CLEAN[name] if len(sound) == everyone else f"{CLEAN[name]} in {_join(sound)}")
-            unharmed += sound if len(sound) < everyone else ()
+        elif len(sound) == everyone:
+            clean.append(CLEAN[name])
+        elif named := _merge([(row, "") for row in sound], name, everyone):
+            clean.append(f"{CLEAN[name]} in {_join(named)}")
+            unharmed += named
     text = "; ".join([*bad, *clean])
     if text:
         yield VerdictLine(f"{text[0].upper()}{text[1:]}.", "trust", "bad" if bad else "good", (*harmed, *unharmed))
+
+
+def _say(score: Score, column: str) -> str:
+    """What a sentence on trust says of one backend."""
+    return score.why if column in BY_NAME else score.word if column == PROMISES else score.text
 
 
 def _list_scored(board: Scoreboard, column: str) -> list[tuple[ScoreRow, Score]]:
@@ -307,7 +348,7 @@ def _open(results: Results, board: Scoreboard) -> str:
     open_ = sum(not score.measure and bool(score.why) for row in board.rows for score in row.scores)
     parts = ["what a live agent would do"] if scripted else ["what another agent would do"]
     if failing := [tables.show_name(results, name) for name in results.beyond()]:
-        parts.append(f"anything about {words.join_words(failing)}, whose calls failed")
+        parts.append(f"anything about {words.join_words(failing)} (calls failed)")
     if open_:
         parts.append(f"{words.plural(open_, 'cell')} below without a number")
     return f"Not answered by this run: {words.join_words(parts)}."

@@ -16,7 +16,7 @@ from tests.support import hostile_texts
 OURS = (
     "a b bdi body button caption code dd details div dl dt figcaption figure footer form h1 h2 h3 h4 head header html "
     "i input label li main meta nav ol option output p pre script section select small span style summary table tbody "
-    "td template th thead title tr ul svg"
+    "td template th thead title tr ul wbr svg"
 )
 """What the templates use; inside of a picture matplotlib uses more."""
 
