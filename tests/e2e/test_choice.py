@@ -164,3 +164,16 @@ def test_calls_that_fail_end_in_receipts_and_exit_3_unless_allowed(cli: Cli, fak
 )
 def test_what_cannot_be_asked_is_one_line(cli: Cli, tmp_path: Path, words: tuple[str, ...], says: str) -> None:
     assert says in one_line(cli("run", "-b", "none", *SMALL, *words, "--out", tmp_path), 2)
+
+
+@pytest.mark.slow
+def test_the_choice_reader_stands_beside_the_scripted_one(
+    cli: Cli, recorded: tuple[Path, Path], tmp_path: Path
+) -> None:
+    assert cli("run", "-b", "bm25", *SMALL, "--out", tmp_path).returncode == 0
+    done = cli("calibrate", only(tmp_path), recorded[0])
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "# <code>choice&#64;coldwarm-chooser-1</code> beside the scripted reader" in done.stdout
+    (row,) = (line for line in done.stdout.splitlines() if line.startswith("| <code>bm25</code>"))
+    assert f"| {len(calls(recorded[0]))} |" in row and "cannot say: an order needs 3 conditions" in done.stdout
+    assert "is by the choice reader" in one_line(cli("calibrate", only(tmp_path)), 2)
