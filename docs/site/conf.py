@@ -18,6 +18,7 @@ PAGES = {
         "docs/speed",
         "docs/scale",
         "docs/containment",
+        "docs/readers",
     ),
     "Project": ("docs/decisions/README", "docs/stability", "CONTRIBUTING", "SECURITY", "CHANGELOG"),
 }

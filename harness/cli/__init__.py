@@ -13,7 +13,7 @@ from pathlib import Path
 import click
 
 from harness import paths
-from harness.cli import cache, check, demo, gate, github, play, promises, suite
+from harness.cli import cache, calibrate, check, demo, gate, github, play, promises, suite
 from harness.cli.common import COULD_NOT_RUN, stop
 from harness.machine import extras
 
@@ -108,6 +108,7 @@ for _command in (  # in the order of --help
     gate.compare,
     gate.baseline,
     gate.merge,
+    calibrate.calibrate,
     gate.pack,
     cache.cache,
     github.github,

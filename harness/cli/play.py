@@ -36,6 +36,7 @@ from harness.cli.common import (
     wrote,
 )
 from harness.model.trial import (
+    CHOICE,
     DEFAULT_BACKENDS,
     DEFAULT_BUDGET,
     DEFAULT_K,
@@ -46,6 +47,8 @@ from harness.model.trial import (
     DrillSize,
     Selection,
     Split,
+    name_reader,
+    split_reader,
 )
 
 if TYPE_CHECKING:
@@ -55,9 +58,10 @@ if TYPE_CHECKING:
 
 GROUPS = {
     "What is played": (
-        "backends", "scenarios", "split", "noise", "write", "seed", "drilled", "drill_size", "reader", "k", "budget",
+        "backends", "scenarios", "split", "noise", "write", "seed", "seeds", "drilled", "drill_size", "reader",
+        "model", "k", "budget",
     ),
-    "Models inside backends": ("chat", "record", "chat_budget", "chat_cost", "chat_price"),
+    "Chat models": ("chat", "record", "chat_budget", "chat_cost", "chat_price"),
     "How it is played": ("jobs", "dask", "shard", "only", "keep", "resume", "fresh"),
     "What fails the run": ("gates", "baseline", "allow", "allow_faults"),
     "Output": ("out", "quiet", "as_json", "browse"),
@@ -132,6 +136,7 @@ class SizeOfDrills(click.ParamType[DrillSize]):
 @click.option(
     "--seed", type=int, multiple=True, default=(1,), show_default=True, help="Of drawn noise and canaries; repeatable."
 )
+@click.option("--seeds", type=click.IntRange(1, 100), help="So many seeds, 1 and on: instead of --seed.")
 @click.option(
     "-k", type=click.IntRange(1, 100), default=DEFAULT_K, show_default=True, help="Hits that a query asks for."
 )
@@ -153,14 +158,21 @@ class SizeOfDrills(click.ParamType[DrillSize]):
     help="Tests of trust to play beside the stories; repeatable.",
 )
 @click.option(
-    "--reader", metavar="NAME", default=SCRIPTED, show_default=True, help="Who does the jobs; module:Class works."
+    "--reader",
+    metavar="NAME",
+    default=SCRIPTED,
+    show_default=True,
+    help="Who does the jobs: scripted, choice (a chat model takes each decision), or module:Class.",
 )
+@click.option("--model", metavar="NAME", default="", help="The chat model of the reader, as its endpoint calls it.")
 @click.option(
     "--drill-size",
     type=SizeOfDrills(),
     help="Memories in the store of a drill; least: as few as catch every planted fault. Default: each drill's own.",
 )
-@click.option("--chat", metavar="WHO", help="Who answers models inside backends: stand-in, model, or a folder.")
+@click.option(
+    "--chat", metavar="WHO", help="Who answers chat calls of backends and readers: stand-in, model, or a folder."
+)
 @click.option("--record", type=FOLDER, help="Folder to which the answers of --chat are recorded.")
 @click.option("--chat-budget", type=click.IntRange(1), help="Tokens of chat calls after which the run stops.")
 @click.option("--chat-cost", type=float, help="Money for chat calls after which the run stops, at --chat-price.")
@@ -312,6 +324,7 @@ def _selection(
     noise: tuple[int, ...],
     write: tuple[Any, ...],
     seed: tuple[int, ...],
+    seeds: int | None,
     k: int,
     budget: int,
     drilled: tuple[str, ...],
@@ -319,18 +332,26 @@ def _selection(
     chat: str | None,
     record: Path | None,
     reader: str,
+    model: str,
 ) -> Selection:
     from harness.backend import interpreters, registry
+    from harness.gateway.chat.standin import CHOOSER
     from harness.play import drills, readers
 
-    readers.digest(reader)  # that it is there is known before anything is played
-    readers.find(reader)
+    if "@" in reader:
+        raise ValueError(f"--reader {reader}: name its model with --model")
+    label = name_reader(reader, model or (CHOOSER if (reader, chat) == (CHOICE, "stand-in") else ""))
+    readers.digest(label)  # that it is there is known before anything is played
+    readers.find(label)
+    if split_reader(label)[1] and not chat:
+        raise ValueError(f"--reader {reader} asks a chat model: --chat stand-in, model, or a folder of recordings")
 
     specs = interpreters.name_releases(registry.parse(text) for text in backends or DEFAULT_BACKENDS)
     chosen = () if "none" in drilled else drills.chosen(drilled)
     return Selection(
-        backends=specs, scenarios=scenarios, split=split, noise=noise, writes=write, seeds=seed, k=k, budget=budget,
-        drills=chosen, drill_size=drill_size, chat=_chat(chat, record), reader=reader,
+        backends=specs, scenarios=scenarios, split=split, noise=noise, writes=write, k=k, budget=budget,
+        seeds=tuple(range(1, seeds + 1)) if seeds else seed, drills=chosen, drill_size=drill_size,
+        chat=_chat(chat, record), reader=label,
     )  # fmt: skip
 
 

@@ -38,7 +38,7 @@ from harness.model.results import (
     Story,
 )
 from harness.model.scenario import Job, Probe
-from harness.model.trial import Interval, Measured, NotMeasured, ReadPolicy, WritePolicy
+from harness.model.trial import Interval, Measured, NotMeasured, ReadPolicy, WritePolicy, list_policies
 
 S = TypeVar("S")
 WORTH = 10_000_000
@@ -159,17 +159,18 @@ def _merge(parts: Iterable[Mapping[str, S]]) -> dict[str, S]:
 
 
 def _conditions(file: RunFile) -> Conditions:
-    selection = file.selection
+    selection, reader = file.selection, file.trials[0].reader if file.trials else ""
     return Conditions(
         k=selection.k,
         budget=selection.budget,
-        reader=file.trials[0].reader if file.trials else "",
+        reader=reader,
         embedder=file.embedder,
         tokens=file.tokens,
         chat=file.chat,
         seeds=selection.seeds,
         noise=selection.noise,
         headline_noise=selection.headline_noise,
+        headline_read=list_policies(reader)[0],
     )
 
 

@@ -9,6 +9,8 @@ from typing import Any
 
 SEED = 20_250_101
 RESAMPLES = 20_000
+TAUS = 5_000
+"""Resamples of an order of rows, of which each costs a look at all pairs."""
 
 
 def sign_flip(differences: Sequence[float]) -> float:
@@ -89,3 +91,40 @@ def _draws(size: int) -> Any:
     import numpy as np
 
     return np.random.default_rng(SEED).integers(0, size, (RESAMPLES, size))
+
+
+def kendall(left: Sequence[Sequence[float]], right: Sequence[Sequence[float]]) -> float | None:
+    """Kendall's tau-b of two orders of the same rows, by the means of their values; None where one order is all ties.
+
+    Args:
+        left, right: A row a condition, in it a value a scenario.
+    """
+    import numpy as np
+
+    (tau,) = _taus(np.asarray(left, float).mean(axis=1)[None], np.asarray(right, float).mean(axis=1)[None])
+    return None if np.isnan(tau) else float(tau)
+
+
+def bootstrap_kendall(left: Sequence[Sequence[float]], right: Sequence[Sequence[float]]) -> tuple[float, float] | None:
+    """Percentile 95 % interval of tau-b over resampled scenarios, the same for both orders; None if it is not defined
+    in more than one of twenty resamples."""
+    import numpy as np
+
+    drawn = _draws(len(left[0]))[:TAUS]
+    taus = _taus(*(np.asarray(own, float)[:, drawn].mean(axis=2).T for own in (left, right)))
+    defined = taus[~np.isnan(taus)]
+    if len(defined) < 0.95 * len(taus):
+        return None
+    low, high = np.percentile(defined, (2.5, 97.5))
+    return float(low), float(high)
+
+
+def _taus(left: Any, right: Any) -> Any:
+    """Tau-b of each line of two tables; not a number where a line is all ties."""
+    import numpy as np
+
+    first, second = np.triu_indices(left.shape[1], 1)
+    signs = [np.sign(np.round(own[:, first] - own[:, second], 12)) for own in (left, right)]
+    moved = np.sqrt((signs[0] ** 2).sum(axis=1) * (signs[1] ** 2).sum(axis=1))
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return np.where(moved > 0, (signs[0] * signs[1]).sum(axis=1) / moved, np.nan)

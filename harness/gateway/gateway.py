@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+import secrets
 import socket
 import threading
 import time
-from collections.abc import Iterable, Sequence
-from contextlib import suppress
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, Self
 
 from harness.gateway.cache import EmbeddingCache
 from harness.gateway.embedder import MissingEmbedderError
-from harness.gateway.meter import Ledger, Meter
+from harness.gateway.meter import READING, Ledger, Meter
 from harness.machine import extras
 
 if TYPE_CHECKING:
+    from harness.gateway.chat.client import ChatClient
     from harness.gateway.chat.wire import Upstream
 
 _IDLE = 600  # seconds that a client may keep an idle connection
@@ -100,6 +102,19 @@ class Gateway:
         meter = Meter()
         self._meters.update(dict.fromkeys(keys, meter))
         return meter
+
+    @contextmanager
+    def lend_chat(self) -> Iterator[ChatClient]:
+        """Asks the chat model for a reader of ours, under a key of its own, so that no backend is charged."""
+        from harness.gateway.chat.client import ChatClient
+
+        key = secrets.token_hex(8)
+        self.register(key).phase = READING
+        try:
+            with ChatClient(self.url, key) as client:
+                yield client
+        finally:
+            self.unregister(key)
 
     def warm(self, texts: Iterable[str], who: str = "") -> None:
         """Embeds these texts now, so that no later request waits for the model.

@@ -10,6 +10,8 @@ from math import isfinite
 from typing import NamedTuple
 
 _log = logging.getLogger(__name__)
+READING = "reading"
+"""The phase of a key that belongs to a reader of ours, not to a backend."""
 
 
 @dataclass(frozen=True)

@@ -169,7 +169,11 @@ class Resolved(Event):
 
 
 class Choice(Model):
-    """One decision as the reader took it. `entry` indexes the recall's entries, `line` counts from 1."""
+    """One decision as the reader took it. `entry` indexes the recall's entries, `line` counts from 1.
+
+    Attributes:
+        origin: Where what decided stands; nowhere, although there is a value: a chat model guessed it.
+    """
 
     decision: str
     value: str | None = None
@@ -198,6 +202,37 @@ class Read(Model):
     tokens: int
 
 
+class ModelCall(Model):
+    """What a reader asked a chat model for one decision, and what came of it.
+
+    Attributes:
+        prompt: The messages as text.
+        answer: What it said, whatever it was worth.
+        outcome: chose, unknown: it took one of the options, or said that it cannot tell. unreadable: it said something
+            else. refused, empty: it said nothing that counts. failed, timed-out: no answer came.
+        why: Of the other outcomes; empty of the first two.
+        model: The name under which it answered.
+        prompt_tokens, completion_tokens: As the upstream counts them.
+    """
+
+    decision: str
+    prompt: str
+    answer: str = ""
+    outcome: Literal["chose", "unknown", "unreadable", "refused", "empty", "failed", "timed-out"]
+    why: str = ""
+    model: str = ""
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+
+    @property
+    def answered(self) -> bool:
+        """Whether the model took a decision, or declined to in the way that it was offered."""
+        return self.outcome in ("chose", "unknown")
+
+
+CALLS: TypeAdapter[tuple[ModelCall, ...]] = TypeAdapter(tuple[ModelCall, ...])
+
+
 class Check(Model):
     """A check as it ran in the work tree; `value` is what it printed, None if it printed nothing."""
 
@@ -209,7 +244,11 @@ class Check(Model):
 
 
 class Worked(Event):
-    """A job done under one read policy (None: cold, no memory)."""
+    """A job done under one read policy (None: cold, no memory).
+
+    Attributes:
+        calls: Of the reader's chat model; None if it asked none.
+    """
 
     kind: Literal["worked"] = "worked"
     job: str
@@ -223,6 +262,7 @@ class Worked(Event):
     diff: str | Ref
     ran: tuple[Check, ...] = ()
     checks: tuple[Check, ...]
+    calls: tuple[ModelCall, ...] | Ref | None = None
 
 
 class Forgot(Event):

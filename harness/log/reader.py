@@ -19,6 +19,7 @@ from pydantic import TypeAdapter, ValidationError
 from harness.adapter import Hit
 from harness.log.blobs import BlobError, Blobs, Ref, unpack
 from harness.log.events import (
+    CALLS,
     EVENT,
     FOUND,
     HITS,
@@ -28,8 +29,10 @@ from harness.log.events import (
     Event,
     Found,
     Listed,
+    ModelCall,
     Opened,
     Recalled,
+    Worked,
     Written,
     Wrote,
 )
@@ -171,6 +174,10 @@ class Log(Played):
 
     def find_answer(self, event: Recalled) -> Found:
         return unpack(self.blobs, FOUND, event.found)
+
+    def calls(self, event: Worked) -> tuple[ModelCall, ...]:
+        """What the reader asked of its chat model."""
+        return unpack(self.blobs, CALLS, event.calls or ())
 
     def hits(self, event: Listed) -> tuple[Hit, ...]:
         return unpack(self.blobs, HITS, event.hits)

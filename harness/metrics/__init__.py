@@ -16,7 +16,7 @@ from harness.metrics.metric import StoryMetric, explain_unmeasured, failed, make
 from harness.metrics.view import Record, View
 from harness.metrics.words import WORDLESS, Words
 from harness.model.results import Cell, Status
-from harness.model.trial import READ_POLICIES, CellKey, Definition, Measure, Trial
+from harness.model.trial import CellKey, Definition, Measure, Trial, list_policies
 from harness.text.classify import Classifier
 
 METRICS: tuple[StoryMetric, ...] = tuple(
@@ -67,9 +67,8 @@ def _make_all_unscored(logs: Sequence[Log], why: str) -> list[Cell]:
 
 def make_unscored(trial: Trial, reason: str, log: Log | None = None) -> Cell:
     """The cell of a trial without a readable log, or with one that could not be scored: shown, never left out."""
-    key = CellKey(
-        trial=trial, arm="warm" if trial.backend else "cold", read_policy="trusting" if trial.backend else None
-    )
+    policy = list_policies(trial.reader)[0] if trial.backend else None
+    key = CellKey(trial=trial, arm="warm" if trial.backend else "cold", read_policy=policy)
     return _make(key, log, 0, *make_missing(METRICS, reason, log))
 
 
@@ -88,7 +87,7 @@ def _views(logs: Sequence[Log]) -> Iterator[list[View]]:
     for record in records:
         beside = controls[record.log.opened.scenario.blob]
         cold, oracle, stale_oracle = (_nearest(record, beside, name) for name in (None, "oracle", "stale_oracle"))
-        policies = READ_POLICIES if record.log.trial.backend else (None,)
+        policies = list_policies(record.log.trial.reader) if record.log.trial.backend else (None,)
         yield [View(record, policy, cold, oracle, stale_oracle) for policy in policies]
 
 

@@ -75,7 +75,11 @@ def _still(view: View) -> NotMeasured:
 
 
 def _is_unanswered(view: View, key: Key) -> bool:
-    """Whether the question to the memory for this decision failed, so that it can have done neither good nor harm."""
+    """Whether the question to the memory for this decision failed, or the reader's question to its chat model came to
+    nothing, so that the memory can have done neither good nor harm."""
+    taken = view.decided.get(key)
+    if taken and taken.call and not taken.call.answered:
+        return True
     line = view.record.decision_lines.get(key)
     event = view.log.events[line - 1] if line else None
     return isinstance(event, Recalled) and event.fault is not None

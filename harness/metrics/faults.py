@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple
 
-from harness.log.events import Closed, Event, Forgot, Listed, Metered, Recalled, Settled, Sought, Wrote
+from harness.log.events import Closed, Event, Forgot, Listed, Metered, Recalled, Settled, Sought, Worked, Wrote
 from harness.log.reader import Log
 from harness.log.transcript import Called, Ended, Handled, Transcript
 from harness.model.backend import Fault, FaultKind
@@ -37,9 +37,11 @@ class Call(NamedTuple):
 
 
 def of_trial(log: Log) -> list[Faults]:
-    """Of a story; the cold arm and the controls with gold make no call."""
+    """Of a story; the cold arm and the controls with gold make no call to a backend. A reader stands beside backends
+    with the calls to its chat model."""
     name = log.trial.backend
-    return _count(name, log.trial.id, list(_list_calls(log.events))) if name else []
+    own = _count(name, log.trial.id, list(_list_calls(log.events))) if name else []
+    return own + _count(log.trial.reader, log.trial.id, list(_list_model_calls(log)))
 
 
 def of_drill(transcript: Transcript) -> list[Faults]:
@@ -76,6 +78,15 @@ def _list_calls(events: Iterable[Event]) -> Iterator[Call]:
         if op := _op(event):
             last = getattr(event, "fault", None)
             yield Call(line, op, last)
+
+
+def _list_model_calls(log: Log) -> Iterator[Call]:
+    """An answer that nobody can use is the model's doing, and a result; a call without an answer is a fault."""
+    kinds: dict[str, FaultKind] = {"failed": "crashed", "timed-out": "timed-out"}
+    for line, event in log.of(Worked):
+        for call in log.calls(event):
+            kind = kinds.get(call.outcome)
+            yield Call(line, "chat", Fault(kind=kind, op="chat", message=call.why) if kind else None)
 
 
 def _op(event: Event) -> str | None:

@@ -9,7 +9,7 @@ from functools import cached_property, wraps
 from typing import Literal, NamedTuple, TypeVar, cast
 
 from harness.adapter import Hit
-from harness.log.events import Event, Forgot, Recalled, Worked, Wrote
+from harness.log.events import Event, Forgot, ModelCall, Recalled, Worked, Wrote
 from harness.log.reader import Log
 from harness.model.backend import Declared, Fault
 from harness.model.scenario import Decision, Job, Probe, Scenario, Session, Stratum
@@ -94,7 +94,11 @@ class PhrasingSeen:
 
 @dataclass(frozen=True)
 class Decided:
-    """One decision of a job under one read policy, as its check saw it. `origin` is where the reader found it."""
+    """One decision of a job under one read policy, as its check saw it. `origin` is where the reader found it.
+
+    Attributes:
+        call: What the reader asked its chat model for it, if it asked one.
+    """
 
     line: int
     job: Job
@@ -102,6 +106,7 @@ class Decided:
     verdict: str
     origin: str
     entry: int | None
+    call: ModelCall | None = None
 
     @property
     def receipt(self) -> str:
@@ -292,6 +297,7 @@ class Record:
         jobs = {job.id: job for _, job in self.scenario.jobs()}
         for line, event in self.works(policy):
             choices = {choice.decision: choice for choice in event.choices}
+            calls = {call.decision: call for call in self.log.calls(event)}
             decisions = {decision.id: decision for decision in jobs[event.job].decisions}
             for check in event.checks:
                 choice, decision = choices.get(check.decision), decisions[check.decision]
@@ -304,6 +310,7 @@ class Record:
                         verdict=decision.judge(check.exit, check.value),
                         origin=choice.origin if choice else "nowhere",
                         entry=choice.entry if choice else None,
+                        call=calls.get(decision.id),
                     ),
                 )
 

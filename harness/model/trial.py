@@ -12,8 +12,10 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 WritePolicy = Literal["append", "curated"]
-ReadPolicy = Literal["trusting", "newest", "verifying"]
+ReadPolicy = Literal["trusting", "newest", "verifying", "model"]
+"""model: a chat model reads what came back, and believes what it will."""
 READ_POLICIES: tuple[ReadPolicy, ...] = ("trusting", "newest", "verifying")
+"""Those of the scripted reader."""
 DrillSize = int | Literal["least"]
 """least: of each drill the size at which the self-test proves that it catches every planted fault."""
 Arm = Literal["cold", "warm"]
@@ -90,8 +92,26 @@ DEFAULT_BUDGET = 800
 """Tokens of memory text that count for the primary recall: a few long memories, or a dozen short ones."""
 
 
+CHOICE = "choice"
+"""The reader by which a chat model takes each decision in one call."""
 SCRIPTED = "scripted"
 """The reader that follows fixed rules and understands every text."""
+
+
+def name_reader(name: str, model: str = "") -> str:
+    """What a reader is called wherever it stands beside results: `choice@MODEL`, if a chat model reads for it."""
+    return f"{name}@{model}" if model else name
+
+
+def split_reader(label: str) -> tuple[str, str]:
+    """The reader and its model; empty, if none reads for it."""
+    name, _, model = label.partition("@")
+    return name, model
+
+
+def list_policies(label: str) -> tuple[ReadPolicy, ...]:
+    """How a reader reads the memories of a trial, the headline's way first."""
+    return ("model",) if split_reader(label)[1] else READ_POLICIES
 
 
 class Selection(Model):
@@ -111,7 +131,7 @@ class Selection(Model):
     chat: Chat | None = None
     """None: nobody answers chat calls, so backends with a model inside cannot be played."""
     reader: str = SCRIPTED
-    """Who does the jobs: a registered name, or module:Class."""
+    """Who does the jobs: a registered name, or module:Class; `@MODEL` behind it, if a chat model reads for it."""
 
     @property
     def headline_noise(self) -> int:

@@ -16,6 +16,7 @@ from harness.backend.store import ChildStore
 from harness.gateway.gateway import Gateway
 from harness.gateway.meter import Meter
 from harness.play.backends import Playable
+from harness.play.readers import AskModel
 
 
 @dataclass(frozen=True)
@@ -87,6 +88,12 @@ class Children:
                 )
             finally:
                 self.gateway.unregister(*keys)
+
+    @contextmanager
+    def lend_chat(self) -> Iterator[AskModel]:
+        """For a reader; where the gateway has no chat model, it says so to each call."""
+        with self.gateway.lend_chat() as client:
+            yield client.complete
 
     def kill(self) -> None:
         """Ends every child: nobody waits for the deadline of a call whose answer is not wanted."""

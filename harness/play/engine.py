@@ -13,7 +13,8 @@ from math import ceil
 
 from harness.adapter import Item, Source
 from harness.gateway.meter import Meter
-from harness.log.events import Began, Closed, Event, Opened, Worked, Written
+from harness.log.blobs import pack
+from harness.log.events import CALLS, Began, Closed, Event, Opened, Worked, Written
 from harness.model import canary
 from harness.model.backend import Backend, Fault
 from harness.model.scenario import (
@@ -108,7 +109,7 @@ def _cold(part: Part, tools: Tools) -> Iterator[Event]:
         yield Began(session=session.id, at=session.at, commit=session.commit)
         for step in session.steps:
             if isinstance(step, Job):
-                yield _work(part.scenario, tools, session, step, lambda *_: (), None)
+                yield _work(part, tools, session, step, lambda *_: (), None)
 
 
 class Warm:
@@ -224,7 +225,7 @@ class Warm:
         for policy in tools.reader.policies:
             worked = None
             with suppress(Lost):  # what was asked until then is logged first
-                worked = _work(self._scenario, tools, session, job, questions.ask, policy)
+                worked = _work(self._memory_session.part, tools, session, job, questions.ask, policy)
             yield from questions.take_log()
             if worked is not None:
                 yield worked
@@ -234,9 +235,7 @@ class Warm:
         self._memory_session.go_on()
 
 
-def _work(
-    scenario: Scenario, tools: Tools, session: Session, job: Job, ask: AskMemory, policy: ReadPolicy | None
-) -> Worked:
+def _work(part: Part, tools: Tools, session: Session, job: Job, ask: AskMemory, policy: ReadPolicy | None) -> Worked:
     """Has a job decided, and does it in a work tree of the session's commit."""
     context = Context(
         repo=tools.repo,
@@ -244,9 +243,11 @@ def _work(
         classifier=tools.classifier,
         count=tools.count,
         commit=session.commit,
-        place=scenario.place(session),
+        place=part.scenario.place(session),
         at=session.at,
         policy=policy,
+        seed=part.trial.seed,
+        ask_model=tools.ask_model,
     )
     outcome = readers.done(tools.reader, job, context, ask)
     values = {choice.decision: choice.value for choice in outcome.choices}
@@ -263,4 +264,5 @@ def _work(
         diff=tools.blobs.put(done.diff.encode("utf-8", "replace")),
         ran=done.ran,
         checks=done.checks,
+        calls=pack(tools.blobs, CALLS, tuple(outcome.calls)) if outcome.calls else None,
     )

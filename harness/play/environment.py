@@ -23,6 +23,7 @@ from harness.machine import leftovers
 from harness.model.trial import Chat
 from harness.play.backends import DEADLINES, Playable
 from harness.play.children import Children
+from harness.play.readers import AskModel
 from harness.play.store import Handle, Store
 from harness.play.story import Story
 from harness.repo.checks import WorkTrees
@@ -37,7 +38,7 @@ class Settings:
         playables: By label.
         stories: By the id of the scenario.
         cache: Where embeddings are kept; None: in memory.
-        chat: Who answers models inside backends.
+        chat: Who answers models inside backends, and readers.
         answerer: What they are called.
         keep: Stores stay below the root.
         embedder: None where no store embeds anything.
@@ -97,6 +98,9 @@ class Stores(Protocol):
 
     def lend(self, playable: Playable, seed: int, folder: Path) -> AbstractContextManager[tuple[Store[Handle], Meter]]:
         """An empty store for one trial, in a folder of its own, and what counts its calls to models."""
+
+    def lend_chat(self) -> AbstractContextManager[AskModel | None]:
+        """The chat model of the run, for a reader; None: nobody answers."""
 
     def kill(self) -> None:
         """Ends what waits for an answer."""

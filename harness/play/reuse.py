@@ -28,7 +28,7 @@ from harness.log.transcript import Transcript
 from harness.log.trial_cache import TrialCache
 from harness.machine import bubblewrap, sandbox
 from harness.model.drill import DrillTrial
-from harness.model.trial import Trial, digest
+from harness.model.trial import Trial, digest, split_reader
 from harness.play import plan
 from harness.play.backends import Playable
 from harness.play.environment import Settings
@@ -98,7 +98,7 @@ class Reuse:
         settings = self._settings
         if self._common is None or settings.keep or (settings.chat and settings.chat.answers != "stand-in"):
             return None
-        if isinstance(trial, Trial) and trial.reader not in SHIPPED:
+        if isinstance(trial, Trial) and split_reader(trial.reader)[0] not in SHIPPED:
             return None
         adapter = self._digest_adapter(settings.playables[trial.backend]) if trial.backend else ""
         return adapter if adapter is None else digest([self._common, identity(trial, settings), adapter])

@@ -33,7 +33,7 @@ from harness.log.events import (
 from harness.model.backend import Fault
 from harness.model.scenario import Decision, Job, Scenario, Session, Stratum
 from harness.model.trial import Trial
-from harness.play.readers import ReadEntry, Reader
+from harness.play.readers import AskModel, ReadEntry, Reader, render
 from harness.play.readers.explore import Explorer
 from harness.play.readers.scripted import Scripted
 from harness.play.store import SETTLE_SECONDS, Handle, Lost, Store, StoreSession, must
@@ -70,6 +70,7 @@ class Tools:
     count: Callable[[str], int]
     host: Mapping[str, str] = field(default_factory=dict)
     reader: Reader = field(default_factory=Scripted)
+    ask_model: AskModel | None = None
 
 
 class Query(NamedTuple):
@@ -303,11 +304,3 @@ def _in_time(until: float) -> None:
     if time.monotonic() > until:
         message = f"reading one answer took us more than {OWN_SECONDS:g} s"
         raise Lost(Fault(kind="limit", op="recall", message=message))
-
-
-def render(text: str, hit: Hit) -> str:
-    """What a reader is shown of a memory: its text, then source and date where the backend gives them."""
-    source = hit.source
-    place = f"{source.path}:{source.line} @ {(source.commit or '')[:7]}" if source and source.path else None
-    notes = ", ".join(note for note in (place, hit.created and hit.created[:10]) if note)
-    return f"- {text} ({notes})" if notes else f"- {text}"

@@ -6,7 +6,7 @@ import os
 import platform
 import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager, suppress
+from contextlib import AbstractContextManager, closing, contextmanager, nullcontext, suppress
 from functools import cache
 from pathlib import Path
 from typing import cast
@@ -25,12 +25,13 @@ from harness.log.transcript import Ended, Transcript
 from harness.machine import leftovers
 from harness.model.canary import query_word
 from harness.model.drill import DrillTrial, Plan
-from harness.model.trial import Trial
+from harness.model.trial import Trial, split_reader
 from harness.play import controls, drills, engine, plan, readers, trouble
 from harness.play.backends import Playable
 from harness.play.controls import GoldStore
 from harness.play.drills.stage import DrillStore
 from harness.play.environment import Environment, Settings, Stores
+from harness.play.readers import AskModel
 from harness.play.session import Part, Tools
 from harness.play.store import SETTLE_SECONDS, Handle, Store
 from harness.scan.copies import Copies
@@ -72,23 +73,15 @@ class Stopped(BaseException):  # not an error, and for nobody else to handle: th
 
 
 def _story(trial: Trial, environment: Environment) -> Path:
-    part, story = _part(trial, environment.settings), environment.settings.stories[trial.scenario]
-    tools = Tools(
-        repo=story.repo,
-        explorer=story.explorer,
-        classifier=Classifier(story.scenario, part.canaries),
-        work_trees=environment.work_trees,
-        blobs=environment.blobs,
-        count=tokens.count,
-        host=describe_machine(),
-        reader=readers.find(trial.reader),
-    )
+    part = _part(trial, environment.settings)
+    classifier = Classifier(part.scenario, part.canaries)
     with (
         environment.place(trial.id, LOGS) as (path, folder),
-        _home(part, environment, tools.classifier, folder) as (host, meter),
+        _home(part, environment, classifier, folder) as (host, meter),
+        _lend_chat(trial, environment.stores) as ask_model,
         Writer(path, environment.blobs.redactor) as log,
         trouble.fence(log, Closed, environment.blobs),
-        closing(engine.play(part, host, tools, meter)) as events,
+        closing(engine.play(part, host, _tools(trial, environment, classifier, ask_model), meter)) as events,
     ):
         for event in events:
             if environment.control.stopping:  # what comes now may be our own doing: the trial is played again
@@ -98,6 +91,26 @@ def _story(trial: Trial, environment: Environment) -> Path:
             if trial.backend is not None and isinstance(event, Closed) and event.status == "complete":
                 environment.stores.played(trial.backend, meter)
     return path
+
+
+def _tools(trial: Trial, environment: Environment, classifier: Classifier, ask_model: AskModel | None) -> Tools:
+    story = environment.settings.stories[trial.scenario]
+    return Tools(
+        repo=story.repo,
+        explorer=story.explorer,
+        classifier=classifier,
+        work_trees=environment.work_trees,
+        blobs=environment.blobs,
+        count=tokens.count,
+        host=describe_machine(),
+        reader=readers.find(trial.reader),
+        ask_model=ask_model,
+    )
+
+
+def _lend_chat(trial: Trial, stores: Stores) -> AbstractContextManager[AskModel | None]:
+    """The chat model of the run, for a reader that has one."""
+    return stores.lend_chat() if split_reader(trial.reader)[1] else nullcontext()
 
 
 def _drill(trial: DrillTrial, environment: Environment) -> Path:

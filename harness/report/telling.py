@@ -14,7 +14,7 @@ from harness.log.events import Check, Choice, Forgot, Recalled, Settled, Worked,
 from harness.metrics import recall, staleness
 from harness.metrics.view import PhrasingSeen, Record, View
 from harness.model.scenario import Decision, Job, Session
-from harness.model.trial import ReadPolicy
+from harness.model.trial import ReadPolicy, list_policies
 from harness.report import erased, words
 from harness.report.entries import BLOCK, fact, list_entries, place, proof, quote, show, small, verdict
 from harness.report.packed import Node, node
@@ -239,6 +239,7 @@ class Telling:
             node("ul", "taken", *rows),
         ]
         parts += self._evidence(job, decision, works, bad)
+        parts += self._tell_calls(decision, works)
         return node("div", "decision bad" if bad else "decision", *parts)
 
     def _list_taken(
@@ -253,8 +254,9 @@ class Telling:
 
     def _contrast(self, job: Job, decision: Decision) -> Iterator[tuple[str, DecisionTaken]]:
         """The same decision without memory, with only gold, with only superseded facts, where these were played."""
+        usual = list_policies(self.record.log.trial.reader)[0]
         others: list[tuple[str, Record | None, ReadPolicy | None]] = [("cold", self.view.cold, None)]
-        others += [("oracle", self.view.oracle, "trusting"), ("stale oracle", self.view.stale_oracle, "trusting")]
+        others += [("oracle", self.view.oracle, usual), ("stale oracle", self.view.stale_oracle, usual)]
         for name, record, policy in others:
             if record is not None and record.log.trial.id != self.record.log.trial.id:
                 works = [work for _, work in record.works(policy) if work.job == job.id]
@@ -275,6 +277,19 @@ class Telling:
                 yield self._prove(line, event, chosen, decision)
             else:
                 yield node("details", "", node("summary", "quiet", head), entries)
+
+    def _tell_calls(self, decision: Decision, works: Sequence[Worked]) -> Iterator[Node]:
+        """What the reader asked its chat model, word for word, and what it said."""
+        for call in (call for work in works for call in self.record.log.calls(work) if call.decision == decision.id):
+            head = f"{show(call.model or 'no model', 60)}: {call.outcome}"
+            tokens = f"{call.prompt_tokens:,} + {call.completion_tokens:,} tokens"
+            if not call.answered:
+                yield node("p", "bad", f"\u2715 the model's answer is {call.outcome}: {show(call.why, 400)}")
+            if self.whole or not call.answered:
+                summary = node("summary", "quiet", head, small(tokens))
+                asked = node("pre", "", words.visible(call.prompt, BLOCK, lines=True))
+                said = words.visible(call.answer or call.why, BLOCK, lines=True) or "(nothing)"
+                yield node("details", "", summary, asked, node("pre", "", said))
 
     def _prove(self, line: int, event: Recalled, chosen: Sequence[int], decision: Decision) -> Node | None:
         """The line that the chosen memory cites, and the line that says what is right."""
@@ -322,7 +337,7 @@ def _reader(taken: DecisionTaken, cls: str) -> Node:
 
 def _origin(choice: Choice | None) -> str:
     if choice is None or choice.origin == "nowhere":
-        return "left open"
+        return "left open" if choice is None or choice.value is None else "guessed: no entry that came back names it"
     if choice.origin == "memory":
         return f"from memory, entry {choice.entry + 1}" if choice.entry is not None else "from memory"
     at = f"{choice.path}:{choice.line}" if choice.line is not None else choice.path or "somewhere"

@@ -16,10 +16,12 @@ from harness.model.trial import (
     DEFAULT_BUDGET,
     DEFAULT_K,
     DEFAULT_NOISE,
-    READ_POLICIES,
+    SCRIPTED,
     Measured,
     NotMeasured,
     ReadPolicy,
+    list_policies,
+    split_reader,
 )
 from harness.report import words
 from harness.report.entries import check_source, describe, place, proof, quote, show, small
@@ -110,7 +112,8 @@ def _case(record: Record, measure: str, ref: str, cited: Sequence[Cell]) -> _Cas
     line, entry = min(found.line, len(record.log.events)), found.entry
     event = record.log.events[line - 1]
     if isinstance(event, Recalled) and measure == STALE_USE:
-        readers = [policy for policy in READ_POLICIES if policy in {cell.read_policy for cell in cited}]
+        policies = list_policies(record.log.trial.reader)
+        readers = [policy for policy in policies if policy in {cell.read_policy for cell in cited}]
         where = f"{event.at:%Y-%m-%d}, session {event.session}, reading {words.join_words(readers)}"
         return line, _decision(record, event, readers), where
     if isinstance(event, Recalled) and entry is not None and entry < len(record.entries(line, event)):
@@ -156,7 +159,10 @@ def again(log: Log) -> str:
     parts += ["--seed", str(trial.seed)] if trial.seed != 1 else []
     parts += ["-k", str(trial.k)] if trial.k != DEFAULT_K else []
     parts += ["--budget", str(trial.budget)] if trial.budget != DEFAULT_BUDGET else []
-    if backend and backend.supports("extracts"):
+    reader, model = split_reader(trial.reader)
+    parts += ["--reader", reader] if reader != SCRIPTED else []
+    parts += ["--model", model] if model else []
+    if model or (backend and backend.supports("extracts")):
         stands_in = log.opened.digests.get("chat", "").startswith("stand-in")
         parts += ["--chat", "stand-in" if stands_in else "model"]
     return shlex.join([show(part, 300) for part in [*parts, "--trial", trial.id, "--keep"]])

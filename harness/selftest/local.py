@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -105,6 +105,10 @@ class LocalStores:
     @contextmanager
     def lend(self, playable: Playable, seed: int, folder: Path) -> Iterator[tuple[LocalHost, Meter]]:
         yield LocalHost(playable.backend, folder / "store", seed, self.keeps), Meter()
+
+    def lend_chat(self) -> AbstractContextManager[None]:
+        """Nobody answers."""
+        return nullcontext()
 
     def kill(self) -> None:
         """Nobody waits here."""

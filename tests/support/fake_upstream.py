@@ -8,7 +8,7 @@ import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any
+from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
 from harness.gateway.gateway import Gateway
@@ -101,6 +101,7 @@ class Server(ThreadingHTTPServer):
 
 
 Deed = Callable[[Handler], None]
+F = TypeVar("F", bound="FakeUpstream")
 
 
 class FakeUpstream:
@@ -139,7 +140,13 @@ class FakeUpstream:
 
 @contextmanager
 def fake_upstream() -> Iterator[FakeUpstream]:
-    fake = FakeUpstream()
+    with served(FakeUpstream()) as fake:
+        yield fake
+
+
+@contextmanager
+def served(fake: F) -> Iterator[F]:
+    """Answers until it is left."""
     thread = threading.Thread(target=fake._server.serve_forever, args=(0.01,), daemon=True)
     thread.start()
     try:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -18,7 +18,7 @@ from harness.model.trial import Spec, Trial
 from harness.play import controls, plan, readers
 from harness.play.backends import Playable
 from harness.play.environment import Control, Environment, Settings
-from harness.play.readers import Reader
+from harness.play.readers import AskModel, Reader
 from harness.play.readers.scripted import Scripted
 from harness.play.session import Part
 from harness.play.store import Handle, Store
@@ -34,6 +34,7 @@ class OneStore:
     """A store that is there already, instead of a new one for each trial."""
 
     store: Store[Handle]
+    ask_model: AskModel | None = None
 
     def warm(self, texts: Iterable[str], backend: str) -> None: ...
     def played(self, backend: str, meter: Meter) -> None: ...
@@ -45,6 +46,9 @@ class OneStore:
     def lend(self, playable: Playable, seed: int, folder: Path) -> Iterator[tuple[Store[Handle], Meter]]:
         yield self.store, Meter()
 
+    def lend_chat(self) -> AbstractContextManager[AskModel | None]:
+        return nullcontext(self.ask_model)
+
     def kill(self) -> None: ...
 
 
@@ -55,6 +59,7 @@ class Stage:
     story: Story
     work_trees: WorkTrees
     reader: Reader = field(default_factory=Scripted)
+    ask_model: AskModel | None = None
 
     @classmethod
     def of(cls, scenario: Scenario, repo: Repo) -> Stage:
@@ -84,7 +89,7 @@ class Stage:
         """Plays into a log below `folder` and reads it back."""
         trial = self.part(backend, **changes).trial
         playable = Playable(AdapterEntry(backend, "fake:Fake", control=False), Spec(adapter=backend), host.backend)
-        return self._played(folder, trial, playable, OneStore(host), control)
+        return self._played(folder, trial, playable, OneStore(host, self.ask_model), control)
 
     def gold(self, folder: Path, name: str) -> Log:
         """A control with gold."""

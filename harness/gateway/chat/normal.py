@@ -2,7 +2,8 @@
 
 Declared volatile are: ISO dates and times, UUIDs, run ids, and whatever looks like a secret. Each becomes a mark such
 as `⟦date⟧`; the number of a mark in an answer, `⟦date 2⟧`, says which of the request's values stood there, so that a
-replay answers with the values of the request at hand. No secret is ever written down.
+replay answers with the values of the request at hand. No secret is ever written down. In what a reader of ours asks,
+dates stay as they are: they are those of the story, and which of two memories is the newer may decide.
 
 Nothing else is: order counts. Mem0 lists what it knows by likeness, and its stores (Qdrant, Chroma, FAISS) list equally
 like memories in one order in every run. The list, and so the request, is another one under another store or embedder,
@@ -60,24 +61,27 @@ class Normaliser:
         kinds = {"secret": "|".join([*known, *SECRETS]), **_VOLATILE}
         self._secret = re.compile(kinds["secret"], re.DOTALL)
         self.pattern = re.compile("|".join(f"(?P<{kind}>{each})" for kind, each in kinds.items()), re.DOTALL)
-        self._long: dict[str, Masked] = {}
+        self._long: dict[tuple[str, bool], Masked] = {}
 
     def request(self, asked: Asked) -> Normal:
         return Normal(asked, self)
 
-    def mask(self, text: str) -> Masked:
+    def mask(self, text: str, *, dates: bool = True) -> Masked:
         """Keeps what long texts become: a backend sends the same system prompt with each call."""
-        known = self._long.get(text)
+        known = self._long.get((text, dates))
         if known is None:
             values: list[tuple[str, str]] = []
 
             def noted(found: re.Match[str]) -> str:
+                if found.lastgroup == "date" and not dates:
+                    return found[0]
                 values.append((found.lastgroup or "", found[0]))
                 return f"⟦{found.lastgroup}⟧"
 
             known = Masked(self.pattern.sub(noted, text.replace("⟦", "⟦⟦")), values)
             if len(text) > _LONG:
-                self._long = {text: known} if len(self._long) >= _KEPT else {**self._long, text: known}
+                self._long = {} if len(self._long) >= _KEPT else self._long
+                self._long[text, dates] = known
         return known
 
     def redact(self, text: str) -> str:
@@ -86,14 +90,15 @@ class Normaliser:
 
 
 class Normal:
-    """A normalised request. `shown`: what a recording holds of it; `digest`: SHA-256 of that, in hex.
+    """A normalised request. `shown`: what a recording holds of it; `digest`: SHA-256 of that, in hex; `ours`: a reader
+    of ours asks.
 
     In `shown` a text of several lines is a list `lines`, and long instructions (role system or developer) are what the
     backend's maker wrote, not for us to copy: in place of the text stand its length `characters` and its `sha256`.
     """
 
     def __init__(self, asked: Asked, normaliser: Normaliser) -> None:
-        self._normaliser = normaliser
+        self._normaliser, self.ours = normaliser, asked.ours
         self._values: dict[str, list[str]] = defaultdict(list)
         fields = {key: asked.body[key] for key in sorted(asked.body) if key not in IGNORED}
         self.shown = {
@@ -103,7 +108,7 @@ class Normal:
         self.digest = digest(self.shown)
 
     def _plain(self, text: str) -> str:
-        masked = self._normaliser.mask(text)
+        masked = self._normaliser.mask(text, dates=not self.ours)
         for kind, value in masked.values:
             self._values[kind].append(value)
         return masked.text

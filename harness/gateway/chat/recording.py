@@ -30,6 +30,7 @@ SCHEMA = 2
 REPLAY = "replay of "
 """How the name of a replay begins; then comes who answered when it was recorded."""
 _NAME = 16  # hex digits of the digest in a file's name
+_DIFF = 24  # lines
 _KEPT = ("role", "content", "refusal", "tool_calls")  # of an answer's message: what a client acts on
 
 
@@ -92,7 +93,8 @@ class Recordings:
     def miss(self, normal: Normal) -> Refused:
         """What to say of a request without a recording: the nearest one, and the place of the first difference.
 
-        Names places and never quotes: what a backend is told may end in its files, where memories are searched for.
+        To a backend it names places and never quotes: what it is told may end in its files, where memories are searched
+        for. To a reader of ours it quotes what differs.
         """
         said = f"no recording in {self.folder.name} answers this request ({normal.digest[:_NAME]})"
         if not self._known:
@@ -109,9 +111,10 @@ class Recordings:
         spots = [low for kind, _, _, low, _ in matcher.get_opcodes() if kind != "equal"]
         spot = spots[0] if spots else len(asked)
         place = asked[spot][0] if spot < len(asked) else "the end"
+        differing = f"\n{_diff(self._known[nearest]['request'], normal.shown)}" if normal.ours else ""
         return _miss(
             f"{said}; the nearest is {nearest[:_NAME]}.json, {int(best * 100)} % alike, "
-            f"which differs first at {place}: record again what changed"
+            f"which differs first at {place}: record again what changed{differing}"
         )
 
 
@@ -230,6 +233,14 @@ def _read(path: Path) -> dict[str, Any]:
     if found["request_sha256"] != digest(found["request"]) or path.stem != found["request_sha256"][:_NAME]:
         raise ChatError(f"{path}: its request is not the one that it was recorded for: record again")
     return dict(found)
+
+
+def _diff(recorded: Any, asked: Any) -> str:
+    """The lines that are not in both, `-` as recorded, `+` as asked; the first of them."""
+    old, new = (json.dumps(each, indent=1, ensure_ascii=False).splitlines() for each in (recorded, asked))
+    lines = [line for line in difflib.unified_diff(old, new, lineterm="", n=0) if line[:3] not in ("---", "+++")]
+    more = len(lines) - _DIFF
+    return "\n".join([*lines[:_DIFF], *([f"and {more} lines more"] if more > 0 else [])])
 
 
 def _leaves(value: Any, place: str = "") -> Iterator[tuple[str, str]]:

@@ -11,7 +11,7 @@ from starlette.responses import Response, StreamingResponse
 
 from harness.gateway.chat import wire
 from harness.gateway.chat.wire import Asked, Assembly, Chunk, Completion, Refused, Spent, Upstream, UpstreamFault
-from harness.gateway.meter import ChatCount, ChatFault, Ledger, Meter
+from harness.gateway.meter import READING, ChatCount, ChatFault, Ledger, Meter
 
 
 class ChatRoute:
@@ -23,7 +23,7 @@ class ChatRoute:
 
     async def answer(self, body: bytes, meter: Meter, phase: str) -> Response:
         """Raises Refused. A fault that comes when a stream has begun ends it with an event that holds the error."""
-        call = _ChatCall(wire.parse(body), meter, self._ledger, phase)
+        call = _ChatCall(wire.parse(body, ours=phase == READING), meter, self._ledger, phase)
         try:
             if limit := self._ledger.used_up:
                 raise Refused(429, f"the budget of the run, {limit}, is used up", code="budget")

@@ -52,9 +52,14 @@ class UpstreamFault(Refused):
 
 @dataclass(frozen=True)
 class Asked:
-    """A valid request. `body` is what the client sent, unknown fields included."""
+    """A valid request. `body` is what the client sent, unknown fields included.
+
+    Attributes:
+        ours: A reader of ours asks, not a backend: the dates in it are of the story, and mean something.
+    """
 
     body: Mapping[str, Any]
+    ours: bool = False
 
     @property
     def model(self) -> str:
@@ -109,7 +114,7 @@ def _no_constant(_: str) -> NoReturn:
     raise ValueError("NaN and Infinity are no JSON")
 
 
-def parse(body: bytes) -> Asked:
+def parse(body: bytes, *, ours: bool = False) -> Asked:
     """The request that `body` holds; only what every upstream must be able to rely on is checked. Raises Refused."""
     given = document(body)
     if not isinstance(given.get("model"), str) or not given["model"]:
@@ -128,7 +133,7 @@ def parse(body: bytes) -> Asked:
         raise Refused(400, "stream_options must be an object", "stream_options")
     if given.get("n") not in (None, 1):
         raise Refused(400, "n must be 1: one call is one answer here", "n")
-    return Asked(given)
+    return Asked(given, ours)
 
 
 def text_of(message: Mapping[str, Any]) -> str:

@@ -11,25 +11,26 @@ import difflib
 import hashlib
 import inspect
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 from harness import paths
 from harness.adapter import Hit, Scope
-from harness.log.events import Choice, Read
+from harness.gateway.chat.client import Reply
+from harness.log.events import Choice, ModelCall, Read
 from harness.model.scenario import Decision, Job
-from harness.model.trial import ReadPolicy
+from harness.model.trial import ReadPolicy, split_reader
 from harness.play.readers.explore import Explorer
 from harness.repo.checkout import Repo
 from harness.text.classify import Classifier
 
 READERS = "coldwarm.readers"
-SHIPPED = ("scripted",)
+SHIPPED = ("choice", "scripted")
 """Those that are a part of the harness."""
 
 
@@ -50,6 +51,14 @@ class ReadEntry:
     hit: Hit
 
 
+def render(text: str, hit: Hit) -> str:
+    """What a reader is shown of a memory: its text, then source and date where the backend gives them."""
+    source = hit.source
+    place = f"{source.path}:{source.line} @ {(source.commit or '')[:7]}" if source and source.path else None
+    notes = ", ".join(note for note in (place, hit.created and hit.created[:10]) if note)
+    return f"- {text} ({notes})" if notes else f"- {text}"
+
+
 class StoreGone(Exception):  # noqa: N818  not an error: it ends the story
     """The store cannot answer any more."""
 
@@ -57,6 +66,8 @@ class StoreGone(Exception):  # noqa: N818  not an error: it ends the story
 AskMemory = Callable[[str, Decision], Sequence[ReadEntry]]
 """A question to the memory, in the reader's words, for one decision -> the entries in reading order. It is logged as
 asked; a job asks the same words for the same decision once. In the cold arm it brings nothing."""
+AskModel = Callable[[Mapping[str, Any]], Reply]
+"""A chat request, in OpenAI's form, to the model of the run: counted, limited and recorded on its way."""
 
 
 @dataclass(frozen=True)
@@ -65,6 +76,8 @@ class Context:
 
     Attributes:
         policy: How far it may believe what a memory says; None in the cold arm.
+        seed: Of the trial, for what the reader draws.
+        ask_model: None where nobody answers.
     """
 
     repo: Repo
@@ -75,14 +88,21 @@ class Context:
     place: Scope
     at: datetime
     policy: ReadPolicy | None
+    seed: int = 0
+    ask_model: AskModel | None = None
 
 
 @dataclass
 class Outcome:
-    """How a job was decided and what deciding it took. Tokens of memory text are on the recalls, not here."""
+    """How a job was decided and what deciding it took. Tokens of memory text are on the recalls, not here.
+
+    Attributes:
+        prompt, completion: Tokens by our own count, so that readers compare; what an upstream counts is on the calls.
+    """
 
     choices: list[Choice] = field(default_factory=list)
     reads: list[Read] = field(default_factory=list)
+    calls: list[ModelCall] = field(default_factory=list)
     prompt: int = 0
     completion: int = 0
 
@@ -112,26 +132,27 @@ def done(reader: Reader, job: Job, context: Context, ask: AskMemory) -> Outcome:
     return outcome
 
 
-def find(name: str) -> Reader:
-    """The reader of that name, made anew. Raises ReaderError."""
+def find(label: str) -> Reader:
+    """The reader of that label (`NAME` or `NAME@MODEL`), made anew. Raises ReaderError."""
+    name, model = split_reader(label)
     kind = _kind(name)
     try:
-        made: Reader = kind()
+        made: Reader = kind(model) if model else kind()
     except Exception as error:
-        raise _unmade(name, error) from error
+        raise _unmade(label, error) from error
     if not (callable(getattr(made, "work", None)) and getattr(made, "policies", None)):
-        raise ReaderError(f"reader '{name}' is none: it needs `policies` and `work(job, context, ask)`")
+        raise ReaderError(f"reader '{label}' is none: it needs `policies` and `work(job, context, ask)`")
     return made
 
 
 @cache
-def digest(name: str) -> str:
+def digest(label: str) -> str:
     """Of the source of the reader's module: another code may decide otherwise. Raises ReaderError."""
-    return hashlib.sha256(Path(inspect.getfile(_kind(name))).read_bytes()).hexdigest()
+    return hashlib.sha256(Path(inspect.getfile(_kind(split_reader(label)[0]))).read_bytes()).hexdigest()
 
 
 @cache
-def _kind(name: str) -> Callable[[], Reader]:
+def _kind(name: str) -> Callable[..., Reader]:
     points = {point.name: point for point in entry_points(group=READERS)}
     if ":" not in name and name not in points:
         near = difflib.get_close_matches(name, points, n=3)
@@ -140,7 +161,7 @@ def _kind(name: str) -> Callable[[], Reader]:
     places = [*paths.list_paths(paths.PLACES), paths.ROOT]
     sys.path += [str(place) for place in places if str(place) not in sys.path]
     try:
-        kind: Callable[[], Reader] = (points.get(name) or EntryPoint(name, name, READERS)).load()
+        kind: Callable[..., Reader] = (points.get(name) or EntryPoint(name, name, READERS)).load()
     except Exception as error:
         raise _unmade(name, error) from error
     return kind

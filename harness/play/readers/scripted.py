@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Literal
 
-from harness.adapter import applies
+from harness.adapter import Scope, applies
 from harness.log.events import Choice, Read
 from harness.model.dates import moment
 from harness.model.scenario import Decision, Job, Option
@@ -35,11 +35,16 @@ class Scripted:
         for decision in job.decisions:
             outcome.prompt += context.count(decision.question)
             choice = _from_memory(context, decision, ask(decision.question, decision), outcome)
-            choice = choice or _from_repo(context, job, decision, opened, outcome)
+            choice = choice or explore(context, job, decision, opened, outcome)
             outcome.choices.append(choice)
             outcome.completion += context.count(choice.value) if choice.value else 0
         outcome.prompt += sum(read.tokens for read in outcome.reads)
         return outcome
+
+
+def is_for(entry: ReadEntry, place: Scope) -> bool:
+    """Whether it is meant for this place, as far as the backend says for which it is."""
+    return entry.hit.scope is None or applies(entry.hit.scope, place)
 
 
 def option_of(context: Context, decision: Decision, text: str, *, superseded: bool = False) -> Option | None:
@@ -55,7 +60,7 @@ def _from_memory(context: Context, decision: Decision, entries: Sequence[ReadEnt
     usable = [
         (entry, option)
         for entry in entries
-        if (entry.hit.scope is None or applies(entry.hit.scope, context.place))
+        if is_for(entry, context.place)
         and (option := option_of(context, decision, entry.text, superseded=bool(entry.hit.superseded)))
     ]
     if not usable or context.policy is None:
@@ -93,7 +98,7 @@ def _verify(context: Context, decision: Decision, entry: ReadEntry, outcome: Out
     return "unverifiable" if trace.state == "dangling" else "verified"
 
 
-def _from_repo(context: Context, job: Job, decision: Decision, opened: set[str], outcome: Outcome) -> Choice:
+def explore(context: Context, job: Job, decision: Decision, opened: set[str], outcome: Outcome) -> Choice:
     """Opens whole files in BM25 order until a line decides or the cap is reached. Open files are not paid again."""
     files, spent = context.repo.files(context.commit), 0
     for path in context.explorer.rank(context.commit, f"{job.goal} {decision.question}"):

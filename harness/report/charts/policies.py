@@ -33,7 +33,7 @@ def chart(results: Results) -> Chart | None:
     table = {
         (each.backend, each.write_policy, each.read_policy): each.measures
         for each in results.contrasts
-        if each.noise == noise
+        if each.noise == noise and each.read_policy in READ_POLICIES
     }
     names = [name for name in rank(results) if any(key[0] == name for key in table)]
     if not names:

@@ -1,0 +1,32 @@
+"""`coldwarm calibrate`: how far the scripted reader may be believed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from harness.cli.common import FOLDER, open_run, stop
+
+
+@click.command()
+@click.argument("folders", type=FOLDER, nargs=-1, required=True, metavar="RUN...")
+def calibrate(folders: tuple[Path, ...]) -> None:
+    """Compare a model's decisions with the scripted reader's on the same cells, as a page in Markdown.
+
+    The runs, folders or packed, are of `--reader choice` and of the scripted reader, with the same backends, stories,
+    noise and seeds. Ends with 2 if they have no cell in common.
+
+    \b
+    coldwarm run -b chroma -b notes -d none --out runs
+    coldwarm run -b chroma -b notes -d none --out runs --reader choice --model NAME --chat model
+    coldwarm calibrate runs/FIRST runs/SECOND > calibration.md
+    """
+    from harness.compare import calibration
+    from harness.report import calibrated
+
+    try:
+        found = calibration.calibrate([open_run(folder) for folder in folders])
+    except calibration.CalibrationError as error:
+        stop(error)
+    click.echo(calibrated.page(found), nl=False)

@@ -1,0 +1,317 @@
+"""How far the scripted reader may be believed: a model's decisions beside its own, on the same cells.
+
+A decision counts if the model was asked for it and both readers were shown the same entries. What the model was not
+asked (nothing came back) both take in one way, which would look like agreement.
+"""
+
+from __future__ import annotations
+
+import statistics as means
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal, NamedTuple
+
+from harness.compare import stats
+from harness.log.events import Recalled
+from harness.log.folder import Folder
+from harness.log.reader import Log
+from harness.metrics.view import Key, Record
+from harness.model.scenario import DecisionOutcome
+from harness.model.trial import (
+    READ_POLICIES,
+    SCRIPTED,
+    Interval,
+    ReadPolicy,
+    Trial,
+    WritePolicy,
+    list_policies,
+    split_reader,
+)
+
+LEAST_STORIES, LEAST_CONDITIONS = 10, 3
+"""Below them no interval, no order."""
+Nearness = Literal["alike", "otherwise", "cannot-say"]
+
+
+class Condition(NamedTuple):
+    """What one row of a calibration is about."""
+
+    backend: str
+    write: WritePolicy
+    noise: int
+    control: bool
+
+
+class Taken(NamedTuple):
+    """A decision as one reader took it; no value: left open. A call that came to nothing has failed."""
+
+    value: str | None
+    outcome: DecisionOutcome
+
+
+@dataclass(frozen=True)
+class PairedDecision:
+    """One decision by the model, and by the scripted reader under each policy."""
+
+    reader: str
+    condition: Condition
+    scenario: str
+    model: Taken
+    scripted: Mapping[ReadPolicy, Taken]
+
+
+@dataclass(frozen=True)
+class Row:
+    """One condition.
+
+    Attributes:
+        model, scripted: Outcome -> decisions; the scripted ones by policy.
+        equal: Policy -> decisions in which both took the same value, or both none.
+    """
+
+    condition: Condition
+    decisions: int
+    model: Mapping[DecisionOutcome, int]
+    scripted: Mapping[ReadPolicy, Mapping[DecisionOutcome, int]]
+    equal: Mapping[ReadPolicy, int]
+
+
+@dataclass(frozen=True)
+class PolicyFit:
+    """How near one policy is to the model.
+
+    Attributes:
+        share: Of decisions that are equal, a mean over scenarios.
+        interval: Of that, over scenarios; None below ten of them.
+        tau: Kendall's tau-b of the conditions' shares of right decisions under both readers; None where all are tied,
+            or there are too few conditions.
+        tau_interval: Over scenarios.
+        why: Why nothing is said of the order; empty if something is.
+    """
+
+    policy: ReadPolicy
+    equal: int
+    of: int
+    share: float
+    interval: Interval | None
+    tau: float | None
+    tau_interval: Interval | None
+    ranks: Nearness
+    why: str = ""
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """One model beside the scripted reader.
+
+    Attributes:
+        unasked: Decisions without a call, as nothing came back. otherwise: of which the two were shown other entries.
+        unpaired: Trials that no scripted run has.
+        nearest: The policy that is equal most often, if it is so beyond doubt against each other one; None: cannot say.
+    """
+
+    reader: str
+    rows: tuple[Row, ...]
+    fits: tuple[PolicyFit, ...]
+    scenarios: int
+    conditions: int
+    unasked: int
+    otherwise: int
+    unpaired: int
+    nearest: ReadPolicy | None
+
+
+class CalibrationError(ValueError):
+    """Runs that have nothing in common to compare. One line."""
+
+
+def calibrate(folders: Sequence[Folder]) -> list[Calibration]:
+    """One calibration for each reader with a model. Raises CalibrationError."""
+    logs = [log for folder in folders for best, _ in folder.stories() for log in best.values() if log.trial.backend]
+    scripted = {_identify(log): log for log in logs if log.trial.reader == SCRIPTED}
+    asked = [log for log in logs if split_reader(log.trial.reader)[1]]
+    if not asked or not scripted:
+        lacking = "the choice reader" if not asked else "the scripted reader"
+        raise CalibrationError(f"none of these runs is by {lacking}: name runs of both, of the same cells")
+    found = []
+    for reader in sorted({log.trial.reader for log in asked}):
+        own = [log for log in asked if log.trial.reader == reader]
+        pairs = [(log, scripted[key]) for log in own if (key := _identify(log)) in scripted]
+        if not pairs:
+            raise CalibrationError(
+                f"{reader} and the scripted reader have no cell in common: same -b, -s, -n and seeds?"
+            )
+        found.append(_compare(reader, pairs, len(own) - len(pairs)))
+    return found
+
+
+def _identify(log: Log) -> tuple[Trial, str, str, str, str]:
+    """Equal for two logs that differ in their reader alone."""
+    digests = log.opened.digests
+    told = (digests.get(name, "") for name in ("scenario", "fixture", "noise", "backend"))
+    scenario, fixture, noise, backend = told
+    return log.trial.model_copy(update={"reader": ""}), scenario, fixture, noise, backend
+
+
+# --- pairing ----------------------------------------------------------------------------------------------------------
+
+
+def _compare(reader: str, pairs: Iterable[tuple[Log, Log]], unpaired: int) -> Calibration:
+    decisions, unasked, otherwise = list[PairedDecision](), 0, 0
+    for log, other in pairs:
+        for each in _pair(Record(log), Record(other)):
+            if isinstance(each, PairedDecision):
+                decisions.append(each)
+            else:
+                unasked += each == "unasked"
+                otherwise += each == "otherwise"
+    ranked = [each for each in decisions if not each.condition.control]
+    fits = tuple(_fit(policy, ranked) for policy in READ_POLICIES)
+    return Calibration(
+        reader=reader,
+        rows=tuple(_rows(decisions)),
+        fits=fits,
+        scenarios=len({each.scenario for each in ranked}),
+        conditions=len({each.condition for each in ranked}),
+        unasked=unasked,
+        otherwise=otherwise,
+        unpaired=unpaired,
+        nearest=_find_nearest(ranked),
+    )
+
+
+def _pair(asked: Record, scripted: Record) -> Iterator[PairedDecision | Literal["unasked", "otherwise"]]:
+    """Every decision that the model's log came to."""
+    (policy,), trial, backend = list_policies(asked.log.trial.reader), asked.log.trial, asked.log.opened.backend
+    assert trial.backend and trial.write_policy and backend
+    condition = Condition(trial.backend, trial.write_policy, trial.noise, backend.control)
+    taken, others = _list_taken(asked, policy), {each: _list_taken(scripted, each) for each in READ_POLICIES}
+    for key, found in asked.find_decided(policy).items():
+        if found.call is None:
+            yield "unasked"
+        elif _show(asked, key) != _show(scripted, key) or any(key not in each for each in others.values()):
+            yield "otherwise"
+        else:
+            own = taken[key] if found.call.answered else Taken(None, "failed")
+            beside = {each: others[each][key] for each in READ_POLICIES}
+            yield PairedDecision(trial.reader, condition, trial.scenario, own, beside)
+
+
+def _list_taken(record: Record, policy: ReadPolicy) -> dict[Key, Taken]:
+    values = {
+        (event.job, choice.decision): choice.value for _, event in record.works(policy) for choice in event.choices
+    }
+    return {key: Taken(values.get(key), _outcome(found.verdict)) for key, found in record.find_decided(policy).items()}
+
+
+def _outcome(verdict: str) -> DecisionOutcome:
+    known: tuple[DecisionOutcome, ...] = ("right", "stale", "lure", "other", "unresolved", "failed")
+    return next(each for each in known if each == verdict)
+
+
+def _show(record: Record, key: Key) -> list[str] | None:
+    """The texts that were shown for a decision, in their order; None: it was not asked for."""
+    line = record.decision_lines.get(key)
+    event = record.log.events[line - 1] if line else None
+    return [each.text for each in record.entries(line, event)] if line and isinstance(event, Recalled) else None
+
+
+# --- counting ---------------------------------------------------------------------------------------------------------
+
+
+def _rows(decisions: Sequence[PairedDecision]) -> Iterator[Row]:
+    groups: dict[Condition, list[PairedDecision]] = defaultdict(list)
+    for each in decisions:
+        groups[each.condition].append(each)
+    for condition, own in sorted(groups.items(), key=lambda pair: (pair[0].control, pair[0])):
+        yield Row(
+            condition=condition,
+            decisions=len(own),
+            model=Counter(each.model.outcome for each in own),
+            scripted={policy: Counter(each.scripted[policy].outcome for each in own) for policy in READ_POLICIES},
+            equal={policy: sum(_is_equal(each, policy) for each in own) for policy in READ_POLICIES},
+        )
+
+
+def _is_equal(each: PairedDecision, policy: ReadPolicy) -> bool:
+    """What failed was left open by no choice: it agrees with nobody."""
+    other = each.scripted[policy]
+    return each.model.value == other.value and "failed" not in (each.model.outcome, other.outcome)
+
+
+def _fit(policy: ReadPolicy, decisions: Sequence[PairedDecision]) -> PolicyFit:
+    equal = _by_scenario([(each.scenario, _is_equal(each, policy)) for each in decisions])
+    shares = list(equal.values())
+    tau, interval, why = _rank(policy, decisions)
+    says: Nearness = "cannot-say"
+    if interval is not None and not why:
+        says = "alike" if interval.low > 0 else "otherwise" if interval.high < 0 else "cannot-say"
+        why = "" if says != "cannot-say" else "the interval holds 0"
+    return PolicyFit(
+        policy=policy,
+        equal=sum(_is_equal(each, policy) for each in decisions),
+        of=len(decisions),
+        share=means.fmean(shares) if shares else 0.0,
+        interval=_bound(shares),
+        tau=tau,
+        tau_interval=interval,
+        ranks=says,
+        why=why,
+    )
+
+
+def _find_nearest(decisions: Sequence[PairedDecision]) -> ReadPolicy | None:
+    """The policy whose lead over each other one is above 0 in resamples of the scenarios."""
+    shares = {
+        policy: _by_scenario([(each.scenario, _is_equal(each, policy)) for each in decisions])
+        for policy in READ_POLICIES
+    }
+    for policy in READ_POLICIES:
+        leads = (
+            [shares[policy][name] - shares[other][name] for name in shares[policy]]
+            for other in READ_POLICIES
+            if other != policy
+        )
+        if all((bound := _bound(lead)) is not None and bound.low > 0 for lead in leads):
+            return policy
+    return None
+
+
+def _by_scenario(values: Iterable[tuple[str, bool]]) -> dict[str, float]:
+    groups: dict[str, list[bool]] = defaultdict(list)
+    for name, value in values:
+        groups[name].append(value)
+    return {name: means.fmean(own) for name, own in sorted(groups.items())}
+
+
+def _bound(values: Sequence[float]) -> Interval | None:
+    if len(values) < LEAST_STORIES:
+        return None
+    low, high = stats.bootstrap(values)
+    return Interval(low=low, high=high, method="bootstrap-95 over scenarios")
+
+
+def _rank(policy: ReadPolicy, decisions: Sequence[PairedDecision]) -> tuple[float | None, Interval | None, str]:
+    """Tau of the conditions by right decisions, over the scenarios that all conditions have; and why not."""
+    right: dict[Condition, dict[str, list[tuple[bool, bool]]]] = defaultdict(lambda: defaultdict(list))
+    for each in decisions:
+        pair = (each.model.outcome == "right", each.scripted[policy].outcome == "right")
+        right[each.condition][each.scenario].append(pair)
+    if len(right) < LEAST_CONDITIONS:
+        return None, None, f"an order needs {LEAST_CONDITIONS} conditions, here is no more than {len(right)}"
+    common = sorted(set.intersection(*(set(own) for own in right.values())))
+    if not common:
+        return None, None, "no scenario has decisions under every condition"
+    left, other = (
+        [[means.fmean(pair[at] for pair in own[name]) for name in common] for own in right.values()] for at in (0, 1)
+    )
+    tau = stats.kendall(left, other)
+    if tau is None:
+        return None, None, "all conditions are tied under one of the readers"
+    if len(common) < LEAST_STORIES:
+        return tau, None, f"an interval needs {LEAST_STORIES} scenarios, every condition has {len(common)}"
+    bounds = stats.bootstrap_kendall(left, other)
+    if bounds is None:
+        return tau, None, "in many resamples all conditions are tied"
+    return tau, Interval(low=bounds[0], high=bounds[1], method="bootstrap-95 over scenarios"), ""

@@ -1,0 +1,179 @@
+"""The choice reader through the program: a perfect and a bad model, recordings, and what goes wrong."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from harness import paths
+from harness.log.events import ModelCall, Worked
+from harness.log.folder import Folder
+from harness.log.reader import Log, canonical
+from harness.metrics.view import Record, View
+from harness.play.readers import choice
+from harness.report.telling import Telling
+from tasks import loader
+from tests.e2e.conftest import SMALL, Cli, one_line, only
+from tests.support.fake_chooser import FakeChooser, choose_by
+from tests.support.fake_upstream import KEY, completion, served
+
+RUN = ("run", "-b", "bm25", *SMALL, "--reader", "choice", "--model", "fake-chooser")
+CELLS = ("bm25", "model")
+
+
+@pytest.fixture
+def fake() -> Iterator[FakeChooser]:
+    with served(FakeChooser()) as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def recorded(cli: Cli, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    """A run that the stand-in answered, and its recordings. Not to be written to."""
+    out = tmp_path_factory.mktemp("out")
+    words = ("run", "-b", "bm25", *SMALL, "--reader", "choice")
+    done = cli(*words, "--chat", "stand-in", "--record", out / "recordings", "--out", out / "runs")
+    assert (done.returncode, done.stderr) == (0, "")
+    return only(out / "runs"), out / "recordings"
+
+
+REPLAY = (*RUN[:-1], "coldwarm-chooser-1")
+
+
+def log(folder: Path, backend: str | None = "bm25") -> Log:
+    logs, problems = Folder(folder).logs()
+    assert not problems
+    (found,) = (each for each in logs.values() if each.trial.backend == backend)
+    return found
+
+
+def calls(folder: Path) -> list[ModelCall]:
+    played = log(folder)
+    return [call for event in played.list_events(Worked) for call in played.calls(event)]
+
+
+def results(folder: Path) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads((folder / "results.json").read_text())
+    return found
+
+
+def measures(folder: Path) -> dict[str, Any]:
+    (cell,) = (cell for cell in results(folder)["cells"] if (cell["backend"], cell["read_policy"]) == CELLS)
+    found: dict[str, Any] = cell["measures"]
+    return found
+
+
+def live(fake: FakeChooser) -> dict[str, str]:
+    return {"OPENAI_BASE_URL": fake.url, "OPENAI_API_KEY": KEY}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("wanted", ["right", "stale"])
+def test_who_knows_everything_is_right_and_who_takes_the_worst_is_wrong(
+    cli: Cli, fake: FakeChooser, tmp_path: Path, wanted: Any
+) -> None:
+    files = [paths.ROOT / "tasks" / "stale-deploy-rule" / "forgotten-runbook.toml"]
+    ((scenario, _),) = loader.load(files, paths.FIXTURES, paths.cache_root())
+    fake.rule = choose_by(wanted, scenario)
+    done = cli(*RUN, "--chat", "model", "--out", tmp_path, env=live(fake))
+    assert (done.returncode, done.stderr) == (0, "")
+    folder = only(tmp_path)
+    asked = calls(folder)
+    assert (
+        asked and {call.outcome for call in asked} == {"chose"} and {call.model for call in asked} == {"fake-chooser-1"}
+    )
+    right = measures(folder)["decisions_right"]
+    assert right["hits"] == (len(asked) if wanted == "right" else 0) and right["of"] == len(asked)
+    assert results(folder)["run"]["conditions"]["reader"] == "choice@fake-chooser"
+
+
+@pytest.mark.slow
+def test_a_replay_gives_equal_events(cli: Cli, recorded: tuple[Path, Path], tmp_path: Path) -> None:
+    folder, recordings = recorded
+    done = cli(*REPLAY, "--chat", recordings, "--out", tmp_path)
+    assert (done.returncode, done.stderr) == (0, "")
+    again = only(tmp_path)
+    assert calls(again) and canonical(log(again).events) == canonical(log(folder).events)
+
+
+@pytest.mark.slow
+def test_a_changed_prompt_is_a_miss_with_a_diff_and_fails_the_run(
+    cli: Cli, recorded: tuple[Path, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(choice, "SYSTEM", choice.SYSTEM.replace("Take the option", "Pick the option"))
+    done = cli(*REPLAY, "--chat", recorded[1], "--out", tmp_path)
+    folder = only(tmp_path)
+    assert done.returncode == 3 and "choice@coldwarm-chooser-1" in done.stderr
+    (first, *_) = asked = calls(folder)
+    assert {call.outcome for call in asked} == {"failed"}
+    assert '-    "Take the option that holds' in first.why and '+    "Pick the option that holds' in first.why
+    right = measures(folder)["decisions_right"]
+    assert (right["hits"], right["of"]) == (0, len(asked)), "failed stays in the denominator"
+    assert measures(folder)["stale_use"]["status"] != "measured", "who decided nothing is not clean"
+
+
+@pytest.mark.slow
+def test_answers_that_nobody_can_use_are_results_with_receipts(cli: Cli, fake: FakeChooser, tmp_path: Path) -> None:
+    fake.rule = lambda _: "Well, that depends."
+    done = cli(*RUN, "--chat", "model", "--out", tmp_path, env=live(fake))
+    assert (done.returncode, done.stderr) == (0, "")
+    assert Counter(call.outcome for call in calls(only(tmp_path))).keys() == {"unreadable"}
+    told = Telling(View(Record(log(only(tmp_path))), "model"), whole=False)
+    page = "".join(map(str, told.sessions()))
+    assert "names none of the options, or several" in page and "Well, that depends." in page
+    assert "You work on a code repository." in page and "Options:" in page
+
+
+@pytest.mark.slow
+def test_calls_that_fail_end_in_receipts_and_exit_3_unless_allowed(cli: Cli, fake: FakeChooser, tmp_path: Path) -> None:
+    fake.rule = lambda _: '{"choice": "unknown"}'
+    fake.deeds = []
+    answered = fake.heard
+
+    def heard(handler: Any, body: Any) -> None:
+        if len(fake.requests) % 2:
+            answered(handler, body)
+        else:
+            fake.requests.append(body)
+            handler.answer(400, completion("", error={"message": "maximum context length is 8 tokens"}))
+
+    fake.heard = heard  # type: ignore[method-assign]
+    words = (*RUN, "--chat", "model", "--out", tmp_path)
+    done = cli(*words, env=live(fake))
+    assert done.returncode == 3 and "maximum context length" in done.stderr
+    assert {"failed", "unknown"} == {call.outcome for call in calls(only(tmp_path))}
+    shutil.rmtree(tmp_path)
+    done = cli(*words, "--allow-faults", "choice@fake-chooser=99", env=live(fake))
+    assert done.returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (("--reader", "choice"), "name it with --model"),
+        (("--reader", "choice", "--model", "some"), "asks a chat model: --chat stand-in"),
+        (("--reader", "choice@some", "--chat", "stand-in"), "name its model with --model"),
+        (("--model", "some"), "reader 'scripted@some' cannot be made"),
+    ],
+)
+def test_what_cannot_be_asked_is_one_line(cli: Cli, tmp_path: Path, words: tuple[str, ...], says: str) -> None:
+    assert says in one_line(cli("run", "-b", "none", *SMALL, *words, "--out", tmp_path), 2)
+
+
+@pytest.mark.slow
+def test_the_choice_reader_stands_beside_the_scripted_one(
+    cli: Cli, recorded: tuple[Path, Path], tmp_path: Path
+) -> None:
+    assert cli("run", "-b", "bm25", *SMALL, "--out", tmp_path).returncode == 0
+    done = cli("calibrate", only(tmp_path), recorded[0])
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "# <code>choice&#64;coldwarm-chooser-1</code> beside the scripted reader" in done.stdout
+    (row,) = (line for line in done.stdout.splitlines() if line.startswith("| <code>bm25</code>"))
+    assert f"| {len(calls(recorded[0]))} |" in row and "cannot say: an order needs 3 conditions" in done.stdout
+    assert "is by the choice reader" in one_line(cli("calibrate", only(tmp_path)), 2)
