@@ -12,8 +12,9 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from harness.model.scenario import Scenario
+from harness.model.scenario import PINNED, SERIES, Pinned, Scenario
 from harness.repo.checkout import FixtureError, Repo, build
+from harness.repo.clone import Clone, locate
 from tasks import proofs
 
 LIMIT = 1_000_000
@@ -59,7 +60,7 @@ class _BrokenError(Exception):
 
 
 def read(path: Path) -> Scenario:
-    """A scenario as its file says it: its id from folder and file name, its commits still patch numbers."""
+    """A scenario as its file says it: its id from folder and file name, its commits still as the file names them."""
     try:
         return _read(path)
     except _BrokenError as problems:
@@ -67,7 +68,7 @@ def read(path: Path) -> Scenario:
 
 
 def resolve(scenario: Scenario, repo: Repo, file: Path) -> Scenario:
-    """The scenario with hashes in place of patch numbers, once everything that needs the fixture is proven."""
+    """The scenario with the hashes of its commits, once everything that needs the fixture is proven."""
     try:
         return _resolve(scenario, repo)
     except _BrokenError as problems:
@@ -82,7 +83,7 @@ def load(paths: Iterable[Path], fixtures: Path, cache: Path) -> list[tuple[Scena
         if scenario.id in loaded:
             raise _error(path, f"id: another file is '{scenario.id}' as well")
         try:
-            repo = _fixture(scenario, fixtures, cache)
+            repo = _fixture(scenario, path, fixtures, cache)
         except _BrokenError as problems:
             raise _error(path, problems.found[0]) from None
         loaded[scenario.id] = resolve(scenario, repo, path), repo
@@ -121,7 +122,7 @@ def validate(path: Path, fixtures: Path, cache: Path) -> list[str]:
     """Every problem of a file, one line each; what rests on something broken is not looked at."""
     try:
         scenario = _read(path)
-        _resolve(scenario, _fixture(scenario, fixtures, cache))
+        _resolve(scenario, _fixture(scenario, path, fixtures, cache))
     except _BrokenError as problems:
         return [str(_error(path, problem)) for problem in problems.found]
     return []
@@ -201,21 +202,31 @@ def _flat(where: tuple[int | str, ...], reason: str, data: Any) -> str:
             key.append(name if isinstance(name, str) and name else str(part))
         elif isinstance(node, dict) and part not in node and part == node.get("do"):
             continue  # the tag of a union, which is no key of the file
+        elif part in (SERIES, PINNED):
+            continue  # the same
         else:
             node = node.get(part) if isinstance(node, dict) else None
             key.append(str(part))
     return ": ".join(filter(None, [".".join(key), reason]))
 
 
-def _fixture(scenario: Scenario, fixtures: Path, cache: Path) -> Repo:
+def _fixture(scenario: Scenario, file: Path, fixtures: Path, cache: Path) -> Repo:
+    """The repository in which a story plays: a series among the fixtures, or a pinned one from the file's folder on."""
+    if isinstance(scenario.fixture, Pinned):
+        location = locate(scenario.fixture.git, file.absolute().parent)
+        return _build(Clone(location, scenario.fixture.commit), cache)
     folder = fixtures / scenario.fixture
     if not folder.is_dir():
         there = sorted(path.name for path in fixtures.glob("*/"))
         raise _BrokenError(
             [f"fixture: unknown '{scenario.fixture}'; there are {', '.join(there) or 'none'} in {fixtures}"]
         )
+    return _build(folder, cache)
+
+
+def _build(origin: Path | Clone, cache: Path) -> Repo:
     try:
-        return build(folder, cache)
+        return build(origin, cache)
     except FixtureError as error:
         raise _BrokenError([f"fixture: {error}"]) from None
 

@@ -14,7 +14,7 @@ Forms = tuple[tuple[str, ...], ...]
 
 
 def hashed(scenario: Scenario, repo: Repo) -> tuple[Scenario, list[str]]:
-    """The scenario with hashes in place of patch numbers, and one problem for each number that the series lacks.
+    """The scenario with the hashes of its commits, and one problem for each that the fixture lacks.
 
     A scenario with problems is returned as it was.
     """

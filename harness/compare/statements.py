@@ -185,7 +185,7 @@ def _stories(logs: Iterable[LogSummary]) -> Iterator[Story]:
             version=scenario.version,
             title=scenario.title,
             digest=log.opened.digests["scenario"],
-            fixture=scenario.fixture,
+            fixture=str(scenario.fixture),
             scope=scenario.scope,
             facts=len(scenario.facts),
             sessions=len(scenario.sessions),

@@ -9,7 +9,7 @@ from functools import cached_property
 from itertools import groupby
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import AwareDatetime, BeforeValidator, Field, StringConstraints, model_validator
+from pydantic import AwareDatetime, BeforeValidator, Discriminator, Field, StringConstraints, Tag, model_validator
 
 from harness.adapter import Scope, Source, applies
 from harness.model.trial import Model
@@ -26,6 +26,28 @@ Kind = Literal[
 MemoryType = Literal["project", "episodic", "procedural", "user"]
 DecisionOutcome = Literal["right", "stale", "lure", "other", "unresolved", "failed"]
 CANARY = "{canary}"
+
+
+class Pinned(Model):
+    """A repository of the suite's owner as a fixture, by a commit of it.
+
+    Attributes:
+        git: A path, from the folder of the story's file on, or a URL.
+        commit: Its whole hash; the story plays in the history up to there.
+    """
+
+    git: Line
+    commit: Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{40}$")]
+
+    def __str__(self) -> str:
+        return f"{self.git} at {self.commit[:12]}"
+
+
+SERIES, PINNED = "a series", "a pinned repository"
+Fixture = Annotated[
+    Annotated[Slug, Tag(SERIES)] | Annotated[Pinned, Tag(PINNED)],
+    Discriminator(lambda value: PINNED if isinstance(value, dict | Pinned) else SERIES),
+]
 
 
 class Text(Model):
@@ -212,7 +234,8 @@ Step = Annotated[Learn | Remember | Forget | Probe | Job, Field(discriminator="d
 
 
 class Session(Model):
-    """One sitting: when, by whom, at which commit (the number of a patch of the fixture), and what happened."""
+    """One sitting: when, by whom, at which commit (the number of a patch, or a hash in a pinned repository), and what
+    happened."""
 
     id: Slug
     at: AwareDatetime
@@ -226,7 +249,7 @@ Standing = Literal["current", "superseded", "out-of-scope", "retracted"]
 
 
 class Scenario(Model):
-    """One scripted story. Commits are patch numbers until the loader has resolved them to hashes."""
+    """One scripted story. Commits are as the file names them until the loader has resolved them to hashes."""
 
     id: str
     schema_: Literal[1] = Field(alias="schema")
@@ -234,7 +257,7 @@ class Scenario(Model):
     kind: Kind
     title: Line
     story: str
-    fixture: Slug
+    fixture: Fixture
     scope: Scope
     facts: tuple[Fact, ...] = Field(min_length=1)
     sessions: tuple[Session, ...] = Field(min_length=1)

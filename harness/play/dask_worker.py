@@ -33,7 +33,8 @@ from harness.play.environment import Control, Environment, Settings
 from harness.play.reuse import digest_code
 from harness.play.story import Story
 from harness.play.trial import load, play_trial
-from harness.repo.checkout import build
+from harness.repo.checkout import Repo, build
+from harness.repo.clone import Clone
 
 CODE = digest_code()[:12]
 """Of the sources that this process has imported, and not of what they were edited to since."""
@@ -79,31 +80,35 @@ class Admission:
 
 @dataclass(frozen=True)
 class Sent:
-    """The settings of a run as they are sent: fixtures as patches, as the worker has no folder of the command's."""
+    """The settings of a run as they are sent: fixtures as patches, as the worker has no folder of the command's.
+
+    A pinned repository is not sent: the worker opens it at the same path or URL.
+    """
 
     settings: Settings
     stories: tuple[tuple[Scenario, str], ...]
-    fixtures: Mapping[str, Mapping[str, bytes]]
+    fixtures: Mapping[str, tuple[Path | Clone, Mapping[str, bytes]]]
 
     @classmethod
     def make(cls, settings: Settings) -> Sent:
         stories = settings.stories.values()
         return cls(
             replace(settings, stories={}),
-            tuple((each.scenario, each.repo.name) for each in stories),
-            {each.repo.name: each.repo.patches for each in stories},
+            tuple((each.scenario, each.repo.digest) for each in stories),
+            {each.repo.digest: (each.repo.origin, each.repo.patches) for each in stories},
         )
 
     def unpack(self, root: Path) -> Settings:
         """Raises FixtureError and OSError."""
-        for name, patches in self.fixtures.items():
+        cache, repos = paths.cache_root(), dict[str, Repo]()
+        for digest, (origin, patches) in self.fixtures.items():
+            folder = root / "fixtures" / digest / origin.name
             for path, data in patches.items():
-                file = root / "fixtures" / name / path
+                file = folder / path
                 file.parent.mkdir(parents=True, exist_ok=True)
                 file.write_bytes(data)
-        cache = paths.cache_root()
-        repos = {name: build(root / "fixtures" / name, cache) for name in self.fixtures}
-        stories = {scenario.id: Story(scenario, repos[name]) for scenario, name in self.stories}
+            repos[digest] = build(origin if isinstance(origin, Clone) else folder, cache)
+        stories = {scenario.id: Story(scenario, repos[digest]) for scenario, digest in self.stories}
         return replace(self.settings, root=root / "run", stories=stories, cache=cache)
 
 

@@ -1,6 +1,6 @@
 """A fixture -> a git repository with the same hashes everywhere; work trees; what path:line says at a commit.
 
-No input of a scenario or a backend reaches a git command: commits are looked up in the series and paths in the
+No input of a scenario or a backend reaches a git command: commits are looked up in the history and paths in the
 listing of a commit, so a hostile path, line or hash is simply not there.
 """
 
@@ -8,18 +8,18 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import cached_property
 from pathlib import Path, PurePosixPath
 from threading import Lock, RLock
-from types import MappingProxyType
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from filelock import FileLock
 
 from harness.machine import leftovers
+from harness.repo.clone import CONFIG, Clone, borrow
+from harness.repo.history import History
 from harness.repo.series import FixtureError, Series, cause, find_standing, git, make, read, reason
 
 __all__ = ["FixtureError", "Repo", "State", "Trace", "build"]
@@ -28,7 +28,14 @@ State = Literal["same", "moved", "renamed", "gone", "dangling"]
 
 _PATIENCE = 300.0  # seconds to wait for another process that builds the same fixture
 
+_HASH = 40
+_AS_TRACKED = "* -text !eol -filter -ident !working-tree-encoding !diff\n"
+"""A work tree holds the bytes that are tracked, whatever attributes ask for."""
+LARGEST = 1_000_000
+"""Bytes of the largest file that counts as text: what is larger was made by a machine, or nobody reads it whole."""
+
 _opened: dict[Path, Repo] = {}
+_borrowed: dict[tuple[Path, Clone], Repo] = {}
 _opening = Lock()
 
 
@@ -48,60 +55,72 @@ class Trace:
     by: str | None = None
 
 
-class Repo:
-    """A built fixture. Thread-safe; what was read once stays in memory.
+class Changes(NamedTuple):
+    """What a commit did to the names of files: those that it touched, and old name -> new name of those it renamed."""
 
-    path is a bare git directory, digest the sha256 over the names and bytes of the patches in folder, commits the
-    hashes of main's series and then of each branch's own, each oldest first.
+    touched: frozenset[str]
+    renamed: Mapping[str, str]
+
+
+class Repo:
+    """A fixture that can be read. Thread-safe; what was read once stays in memory.
+
+    path is a bare git directory; digest says the same of equal fixtures, wherever they are: the sha256 over the names
+    and bytes of the patches, or over the pinned commit. stores are the folders whose objects a work tree reads.
     """
 
     def __init__(
-        self, folder: Path, path: Path, digest: str, series: Sequence[Series], made: Sequence[Sequence[str]]
+        self,
+        origin: Path | Clone,
+        path: Path,
+        digest: str,
+        history: History,
+        *,
+        series: Sequence[Series] = (),
+        borrowed: Sequence[Path] = (),
     ) -> None:
-        self.name, self.path, self.digest, self._folder = folder.name, path, digest, folder.absolute()
-        self.commits = tuple(commit for commits in made for commit in commits)
+        self.name, self.path, self.digest, self.origin = origin.name, path, digest, origin
+        self.history, self.stores = history, (path, *borrowed)
         self._series = series
-        self._numbers = dict(zip((number for one in series for number in one.numbers), self.commits, strict=True))
-        self._branches: dict[str, tuple[str, Sequence[str]]] = {}  # commit -> its branch, and that from the root on
-        self._order: dict[str, int] = {}  # commit -> its place there
-        for one, commits in zip(series, made, strict=True):
-            before = made[0][: series[0].numbers.index(one.start) + 1] if one.start is not None else ()
-            line = (*before, *commits)
-            for at, commit in enumerate(commits, len(before)):
-                self._branches[commit], self._order[commit] = (one.branch, line), at
         self._blobs: dict[str, str | None] = {}
-        self._files: dict[str, Mapping[str, str]] = {}
+        self._files: dict[str, _Files] = {}
         self._links: dict[str, frozenset[str]] = {}
         self._places: dict[str, Mapping[str, Sequence[tuple[str, int]]]] = {}
+        self._changes: dict[str, Changes] = {}
         self._traces: dict[tuple[str, str, int, str], Trace] = {}
         self._lock = RLock()
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Another process builds it from the same patches, or finds it built."""
-        return build, (self._folder, self.path.parent)
+        return build, (self.origin, self.path.parent)
+
+    @property
+    def commits(self) -> tuple[str, ...]:
+        """Hashes, each after those of its parents: of main's series, then of each branch's own."""
+        return self.history.commits
 
     @property
     def patches(self) -> Mapping[str, bytes]:
-        """Path within the fixture's folder -> bytes: all that `build` needs, on another machine too."""
+        """Path within the fixture's folder -> bytes: all that `build` needs of a series, on another machine too."""
         return {one.folder + file: data for one in self._series for file, data in one.patches}
 
-    def resolve(self, number: str) -> str:
-        """The hash of the commit that patch `number` ("0007", on a branch "release-2.x/0003") made."""
-        if number not in self._numbers:
-            spans = ", ".join(f"from {one.numbers[0]} to {one.numbers[-1]}" for one in self._series)
-            raise FixtureError(f"fixture {self.name}: no patch {number!r}; the series goes {spans}")
-        return self._numbers[number]
+    def resolve(self, named: str) -> str:
+        """The hash of the commit that patch `named` made ("0007", on a branch "release-2.x/0003"); of a clone, the
+        whole hash of which that is the start."""
+        return self.history.resolve(named)
 
     def contains(self, commit: str, earlier: str) -> bool:
         """Whether `earlier` is `commit` or an ancestor of it."""
-        at = self._at(earlier)
-        return at <= self._at(commit) and self._branches[commit][1][at] == earlier
+        return self.history.contains(commit, earlier)
 
     def files(self, commit: str) -> Mapping[str, str]:
-        """The tracked UTF-8 text files of a commit, path -> text; no symbolic links."""
+        """The tracked UTF-8 text files of a commit, path -> text; no symbolic links, none above LARGEST bytes.
+
+        What is asked for is read, and all of them where they are counted or listed.
+        """
         with self._lock:
             if commit not in self._files:
-                self._files[commit] = MappingProxyType(self._read(commit))
+                self._files[commit] = self._read(commit)
             return self._files[commit]
 
     def links(self, commit: str) -> frozenset[str]:
@@ -111,7 +130,10 @@ class Repo:
 
     def line(self, commit: str, path: str, line: int) -> str | None:
         """What a line (1-based) says at a commit, without its end; None if commit, path or line does not exist."""
-        if not (isinstance(commit, str) and isinstance(path, str) and type(line) is int) or commit not in self._order:
+        if (
+            not (isinstance(commit, str) and isinstance(path, str) and type(line) is int)
+            or commit not in self.history.parents
+        ):
             return None
         lines = _lines(self.files(commit).get(path, ""))
         return lines[line - 1] if 1 <= line <= len(lines) else None
@@ -134,22 +156,19 @@ class Repo:
         It borrows the fixture's objects and shares nothing else, so many may live at once, and none writes here.
         """
         self.files(commit)  # refuses links that lead out
-        ref = f"refs/heads/{self._branches[commit][0]}"
+        ref = f"refs/heads/{self.history.find_branch(commit)}"
         with leftovers.temporary() as root:
             store = root / ".git"
             (store / "objects" / "info").mkdir(parents=True)
             (store / ref).parent.mkdir(parents=True)
             (store / "objects" / "info" / "alternates").write_text(f"{self.path / 'objects'}\n")
-            (store / "config").write_text("[core]\n\trepositoryformatversion = 0\n\tbare = false\n")
+            (store / "config").write_text(CONFIG.format(bare="false"))
+            (store / "info").mkdir()
+            (store / "info" / "attributes").write_text(_AS_TRACKED)
             (store / "HEAD").write_text(f"ref: {ref}\n")
             (store / ref).write_text(f"{commit}\n")
             self._ask("read-tree", "--reset", "-u", "HEAD", at=store, tree=root)
             yield root
-
-    def _at(self, commit: str) -> int:
-        if commit not in self._order:
-            raise FixtureError(f"fixture {self.name}: no commit {commit!r}; it was not made by this patch series")
-        return self._order[commit]
 
     def _ask(self, *words: str, stdin: bytes = b"", at: Path | None = None, tree: Path | None = None) -> bytes:
         done = git(*words, at=at or self.path, stdin=stdin, tree=tree)
@@ -159,15 +178,21 @@ class Repo:
             )
         return done.stdout
 
-    def _read(self, commit: str) -> dict[str, str]:
-        self._at(commit)
+    def _read(self, commit: str) -> _Files:
+        self.history.contains(commit, commit)  # refuses what is none
         named: dict[str, str] = {}
         links: dict[str, str] = {}
-        for row in self._ask("ls-tree", "-r", "-z", "--full-tree", commit).split(b"\0")[:-1]:
+        for row in self._ask("ls-tree", "-r", "-z", "-l", "--full-tree", commit).split(b"\0")[:-1]:
             head, _, path = row.partition(b"\t")
-            mode, _, blob = head.decode("ascii").split(" ")
-            if mode.startswith("100"):
-                named[os.fsdecode(path)] = blob
+            mode, _, blob, size = head.decode("ascii").split()
+            if mode.startswith("100") and not size.isdigit():
+                raise self._lack(blob)
+            try:
+                plain = path.decode("utf-8")
+            except UnicodeDecodeError:  # a log could not name it
+                plain = ""
+            if mode.startswith("100") and plain and int(size) <= LARGEST:
+                named[plain] = blob
             elif mode == "120000":
                 links[os.fsdecode(path)] = blob
         for link, target in zip(links, self._contents(list(links.values())) if links else (), strict=True):
@@ -176,41 +201,57 @@ class Repo:
                     f"fixture {self.name}: the link '{link}' leads to '{target}', outside of the work tree; take it out"
                 )
         self._links[commit] = frozenset(links)
-        new = sorted({blob for blob in named.values() if blob not in self._blobs})
-        if new:
-            self._blobs.update(zip(new, self._contents(new), strict=True))
-        return {path: text for path, blob in named.items() if (text := self._blobs[blob]) is not None}
+        return _Files(named, self._texts)
+
+    def _texts(self, blobs: Sequence[str]) -> Mapping[str, str | None]:
+        """All texts that are known, those of these blobs among them."""
+        with self._lock:
+            new = sorted({blob for blob in blobs if blob not in self._blobs})
+            if new:
+                self._blobs.update(zip(new, self._contents(new), strict=True))
+            return self._blobs
 
     def _contents(self, blobs: Sequence[str]) -> Iterator[str | None]:
         """The texts of blobs in order; None is not UTF-8 text."""
         data = self._ask("cat-file", "--batch", "--buffer", stdin="".join(f"{blob}\n" for blob in blobs).encode())
         at = 0
-        for _ in blobs:
+        for blob in blobs:
             end = data.index(b"\n", at)
-            size = int(data[at:end].rsplit(b" ", 1)[1])
-            content = data[end + 1 : end + 1 + size]
-            at = end + size + 2
+            size = data[at:end].rsplit(b" ", 1)[1]
+            if not size.isdigit():
+                raise self._lack(blob)
+            content = data[end + 1 : end + 1 + int(size)]
+            at = end + int(size) + 2
             try:
                 yield None if b"\0" in content else content.decode("utf-8")
             except UnicodeDecodeError:
                 yield None
 
-    @cached_property
-    def _renames(self) -> Mapping[str, Mapping[str, str]]:
-        """Commit -> old path -> new path, by git's own detection, step by step."""
-        words = self._ask(
-            "diff-tree", "--stdin", "-r", "-z", "--root", "-M", "--diff-filter=R", "--name-status",
-            stdin="".join(f"{commit}\n" for commit in self.commits).encode(),
-        ).split(b"\0")[:-1]  # fmt: skip
-        renames: dict[str, dict[str, str]] = {commit: {} for commit in self.commits}
-        rest, commit = iter(words), ""
-        for word in rest:
-            if word.startswith(b"R"):
-                old, new = os.fsdecode(next(rest)), os.fsdecode(next(rest))
-                renames[commit][old] = new
-            else:
-                commit = word.decode("ascii")
-        return renames
+    def _lack(self, blob: str) -> FixtureError:
+        return FixtureError(f"fixture {self.name}: the object {blob} is missing; clone the repository anew")
+
+    def _find_changes(self, commits: Sequence[str]) -> Mapping[str, Changes]:
+        """By git's own detection of renames, step by step; a merge against each of its parents."""
+        new = [commit for commit in commits if commit not in self._changes]
+        if new:
+            words = self._ask(
+                "diff-tree", "--stdin", "-r", "-m", "-z", "--root", "-M", "--name-status",
+                stdin="".join(f"{commit}\n" for commit in new).encode(),
+            ).split(b"\0")[:-1]  # fmt: skip
+            touched: dict[str, set[str]] = {commit: set() for commit in new}
+            renamed: dict[str, dict[str, str]] = {commit: {} for commit in new}
+            rest, commit = iter(words), ""
+            for word in rest:
+                if len(word) >= _HASH:
+                    commit = word[:_HASH].decode("ascii")
+                    continue
+                path = os.fsdecode(next(rest))
+                touched[commit].add(path)
+                if word.startswith(b"R"):
+                    renamed[commit][path] = os.fsdecode(next(rest))
+                    touched[commit].add(renamed[commit][path])
+            self._changes.update({each: Changes(frozenset(touched[each]), renamed[each]) for each in new})
+        return self._changes
 
     def _index(self, commit: str) -> Mapping[str, Sequence[tuple[str, int]]]:
         """What a line says -> where it stands, in the order of paths and lines."""
@@ -222,51 +263,75 @@ class Repo:
             self._places[commit] = places
         return self._places[commit]
 
-    def _later(self, commit: str, head: str) -> Sequence[str]:
-        """The commits that lead to `head` since its line held `commit`, or since their lines parted; oldest first."""
-        ours, theirs = self._branches[head][1][: self._at(head) + 1], self._branches[commit][1]
-        at = self._at(commit)
-        if not self.contains(head, commit):
-            at = sum(one == other for one, other in zip(ours, theirs[: at + 1], strict=False)) - 1
-        return ours[at + 1 :]
-
     def _follow(self, text: str, commit: str, path: str, line: int, head: str) -> Trace:
         found = self._locate(text, commit, path, line, head)
         if found.state == "same" or not self.contains(head, commit):
             return found
-        for later in self._later(commit, head):
-            state = self._locate(text, commit, path, line, later).state
-            if state == "gone" or (found.state != "gone" and state != "same"):
-                return Trace(found.state, found.path, found.line, later)
+        later, place = self.history.list_later(commit, head), path
+        changes = self._find_changes(later)
+        for each in later:
+            if place not in changes[each].touched:  # so the line still stands there
+                continue
+            seen = self._locate(text, commit, path, line, each)
+            if seen.state == "gone" or (found.state != "gone" and seen.state != "same"):
+                return Trace(found.state, found.path, found.line, each)
+            place = seen.path or path
         return found
 
     def _locate(self, text: str, commit: str, path: str, line: int, head: str) -> Trace:
-        places = self._index(head).get(text, ())
+        """Whole trees are read only for a line that its own file, or the one it was renamed to, no longer says."""
+        files = self.files(head)
 
         def nearest(file: str) -> int | None:
-            return min((at for where, at in places if where == file), key=lambda at: abs(at - line), default=None)
+            said = enumerate(_lines(files.get(file, "")), 1)
+            return min((at for at, one in said if one.strip() == text), key=lambda at: abs(at - line), default=None)
 
-        here = nearest(path)
+        here = nearest(path) if path in files else None
         if here is not None:
             return Trace("same" if here == line else "moved", path, here)
-        renamed = path
-        for later in self._later(commit, head):
-            renamed = self._renames[later].get(renamed, renamed)
-        there = nearest(renamed)
+        renamed, later = path, self.history.list_later(commit, head)
+        changes = self._find_changes(later)
+        for each in later:
+            renamed = changes[each].renamed.get(renamed, renamed)
+        there = nearest(renamed) if renamed in files else None
         if there is not None:
             return Trace("renamed", renamed, there)
         # `}` or an empty line elsewhere is another line, not this one.
-        if places and len(text) > 3 and any(letter.isalpha() for letter in text):
+        if len(text) > 3 and any(letter.isalpha() for letter in text) and (places := self._index(head).get(text)):
             return Trace("moved", *places[0])
         return Trace("gone")
 
 
-def build(folder: Path, cache: Path) -> Repo:
-    """The repository of a patch series (NNNN-slug.patch as `git format-patch` writes them), built once per cache.
+class _Files(Mapping[str, str]):
+    """The text files of a commit, read when they are asked for."""
 
-    Concurrent builders build once; a damaged repository in the cache is found, once per process, and rebuilt.
+    def __init__(self, blobs: Mapping[str, str], read: Callable[[Sequence[str]], Mapping[str, str | None]]) -> None:
+        self._blobs, self._read = blobs, read
+
+    def __getitem__(self, path: str) -> str:
+        blob = self._blobs[path]
+        text = self._read([blob])[blob]
+        if text is None:
+            raise KeyError(path)
+        return text
+
+    def __iter__(self) -> Iterator[str]:
+        known = self._read(list(self._blobs.values()))
+        return (path for path, blob in self._blobs.items() if known[blob] is not None)
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
+
+
+def build(origin: Path | Clone, cache: Path) -> Repo:
+    """The repository of a folder with a patch series (NNNN-slug.patch as `git format-patch` writes them), or a clone.
+
+    A series is built once per cache: concurrent builders build once; a damaged repository in the cache is found, once
+    per process, and rebuilt. Of a clone the cache holds where its objects are, or what was fetched.
     """
-    name = folder.name
+    if isinstance(origin, Clone):
+        return _open(origin, cache)
+    folder, name = origin, origin.name
     series = read(folder)
     total = hashlib.sha256()
     for one in series:
@@ -286,8 +351,18 @@ def build(folder: Path, cache: Path) -> Repo:
                     raise FixtureError(
                         f"fixture {name}: cannot be built in {cache}: {cause(error)}; name a writable folder"
                     ) from None
-            _opened[target] = Repo(folder, target, digest, series, made)
+            history = History.of_series(name, series, made)
+            _opened[target] = Repo(folder.absolute(), target, digest, history, series=series)
         return _opened[target]
+
+
+def _open(clone: Clone, cache: Path) -> Repo:
+    key = cache.absolute(), clone
+    with _opening:
+        if key not in _borrowed:
+            path, history, borrowed = borrow(clone, cache)
+            _borrowed[key] = Repo(clone, path, clone.digest, history, borrowed=borrowed)
+        return _borrowed[key]
 
 
 def _leads_out(path: str, target: str) -> bool:

@@ -66,7 +66,7 @@ def _work(repo: Repo, commit: str, job: Job, values: Mapping[str, str | None]) -
             value = values.get(decision.id)
             for edit in decision.edits if value is not None else ():
                 _apply(tree, edit, value or "")
-        before = bubblewrap.wrap(tree, [repo.path])
+        before = bubblewrap.wrap(tree, repo.stores)
         ran = tuple(_command(tree, RAN, command, before) for command in job.run)
         checks = tuple(_command(tree, decision.id, decision.check, before) for decision in job.decisions)
         return Work(_diff(tree, before), ran, checks)

@@ -10,7 +10,7 @@ import re
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -30,6 +30,7 @@ _CONFIG = {
     "safe.directory": "*",
 }
 _ENVIRONMENT = {
+    "GIT_ALLOW_PROTOCOL": "file:git:http:https:ssh",
     "GIT_ATTR_NOSYSTEM": "1",
     "GIT_COMMITTER_EMAIL": "fixtures@example.com",
     "GIT_COMMITTER_NAME": "coldwarm fixtures",
@@ -187,9 +188,15 @@ def find_standing(target: Path, series: Sequence[Series]) -> list[list[str]] | N
     return found if checked.returncode == 0 else None
 
 
-def git(*words: str, at: Path, tree: Path | None = None, stdin: bytes = b"") -> subprocess.CompletedProcess[bytes]:
-    """git in the repository `at`, free of anybody's configuration."""
-    where = {"GIT_DIR": str(at), **({"GIT_WORK_TREE": str(tree)} if tree else {})}
+def git(
+    *words: str, at: Path, tree: Path | None = None, stdin: bytes = b"", more: Mapping[str, str] | None = None
+) -> subprocess.CompletedProcess[bytes]:
+    """git in the repository `at`, free of anybody's configuration.
+
+    Args:
+        more: Variables that it needs for a server.
+    """
+    where = {"GIT_DIR": str(at), **({"GIT_WORK_TREE": str(tree)} if tree else {}), **(more or {})}
     environment = {"PATH": os.environ.get("PATH", os.defpath), **_ENVIRONMENT, **where}
     try:
         return subprocess.run(["git", *words], cwd=tree, env=environment, input=stdin, capture_output=True)

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from harness.adapter import Source
 from harness.log.events import Checked, Recalled, Resolved
 from harness.metrics.view import RecalledEntry, Record, once
-from harness.model.scenario import CANARY
+from harness.model.scenario import CANARY, Pinned
 from harness.report import words
 from harness.report.packed import Node, node
 from harness.text.classify import FactVerdict
@@ -175,4 +175,5 @@ def proof(record: Record, source: Source | None) -> Proof | None:
 def _fixture(record: Record) -> str:
     """The built fixture in the cache, as a reader's shell finds it from the checkout."""
     digest = record.log.opened.digests.get("fixture", "")[:16]
-    return f'"${{COLDWARM_CACHE:-.cache}}"/{record.scenario.fixture}-{digest}'
+    fixture = record.scenario.fixture
+    return f'"${{COLDWARM_CACHE:-.cache}}"/{"*" if isinstance(fixture, Pinned) else fixture}-{digest}'

@@ -208,7 +208,7 @@ def _pandas() -> Any:
 
 def _story(story: Scenario, identity: Suite) -> ExportRow:
     split = "held" if story.id in identity.held else "dev"
-    return {"scenario": story.id, "kind": story.kind, "split": split, "fixture": story.fixture}
+    return {"scenario": story.id, "kind": story.kind, "split": split, "fixture": str(story.fixture)}
 
 
 def _facts(story: Scenario) -> Iterator[ExportRow]:

@@ -1,0 +1,153 @@
+"""A repository of somebody else's as a fixture: pinned by a commit, read through a git directory of our own.
+
+Git never opens the foreign repository: our directory borrows its objects, and has its own configuration, references
+and hooks, which are none. So nothing that the repository configures runs, and nothing in it changes.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from filelock import FileLock
+
+from harness.repo.history import History
+from harness.repo.series import MAIN, FixtureError, cause, git, reason
+
+CONFIG = "[core]\n\trepositoryformatversion = 0\n\tbare = {bare}\n"
+_URL = re.compile(r"[a-z][a-z0-9+.-]*://.+|[A-Za-z0-9_.-]+@[A-Za-z0-9_.-]+:.+")
+_ODD = re.compile(r"[^A-Za-z0-9._-]+")
+_PATIENCE = 3600.0  # seconds to wait for another process that fetches the same repository
+_PASSED = (
+    "ALL_PROXY", "GIT_SSL_CAINFO", "HTTPS_PROXY", "HTTP_PROXY", "NO_PROXY", "SSH_AUTH_SOCK", "SSL_CERT_DIR",
+    "SSL_CERT_FILE", "all_proxy", "http_proxy", "https_proxy", "no_proxy",
+)  # fmt: skip
+"""What of our environment a fetch may know: how to reach a server."""
+
+
+@dataclass(frozen=True)
+class Clone:
+    """Where a repository is, an absolute path or a URL, and the commit whose history is the fixture."""
+
+    location: str
+    commit: str
+
+    @property
+    def name(self) -> str:
+        """Safe in a path and in a shell: the last part of the location."""
+        last = re.split(r"[/:]", self.location.rstrip("/").removesuffix("/.git").removesuffix(".git"))[-1]
+        return _ODD.sub("-", last).strip("-.") or "repository"
+
+    @property
+    def digest(self) -> str:
+        """A commit says everything that it leads to, so the same pin is the same fixture wherever it was cloned."""
+        return hashlib.sha256(f"commit {self.commit}\n".encode()).hexdigest()
+
+
+def locate(named: str, beside: Path) -> str:
+    """A location as a story writes it: a URL, or a path, from the folder of the story's file on."""
+    return named if _URL.fullmatch(named) else str((beside / Path(named).expanduser()).absolute())
+
+
+def borrow(clone: Clone, cache: Path) -> tuple[Path, History, Sequence[Path]]:
+    """Our git directory of a clone, what its pinned commit leads to, and the folders whose objects are borrowed.
+
+    Raises FixtureError: no repository, not a whole one, or none that holds the commit.
+    """
+    target = cache.absolute() / f"{clone.name}-{clone.digest[:16]}"
+    remote = _URL.fullmatch(clone.location) is not None
+    objects = None if remote else _find_objects(clone)
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        with FileLock(target.with_name(f".{target.name}.lock"), timeout=_PATIENCE):
+            _make(clone, target, objects)
+            if remote and git("cat-file", "-e", f"{clone.commit}^{{commit}}", at=target).returncode:
+                _fetch(clone, target)
+    except OSError as error:  # TimeoutError of the lock included
+        raise FixtureError(
+            f"fixture {clone.name}: cannot be opened in {cache}: {cause(error)}; name a writable folder"
+        ) from None
+    return target, _read_history(clone, target), _list_borrowed(target)
+
+
+def _find_objects(clone: Clone) -> Path:
+    """Where a repository keeps its objects; found by hand, as git would read its configuration on the way."""
+    path, name = Path(clone.location), f"fixture {clone.name}"
+    folder = path / ".git"
+    try:
+        if folder.is_file():  # a work tree of another repository, or a submodule
+            said = folder.read_text("utf-8", "replace").strip()
+            folder = path / said.removeprefix("gitdir:").strip()
+        elif not folder.is_dir():
+            folder = path
+        common = folder / "commondir"
+        if common.is_file():
+            folder = folder / common.read_text("utf-8", "replace").strip()
+        if not ((folder / "objects").is_dir() and (folder / "HEAD").is_file()):
+            what = "is no git repository" if path.is_dir() else "there is no such folder"
+            raise FixtureError(f"{name}: {path}: {what}; name a clone, or a URL as https://...")
+        if (folder / "shallow").is_file():
+            raise FixtureError(f"{name}: {path} is a shallow clone; complete it there: git fetch --unshallow")
+        objects = (folder / "objects").resolve()
+        if any(objects.glob("pack/*.promisor")):
+            raise FixtureError(f"{name}: {path} is a partial clone, which lacks files; clone it without --filter")
+    except OSError as error:
+        raise FixtureError(f"{name}: {path}: cannot be read: {cause(error)}") from None
+    if "\n" in str(objects) or str(objects).startswith('"'):
+        raise FixtureError(f"{name}: {path}: its path holds what git cannot write down; move it")
+    return objects
+
+
+def _make(clone: Clone, target: Path, objects: Path | None) -> None:
+    """Makes our directory, or points it to where the repository is now."""
+    (target / "objects" / "info").mkdir(parents=True, exist_ok=True)
+    (target / "refs" / "heads").mkdir(parents=True, exist_ok=True)
+    _put(target / "HEAD", f"ref: refs/heads/{MAIN}\n")
+    _put(target / "config", CONFIG.format(bare="true"))
+    _put(target / "refs" / "heads" / MAIN, f"{clone.commit}\n")
+    if objects is not None:
+        _put(target / "objects" / "info" / "alternates", f"{objects}\n")
+
+
+def _put(file: Path, text: str) -> None:
+    """At once, as others may read it."""
+    if file.exists() and file.read_text("utf-8") == text:
+        return
+    with tempfile.NamedTemporaryFile("w", dir=file.parent, prefix=".new-", delete=False, encoding="utf-8") as draft:
+        draft.write(text)
+    Path(draft.name).replace(file)
+
+
+def _fetch(clone: Clone, target: Path) -> None:
+    more = {key: value for key in _PASSED if (value := os.environ.get(key))}
+    done = git(
+        "fetch", "--quiet", "--no-tags", "--no-write-fetch-head", "--no-recurse-submodules", "--", clone.location,
+        clone.commit, at=target, more={**more, "GIT_SSH_COMMAND": "ssh -o BatchMode=yes"},
+    )  # fmt: skip
+    if done.returncode:
+        raise FixtureError(f"fixture {clone.name}: {clone.location} could not be fetched: {reason(done)}")
+
+
+def _read_history(clone: Clone, target: Path) -> History:
+    kind = git("cat-file", "-t", clone.commit, at=target)
+    if kind.stdout.strip() != b"commit":
+        what = "is no commit there" if kind.returncode == 0 else "is not there; fetch it, or pin another commit"
+        raise FixtureError(f"fixture {clone.name}: {clone.location}: {clone.commit} {what}")
+    listed = git("rev-list", "--topo-order", "--reverse", "--parents", clone.commit, "--", at=target)
+    if listed.returncode:
+        raise FixtureError(
+            f"fixture {clone.name}: {clone.location}: its history is not complete: {reason(listed)}; clone it anew"
+        )
+    rows = (row.split(" ") for row in listed.stdout.decode("ascii").splitlines())
+    return History(clone.name, {commit: tuple(parents) for commit, *parents in rows}, {}, {})
+
+
+def _list_borrowed(target: Path) -> Sequence[Path]:
+    """Borrowing goes on: a clone may borrow from another one."""
+    rows = git("count-objects", "-v", at=target).stdout.splitlines()
+    return [Path(os.fsdecode(row.removeprefix(b"alternate: "))) for row in rows if row.startswith(b"alternate: ")]
