@@ -7,6 +7,7 @@ process and all below it compute. What is made once a story (noise, embeddings, 
 from __future__ import annotations
 
 import os
+import sys
 import tempfile
 import time
 from collections.abc import Iterator
@@ -16,6 +17,7 @@ from typing import Any
 
 from harness import paths
 from harness.backend import client, registry
+from harness.log.reader import read
 from harness.model.trial import Selection, Trial
 from harness.play import engine, plan
 from harness.play.backends import describe_all
@@ -79,10 +81,13 @@ def main() -> None:
             environment.stores.warm(engine.texts(told), "chroma")
             counted = trial.backend == "chroma" and trial.seed != SEEDS[0]
             others.seconds, began, before = 0.0, time.thread_time(), spent()
-            play_trial(trial, environment)
+            path = play_trial(trial, environment)
             if counted:
                 thread += time.thread_time() - began - others.seconds
                 whole += spent() - before
+            log = read(path, environment.blobs)
+            if log.status != "complete":
+                sys.exit(f"trial {trial.id} is {log.status}, so there is no share: {log.reason}")
     times = len(SEEDS) - 1
     print(
         f"chroma trial at noise 100, mean of {times}, processor seconds: {whole / times:.2f}, "

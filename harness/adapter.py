@@ -15,7 +15,8 @@ import threading
 from abc import ABC, abstractmethod
 from array import array
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
+from functools import cache
 from typing import Any, ClassVar, Literal, Protocol, Self, get_args, runtime_checkable
 from urllib.parse import urlsplit
 
@@ -51,7 +52,7 @@ class Scope:
     __pydantic_config__: ClassVar[Mapping[str, Any]] = PLACE
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Source:
     """Where a memory comes from: a line of a file at a commit, a session, or both."""
 
@@ -62,7 +63,7 @@ class Source:
     __pydantic_config__: ClassVar[Mapping[str, Any]] = PLACE
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Item:
     """One memory to be written. `at` and `expires` are ISO 8601 story times; `kind` is the memory type."""
 
@@ -76,7 +77,7 @@ class Item:
     __pydantic_config__: ClassVar[Mapping[str, Any]] = CLOSED
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Hit:
     """One memory that came back; its rank is its position. `created` is what the backend says, else None."""
 
@@ -426,13 +427,24 @@ def to_wire(value: Any) -> Any:
     if isinstance(value, list | tuple):
         return [to_wire(part) for part in value]
     if hasattr(value, "__dataclass_fields__"):
-        return {key: to_wire(part) for key, part in vars(value).items() if part is not None}
+        return {key: to_wire(part) for key, part in _present(value).items()}
     return value
+
+
+@cache
+def _names(kind: Any) -> tuple[str, ...]:
+    return tuple(each.name for each in fields(kind))
+
+
+def _present(value: Any) -> dict[str, Any]:
+    """Fields that are not absent; the values are as they are."""
+    kind: Any = type(value)
+    return {name: part for name in _names(kind) if (part := getattr(value, name)) is not None}
 
 
 def _fields(value: Any) -> dict[str, Any]:
     if hasattr(value, "__dataclass_fields__"):
-        return {key: part for key, part in vars(value).items() if part is not None}
+        return _present(value)
     raise TypeError(f"Object of type {type(value).__name__} is not JSON serializable")
 
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from harness.adapter import Hit, Usage
+from harness.adapter import Hit, Scope, Source, Usage
 from harness.backend.worker import LINE
 
 REPLY = LINE
@@ -72,5 +72,7 @@ def of_usage(usage: Usage) -> str | None:
     return ", ".join(f"{name} is {n if abs(n) <= COUNT else 'beyond 2^53'}" for name, n in wrong.items()) or None
 
 
-def _words(part: object) -> list[str]:
-    return [value for value in vars(part).values() if isinstance(value, str)] if part else []
+def _words(part: Source | Scope | None) -> list[str]:
+    if isinstance(part, Source):
+        return [each for each in (part.commit, part.path, part.session) if each]
+    return [each for each in (part.repo, part.org, part.branch, part.user) if each] if part else []

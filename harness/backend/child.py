@@ -11,7 +11,7 @@ import socket
 import subprocess
 import time
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self, TypeVar
@@ -95,21 +95,42 @@ class Child:
 
     def call(self, reply: TypeAdapter[Reply[T]], op: str, *args: Any, seconds: float) -> T | None:
         """Asks and waits. Raises MemoryFault; what does not fit `reply` is a breach."""
-        pages = self._ask(reply, op, args, seconds)
+        pages: list[T | None] = []
+        self._ask(reply, op, args, seconds, pages.append)
         if len(pages) > 1:
             raise self._fault("breach", op, "answered in pages what is no list", alive=True)
         return pages[0]
 
-    def gather(self, reply: TypeAdapter[Reply[list[T]]], op: str, *args: Any, seconds: float) -> list[T] | None:
-        """The same of a list, which may come in pages."""
-        pages = self._ask(reply, op, args, seconds)
-        return None if None in pages else [value for page in pages for value in page or ()]
+    def gather(
+        self, reply: TypeAdapter[Reply[list[T]]], op: str, *args: Any, seconds: float, take: Callable[[list[T]], object]
+    ) -> bool:
+        """The same of a list, which may come in pages: `take` gets one after the other. False: no list came.
 
-    def _ask(self, reply: TypeAdapter[Reply[T]], op: str, args: Sequence[Any], seconds: float) -> list[T | None]:
-        """The pages of an answer. After a wrong one the rest is read past, so that the child can be asked again."""
+        Where it raises, some pages were taken.
+        """
+        whole = True
+
+        def hear(page: list[T] | None) -> None:
+            nonlocal whole
+            if page is None:
+                whole = False
+            else:
+                take(page)
+
+        self._ask(reply, op, args, seconds, hear)
+        return whole
+
+    def _ask(
+        self,
+        reply: TypeAdapter[Reply[T]],
+        op: str,
+        args: Sequence[Any],
+        seconds: float,
+        take: Callable[[T | None], object],
+    ) -> None:
+        """An answer, page by page. After a wrong one the rest is read past, so that the child can be asked again."""
         began = time.monotonic()
         lines = self._lines(op, self._request(op, args), seconds)
-        pages: list[T | None] = []
         values = 0
         for line, more in lines:
             try:
@@ -120,7 +141,6 @@ class Child:
             if answer.more is not more:
                 self.kill()
                 raise self._fault("breach", op, f"a page that is not marked as one: {line[:80]!r}; it was killed")
-            pages.append(answer.ok)
             values += len(answer.ok) if isinstance(answer.ok, list) else 1
             self.took = min(max(answer.took, 0.0), time.monotonic() - began)
             if answer.error is not None:
@@ -129,7 +149,7 @@ class Child:
             if values > bounds.LISTED:
                 deque(lines, maxlen=0)
                 raise self._fault("limit", op, f"more than {bounds.LISTED:,} values, which are not read", alive=True)
-        return pages
+            take(answer.ok)
 
     def _lines(self, op: str, request: bytes, seconds: float) -> Iterator[tuple[bytes, bool]]:
         """What answers a request: one line, or several; each with whether more come."""

@@ -82,10 +82,18 @@ class RemoteMemory:
         return value
 
     def _list(self, reply: TypeAdapter[Reply[list[T]]], op: str, *args: Any, items: int = 0) -> list[T]:
-        values = self._ask(op, items, lambda seconds: self._child.gather(reply, op, *args, seconds=seconds))
-        if values is None:
-            raise self._breach(op, "answered nothing")
+        values: list[T] = []
+        self._read_pages(reply, op, *args, items=items, take=values.extend)
         return values
+
+    def _read_pages(
+        self, reply: TypeAdapter[Reply[list[T]]], op: str, *args: Any, items: int, take: Callable[[list[T]], object]
+    ) -> None:
+        def gather(seconds: float) -> bool:
+            return self._child.gather(reply, op, *args, seconds=seconds, take=take)
+
+        if not self._ask(op, items, gather):
+            raise self._breach(op, "answered nothing")
 
     @staticmethod
     def _breach(op: str, message: str) -> MemoryFault:
@@ -120,9 +128,21 @@ class RemoteMemory:
         return hits
 
     def entries(self, scope: Scope) -> list[Hit]:
-        hits = self._list(HITS, "entries", scope, items=self._pool)
-        self._within("entries", bounds.of_hits(hits))
+        hits: list[Hit] = []
+        self.page_entries(scope, hits.extend)
         return hits
+
+    def page_entries(self, scope: Scope, take: Callable[[list[Hit]], object]) -> None:
+        exceeded: list[str] = []
+
+        def check(page: list[Hit]) -> None:
+            if limit := bounds.of_hits(page):
+                exceeded.append(limit)
+            if not exceeded:
+                take(page)
+
+        self._read_pages(HITS, "entries", scope, items=self._pool, take=check)
+        self._within("entries", exceeded[0] if exceeded else None)
 
     def get(self, scope: Scope, memory_id: str) -> Hit | None:
         hit = self._call(HIT, "get", scope, memory_id)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Annotated, ClassVar, Literal, TypeAlias
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any, ClassVar, Literal, TypeAlias
 
 from pydantic import AwareDatetime, Field, TypeAdapter
 
 from harness.adapter import Hit, Item, Layer, Scope, Source
-from harness.log.blobs import Ref
+from harness.log.blobs import INLINE, Blobs, Ref
 from harness.model.backend import Backend, Fault
 from harness.model.scenario import Stratum
 from harness.model.trial import Model, ReadPolicy, Trial
@@ -39,11 +40,13 @@ class Found(Model):
     entries: tuple[Span, ...] = ()
 
 
-class Written(Model):
-    """An item as it was handed to the backend, and which text of the harness it is."""
+@dataclass(frozen=True, slots=True)
+class Written:
+    """An item as it was handed to the backend, and which text of the harness it is. A run may hold 100,000 of them."""
 
     name: str
     item: Item
+    __pydantic_config__: ClassVar[Mapping[str, Any]] = {"extra": "forbid"}
 
     @property
     def noise(self) -> bool:
@@ -54,6 +57,23 @@ class Written(Model):
 FOUND: TypeAdapter[Found] = TypeAdapter(Found)
 WRITTEN: TypeAdapter[tuple[Written, ...]] = TypeAdapter(tuple[Written, ...])
 HITS: TypeAdapter[tuple[Hit, ...]] = TypeAdapter(tuple[Hit, ...])
+
+
+class HitsPacker:
+    """`pack` for hits that come page by page, of which only the JSON is held."""
+
+    def __init__(self, blobs: Blobs) -> None:
+        self._blobs, self._pages = blobs, list[bytes]()
+
+    def add(self, page: Sequence[Hit]) -> None:
+        if page:
+            self._pages.append(HITS.dump_json(tuple(page))[1:-1])
+
+    def finish(self) -> tuple[Hit, ...] | Ref:
+        """The hits themselves if their JSON is small, else the blob that holds it; equal hits, equal bytes."""
+        data = b"[%s]" % b",".join(self._pages)
+        self._pages.clear()
+        return HITS.validate_json(data) if len(data) <= INLINE else self._blobs.put(data)
 
 
 class Event(Model):

@@ -13,12 +13,13 @@ from pathlib import Path
 from harness.adapter import CAPABILITIES, Ack, BaseMemory, Hit, Item, Layer, Scope, Usage
 from harness.model.backend import Backend, Declared
 from harness.model.scenario import Scenario
+from harness.play.store import InOnePage
 from harness.text.classify import Classifier
 
 KEPT = ("ranked", "abstains", "usage", "source", "created", "scope_org", "scope_repo", "scope_branch", "scope_user")
 
 
-class GoldMemory(BaseMemory):
+class GoldMemory(InOnePage, BaseMemory):
     """Remembers everything, and answers a question of the story with the wanted facts that it was told."""
 
     took = 0.0

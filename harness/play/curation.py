@@ -44,6 +44,5 @@ def _find_contradicted(
         else:
             inside.append(text)
     if inside and memory_session.supports("entries"):
-        listed = yield from memory_session.entries(scope, "lookup")
-        ids += [hit.memory_id for hit in listed if any(text in hit.text for text in inside)]
+        ids += yield from memory_session.entries(scope, "lookup", lambda hit: any(text in hit.text for text in inside))
     return list(dict.fromkeys(ids))

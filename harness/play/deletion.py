@@ -7,7 +7,9 @@ not charged to the backend. Looks at bytes after the forget come when the proces
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 
+from harness.adapter import Hit, Scope
 from harness.log.events import Event, Forgot, Route, Scanned, Sought, Stage
 from harness.model.canary import memory_word, query_word
 from harness.model.scenario import CANARY, Fact, Forget, Scenario, Session
@@ -54,9 +56,13 @@ def _locate(memory_session: MemorySession, facts: Sequence[Fact]) -> Iterator[Ev
     """A model inside may keep a text under ids that no write told: all that hold its canary are to go."""
     for fact in facts:
         canary, name = memory_session.part.canaries[fact.id], f"fact:{fact.id}"
-        listed = yield from memory_session.entries(memory_session.scenario.home(fact), "lookup")
-        held = (hit.memory_id for hit in listed if query_word(canary) in hit.text or memory_word(canary) in hit.text)
+        wanted = partial(_holds, words=(query_word(canary), memory_word(canary)))
+        held = yield from memory_session.entries(memory_session.scenario.home(fact), "lookup", wanted)
         memory_session.ids[name] = tuple(dict.fromkeys((*memory_session.ids.get(name, ()), *held)))
+
+
+def _holds(hit: Hit, words: Sequence[str]) -> bool:
+    return any(word in hit.text for word in words)
 
 
 def _forgotten(memory_session: MemorySession, session: Session, fact: Fact) -> Iterator[Event]:
@@ -89,17 +95,24 @@ def _sought(memory_session: MemorySession, session: Session, fact: Fact, route: 
 
 
 def _route(memory_session: MemorySession, session: Session, fact: Fact, route: Route) -> Callable[[Handle], list[str]]:
-    """How one route asks; the answer is every text that it brought."""
+    """How one route asks; the answer is every text that it brought, of a listing those with the canary."""
     scope, ids = memory_session.scenario.home(fact), memory_session.ids.get(f"fact:{fact.id}", ())
     k, at, canary = memory_session.trial.k, session.at.isoformat(), memory_session.part.canaries[fact.id]
     queries = {"search": question(memory_session.scenario, fact), "forbidden": query_word(canary)}
     if route in queries:
         return lambda memory: [hit.text for hit in memory.recall(queries[route], scope, k, at)]
     if route == "entries":
-        return lambda memory: [hit.text for hit in memory.entries(scope)]
+        return lambda memory: _list_holding(memory, scope, memory_word(canary))
     if route == "get":
         return lambda memory: [hit.text for name in ids if (hit := memory.get(scope, name))]
     return lambda memory: [text for name in ids for text in memory.history(scope, name)]
+
+
+def _list_holding(memory: Handle, scope: Scope, word: str) -> list[str]:
+    """The listed texts that hold a word: the others are most of a large store, and are not kept."""
+    found: list[str] = []
+    memory.page_entries(scope, lambda page: found.extend(hit.text for hit in page if word in hit.text))
+    return found
 
 
 def question(scenario: Scenario, fact: Fact) -> str:

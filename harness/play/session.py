@@ -13,12 +13,12 @@ from harness.gateway.meter import Meter
 from harness.log.blobs import Blobs, pack
 from harness.log.events import (
     FOUND,
-    HITS,
     WRITTEN,
     ChatRefused,
     Checked,
     Event,
     Found,
+    HitsPacker,
     Listed,
     Metered,
     Phase,
@@ -149,13 +149,21 @@ class MemorySession(StoreSession[Handle]):
         """A write or a delete was acknowledged: the next question settles first."""
         self._dirty = True
 
-    def entries(self, scope: Scope, stage: Stage) -> Generator[Event, None, list[Hit]]:
-        """All live memories of a scope, as the backend lists them."""
-        hits, fault, took = self.ask(lambda memory: list(memory.entries(scope)))
-        listed = pack(self.tools.blobs, HITS, tuple(hits or ()))
+    def entries(
+        self, scope: Scope, stage: Stage, wanted: Callable[[Hit], bool] = lambda _: False
+    ) -> Generator[Event, None, list[str]]:
+        """All live memories of a scope are listed; the ids of those that are wanted."""
+        packer, found = HitsPacker(self.tools.blobs), list[str]()
+
+        def take(page: list[Hit]) -> None:
+            packer.add(page)
+            found.extend(hit.memory_id for hit in page if wanted(hit))
+
+        _, fault, took = self.ask(lambda memory: memory.page_entries(scope, take))
+        listed = () if fault else packer.finish()
         yield Listed(stage=stage, scope=scope, hits=listed, fault=fault, took=took)
         self.go_on()
-        return hits or []
+        return [] if fault else found
 
     def settle(self, session: Session) -> Iterator[Event]:
         """Waits for acknowledged writes before the next question; asked once after each run of writes."""

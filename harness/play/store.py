@@ -10,7 +10,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Generic, NamedTuple, Protocol, TypeVar
 
-from harness.adapter import Layer, Memory
+from harness.adapter import Hit, Layer, Memory, Scope
 from harness.backend.client import MemoryFault
 from harness.model.backend import Backend, Fault
 from harness.play.readers import StoreGone
@@ -30,6 +30,15 @@ class Handle(Memory, Protocol):
     @property
     def took(self) -> float: ...
     def kill(self) -> None: ...
+    def page_entries(self, scope: Scope, take: Callable[[list[Hit]], object]) -> None:
+        """`entries`, of which `take` gets one page after the other; where it raises, some were taken."""
+
+
+class InOnePage:
+    """`page_entries` of a memory in this process: all of them were made at once."""
+
+    def page_entries(self: Memory, scope: Scope, take: Callable[[list[Hit]], object]) -> None:
+        take(list(self.entries(scope)))
 
 
 H = TypeVar("H", bound=Handle)

@@ -17,7 +17,7 @@ from harness.model.backend import Backend, Declared
 from harness.model.trial import Spec
 from harness.play import controls
 from harness.play.backends import Playable
-from harness.play.store import Handle
+from harness.play.store import Handle, InOnePage
 
 Keeps = Callable[[Item, Sequence[Item]], bool]
 """Whether a store that drops some of what it is told keeps an item of a batch."""
@@ -39,7 +39,7 @@ def _entry(name: str) -> registry.AdapterEntry:
     return registry.find(Spec(adapter=name))
 
 
-class _Local:
+class _Local(InOnePage):
     """A memory with what makes it a `Handle`."""
 
     took = 0.0

@@ -15,6 +15,7 @@ from harness.adapter import CAPABILITIES, Ack, BaseMemory, Hit, Item, Layer, Sco
 from harness.backend.client import MemoryFault
 from harness.gateway.embedder import Encoded
 from harness.model.backend import Backend, Declared, Fault, FaultKind
+from harness.play.store import InOnePage
 
 
 class FakeEmbedder:
@@ -52,7 +53,7 @@ class FakeEmbedder:
         return vector / max(float(np.linalg.norm(vector)), 1e-9)
 
 
-class FakeMemory(BaseMemory):
+class FakeMemory(InOnePage, BaseMemory):
     """A fake store in this process: whole items, ranked by shared words. Writes down all that it is handed.
 
     `faults` gives an operation the faults that its next calls end in; None among them is a good call.

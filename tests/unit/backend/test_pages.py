@@ -51,6 +51,24 @@ def test_more_than_fits_into_one_answer_is_listed(sound: RemoteMemory) -> None:
     assert len({hit.memory_id for hit in sound.entries(Scope("100000"))}) == 100_000
 
 
+def test_a_listing_is_handed_over_page_by_page(sound: RemoteMemory) -> None:
+    pages: list[list[Hit]] = []
+    sound.page_entries(Scope("2500"), pages.append)
+    assert [len(page) for page in pages] == [1000, 1000, 500]
+    assert [hit for page in pages for hit in page] == sound.entries(Scope("2500"))
+
+
+def test_what_exceeds_a_limit_of_ours_is_not_handed_over(sound: RemoteMemory, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bounds, "ID", len("m1999"))
+    sound.page_entries(Scope("2500"), lambda _: None)
+    monkeypatch.setattr(bounds, "ID", len("m999"))
+    pages: list[list[Hit]] = []
+    with pytest.raises(MemoryFault, match="limit in entries"):
+        sound.page_entries(Scope("2500"), pages.append)
+    assert [len(page) for page in pages] == [1000]
+    assert len(sound.entries(Scope("1000"))) == 1000
+
+
 def test_a_large_batch_is_written_and_acknowledged(sound: RemoteMemory) -> None:
     acks = sound.remember([Item("x" * 500, Scope("0"), "2025-01-01", "project")] * 20_001)
     assert len({name for ack in acks for name in ack.ids}) == 20_001

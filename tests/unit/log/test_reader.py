@@ -18,11 +18,13 @@ from harness.log.blobs import INLINE, Blobs, Ref, pack
 from harness.log.events import (
     EVENT,
     FOUND,
+    HITS,
     SCHEMA,
     WRITTEN,
     Closed,
     Event,
     Found,
+    HitsPacker,
     Recalled,
     Sought,
     Span,
@@ -96,6 +98,16 @@ def test_a_large_payload_is_a_blob_and_comes_back(tmp_path: Path) -> None:
     assert isinstance(recalled.found, Ref) and isinstance(wrote.items, Ref)
     assert (log.find_answer(recalled), log.items(wrote)) == (found, items)
     assert log.path.stat().st_size < 3000
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(pages=st.lists(st.lists(HIT, max_size=12), max_size=6))
+def test_hits_that_come_in_pages_are_packed_as_the_whole_of_them(tmp_path: Path, pages: list[list[Hit]]) -> None:
+    blobs = Blobs(tmp_path / "blobs")
+    packer = HitsPacker(blobs)
+    for page in pages:
+        packer.add(page)
+    assert packer.finish() == pack(blobs, HITS, tuple(hit for page in pages for hit in page))
 
 
 def test_every_cut_leaves_the_whole_events_before_it(tmp_path: Path) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -13,6 +13,7 @@ import pytest
 
 from harness import paths
 from harness.adapter import Ack, Hit, Item, Layer, Scope, to_wire
+from harness.backend.client import MemoryFault
 from harness.gateway import tokens
 from harness.log.events import Event, Forgot, Listed, Metered, Recalled, Scanned, Settled, Sought, Worked, Wrote
 from harness.log.events import Stage as Looks
@@ -258,6 +259,23 @@ def test_a_store_that_cannot_supersede_is_unsupported_and_never_appended_to(smal
 
 
 # --- faults ----------------------------------------------------------------------------------------------------------
+
+
+class FakeBreaking(FakeMemory):
+    """A fake store whose listing breaks off after its first page."""
+
+    def page_entries(self, scope: Scope, take: Callable[[list[Hit]], object]) -> None:
+        super().page_entries(scope, take)
+        raise MemoryFault(Fault(kind="breach", op="entries", message="a fake fault"), alive=True)
+
+
+def test_of_a_listing_that_broke_off_nothing_is_believed(small: Stage, tmp_path: Path) -> None:
+    log = small.play(tmp_path, host(tmp_path, memory=FakeBreaking))
+    listed = log.list_events(Listed)
+    assert listed and all(event.fault and event.hits == () for event in listed)
+    by_listing = [event for event in log.list_events(Sought) if event.route == "entries"]
+    assert by_listing and all(event.fault and event.found is None for event in by_listing)
+    assert log.closed is not None and log.closed.status == "complete"
 
 
 @pytest.mark.parametrize("kind", ["crashed", "breach", "refused"])
