@@ -131,6 +131,8 @@ class Skeleton(BaseAdapter):
     """Names that `-b NAME=MODULE:Skeleton,key=value` may set; they reach `open` as space.settings."""
     secrets: ClassVar[Sequence[str]] = ()
     """Environment variables without which it cannot open, an API key for example. No log holds their values."""
+    embeds = False
+    """True if it cannot do without `harness.adapter.embed`: a run says at once that no embedder is installed."""
     imports: ClassVar[Sequence[str]] = ()
     """Modules of the SDK that may be imported once for many opens, which is faster. HERE."""
 

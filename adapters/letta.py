@@ -272,6 +272,7 @@ class Letta(BaseAdapter):
     name = "letta"
     memory: ClassVar[type[Store]] = LettaMemory
     imports = ("letta_client",)
+    embeds: ClassVar[bool] = True
     native: ClassVar[tuple[str, ...]] = (
         "forget",
         "forget_scope",

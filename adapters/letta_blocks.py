@@ -77,6 +77,7 @@ class BlocksMemory(Store):
 class LettaBlocks(Letta):
     name = "letta_blocks"
     memory: ClassVar[type[Store]] = BlocksMemory
+    embeds = False
     native: ClassVar[tuple[str, ...]] = (
         "entries", "get", "update", "forget", "persistent", "multi_process", "usage",
     )  # fmt: skip

@@ -191,6 +191,7 @@ class Mem0(BaseAdapter):
     memory: ClassVar[type[Mem0Memory]] = Mem0Memory
     settings: ClassVar[Sequence[str]] = ("store", "infer", "model")
     imports = ("qdrant_client", "openai", "httpcore2", "portalocker", "posthog", "requests")  # all but what reads HOME
+    embeds = True
     store, infer, model = "qdrant", False, "local"
     native: ClassVar[tuple[str, ...]] = (
         "entries",

@@ -51,6 +51,7 @@ class VectorFileMemory(RowMemory):
 class VectorFile(RowAdapter):
     name = "vector_file"
     imports = ("numpy",)
+    embeds = True
     file = "memories.json"
     native = (*RowAdapter.native, "ranked")
     unsupported: ClassVar = {**RowAdapter.unsupported, "abstains": "always the k nearest, however far"}

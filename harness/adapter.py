@@ -249,6 +249,10 @@ class Adapter(Protocol):
     def secrets(self) -> Sequence[str]:
         """Environment variables without which it cannot open. They reach `open` as settings of their names, no log."""
 
+    @property
+    def embeds(self) -> bool:
+        """It cannot do without vectors: where no embedder is installed, it is not played, and says so beforehand."""
+
     def configured(self, settings: Mapping[str, str]) -> Adapter:
         """The adapter as these settings make it: its support, storage and opening. Names it does not know are not its
         concern; for a value that it does not know, ValueError says in one line which it knows.
@@ -322,6 +326,7 @@ class BaseAdapter(ABC):
     settings: ClassVar[Sequence[str]] = ()
     imports: ClassVar[Sequence[str]] = ()
     secrets: ClassVar[Sequence[str]] = ()
+    embeds: ClassVar[bool] = False
     native: ClassVar[tuple[str, ...]] = ()
     emulated: ClassVar[Mapping[str, str]] = {}
     unsupported: ClassVar[Mapping[str, str]] = {}

@@ -12,7 +12,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from harness.model.scenario import PINNED, SERIES, Pinned, Scenario
+from harness.model.scenario import PATTERNS, PINNED, SERIES, Pinned, Scenario
 from harness.repo.checkout import FixtureError, Repo, build
 from harness.repo.clone import Clone, locate
 from tasks import proofs
@@ -187,6 +187,8 @@ def _worded(kind: str, message: str, known: Mapping[str, Any]) -> str:
         return f"needs {bound} {known.get('min_length', known.get('max_length'))} entries, has {known['actual_length']}"
     if kind == "union_tag_invalid":
         return f"do: unknown '{known['tag']}'; there are {known['expected_tags'].replace(chr(39), '')}"
+    if kind == "string_pattern_mismatch":
+        return PATTERNS.get(known["pattern"], "has a form that is not allowed")
     plain = message.removeprefix("Value error, ").replace("Input should be", "must be")
     return _REASONS.get(kind, plain.replace("String should", "the text must"))
 

@@ -22,6 +22,7 @@ from harness.adapter import encode
 from harness.backend import bounds
 from harness.backend.forkserver import Launcher, Ports, spawn
 from harness.backend.replies import Reply
+from harness.backend.worker import NoAdapter
 from harness.log.redaction import INSTEAD, Redactor
 from harness.machine import files, leftovers
 from harness.model.backend import Fault, FaultKind
@@ -41,7 +42,8 @@ class MemoryFault(Exception):  # noqa: N818  a fault is an outcome that is logge
     """
 
     def __init__(self, fault: Fault, *, alive: bool, trace: str = "") -> None:
-        super().__init__(f"{fault.kind} in {fault.op}: {fault.message}")
+        plain = fault.message.removeprefix(f"{NoAdapter.__name__}: ")
+        super().__init__(plain if plain != fault.message else f"{fault.kind} in {fault.op}: {fault.message}")
         self.fault, self.alive, self.trace = fault, alive, trace
 
 

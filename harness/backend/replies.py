@@ -41,6 +41,7 @@ class Description(Model):
 
     Attributes:
         secrets: The environment variables that it opens with.
+        embeds: It cannot do without an embedder.
         problem: What is wrong with a setting's value.
     """
 
@@ -49,6 +50,7 @@ class Description(Model):
     support: Mapping[str, Declared]
     settings: tuple[str, ...] = ()
     secrets: tuple[str, ...] = ()
+    embeds: bool = False
     server: Server | None = None
     problem: str = ""
     source: str

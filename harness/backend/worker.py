@@ -14,6 +14,7 @@ import ctypes
 import gc
 import hashlib
 import importlib
+import inspect
 import io
 import json
 import os
@@ -110,6 +111,7 @@ class Worker:
             "support": {name: to_wire(entry) for name, entry in adapter.support.items()},
             "settings": list(adapter.settings),
             "secrets": list(adapter.secrets),
+            "embeds": getattr(adapter, "embeds", False),  # adapters of before it was asked
             "server": to_wire(adapter.serve("http://127.0.0.1/v1")),
             "problem": problem,
             "source": self._source(),
@@ -122,10 +124,31 @@ class Worker:
         return hashlib.sha256(b"".join(Path(file).read_bytes() for file in files)).hexdigest()
 
 
+class NoAdapter(Exception):  # noqa: N818  the parent shows its line as it is
+    """What `module:Class` names cannot be an adapter: why, and what to do."""
+
+
 def load(name: str) -> Adapter:
-    """The adapter that `module:Class` names."""
+    """The adapter that `module:Class` names. Raises NoAdapter, and what its module raises."""
     module, _, attribute = name.partition(":")
-    made: Adapter = getattr(importlib.import_module(module), attribute)()
+    try:
+        found = getattr(importlib.import_module(module), attribute, None)
+    except ModuleNotFoundError as error:
+        if error.name is None or not f"{module}.".startswith(f"{error.name}."):
+            raise
+        where = "the working folder, the folders of COLDWARM_ADAPTER_PATH, installed packages"
+        raise NoAdapter(f"there is no module '{error.name}' in: {where}") from None
+    if not callable(found):
+        raise NoAdapter(f"module '{module}' has no class '{attribute}'")
+    try:
+        inspect.signature(found).bind()
+    except TypeError as error:
+        raise NoAdapter(f"{name} is no adapter, which is made without arguments: {error}") from None
+    made: Adapter = found()
+    if lacking := [each for each in ("name", "support", "configured", "open", "storage") if not hasattr(made, each)]:
+        raise NoAdapter(
+            f"{name} is no adapter, it lacks {', '.join(lacking)}: derive it from harness.adapter.BaseAdapter"
+        )
     return made
 
 

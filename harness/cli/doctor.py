@@ -108,9 +108,13 @@ def _try_opening(spec: Spec, reference: str, folder: Path, gateway: Gateway, dim
     root.mkdir(parents=True)
     gateway.register(name)
     try:
-        server = client.describe(reference, folder / "describe", launch=launch, settings=spec.settings).server
-        if server is not None:  # asked for by name only, so that its absence breaks nothing
-            lacks = servers.explain_missing(server)
+        said = client.describe(reference, folder / "describe", launch=launch, settings=spec.settings)
+        if said.embeds and not dims:
+            return Examined(
+                f"adapter {name}", True, extras.lacks("onnxruntime", "it needs vectors: the embedder"), True
+            )
+        if said.server is not None:  # asked for by name only, so that its absence breaks nothing
+            lacks = servers.explain_missing(said.server)
             return Examined(f"adapter {name}", True, lacks or "its server is installed", bool(lacks))
         memory = client.open_memory(
             reference,

@@ -277,6 +277,7 @@ def run(
     except (FolderError, registry.RegistryError, regress.RegressError, ChatError, ValueError) as error:
         stop(error)
     listener = PlainProgress(screen)
+    listener.lacks(playables.unplayed)
     command = " ".join(["coldwarm", *map(registry.redact, sys.argv[1:])])
     played = runner.Runner(
         folder, selection, playables, command, stories, paths.cache_root(), listener,

@@ -214,7 +214,7 @@ def validate(files: tuple[Path, ...], tasks: Path, fixtures: Path) -> None:
     Looks at keys, commits and cited lines, reads every phrasing and rewrite as a run would, does each job once with the
     right options and tries its checks. `selftest suite` proves much more.
     """
-    from harness.report.words import plain
+    from harness.report.words import plain, plural
     from harness.selftest.suite import validate as examine
     from tasks import loader
 
@@ -225,5 +225,5 @@ def validate(files: tuple[Path, ...], tasks: Path, fixtures: Path) -> None:
     problems = examine(chosen, fixtures, paths.cache_root())
     for line in problems:
         click.echo(plain(line), err=True)
-    click.echo(f"{len(chosen)} scenarios, {len(problems)} problems")
+    click.echo(f"{plural(len(chosen), 'scenario')}, {plural(len(problems), 'problem')}")
     sys.exit(BAD if problems else GOOD)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
@@ -15,9 +15,10 @@ from harness.conformance import changing, writing  # noqa: F401  they register t
 from harness.conformance.bench import CHECKS, Bench, ContractCheck, run
 from harness.gateway.cache import EmbeddingCache
 from harness.gateway.chat.standin import StandIn
-from harness.gateway.embedder import Encoder, choose
+from harness.gateway.embedder import Encoder, MissingEmbedderError, choose
 from harness.gateway.gateway import Gateway
-from harness.machine import leftovers
+from harness.gateway.meter import Meter
+from harness.machine import extras, leftovers
 from harness.model.backend import Backend
 from harness.model.trial import Spec
 from harness.play.backends import Playable
@@ -63,28 +64,35 @@ class Setting:
                 return CheckOutcome(check, "unsupported", f"{name}: {support[name].note}")
         if check.verbatim and support["extracts"].supported:
             return CheckOutcome(check, "not-applicable", "a model inside rewrites what it is told")
-        with self.lend() as store:
-            why = run(check, Bench(store))
+        embeds = self.playable.embeds
+        with self.lend(bare=check.bare and not embeds) as (store, meter):
+            why = run(check, Bench(store, meter, embeds))
         self.children.check()
         return CheckOutcome(check, "broken", why) if why else CheckOutcome(check, "kept")
 
     def try_open(self) -> None:
         """Opens and closes an empty store. MemoryFault: no check could say more than that."""
-        with self.lend() as store:
+        with self.lend() as (store, _):
             store.open().close()
 
     @contextmanager
-    def lend(self) -> Iterator[ChildStore]:
-        """An empty store."""
-        with self.children.lend(self.playable, 1, self.folder / "work" / opaque()) as (store, _):
-            yield store
+    def lend(self, *, bare: bool = False) -> Iterator[tuple[ChildStore, Meter]]:
+        """An empty store and its meter.
+
+        Args:
+            bare: It is told that there is no embedder.
+        """
+        children = replace(self.children, dims=0) if bare else self.children
+        with children.lend(self.playable, 1, self.folder / "work" / opaque()) as lent:
+            yield lent
 
 
 @contextmanager
 def open_setting(
     spec: Spec, embedder: Encoder | None = None, deadlines: Deadlines = DEADLINES, cache: Path | None = None
 ) -> Iterator[Setting]:
-    """Where one adapter is checked. RegistryError: nobody knows it; MemoryFault: it cannot say what it is.
+    """Where one adapter is checked. RegistryError: nobody knows it; MemoryFault: it cannot say what it is;
+    MissingEmbedderError: it needs vectors, and none can be made here.
 
     Args:
         cache: The file in which embeddings are kept; None: in memory.
@@ -96,6 +104,8 @@ def open_setting(
     with leftovers.temporary() as folder:
         said = client.describe(entry.reference, folder / "describe", deadlines, launch, spec.settings)
         registry.check_settings(spec, said.settings, said.problem)
+        if said.embeds and not model.dims:
+            raise MissingEmbedderError(extras.lacks("onnxruntime", f"{spec.label}: the embedder"))
         backend = Backend(name=said.name, version=said.version, support=said.support)
         chat = StandIn() if backend.supports("extracts") else None
         with (
@@ -103,4 +113,6 @@ def open_setting(
             Gateway(embeddings, chat) as gateway,
             Children.opened(gateway, folder, deadlines, model.dims) as children,
         ):
-            yield Setting(Playable(entry, spec, backend), children, folder, chat.name if chat else None)
+            yield Setting(
+                Playable(entry, spec, backend, embeds=said.embeds), children, folder, chat.name if chat else None
+            )

@@ -11,6 +11,7 @@ from typing import Any
 from harness.adapter import Hit, Item, Scope, Source
 from harness.backend.client import MemoryFault, RemoteMemory
 from harness.backend.store import ChildStore
+from harness.gateway.meter import Meter
 from harness.model.backend import Backend
 
 SHOP = Scope(repo="storefront", org="acme")
@@ -29,6 +30,7 @@ class ContractCheck:
     Attributes:
         needs: Capabilities without which there is nothing to check.
         verbatim: Wants a text back as it was told.
+        bare: Told that there is no embedder, unless the adapter cannot do without.
     """
 
     name: str
@@ -36,17 +38,20 @@ class ContractCheck:
     needs: tuple[str, ...]
     run: Callable[[Bench], None]
     verbatim: bool = False
+    bare: bool = False
 
 
 CHECKS: list[ContractCheck] = []
 """Filled by the modules of checks, in the order in which a reader would ask."""
 
 
-def check(*needs: str, verbatim: bool = False) -> Callable[[Callable[[Bench], None]], Callable[[Bench], None]]:
+def check(
+    *needs: str, verbatim: bool = False, bare: bool = False
+) -> Callable[[Callable[[Bench], None]], Callable[[Bench], None]]:
     """Registers a function as a check; its docstring is the line of the contract."""
 
     def register(run: Callable[[Bench], None]) -> Callable[[Bench], None]:
-        CHECKS.append(ContractCheck(run.__name__, (run.__doc__ or "").strip(), needs, run, verbatim))
+        CHECKS.append(ContractCheck(run.__name__, (run.__doc__ or "").strip(), needs, run, verbatim, bare))
         return run
 
     return register
@@ -54,9 +59,16 @@ def check(*needs: str, verbatim: bool = False) -> Callable[[Callable[[Bench], No
 
 @dataclass
 class Bench:
-    """One empty store of one adapter. Opens are fresh processes; those still open at the end are killed."""
+    """One empty store of one adapter. Opens are fresh processes; those still open at the end are killed.
+
+    Attributes:
+        meter: What it asks the gateway for.
+        embeds: As it declares: it cannot do without vectors.
+    """
 
     site: ChildStore
+    meter: Meter
+    embeds: bool
 
     @property
     def root(self) -> Path:

@@ -41,7 +41,7 @@ def search(
     """How the hunt ended, and where its finding was kept. Raises SequenceError for a kept one that cannot be read."""
     label = setting.playable.spec.label
     kept = [read_file(path).steps for path in sorted(_folder(cases, label).glob("*.json"))]
-    with setting.lend() as store:
+    with setting.lend() as (store, _):
         found = hunt(_player(setting, store), store.backend, seed, operations, seconds, LARGEST, kept, heard)
     if found.verdict != "broken" or found.shortest is None or found.shortest.differs is None:
         return found, None
@@ -61,7 +61,7 @@ def search(
 
 def replay(setting: Setting, case: Case) -> Play:
     """Plays exactly this sequence."""
-    with setting.lend() as store:
+    with setting.lend() as (store, _):
         return _player(setting, store)(case.steps)
 
 

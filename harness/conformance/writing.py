@@ -8,7 +8,7 @@ from typing import Any, get_args
 
 from harness.adapter import Operation, Scope, Usage
 from harness.backend.client import MemoryFault, RemoteMemory
-from harness.conformance.bench import AT, SHOP, SOURCE, Bench, check, equal, expect, find, holds, ids, item
+from harness.conformance.bench import AT, SHOP, SOURCE, Bench, Broken, check, equal, expect, find, holds, ids, item
 
 SHIP = "Deploy with scripts/ship --target blimp, never by hand."
 ODD = (
@@ -30,6 +30,23 @@ def says_what_it_is(bench: Bench) -> None:
     expect(bool(said.name.strip()) and bool(said.version.strip()), "name or version is empty")
     bare = [name for name, support in said.support.items() if support.level != "native" and not support.note]
     expect(not bare, f"no note for {', '.join(bare)}")
+
+
+@check(bare=True)
+def says_whether_it_needs_vectors(bench: Bench) -> None:
+    """asks for vectors if it declares `embeds`, and else only where `space.dims` is not 0"""
+    try:
+        with bench.open() as memory:
+            memory.remember([item(SHIP)])
+            memory.settle(20)
+            find(memory, "ship")
+    except MemoryFault as fault:
+        if bench.embeds:
+            raise
+        raise Broken(f"without an embedder (space.dims is 0), {fault}: embeds = True, if it needs one") from None
+    asked = bool(bench.meter.counts())
+    expect(asked or not bench.embeds, "embeds is declared, and it asked for no vector")
+    expect(bench.embeds or not asked, "it asked for vectors though space.dims is 0: embeds = True, if it needs them")
 
 
 def _calls(memory: RemoteMemory) -> dict[str, tuple[Any, ...]]:

@@ -14,9 +14,17 @@ from pydantic import AwareDatetime, BeforeValidator, Discriminator, Field, Strin
 from harness.adapter import Scope, Source, applies
 from harness.model.trial import Model
 
-Slug = Annotated[str, StringConstraints(pattern=r"^[a-z0-9]+(-[a-z0-9]+)*$", max_length=60)]
-Line = Annotated[str, StringConstraints(min_length=1, max_length=1000, pattern=r"^[^\r\n]+$")]
-Command = Annotated[tuple[Annotated[str, StringConstraints(pattern=r"^[^\x00]*$")], ...], Field(min_length=1)]
+SLUG, LINE, WORD, COMMIT = r"^[a-z0-9]+(-[a-z0-9]+)*$", r"^[^\r\n]+$", r"^[^\x00]*$", r"^[0-9a-f]{40}$"
+PATTERNS = {
+    SLUG: "must be lower-case letters, digits and single hyphens, as in two-names-ago",
+    LINE: "must be one line",
+    WORD: "must not contain a NUL character",
+    COMMIT: "must be a whole commit id, 40 hexadecimal digits",
+}
+"""What each pattern of a text asks for, in words."""
+Slug = Annotated[str, StringConstraints(pattern=SLUG, max_length=60)]
+Line = Annotated[str, StringConstraints(min_length=1, max_length=1000, pattern=LINE)]
+Command = Annotated[tuple[Annotated[str, StringConstraints(pattern=WORD)], ...], Field(min_length=1)]
 Stratum = Literal["identifier", "plain", "paraphrase"]
 STRATA: tuple[Stratum, ...] = ("identifier", "plain", "paraphrase")
 Kind = Literal[
@@ -37,7 +45,7 @@ class Pinned(Model):
     """
 
     git: Line
-    commit: Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{40}$")]
+    commit: Annotated[str, StringConstraints(pattern=COMMIT)]
 
     def __str__(self) -> str:
         return f"{self.git} at {self.commit[:12]}"

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 from harness.backend import client, interpreters, registry, servers
 from harness.backend.client import Deadlines, MemoryFault
-from harness.machine import leftovers
+from harness.gateway.embedder import choose
+from harness.machine import extras, leftovers
 from harness.model.backend import SOUND, Backend
 from harness.model.results import Unplayed
 from harness.model.trial import Selection, Spec, digest
@@ -24,6 +25,7 @@ class Playable:
     Attributes:
         withheld: Its secrets, from the spec and from the environment.
         served: It needs a server, ours or one that runs already.
+        embeds: It cannot do without an embedder.
     """
 
     entry: registry.AdapterEntry
@@ -32,6 +34,7 @@ class Playable:
     source: str = "harness"
     withheld: tuple[str, ...] = ()
     served: bool = False
+    embeds: bool = False
 
 
 @dataclass(frozen=True)
@@ -55,6 +58,7 @@ def describe_all(selection: Selection, allowed: Iterable[str] = (), deadlines: D
     entries = {spec.label: (spec, registry.find(spec)) for spec in asked}
     if len(entries) < len({digest(spec) for spec in selection.backends}):
         raise registry.RegistryError("two backends differ in a secret only, so that no row could tell them apart")
+    embedded = choose().dims
     with leftovers.temporary() as home:
         for spec, entry in entries.values():
             if entry.reference is None:
@@ -77,6 +81,8 @@ def describe_all(selection: Selection, allowed: Iterable[str] = (), deadlines: D
             inside = said.support["extracts"].supported and not said.secrets  # a service has its own
             if selection.chat is None and inside:
                 reason = UNANSWERED
+            if said.embeds and not embedded:
+                reason = f"it needs vectors, and no embedder is installed: {extras.install('embed')}"
             if reason:
                 unplayed.append(Unplayed(backend=spec.label, reason=reason, allowed=spec.label in allowed))
                 continue
@@ -88,7 +94,9 @@ def describe_all(selection: Selection, allowed: Iterable[str] = (), deadlines: D
                 control=entry.control,
             )
             withheld = client.withheld(spec.settings, said.secrets)
-            playables[spec.label] = Playable(entry, spec, backend, said.source, withheld, said.server is not None)
+            playables[spec.label] = Playable(
+                entry, spec, backend, said.source, withheld, said.server is not None, said.embeds
+            )
     return Backends(playables, tuple(unplayed), tuple(undescribed))
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 
 from rich.console import Console
@@ -16,7 +16,7 @@ from harness.log.reader import Log
 from harness.log.transcript import Transcript
 from harness.metrics import faults, trust
 from harness.model.drill import DrillTrial
-from harness.model.results import Faults
+from harness.model.results import Faults, Unplayed
 from harness.model.trial import Measured, Trial
 from harness.report.receipts import sound
 from harness.report.words import plain, plural
@@ -103,6 +103,11 @@ class PlainProgress(Watch):
         if self._console.is_terminal:
             self._bar.start()
         self.start()
+
+    def lacks(self, unplayed: Iterable[Unplayed]) -> None:
+        """Says at once who will not be played, and why."""
+        for each in unplayed:
+            self.noted(f"{each.backend} is not played: {each.reason}")
 
     def started(self, trial: Trial | DrillTrial) -> None:
         self.began(trial.id)

@@ -330,11 +330,11 @@ def test_the_child_dies_when_its_parent_is_killed(space: Space) -> None:
 @pytest.mark.parametrize(
     ("reference", "words"),
     [
-        ("no_such_module:Thing", "No module named 'no_such_module'"),
-        ("tests.support.faulty_backends:Nothing", "no attribute 'Nothing'"),
-        ("tests.support.faulty_backends", "attribute"),
+        ("no_such_module:Thing", "no module 'no_such_module'"),
+        ("tests.support.faulty_backends:Nothing", "has no class 'Nothing'"),
+        ("tests.support.faulty_backends", "has no class ''"),
         ("tests.support.faulty_backends:NeedsArguments", "required"),
-        ("tests.support.faulty_backends:NoAdapter", "no attribute"),
+        ("tests.support.faulty_backends:NoAdapter", "is no adapter, it lacks"),
         ("tests.support.faulty_backends:FailsToDescribe", "RuntimeError: no version"),
         ("tests.support.faulty_backends:HalfDeclared", "entries"),
         ("tests.support.faulty_backends:OverDeclared", "telepathy"),
@@ -408,3 +408,24 @@ def test_adapters_run_in_a_bare_environment(tmp_path: Path, space: Space) -> Non
         memory.remember([item()])
         assert item().text in asked(memory)[0].text
         memory.close()
+
+
+@pytest.mark.parametrize(
+    ("name", "says"),
+    [
+        ("no_such_module_here:Thing", "there is no module 'no_such_module_here' in: the working folder, "),
+        (
+            "tests.support.faulty_backends:NoSuchClass",
+            "module 'tests.support.faulty_backends' has no class 'NoSuchClass'",
+        ),
+        (
+            "decimal:Decimal",
+            "decimal:Decimal is no adapter, it lacks name, support, configured, open, storage: derive ",
+        ),
+        ("json:dumps", "json:dumps is no adapter, which is made without arguments: missing a required argument: 'obj'"),
+    ],
+)
+def test_what_is_no_adapter_is_said_in_one_plain_line(tmp_path: Path, name: str, says: str) -> None:
+    with pytest.raises(client.MemoryFault) as found:
+        client.describe(name, tmp_path)
+    assert str(found.value).startswith(says)

@@ -12,7 +12,7 @@ from harness import paths
 from harness.adapter import CAPABILITIES
 from harness.backend import registry
 from harness.cli import commands
-from harness.cli.declared import markdown
+from harness.cli.declared import Declaration, markdown
 from harness.model.backend import Declared
 
 PART = re.compile(r"<!-- coldwarm list ((?:-b \S+ ?)+)-->\n(.*?)<!-- end -->", re.DOTALL)
@@ -36,7 +36,7 @@ def test_levels_are_a_table_and_equal_notes_stand_together() -> None:
         "forget": Declared(level="native"),
         "source": Declared(level="emulated", note="echoed"),
     }
-    lines = markdown({"one": support, "two": support}).splitlines()
+    lines = markdown({"one": Declaration(support, embeds=True), "two": Declaration(support)}).splitlines()
     assert lines[0] == "|  | `one` | `two` |"
     assert "| `forget` | native | native |" in lines and "| `source` | emulated | emulated |" in lines
     assert "| `get` | - | - |" in lines

@@ -13,6 +13,8 @@ from harness.backend import registry
 from harness.gateway.cache import EmbeddingCache
 from harness.gateway.embedder import Embedder, MissingEmbedderError, NoEmbedder, choose
 from harness.gateway.gateway import Gateway
+from harness.model.trial import Selection
+from harness.play import backends
 
 AT = "2026-03-01T09:00:00+00:00"
 
@@ -47,8 +49,40 @@ def test_the_reference_finds_by_words(tmp_path: Path) -> None:
     memory.close()
 
 
-def test_conform_ends_where_an_adapter_embeds() -> None:
-    with conformance.open_setting(registry.parse("vector_file"), NoEmbedder()) as place:
-        remembers = next(check for check in conformance.CHECKS if check.name != "says_what_it_is")
-        with pytest.raises(MissingEmbedderError):
-            place.judge(remembers)
+def test_conform_does_not_begin_where_an_adapter_needs_vectors() -> None:
+    with (
+        pytest.raises(MissingEmbedderError, match="vector_file: the embedder needs"),
+        conformance.open_setting(registry.parse("vector_file"), NoEmbedder()),
+    ):
+        raise AssertionError("it was opened")
+
+
+def test_a_run_says_so_before_it_begins_and_plays_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("harness.play.backends.choose", NoEmbedder)
+    selection = Selection(backends=(registry.parse("vector_file"), registry.parse("bm25")))
+    told = backends.describe_all(selection)
+    assert "bm25" in told.playables and "vector_file" not in told.playables and not told.undescribed
+    (absent,) = told.unplayed
+    assert absent.backend == "vector_file" and absent.reason.startswith(
+        "it needs vectors, and no embedder is installed: "
+    )
+    assert "[embed]" in absent.reason
+
+
+@pytest.mark.parametrize(
+    ("adapter", "why"),
+    [
+        ("Undeclared", "it asked for vectors though space.dims is 0"),
+        ("Overdeclared", "embeds is declared, and it asked for no vector"),
+    ],
+)
+def test_conform_holds_an_adapter_to_what_it_says_of_vectors(adapter: str, why: str) -> None:
+    check = next(check for check in conformance.CHECKS if check.name == "says_whether_it_needs_vectors")
+    for name, expected in (
+        (f"tests.support.wrongly_declared:{adapter}", why),
+        ("vector_file", ""),
+        ("reference", ""),
+        ("bm25", ""),
+    ):
+        with conformance.open_setting(registry.parse(name)) as place:
+            assert place.judge(check).why.startswith(expected) and bool(place.judge(check).why) == bool(expected)

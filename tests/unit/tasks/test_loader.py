@@ -84,7 +84,7 @@ def test_what_is_no_scenario_is_one_clear_line(house: House, text: str | bytes, 
         ("since", "confidence = []\nsince", "facts.old-platform.confidence: must be a number"),
         ('do = "probe"\n', "", "sessions.tuesday.steps.where: needs a key 'do'"),
         ('fixture = "shop"', 'fixture = "stall"', "fixture: unknown 'stall'; there are shop in"),
-        ('fixture = "shop"', 'fixture = "../shop"', "fixture: the text must match pattern"),
+        ('fixture = "shop"', 'fixture = "../shop"', "fixture: must be lower-case letters, digits and single hyphens"),
         ("schema = 1", 'schema = 1\nid = "x/y"', "id: unknown key"),
     ],
 )
