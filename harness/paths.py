@@ -33,6 +33,13 @@ def cache_root() -> Path:
     return Path(os.environ.get("COLDWARM_CACHE") or _CACHE).absolute()
 
 
+def memories() -> Path:
+    """Where the memories of `coldwarm mcp` are kept, for good: below XDG_DATA_HOME."""
+    return (
+        Path(os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share").absolute() / "coldwarm" / "memories"
+    )
+
+
 def trials() -> Path:
     """Where finished trials are kept for other runs."""
     return cache_root() / "trials"

@@ -19,6 +19,7 @@ PAGES = {
         "docs/scale",
         "docs/containment",
         "docs/readers",
+        "docs/mcp",
     ),
     "Project": ("docs/decisions/README", "docs/stability", "CONTRIBUTING", "SECURITY", "CHANGELOG"),
 }

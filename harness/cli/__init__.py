@@ -13,7 +13,7 @@ from pathlib import Path
 import click
 
 from harness import paths
-from harness.cli import cache, calibrate, check, demo, gate, github, play, promises, suite
+from harness.cli import cache, calibrate, check, demo, gate, github, mcp, play, promises, suite
 from harness.cli.common import COULD_NOT_RUN, stop
 from harness.machine import extras
 
@@ -120,5 +120,6 @@ for _command in (  # in the order of --help
     check.doctor,
     check.conform,
     promises.promises,
+    mcp.mcp,
 ):
     commands.add_command(_command)

@@ -28,6 +28,7 @@ EXTRAS = {
     "pandas": "data",
     "pyarrow": "data",
     "distributed": "dask",
+    "mcp": "mcp",
     "sklearn": "selftest",
     "pytest": "dev",
 }

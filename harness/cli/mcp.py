@@ -1,0 +1,43 @@
+"""`coldwarm mcp`: an adapter's memory for any agent program that speaks MCP."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import click
+
+from harness import paths
+from harness.cli.common import COULD_NOT_RUN, FOLDER, stop
+
+
+@click.command()
+@click.option("--backend", "-b", "name", metavar="BACKEND", required=True, help="As of `run`.")
+@click.option("--store", type=FOLDER, help="Folder that keeps the memory. Default: one a backend, in your data folder.")
+def mcp(name: str, store: Path | None) -> None:
+    """Serve the memory of a backend to an agent, as an MCP server on standard input and output.
+
+    An agent program starts it in the folder in which it works: it has the tools remember, recall, list and forget, and
+    repository, branch, commit and date are filled in from there. What is remembered outlasts the session.
+
+    \b
+    In opencode.json: "mcp": {"memory": {"type": "local", "command": ["coldwarm", "mcp", "-b", "chroma"]}}
+    """
+    from harness.backend import interpreters, registry
+    from harness.backend.client import MemoryFault
+    from harness.gateway.embedder import EmbedderError
+    from harness.gateway.gateway import GatewayError
+    from harness.serving.server import serve
+    from harness.serving.store import StoreError, open_store
+
+    try:
+        (spec,) = interpreters.name_releases([registry.parse(name)])
+        slug = re.sub(r"[^a-z0-9]+", "-", spec.label.lower()).strip("-")
+        with open_store(spec, (store or paths.memories() / slug).absolute()) as opened:
+            serve(opened, Path.cwd())
+    except registry.RegistryError as error:
+        stop(error)
+    except MemoryFault as error:
+        stop(f"{interpreters.explain_missing(spec, error)}", COULD_NOT_RUN)
+    except (StoreError, EmbedderError, GatewayError) as error:
+        stop(error, COULD_NOT_RUN)

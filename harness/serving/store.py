@@ -1,0 +1,123 @@
+"""The memory of one adapter, kept in a folder between sessions; its backend runs in a child process, as in a run."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+
+from harness.backend import client, interpreters, registry
+from harness.backend.client import RemoteMemory
+from harness.backend.store import ChildStore
+from harness.gateway.cache import EmbeddingCache
+from harness.gateway.embedder import choose
+from harness.gateway.gateway import Gateway
+from harness.machine import leftovers
+from harness.model.backend import Backend
+from harness.model.trial import Spec
+from harness.play.backends import DEADLINES, Playable
+from harness.play.children import Children
+
+CARD = "memory.json"
+"""Says what wrote the store: another backend, release or embedder cannot read it."""
+
+
+class StoreError(Exception):
+    """A folder in which this memory cannot be opened. One line."""
+
+
+class OpenStore:
+    """A store that is open, and opened again after a fault that ended its process."""
+
+    def __init__(self, store: ChildStore) -> None:
+        self._store = store
+        self._memory: RemoteMemory | None = None
+
+    @property
+    def backend(self) -> Backend:
+        return self._store.backend
+
+    def memory(self) -> RemoteMemory:
+        """Raises MemoryFault."""
+        if self._memory is None:
+            self._memory = self._store.open()
+        return self._memory
+
+    def drop(self) -> None:
+        """Its process has ended: the next call opens another one."""
+        if self._memory is not None:
+            self._memory.kill()
+            self._memory = None
+
+    def close(self) -> None:
+        """Raises MemoryFault."""
+        if self._memory is not None:
+            self._memory.close()
+            self._memory = None
+
+
+@contextmanager
+def open_store(spec: Spec, folder: Path) -> Iterator[OpenStore]:
+    """The memory in this folder, which is made if it is not there. Raises RegistryError, MemoryFault and StoreError."""
+    entry = registry.find(spec)
+    if entry.reference is None:
+        raise registry.RegistryError(f"'{spec.adapter}' is a control that needs gold: it has no memory to offer")
+    embedder = choose()
+    with leftovers.temporary() as temporary:
+        said = client.describe(
+            entry.reference, temporary / "describe", DEADLINES, interpreters.launcher(spec), spec.settings
+        )
+        registry.check_settings(spec, said.settings, said.problem)
+        backend = Backend(name=said.name, version=said.version, support=said.support)
+        if backend.supports("extracts") and not said.secrets:
+            raise StoreError(f"{spec.label} has a model inside, which nobody answers here: take a backend without one")
+        if said.server is not None:
+            raise StoreError(f"{spec.label} lives in a server, which only runs start: take a backend without one")
+        if not backend.supports("persistent"):
+            raise StoreError(f"{spec.label} keeps nothing: {backend.support['persistent'].note}")
+        _claim(folder)
+        playable = Playable(entry, spec, backend, said.source, client.withheld(spec.settings, said.secrets))
+        try:
+            with leftovers.claim(folder):
+                _check_card(folder, {"backend": spec.label, "version": said.version, "embedder": embedder.digest})
+                with (
+                    closing(EmbeddingCache(None, embedder)) as cache,
+                    Gateway(cache) as gateway,
+                    Children.opened(gateway, temporary, DEADLINES, embedder.dims) as children,
+                    children.lend(playable, 1, folder) as (store, _),
+                ):
+                    opened = OpenStore(store)
+                    try:
+                        yield opened
+                        opened.close()
+                    finally:
+                        opened.drop()
+        except leftovers.InUse:
+            raise StoreError(
+                f"{folder}: another process has this memory open: end it, or name another --store"
+            ) from None
+
+
+def _claim(folder: Path) -> None:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise StoreError(f"{folder}: cannot be written: {error.strerror}; name another --store") from None
+
+
+def _check_card(folder: Path, card: dict[str, str]) -> None:
+    """Raises StoreError where something else wrote the store."""
+    file = folder / CARD
+    try:
+        known = json.loads(file.read_text("utf-8"))
+    except FileNotFoundError:
+        if (folder / "store").exists():
+            raise StoreError(f"{folder}: holds a store without {CARD}: name another --store") from None
+        file.write_text(json.dumps(card, indent=1) + "\n", "utf-8")
+        return
+    except (OSError, ValueError):
+        raise StoreError(f"{file}: cannot be read: name another --store") from None
+    for name, now in card.items():
+        if (then := known.get(name)) != now:
+            raise StoreError(f"{folder}: was written with {name} {then}, now it is {now}: name another --store")

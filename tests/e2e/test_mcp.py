@@ -1,0 +1,158 @@
+"""`coldwarm mcp`: the official client talks to the real program, in a real repository, session after session."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import subprocess
+import sys
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+import pytest
+
+mcp = pytest.importorskip("mcp", reason="needs the extra mcp")
+from mcp.client.stdio import stdio_client  # noqa: E402
+
+PROGRAM = Path(sys.executable).with_name("coldwarm")
+T = TypeVar("T")
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture
+def repo(tmp_path: Path) -> Path:
+    """A repository with one commit on `main`, and an origin."""
+    root = tmp_path / "checkout"
+    (root / "docs").mkdir(parents=True)
+    (root / "docs" / "deploy.md").write_text("We deploy with betadeploy.\n")
+    (root / "away.md").symlink_to("/etc/passwd")
+    for words in (
+        ("init", "-q", "-b", "main"),
+        ("remote", "add", "origin", "https://someone:hunter2@git.example.com/acme/storefront.git"),
+        ("add", "docs"),
+        ("-c", "user.name=Ada", "-c", "user.email=ada@example.com", "commit", "-qm", "How we deploy"),
+    ):
+        subprocess.run(["git", *words], cwd=root, check=True)
+    return root
+
+
+def talk(repo: Path, store: Path, say: Callable[[Any], Awaitable[T]], *words: str, backend: str = "bm25") -> T:
+    """One session of an agent program with the server, from its start to its end."""
+
+    async def session() -> T:
+        server = mcp.StdioServerParameters(
+            command=str(PROGRAM), args=["mcp", "-b", backend, "--store", str(store), *words], cwd=repo,
+            env={"PATH": os.environ["PATH"], "HOME": str(repo.parent)},
+        )  # fmt: skip
+        async with stdio_client(server) as (read, write), mcp.ClientSession(read, write) as client:
+            await client.initialize()
+            return await say(client)
+
+    return asyncio.run(asyncio.wait_for(session(), 100))
+
+
+async def call(client: Any, tool: str, **words: Any) -> str:
+    done = await client.call_tool(tool, words)
+    text = "\n".join(each.text for each in done.content)
+    return f"ERROR {text}" if done.is_error else text
+
+
+def test_what_one_session_remembers_the_next_one_recalls(repo: Path, tmp_path: Path) -> None:
+    async def first(client: Any) -> list[str]:
+        told = await call(client, "remember", text="We deploy with betadeploy.", path="docs/deploy.md", line=1)
+        assert told.startswith("Remembered as ")
+        return [each.name for each in (await client.list_tools()).tools]
+
+    async def second(client: Any) -> tuple[str, str]:
+        return await call(client, "recall", query="How do we deploy?"), await call(client, "list")
+
+    assert talk(repo, tmp_path / "store", first) == ["remember", "recall", "list", "forget"]
+    head = subprocess.run(["git", "rev-parse", "HEAD"], cwd=repo, capture_output=True, text=True, check=True).stdout
+    recalled, listed = talk(repo, tmp_path / "store", second)
+    assert recalled.startswith(f"- We deploy with betadeploy. (docs/deploy.md:1 @ {head[:7]}, 20")
+    assert recalled == listed
+
+
+def test_what_is_forgotten_is_gone(repo: Path, tmp_path: Path) -> None:
+    async def say(client: Any) -> list[str]:
+        name = (await call(client, "remember", text="The port is 8123.")).removeprefix("Remembered as ").rstrip(".")
+        await call(client, "remember", text="The port of staging is 8124.")
+        return [await call(client, "forget", ids=[name, "nobody"]), await call(client, "recall", query="port")]
+
+    forgot, left = talk(repo, tmp_path / "store", say)
+    assert "deleted" in forgot and "nobody: not found" in forgot
+    assert "8124" in left and "8123" not in left
+
+
+def test_repositories_and_branches_are_kept_apart(repo: Path, tmp_path: Path) -> None:
+    async def write(client: Any) -> str:
+        await call(client, "remember", text="The port is 8123.")
+        return await call(client, "remember", text="The port of the trial is 9000.", this_branch_only=True)
+
+    async def ask(client: Any) -> str:
+        return await call(client, "recall", query="port")
+
+    assert talk(repo, tmp_path / "store", write).startswith("Remembered")
+    assert "9000" in talk(repo, tmp_path / "store", ask)
+    subprocess.run(["git", "switch", "-qc", "other"], cwd=repo, check=True)
+    there = talk(repo, tmp_path / "store", ask)
+    assert "8123" in there and "9000" not in there
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    assert talk(elsewhere, tmp_path / "store", ask) == "Nothing is known."
+
+
+def test_what_an_agent_may_not_say_is_an_error_and_the_server_stays(repo: Path, tmp_path: Path) -> None:
+    async def say(client: Any) -> list[str]:
+        wrong: list[dict[str, Any]] = [
+            {"text": ""},
+            {"text": "x", "path": "../secret.md"},
+            {"text": "x", "path": "/etc/passwd"},
+            {"text": "x", "path": "away.md"},
+            {"text": "x", "path": "docs/deploy.md", "line": 0},
+            {"text": "x" * 20_000},
+            {},
+        ]
+        told = [await call(client, "remember", **words) for words in wrong]
+        told += [await call(client, "recall", query="x", k=10**9), await call(client, "nothing")]
+        return [*told, await call(client, "list")]
+
+    *wrong, listed = talk(repo, tmp_path / "store", say)
+    assert all(each.startswith("ERROR") for each in wrong) and listed == "Nothing is known."
+    assert sum("not inside of the repository" in each for each in wrong) == 3
+
+
+def test_a_key_in_the_address_of_the_origin_is_kept_nowhere(repo: Path, tmp_path: Path) -> None:
+    async def say(client: Any) -> str:
+        return await call(client, "remember", text="The port is 8123.")
+
+    talk(repo, tmp_path / "store", say)
+    kept = b"".join(each.read_bytes() for each in (tmp_path / "store").rglob("*") if each.is_file())
+    assert b"acme/storefront" in kept and b"hunter2" not in kept
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "why"),
+    [
+        (("-b", "bm26"), 2, "did you mean bm25"),
+        (("-b", "oracle"), 2, "it has no memory to offer"),
+        (("-b", "mem0,infer=true"), 3, "has a model inside"),
+        (("-b", "letta"), 3, "lives in a server"),
+        (("-b", "none"), 3, "keeps nothing"),
+        (("-b", "notes"), 3, "was written with backend bm25, now it is notes"),
+    ],
+)
+def test_what_cannot_be_served_is_one_line(
+    repo: Path, tmp_path: Path, words: tuple[str, ...], code: int, why: str
+) -> None:
+    store = tmp_path / "store"
+    if words == ("-b", "notes"):
+        store.mkdir()
+        (store / "memory.json").write_text('{"backend": "bm25"}')
+    done = subprocess.run(
+        [PROGRAM, "mcp", *words, "--store", store], cwd=repo, capture_output=True, text=True, timeout=100, check=False,
+        stdin=subprocess.DEVNULL,
+    )  # fmt: skip
+    (line,) = done.stderr.splitlines()
+    assert (done.returncode, done.stdout) == (code, "") and line.startswith("coldwarm: ") and why in line
