@@ -155,6 +155,7 @@ class ChromaMemory(BaseMemory):
 class Chroma(BaseAdapter):
     name = "chroma"
     imports = ("chromadb",)
+    packages = ("chromadb>=1.5.5,<2",)
     native = (
         "entries", "get", "update", "forget", "forget_scope", "compact",
         "ranked", "persistent", "usage", "scope_org", "scope_repo", "scope_branch", "scope_user",

@@ -272,6 +272,7 @@ class Letta(BaseAdapter):
     name = "letta"
     memory: ClassVar[type[Store]] = LettaMemory
     imports = ("letta_client",)
+    packages = ("letta-client>=1.12,<2",)
     native: ClassVar[tuple[str, ...]] = (
         "forget",
         "forget_scope",

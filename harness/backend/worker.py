@@ -17,6 +17,7 @@ import importlib
 import io
 import json
 import os
+import re
 import signal
 import socket
 import sys
@@ -27,6 +28,7 @@ import traceback
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from functools import cache, partial
+from importlib import metadata
 from itertools import islice
 from pathlib import Path
 from typing import Any, NoReturn
@@ -109,6 +111,7 @@ class Worker:
             "version": adapter.version(),
             "support": {name: to_wire(entry) for name, entry in adapter.support.items()},
             "settings": list(adapter.settings),
+            "packages": [{"requirement": each, "installed": _installed(each)} for each in adapter.packages],
             "secrets": list(adapter.secrets),
             "server": to_wire(adapter.serve("http://127.0.0.1/v1")),
             "problem": problem,
@@ -120,6 +123,13 @@ class Worker:
         tops = {name.partition(".")[0] for name in (type(self._adapter).__module__, self._module)}
         files = sorted({m.__file__ for n, m in sys.modules.items() if n.partition(".")[0] in tops and m.__file__})
         return hashlib.sha256(b"".join(Path(file).read_bytes() for file in files)).hexdigest()
+
+
+def _installed(requirement: str) -> str | None:
+    named = re.match(r"[\w.-]+", requirement)
+    with suppress(metadata.PackageNotFoundError):
+        return metadata.version(named[0]) if named else None
+    return None
 
 
 def load(name: str) -> Adapter:

@@ -108,7 +108,10 @@ def _try_opening(spec: Spec, reference: str, folder: Path, gateway: Gateway, dim
     root.mkdir(parents=True)
     gateway.register(name)
     try:
-        server = client.describe(reference, folder / "describe", launch=launch, settings=spec.settings).server
+        said = client.describe(reference, folder / "describe", launch=launch, settings=spec.settings)
+        server = said.server
+        if said.unfit:
+            return Examined(f"adapter {name}", False, said.unfit)
         if server is not None:  # asked for by name only, so that its absence breaks nothing
             lacks = servers.explain_missing(server)
             return Examined(f"adapter {name}", True, lacks or "its server is installed", bool(lacks))

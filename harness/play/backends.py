@@ -77,6 +77,7 @@ def describe_all(selection: Selection, allowed: Iterable[str] = (), deadlines: D
             inside = said.support["extracts"].supported and not said.secrets  # a service has its own
             if selection.chat is None and inside:
                 reason = UNANSWERED
+            reason = said.unfit or reason
             if reason:
                 unplayed.append(Unplayed(backend=spec.label, reason=reason, allowed=spec.label in allowed))
                 continue
