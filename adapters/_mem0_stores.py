@@ -21,12 +21,14 @@ class Store:
     """One of Mem0's vector stores.
 
     Attributes:
+        package: What Mem0 needs installed for it.
         config: Its settings beside collection and path.
         any_of: The filter for one of these values.
         reach: How many memories a search has to be asked for, so that k of the scope are among them.
         support: What is its own.
     """
 
+    package: str
     config: Callable[[Space], dict[str, Any]]
     any_of: Callable[[Sequence[str]], Any]
     layers: Callable[[Space], list[Layer]]
@@ -37,6 +39,7 @@ class Store:
 
 
 QDRANT = Store(
+    package="qdrant-client>=1.12,<2",
     config=lambda space: {"embedding_model_dims": space.dims},
     any_of=lambda values: {"in": list(values)},
     layers=lambda space: [Layer("vectors", f"qdrant/collection/{COLLECTION}/storage.sqlite", "sqlite")],
@@ -48,6 +51,7 @@ QDRANT = Store(
     close=lambda store: store.client.close(),  # Memory.close() keeps the store's lock
 )
 CHROMA = Store(
+    package=Chroma.packages[0],
     config=lambda space: {},
     any_of=lambda values: {"in": list(values)},
     layers=Chroma().storage,
@@ -60,6 +64,7 @@ CHROMA = Store(
     compact=Chroma().compact,
 )
 FAISS = Store(
+    package="faiss-cpu>=1.8,<2",
     config=lambda space: {"embedding_model_dims": space.dims, "distance_strategy": "cosine"},
     any_of=list,  # the one form that its own filter knows
     layers=lambda space: [Layer("vectors", "faiss", "file")],

@@ -40,6 +40,7 @@ class Bm25Memory(RowMemory):
 class Bm25(RowAdapter):
     name = "bm25"
     imports = ("bm25s",)
+    packages = ("bm25s>=0.3,<1",)
     native = (*RowAdapter.native, "ranked", "abstains")
 
     def version(self) -> str:

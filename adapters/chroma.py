@@ -156,6 +156,7 @@ class Chroma(BaseAdapter):
     name = "chroma"
     imports = ("chromadb",)
     embeds = True
+    packages = ("chromadb>=1.5.5,<2",)
     native = (
         "entries", "get", "update", "forget", "forget_scope", "compact",
         "ranked", "persistent", "usage", "scope_org", "scope_repo", "scope_branch", "scope_user",

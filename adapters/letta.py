@@ -273,6 +273,7 @@ class Letta(BaseAdapter):
     memory: ClassVar[type[Store]] = LettaMemory
     imports = ("letta_client",)
     embeds: ClassVar[bool] = True
+    packages = ("letta-client>=1.12,<2",)
     native: ClassVar[tuple[str, ...]] = (
         "forget",
         "forget_scope",

@@ -36,6 +36,7 @@ from harness.adapter import (
     delete_and_add,
 )
 
+MEM0, OPENAI = "mem0ai>=2.0.4,<3", "openai>=1.60"
 AGENT = "coldwarm"
 EVERYWHERE = "everywhere"
 ALL = 1_000_000  # get_all has no cursor and gives 20 unless told otherwise
@@ -193,6 +194,7 @@ class Mem0(BaseAdapter):
     imports = ("qdrant_client", "openai", "httpcore2", "portalocker", "posthog", "requests")  # all but what reads HOME
     embeds = True
     store, infer, model = "qdrant", False, "local"
+    packages: Sequence[str] = (MEM0, STORES["qdrant"].package, OPENAI)
     native: ClassVar[tuple[str, ...]] = (
         "entries",
         "get",
@@ -223,6 +225,7 @@ class Mem0(BaseAdapter):
     def configured(self, settings: Mapping[str, str]) -> Self:
         made = copy.copy(self)
         made.store = setting(settings, "store", tuple(STORES))
+        made.packages = (MEM0, made.kept.package, OPENAI)
         made.infer = setting(settings, "infer", ("false", "true")) == "true"
         made.model = settings.get("model", self.model)
         return made

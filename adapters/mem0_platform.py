@@ -19,7 +19,8 @@ from typing import Any, ClassVar, Self, TypeVar
 from uuid import uuid4
 
 from adapters._base import release, sdk, setting
-from adapters.mem0 import hit, holding_at, metadata, quiet, until, user_id
+from adapters._mem0_stores import QDRANT
+from adapters.mem0 import MEM0, OPENAI, hit, holding_at, metadata, quiet, until, user_id
 from harness.adapter import (
     Ack,
     BaseAdapter,
@@ -247,6 +248,7 @@ class Mem0Platform(BaseAdapter):
     name = "mem0_platform"
     settings: ClassVar[Sequence[str]] = ("infer",)
     imports = ("qdrant_client", "openai")  # as the library imports both, whatever is asked of it
+    packages = (MEM0, QDRANT.package, OPENAI)
     secrets = (KEY,)
     infer = False
     native = (

@@ -246,6 +246,10 @@ class Adapter(Protocol):
         """Modules that `open` imports and that may be imported once for many opens, whatever HOME and TMPDIR are."""
 
     @property
+    def packages(self) -> Sequence[str]:
+        """What it needs installed, as requirements with the releases that it works with, the backend's own first."""
+
+    @property
     def secrets(self) -> Sequence[str]:
         """Environment variables without which it cannot open. They reach `open` as settings of their names, no log."""
 
@@ -325,6 +329,7 @@ class BaseAdapter(ABC):
     name: ClassVar[str]
     settings: ClassVar[Sequence[str]] = ()
     imports: ClassVar[Sequence[str]] = ()
+    packages: Sequence[str] = ()
     secrets: ClassVar[Sequence[str]] = ()
     embeds: ClassVar[bool] = False
     native: ClassVar[tuple[str, ...]] = ()

@@ -239,6 +239,8 @@ def open_memory(
     child = Child(adapter, home, deadlines, launch, _ports(space))
     try:
         described = _describe(child, space.settings)
+        if described.unfit:
+            raise MemoryFault(Fault(kind="crashed", op="open", message=described.unfit), alive=True)
         if described.secrets:  # its service is hosted by somebody, somewhere
             child.exit()
             child = Child(adapter, home, deadlines, launch, None)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Generic, Literal, TypeVar
 
+from packaging.requirements import InvalidRequirement, Requirement
 from pydantic import ConfigDict, TypeAdapter, field_validator
 
 from harness.adapter import CAPABILITIES, Ack, Hit, Layer, Server, Usage
@@ -36,10 +37,35 @@ class Reply(Model, Generic[T]):
     took: float
 
 
+class Package(Model):
+    """What an adapter needs installed, and which release is installed where it runs, if any."""
+
+    requirement: str
+    installed: str | None = None
+
+    @field_validator("requirement")
+    @classmethod
+    def _readable(cls, text: str) -> str:
+        try:
+            Requirement(text)
+        except InvalidRequirement:
+            raise ValueError(f"'{text}' is no requirement, as 'some-sdk>=1.0,<2' is") from None
+        return text
+
+    @property
+    def unfit(self) -> str:
+        """Why the release that is installed is of no use; empty if it fits, or if none is installed."""
+        needed = Requirement(self.requirement)
+        if self.installed is None or needed.specifier.contains(self.installed, prereleases=True):
+            return ""
+        return f"{needed.name} {self.installed} is installed, and its adapter needs {self.requirement}"
+
+
 class Description(Model):
     """What an adapter says of itself; `source` is the digest of its code, `server` what it needs running.
 
     Attributes:
+        packages: What it needs installed, the backend's own first.
         secrets: The environment variables that it opens with.
         embeds: It cannot do without an embedder.
         problem: What is wrong with a setting's value.
@@ -49,11 +75,17 @@ class Description(Model):
     version: str
     support: Mapping[str, Declared]
     settings: tuple[str, ...] = ()
+    packages: tuple[Package, ...] = ()
     secrets: tuple[str, ...] = ()
     embeds: bool = False
     server: Server | None = None
     problem: str = ""
     source: str
+
+    @property
+    def unfit(self) -> str:
+        """Why nothing should be tried with what is installed; empty if there is no reason."""
+        return "; ".join(filter(None, (each.unfit for each in self.packages)))
 
     @field_validator("support")
     @classmethod

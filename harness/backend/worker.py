@@ -18,6 +18,7 @@ import inspect
 import io
 import json
 import os
+import re
 import signal
 import socket
 import sys
@@ -28,6 +29,7 @@ import traceback
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from functools import cache, partial
+from importlib import metadata
 from itertools import islice
 from pathlib import Path
 from typing import Any, NoReturn
@@ -110,6 +112,7 @@ class Worker:
             "version": adapter.version(),
             "support": {name: to_wire(entry) for name, entry in adapter.support.items()},
             "settings": list(adapter.settings),
+            "packages": [{"requirement": each, "installed": _installed(each)} for each in adapter.packages],
             "secrets": list(adapter.secrets),
             "embeds": getattr(adapter, "embeds", False),  # adapters of before it was asked
             "server": to_wire(adapter.serve("http://127.0.0.1/v1")),
@@ -122,6 +125,13 @@ class Worker:
         tops = {name.partition(".")[0] for name in (type(self._adapter).__module__, self._module)}
         files = sorted({m.__file__ for n, m in sys.modules.items() if n.partition(".")[0] in tops and m.__file__})
         return hashlib.sha256(b"".join(Path(file).read_bytes() for file in files)).hexdigest()
+
+
+def _installed(requirement: str) -> str | None:
+    named = re.match(r"[\w.-]+", requirement)
+    with suppress(metadata.PackageNotFoundError):
+        return metadata.version(named[0]) if named else None
+    return None
 
 
 class NoAdapter(Exception):  # noqa: N818  the parent shows its line as it is

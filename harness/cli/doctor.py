@@ -109,6 +109,8 @@ def _try_opening(spec: Spec, reference: str, folder: Path, gateway: Gateway, dim
     gateway.register(name)
     try:
         said = client.describe(reference, folder / "describe", launch=launch, settings=spec.settings)
+        if said.unfit:
+            return Examined(f"adapter {name}", False, said.unfit)
         if said.embeds and not dims:
             return Examined(
                 f"adapter {name}", True, extras.lacks("onnxruntime", "it needs vectors: the embedder"), True

@@ -245,6 +245,7 @@ def run(
     from harness.play import plan, runner
     from harness.play.trouble import ExecutorError
     from harness.report.progress import PlainProgress, say_during
+    from harness.report.words import plain
     from tasks import suite
 
     try:
@@ -261,6 +262,7 @@ def run(
         with say_during(screen, "asking the backends what they are"):
             executor, playables = _ask(dask, jobs, selection, allow, keeps=keep or bool(asked["record"]))
         for each in playables.unplayed:
+            screen.print(plain(f"{each.backend} cannot run: {each.reason}"), markup=False)
             if each.backend in playables.undescribed and not each.allowed:
                 hint = f"nothing was played; leave it out with -b, or go on without it: --allow {each.backend}"
                 stop(f"{each.backend} could not run: {each.reason}; {hint}", COULD_NOT_RUN)

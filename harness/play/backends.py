@@ -83,6 +83,7 @@ def describe_all(selection: Selection, allowed: Iterable[str] = (), deadlines: D
                 reason = UNANSWERED
             if said.embeds and not embedded:
                 reason = f"it needs vectors, and no embedder is installed: {extras.install('embed')}"
+            reason = said.unfit or reason
             if reason:
                 unplayed.append(Unplayed(backend=spec.label, reason=reason, allowed=spec.label in allowed))
                 continue

@@ -219,3 +219,28 @@ def test_an_adapter_from_our_packages_is_lent_alone(old: str, tmp_path: Path) ->
     place = Path(pydantic.__file__).parent
     assert str(place) in found.reads and str(place.parent) not in (*found.path, *found.reads)
     assert Path(found.path[0], "pydantic").resolve() == place
+
+
+# --- a release that the adapter does not know ------------------------------------------------------------------------
+
+
+def test_a_release_out_of_the_adapters_range_is_said_before_anything_is_opened(
+    tmp_path: Path, old: str, new: str
+) -> None:
+    path = tmp_path / "own" / "tiny.py"
+    path.write_text(ADAPTER.replace('name = "tiny"', 'name = "tiny"\n    packages = ("tinysdk>=2.1,<3", "beside>=1")'))
+    specs = interpreters.name_releases([spec(old), spec(new)])
+    found = describe_all(Selection(backends=specs))
+    ((late,), why) = found.unplayed, "tinysdk 2.0.4 is installed, and its adapter needs tinysdk>=2.1,<3"
+    assert (late.backend, late.reason) == ("tiny:Tiny@2.0.4", why)
+    assert found.undescribed == () and "tiny:Tiny@2.1.0" in found.playables, "the other row plays on"
+    launch = interpreters.launcher(specs[0])
+    with pytest.raises(client.MemoryFault, match=why):
+        client.open_memory("tiny:Tiny", Space(str(tmp_path), "", "", 0, 1), tmp_path / "h", launch=launch)
+    assert not (tmp_path / "sdk.txt").exists()
+
+
+def test_what_is_no_requirement_breaks_the_contract(tmp_path: Path, old: str) -> None:
+    (tmp_path / "own" / "tiny.py").write_text(ADAPTER.replace('"tiny"', '"tiny"\n    packages = ("tinysdk at 2",)'))
+    with pytest.raises(client.MemoryFault, match="'tinysdk at 2' is no requirement"):
+        client.describe("tiny:Tiny", tmp_path / "h", launch=interpreters.launcher(spec(old)))
