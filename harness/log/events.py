@@ -67,11 +67,11 @@ class HitsPacker:
 
     def add(self, page: Sequence[Hit]) -> None:
         if page:
-            self._pages.append(HITS.dump_json(tuple(page))[1:-1])
+            self._pages += [b"," if self._pages else b"[", HITS.dump_json(tuple(page))[1:-1]]
 
     def finish(self) -> tuple[Hit, ...] | Ref:
         """The hits themselves if their JSON is small, else the blob that holds it; equal hits, equal bytes."""
-        data = b"[%s]" % b",".join(self._pages)
+        data = b"".join([*self._pages, b"]"]) if self._pages else b"[]"
         self._pages.clear()
         return HITS.validate_json(data) if len(data) <= INLINE else self._blobs.put(data)
 

@@ -42,6 +42,9 @@ from harness.model.drill import DrillTrial
 from harness.model.scenario import Scenario
 from harness.model.trial import Trial
 
+_PAGE_BYTES = 2**20
+_BETWEEN_HITS = b'},{"memory_id":'
+"""Inside of a text, a quotation mark has a backslash in front of it."""
 E = TypeVar("E", bound=Event)
 Opening = TypeVar("Opening", bound=Event)
 Told = TypeVar("Told")
@@ -179,8 +182,17 @@ class Log(Played):
         """What the reader asked of its chat model."""
         return unpack(self.blobs, CALLS, event.calls or ())
 
-    def hits(self, event: Listed) -> tuple[Hit, ...]:
-        return unpack(self.blobs, HITS, event.hits)
+    def hits(self, event: Listed) -> Iterator[Hit]:
+        """One page after the other: a listing of a large store is as much memory as the rest of the log."""
+        if not isinstance(event.hits, Ref):
+            yield from event.hits
+            return
+        data, begin = self.blobs.get(event.hits), 1
+        while begin < len(data):
+            cut = data.find(_BETWEEN_HITS, begin + _PAGE_BYTES)
+            end = cut + 1 if cut >= 0 else len(data) - 1
+            yield from HITS.validate_json(b"[%s]" % data[begin:end])
+            begin = end + 1
 
 
 class PlayedFile(NamedTuple):

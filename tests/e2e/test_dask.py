@@ -70,10 +70,12 @@ class Cluster:
         )
         self.address = self.until(lambda: PORT.search(self.said("scheduler")))[0]
 
-    def worker(self, name: str, stores: str = STORES, sdk: str = "1.0", **env: str) -> subprocess.Popen[bytes]:
+    def worker(
+        self, name: str, stores: str = STORES, sdk: str = "1.0", *, threads: int = 1, nanny: bool = False, **env: str
+    ) -> subprocess.Popen[bytes]:
         return self._start(
-            name, "worker", self.address, "--name", name, "--nthreads", "1", "--no-dashboard", "--no-nanny",
-            "--host", "127.0.0.1", stores=stores, sdk=sdk, **env,
+            name, "worker", self.address, "--name", name, "--nthreads", str(threads), "--no-dashboard",
+            "--nanny" if nanny else "--no-nanny", "--host", "127.0.0.1", stores=stores, sdk=sdk, **env,
         )  # fmt: skip
 
     def ready(self, *names: str) -> None:

@@ -14,6 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from harness.adapter import Hit, Item, Scope, Source
+from harness.log import reader
 from harness.log.blobs import INLINE, Blobs, Ref, pack
 from harness.log.events import (
     EVENT,
@@ -25,6 +26,7 @@ from harness.log.events import (
     Event,
     Found,
     HitsPacker,
+    Listed,
     Recalled,
     Sought,
     Span,
@@ -108,6 +110,20 @@ def test_hits_that_come_in_pages_are_packed_as_the_whole_of_them(tmp_path: Path,
     for page in pages:
         packer.add(page)
     assert packer.finish() == pack(blobs, HITS, tuple(hit for page in pages for hit in page))
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(hits=st.lists(HIT, min_size=12, max_size=60), size=st.integers(0, 3000))
+def test_a_long_listing_is_read_page_by_page(tmp_path: Path, hits: list[Hit], size: int) -> None:
+    hits = [Hit("nested", '},{"memory_id":"' + "x" * INLINE), *hits, Hit("last", "]")]
+    log = Tape(tmp_path).log()
+    listed = Listed(stage="end", scope=Scope(), hits=pack(log.blobs, HITS, tuple(hits)))
+    assert isinstance(listed.hits, Ref)
+    before, reader._PAGE_BYTES = reader._PAGE_BYTES, size
+    try:
+        assert [*log.hits(listed)] == hits
+    finally:
+        reader._PAGE_BYTES = before
 
 
 def test_every_cut_leaves_the_whole_events_before_it(tmp_path: Path) -> None:
