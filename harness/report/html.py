@@ -105,6 +105,7 @@ def render(results: Results, seen: evidence.Evidence) -> str:
             verdict=said,
             pieces=[links.split(line, leads) for line in said],
             links=leads,
+            linked={*leads.values(), *(gate.cells[0] for gate in results.gates if gate.cells)},
             means={name: each.formula for name, each in {**results.definitions, **results.trust_definitions}.items()},
             units={name: each.unit for name, each in {**results.definitions, **results.trust_definitions}.items()},
             glossary=glossary.WORDS,

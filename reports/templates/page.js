@@ -143,9 +143,16 @@
   });
 
   // --- fragments ----------------------------------------------------------------------------------------------------
+  // To save bytes a row has an id only if the page links to it: any other is known by its trial and how it was read.
+  const rowOf = (id) => {
+    const at = id.lastIndexOf("-");
+    const [trial, read] = [`#${id.slice(0, at)}`, id.slice(at + 1)];
+    return rows.find((row) => row.cells[0].firstElementChild?.hash === trial && row.cells[3].textContent.trim() === read);
+  };
   const named = (id) => {
     try {
-      return document.getElementById(decodeURIComponent(id));
+      const whole = decodeURIComponent(id);
+      return document.getElementById(whole) ?? rowOf(whole);
     } catch {
       return null; // a broken escape: a link that a mail program cut
     }
@@ -157,6 +164,7 @@
     if (id === "cells" || flat.isConnected) showCells(id === "cells" ? query : new URLSearchParams());
     const target = id === "cells" && text ? form : named(id);
     if (!target) return;
+    for (const row of rows) row.classList.toggle("meant", row === target && !row.id);
     let opened = false;
     for (let at = target.closest("details"); at; at = at.parentElement.closest("details")) {
       opened ||= !at.open;

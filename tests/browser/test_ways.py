@@ -130,3 +130,17 @@ def test_rows_of_drills_without_a_fault_are_folded(opened: Opener) -> None:
     assert folded and shown
     assert [name for name, bad in folded if bad] == []
     assert any(bad for _, bad in shown)
+
+
+def test_a_cell_that_nothing_links_to_is_found_by_its_id(opened: Opener) -> None:
+    """As junit.xml names it: its row has no id of its own, to save bytes."""
+    page = opened(paths.ROOT / "reports" / "sample" / "report.html")
+    row = "#all-cells tr:not([id]):not(.group)"
+    trial, read = page.run(
+        f"(({{cells}}) => [cells[0].firstElementChild.hash.slice(1), cells[3].textContent.trim()])"
+        f"([...document.querySelectorAll('{row}')].at(-1))"
+    )
+    page.run(f"location.hash = '{trial}-{read}'")
+    page.until("document.querySelector('tr.meant') !== null")
+    assert page.run(f"[...document.querySelectorAll('{row}')].at(-1).matches('.meant')")
+    page.until("Math.abs(document.querySelector('tr.meant').getBoundingClientRect().top) < 900")

@@ -65,7 +65,7 @@ def short(name: str, limit: int = 13) -> str:
 
 
 def count(name: str, n: int) -> str:
-    return f"{short(name)} ({n})"
+    return f"{short(name, 12)} ({n})"
 
 
 def place(results: Results, names: Iterable[str], y: float) -> Iterator[tuple[str, float]]:

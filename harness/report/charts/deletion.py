@@ -19,7 +19,7 @@ COLUMN: Mapping[LookStage, int] = {
 }  # fmt: skip
 KINDS = {"route": "asked", "text": "text", "vector": "vector"}
 LEFT, UNKNOWN, NO_LOOK = "left", "unknown", "no look"
-_AT = (158, 204, 286, 368)
+_AT = (146, 212, 288, 370)
 _ROW, _FITS = 20, 21
 
 
@@ -141,7 +141,7 @@ def _look(rows: Sequence[LayerRow], column: int) -> tuple[str, int, bool] | None
 def _sheet(cells: Sequence[TrustCell], found: Mapping[str, Sequence[ChartLine]]) -> Sheet:
     sheet = Sheet()
     for at, (asked, scanned) in enumerate(
-        (("before", "before"), ("after", "closed"), ("reopened", "killed, refilled"), ("compacted", "compacted"))
+        (("before", "before"), ("after", "closed"), ("reopened", "kill, refill"), ("compacted", "compacted"))
     ):
         for nth, head in enumerate((asked, scanned)):
             sheet.text(_AT[at], 8 + 14 * nth, head, colour=SOFT)

@@ -108,7 +108,7 @@ def _sheet(names: Sequence[str], table: Mapping[tuple[str, What], list[SizePoint
             sheet.text(left + across(power), bottom, compact(power), "center", colour=SOFT)
     for row, name in enumerate(names):
         top = 22 + row * _TALL
-        sheet.text(0, top + 12, short(name, 13), bold=True)
+        sheet.text(0, top + 12, short(name, 10), bold=True)
         for nth, (what, noun) in enumerate(NOUNS.items()):
             n = sum(point.n for point in table[name, what])
             sheet.text(0, top + 27 + nth * 14, words.plural(n, noun), colour=SOFT)
