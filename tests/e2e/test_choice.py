@@ -74,23 +74,28 @@ def live(fake: FakeChooser) -> dict[str, str]:
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(300)
 @pytest.mark.parametrize("wanted", ["right", "stale"])
-def test_who_knows_everything_is_right_and_who_takes_the_worst_is_wrong(
+def test_of_every_kind_who_knows_everything_is_right_and_who_takes_the_worst_is_wrong(
     cli: Cli, fake: FakeChooser, tmp_path: Path, wanted: Any
 ) -> None:
-    files = [paths.ROOT / "tasks" / "stale-deploy-rule" / "forgotten-runbook.toml"]
-    ((scenario, _),) = loader.load(files, paths.FIXTURES, paths.cache_root())
-    fake.rule = choose_by(wanted, scenario)
-    done = cli(*RUN, "--chat", "model", "--out", tmp_path, env=live(fake))
+    firsts = {file.parent: file for file in sorted(paths.TASKS.glob("*/*.toml"), reverse=True)}.values()
+    loaded = [scenario for scenario, _ in loader.load(firsts, paths.FIXTURES, paths.cache_root())]
+    fake.rule = choose_by(wanted, *loaded)
+    stories = [word for scenario in loaded for word in ("-s", scenario.id)]
+    done = cli(
+        "run", "-b", "full_context", *stories, *SMALL[2:], "--trial", "full-context", "--reader", "choice",
+        "--model", "fake-chooser", "--chat", "model", "--out", tmp_path, env=live(fake),
+    )  # fmt: skip
     assert (done.returncode, done.stderr) == (0, "")
-    folder = only(tmp_path)
-    asked = calls(folder)
-    assert (
-        asked and {call.outcome for call in asked} == {"chose"} and {call.model for call in asked} == {"fake-chooser-1"}
-    )
-    right = measures(folder)["decisions_right"]
-    assert right["hits"] == (len(asked) if wanted == "right" else 0) and right["of"] == len(asked)
-    assert results(folder)["run"]["conditions"]["reader"] == "choice@fake-chooser"
+    found = results(only(tmp_path))
+    cells = [cell for cell in found["cells"] if (cell["backend"], cell["read_policy"]) == ("full_context", "model")]
+    counts = [
+        (cell["measures"]["decisions_right"]["hits"], cell["measures"]["decisions_right"]["of"]) for cell in cells
+    ]
+    assert len({cell["kind"] for cell in cells}) == len(cells) == 12
+    assert all(hits == (of if wanted == "right" else 0) for hits, of in counts)
+    assert found["run"]["conditions"]["reader"] == "choice@fake-chooser"
 
 
 @pytest.mark.slow

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from typing import Any, Literal
 
@@ -9,10 +10,18 @@ from harness.gateway.chat.choose import UNKNOWN, list_options
 from harness.model.scenario import Decision, Scenario
 from tests.support.fake_upstream import FakeUpstream, Handler, completion
 
+ASKED = (r"^Today: (\S+)\. Place", r"^Task: (.*)$", r"^Question: (.*)$")
+"""Where the prompt of a decision says when, for what and what is asked."""
 
-def choose_by(wanted: Literal["right", "stale"], scenario: Scenario) -> Callable[[Mapping[str, Any]], str]:
+
+def choose_by(wanted: Literal["right", "stale"], *scenarios: Scenario) -> Callable[[Mapping[str, Any]], str]:
     """Takes the option of that verdict, or of another wrong one where no option has it, whatever the notes say."""
-    decisions = {decision.question: decision for _, job in scenario.jobs() for decision in job.decisions}
+    decisions = {
+        (f"{session.at:%Y-%m-%d}", job.goal, decision.question): decision
+        for scenario in scenarios
+        for session, job in scenario.jobs()
+        for decision in job.decisions
+    }
 
     def pick(decision: Decision) -> str:
         found = [option.value for option in decision.options if option.verdict == wanted]
@@ -20,8 +29,9 @@ def choose_by(wanted: Literal["right", "stale"], scenario: Scenario) -> Callable
 
     def answer(body: Mapping[str, Any]) -> str:
         options, prompt = list_options(body) or [], body["messages"][-1]["content"]
-        question = prompt.partition("\nQuestion: ")[2].partition("\n")[0]
-        value = pick(decisions[question])
+        found = (re.search(pattern, prompt, re.MULTILINE) for pattern in ASKED)
+        day, goal, question = (each[1] if each else "" for each in found)
+        value = pick(decisions[day, goal, question])
         return f'{{"choice": "{value if value in options else UNKNOWN}"}}'
 
     return answer

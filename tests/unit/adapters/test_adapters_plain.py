@@ -16,11 +16,15 @@ from hypothesis import strategies as st
 from adapters.bm25 import Bm25
 from adapters.full_context import FullContext
 from adapters.notes import Notes
+from adapters.placebo import NOTES, Placebo
 from adapters.random import Random
 from adapters.refusal import Refusal
 from adapters.vector_file import VectorFile
 from harness.adapter import Item, Scope, Source, Space, embed
 from harness.gateway.gateway import Gateway
+from harness.paths import TASKS
+from harness.text.classify import Classifier
+from tasks.loader import read
 
 SHOP = Scope(repo="storefront", org="acme")
 AT = "2026-02-03T10:00:00+00:00"
@@ -129,6 +133,21 @@ def test_refusal_always_says_the_same(space: Space) -> None:
         memory.remember([item("Ship by script.")])
         assert memory.recall("ship", SHOP, 5, AT) == memory.recall("else", Scope(), 1, AT)
         assert len(memory.recall("ship", SHOP, 5, AT)) == 1
+
+
+def test_placebo_says_what_is_asked_for_many_times_and_hangs_on_no_memory(space: Space) -> None:
+    with closing(Placebo().open(space)) as memory:
+        before = memory.recall("ship", SHOP, 5, AT)
+        memory.remember([item("Ship by script.")])
+        assert memory.recall("ship", SHOP, 5, AT) == before and len({hit.text for hit in before}) == 5
+        assert memory.recall("ship", SHOP, 0, AT) == [] and len(memory.recall("ship", SHOP, 99, AT)) == len(NOTES)
+        assert memory.recall("else", SHOP, 5, AT) != before
+
+
+@pytest.mark.parametrize("file", sorted(TASKS.glob("*/*.toml")), ids=lambda file: file.stem)
+def test_placebo_tells_nothing_of_any_story(file: Path) -> None:
+    classifier = Classifier(read(file), {})
+    assert not any(classifier.read(note).named for note in NOTES)
 
 
 steps = st.lists(

@@ -52,6 +52,11 @@ class TestRefusal(Quick):
     exceptions: ClassVar = {"knows_nothing_when_new": "one constant sentence, which is what this control is for"}
 
 
+class TestPlacebo(Quick):
+    adapter = "placebo"
+    exceptions: ClassVar = {"knows_nothing_when_new": "notes that tell nothing, which is what this control is for"}
+
+
 @pytest.mark.slow
 @pytest.mark.backend
 class TestChroma(Quick):

@@ -25,7 +25,7 @@ def test_all_that_the_project_registers_is_known() -> None:
         "notes",
         "vector_file",
     }
-    controls = {"none", "refusal", "random", "reference", "full_context", "oracle", "stale_oracle"}
+    controls = {"none", "placebo", "refusal", "random", "reference", "full_context", "oracle", "stale_oracle"}
     assert {name for name, entry in known.items() if entry.control} == controls
     assert list(known) == sorted(known)
     assert {name for name, entry in known.items() if entry.reference is None} == set(registry.ORACLES)
