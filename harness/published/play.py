@@ -14,7 +14,6 @@ from typing import Annotated, Literal
 from pydantic import Field, TypeAdapter, ValidationError
 
 from harness.adapter import Ack, Hit, Item, Scope, Source
-from harness.backend.store import opaque
 from harness.conformance import Setting
 from harness.log.blobs import Blobs, Ref, unpack
 from harness.log.events import HITS, SCHEMA, Event
@@ -82,7 +81,7 @@ def play(told: PublishedSet, setting: Setting, k: int, folder: Path) -> list[Pat
         log = folder / "logs" / f"{name}.jsonl"
         texts = [each.text for each in haystack.documents] + [each.text for each in haystack.questions]
         setting.children.warm(texts, setting.playable.spec.label)
-        with Writer(log) as writer, setting.lend() as store:
+        with Writer(log) as writer, setting.lend() as (store, _):
             asker = _Asker(store)
             writer.append(_pose(told, haystack, setting, k, blobs))
             try:
@@ -103,7 +102,7 @@ def _try_out(setting: Setting, document: Document) -> None:
 
     Raises MemoryFault.
     """
-    with setting.children.lend(setting.playable, 1, setting.folder / "work" / opaque()) as (store, meter):
+    with setting.lend() as (store, meter):
         memory = store.open()
         try:
             memory.remember([_item(document)])
