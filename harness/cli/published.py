@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from harness import paths
-from harness.cli.common import COULD_NOT_RUN, FOLDER, GOOD, shorten, stop, tell, terminal
+from harness.cli.common import COULD_NOT_RUN, FOLDER, GOOD, say, shorten, stop, tell, terminal
 
 if TYPE_CHECKING:
     from harness.published.figures import Figures
@@ -77,13 +77,16 @@ def import_(
                     logs = play.play(told, setting, k or form.k[-1], folder)
         except registry.RegistryError as error:
             stop(error)
-        except MemoryFault as error:
-            stop(f"{interpreters.explain_missing(spec, error)}; {spec.label} was not asked", COULD_NOT_RUN)
+        except MemoryFault as error:  # what others answered is not lost
+            say(f"{interpreters.explain_missing(spec, error)}; {spec.label} was not asked")
+            continue
         except (EmbedderError, OSError) as error:
             stop(error, COULD_NOT_RUN)
         found.append(report.compute_from(logs, form.k))
+    if not found:
+        sys.exit(COULD_NOT_RUN)
     written = report.write(folder, form, told, found)
     for line in report.list_lines(found):
         tell(line)
     tell(f"figures: {shorten(written)}")
-    sys.exit(COULD_NOT_RUN if any(each.failed or each.unended for each in found) else GOOD)
+    sys.exit(COULD_NOT_RUN if len(found) < len(specs) or any(each.failed or each.unended for each in found) else GOOD)

@@ -53,3 +53,11 @@ def test_what_cannot_be_read_is_one_clear_line(words: tuple[str, ...], code: int
 def test_a_backend_that_nobody_knows_is_one_clear_line(tmp_path: Path) -> None:
     done = run("locomo", write_locomo(tmp_path), "-b", "bm52", "--out", tmp_path / "out")
     assert done.exit_code == 2 and not (tmp_path / "out").exists(), done.output
+
+
+def test_what_one_backend_answered_is_kept_where_another_cannot_be_asked(tmp_path: Path) -> None:
+    missing = "tests.support.unruly_backends:NotThere"
+    done = run("locomo", write_locomo(tmp_path), "-b", "bm25", "-b", missing, "--out", tmp_path / "out")
+    assert done.exit_code == 3 and "was not asked" in done.output, done.output
+    [figures] = (tmp_path / "out").glob("*/figures.json")
+    assert [each["backend"] for each in json.loads(figures.read_text())["backends"]] == ["bm25"]
