@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import copy
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar, Self
 
-from adapters._base import RowAdapter, RowMemory, release, sdk
+from adapters import _okapi
+from adapters._base import RowAdapter, RowMemory, release, sdk, setting
 from harness.adapter import Memory, Space
 
 
@@ -37,14 +39,33 @@ class Bm25Memory(RowMemory):
         return [(name, scores[name]) for name in found[:k]]
 
 
+class OkapiMemory(Bm25Memory):
+    """Ranked as published baselines rank, for figures beside theirs."""
+
+    def find(self, query: str, visible: Sequence[str], k: int) -> list[tuple[str, float | None]]:
+        if self.index is None:
+            self.index = _okapi.weigh({name: _okapi.split(item.text) for name, item in self.rows.items()})
+        scores = _okapi.score(self.index, _okapi.split(query))
+        found = sorted((name for name in visible if name in scores), key=lambda name: -scores[name])
+        return [(name, scores[name]) for name in found[:k]]
+
+
 class Bm25(RowAdapter):
     name = "bm25"
     imports = ("bm25s",)
     packages = ("bm25s>=0.3,<1",)
     native = (*RowAdapter.native, "ranked", "abstains")
+    settings: ClassVar[Sequence[str]] = ("variant",)
+    variant = "lucene"
 
     def version(self) -> str:
         return release("bm25s", "coldwarm")
 
+    def configured(self, settings: Mapping[str, str]) -> Self:
+        made = copy.copy(self)
+        made.variant = setting(settings, "variant", ("lucene", "okapi"))
+        return made
+
     def open(self, space: Space) -> Memory:
-        return Bm25Memory(self.path(space), sdk("bm25s", "coldwarm"))
+        made = OkapiMemory if self.variant == "okapi" else Bm25Memory
+        return made(self.path(space), sdk("bm25s", "coldwarm"))

@@ -14,6 +14,7 @@ PAGES = {
         "docs/concepts",
         "docs/measures",
         "docs/promises",
+        "docs/published-sets",
         "docs/backends",
         "docs/speed",
         "docs/scale",

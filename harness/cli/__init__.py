@@ -13,7 +13,7 @@ from pathlib import Path
 import click
 
 from harness import paths
-from harness.cli import cache, calibrate, check, demo, gate, github, mcp, play, promises, suite
+from harness.cli import cache, calibrate, check, demo, gate, github, mcp, play, promises, published, suite
 from harness.cli.common import COULD_NOT_RUN, stop
 from harness.machine import extras
 
@@ -117,6 +117,7 @@ for _command in (  # in the order of --help
     suite.selftest,
     suite.export,
     suite.validate,
+    published.import_,
     check.doctor,
     check.conform,
     promises.promises,

@@ -1,0 +1,92 @@
+"""Published sets: `import`."""
+
+from __future__ import annotations
+
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from harness import paths
+from harness.cli.common import COULD_NOT_RUN, FOLDER, GOOD, say, shorten, stop, tell, terminal
+
+if TYPE_CHECKING:
+    from harness.published.figures import Figures
+
+SETS = ("locomo", "memorycode")
+
+
+@click.command(name="import")
+@click.argument("name", type=click.Choice(SETS))
+@click.argument("file", type=FOLDER)
+@click.option("--backend", "-b", "backends", multiple=True, required=True, help="As of `run`; repeatable.")
+@click.option("--document", type=click.Choice(["turn", "session"]), help="What is one memory. Default: as published.")
+@click.option(
+    "--wording", type=click.Choice(["text", "said"]), help='How: the text, or NAME said, "TEXT". Default: text.'
+)
+@click.option("-k", type=click.IntRange(1, 1000), help="Memories that are asked for. Default: the set's largest.")
+@click.option("--out", type=FOLDER, default=paths.RUNS / "published", help="Where logs and figures are written.")
+def import_(
+    name: str,
+    file: Path,
+    backends: tuple[str, ...],
+    document: str | None,
+    wording: str | None,
+    k: int | None,
+    out: Path,
+) -> None:
+    """Put the questions of a published set to backends, and print the figures that its papers print.
+
+    You bring the FILE and keep its licence. There are no jobs in it: only what a memory brings back is measured.
+
+    \b
+    locomo      data/locomo10.json of github.com/snap-research/LoCoMo
+    memorycode  the folder dataset of github.com/for-ai/MemoryCode
+    \b
+    Example: coldwarm import locomo locomo10.json -b bm25 -b chroma
+    """
+    from harness.backend import interpreters, registry
+    from harness.backend.client import MemoryFault
+    from harness.conformance import open_setting
+    from harness.gateway.embedder import EmbedderError
+    from harness.published import known, play, report
+    from harness.published.sets import SetError
+    from harness.report.progress import say_during
+
+    form = known.SETS[name]
+    try:
+        told = form.load(file, document, wording)
+        specs = interpreters.name_releases(map(registry.parse, backends))
+    except (SetError, registry.RegistryError) as error:
+        stop(error)
+    tell(f"{form.title}: {report.describe(told)}")
+    tell(f"licence: {form.licence}. Home: {form.home}")
+    folder = out / f"{name}-{time.strftime('%Y%m%d-%H%M%S')}"
+    found: list[Figures] = []
+    for spec in specs:
+        try:
+            with open_setting(spec, cache=paths.cache_root() / "embeddings.sqlite") as setting:
+                if setting.chat:
+                    stop(
+                        f"{spec.label}: a model inside rewrites what it is told: no memory stands for a {told.unit}",
+                        COULD_NOT_RUN,
+                    )
+                with say_during(terminal(), f"asking {spec.label}"):
+                    logs = play.play(told, setting, k or form.k[-1], folder)
+        except registry.RegistryError as error:
+            stop(error)
+        except MemoryFault as error:  # what others answered is not lost
+            say(f"{interpreters.explain_missing(spec, error)}; {spec.label} was not asked")
+            continue
+        except (EmbedderError, OSError) as error:
+            stop(error, COULD_NOT_RUN)
+        found.append(report.compute_from(logs, form.k))
+    if not found:
+        sys.exit(COULD_NOT_RUN)
+    written = report.write(folder, form, told, found)
+    for line in report.list_lines(found):
+        tell(line)
+    tell(f"figures: {shorten(written)}")
+    sys.exit(COULD_NOT_RUN if len(found) < len(specs) or any(each.failed or each.unended for each in found) else GOOD)

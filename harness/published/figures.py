@@ -1,0 +1,165 @@
+"""The figures of a published set, named as its papers and tools name them, from the logs alone.
+
+A call that failed counts as an answer that holds nothing, and is counted beside the figures.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from statistics import fmean
+
+from harness.adapter import Hit
+from harness.model.trial import Model
+from harness.published.play import Answered
+from harness.published.sets import Question
+
+Recalled = Sequence[str]
+"""The units that came back for a question, best first; what no acknowledged id stands for is an empty name."""
+
+
+class Figure(Model):
+    """A share of questions, or a mean over them.
+
+    Attributes:
+        says: What it is, and who tells it so.
+        total: The sum over the questions; with `of` questions, the figure is their quotient.
+    """
+
+    name: str
+    says: str
+    total: float
+    of: int
+
+    @property
+    def value(self) -> float | None:
+        return self.total / self.of if self.of else None
+
+
+class Pool(Model):
+    """How many memories the stores held, and how many questions were asked of so few that k memories are all."""
+
+    fewest: int
+    mean: float
+    most: int
+    within_k: int
+
+
+class Figures(Model):
+    """What was measured of one backend.
+
+    Attributes:
+        failed: Questions whose call failed or was not reached.
+        unknown: Memories that came back under an id that nothing was acknowledged with.
+        unended: Stores whose play did not come to its end.
+    """
+
+    backend: str
+    version: str
+    unit: str
+    k: int
+    questions: int
+    failed: int
+    unknown: int
+    unended: int
+    pool: Pool
+    figures: tuple[Figure, ...]
+
+
+def compute(played: Sequence[Answered], ks: Sequence[int]) -> Figures:
+    """Of every store that was played against one backend; there is at least one."""
+    posed = played[0].posed
+    asked = [
+        (one, question, hits)
+        for one in played
+        for question, hits in zip(one.haystack.questions, one.answers, strict=True)
+    ]
+    sizes = [len(one.haystack.documents) for one in played]
+    told = [(question, _name(one, hits or ())) for one, question, hits in asked]
+    return Figures(
+        backend=posed.backend,
+        version=posed.described.version,
+        unit=posed.unit,
+        k=posed.k,
+        questions=len(asked),
+        failed=sum(hits is None for _, _, hits in asked),
+        unknown=sum(hit.memory_id not in one.ids for one, _, hits in asked for hit in hits or ()),
+        unended=sum(one.ended is None or one.ended.status != "complete" for one in played),
+        pool=Pool(
+            fewest=min(sizes), mean=fmean(sizes), most=max(sizes),
+            within_k=sum(len(one.haystack.documents) <= posed.k for one, _, _ in asked),
+        ),
+        figures=tuple(_list_figures(told, [k for k in ks if k <= posed.k], posed.unit)),
+    )  # fmt: skip
+
+
+def _name(one: Answered, hits: Iterable[Hit]) -> list[str]:
+    return [one.ids.get(hit.memory_id, "") for hit in hits]
+
+
+Told = Sequence[tuple[Question, Recalled]]
+
+
+def _list_figures(told: Told, ks: Sequence[int], unit: str) -> Iterator[Figure]:
+    """Recall for sets that name what answers, staleness for those that name what was replaced as well."""
+    if any(question.stale for question, _ in told):
+        for way in dict.fromkeys(question.way for question, _ in told):
+            asked = [(question, names) for question, names in told if question.way == way and question.stale]
+            for k in ks:
+                yield from _staleness(asked, k, way)
+        return
+    for k in ks:
+        yield from _recall(told, k, "session", lambda question: question.sessions, _session)
+    if unit == "turn":
+        for k in ks:
+            yield from _recall(told, k, "turn", lambda question: question.turns, lambda name: name)
+
+
+def _session(name: str) -> str:
+    """The session of a document: a turn is named after it."""
+    return name.partition(":")[0]
+
+
+def _recall(
+    told: Told, k: int, unit: str, gold: Callable[[Question], Sequence[str]], place: Callable[[str], str]
+) -> Iterator[Figure]:
+    shares = []
+    for question, names in told:
+        wanted = set(gold(question))
+        found = wanted & {place(name) for name in names[:k]}
+        shares.append(len(found) / len(wanted) if wanted else None)
+    known = [share for share in shares if share is not None]
+    of = f"questions with evidence that is named; the first {k} memories"
+    yield _mean(
+        f"recall_any@{k} ({unit})", f"at least one {unit} of the evidence / {of}", [float(s > 0) for s in known]
+    )
+    yield _mean(f"recall_all@{k} ({unit})", f"every {unit} of the evidence / {of}", [float(s == 1) for s in known])
+    yield _mean(f"recall_avg@{k} ({unit})", f"mean share of the {unit}s of the evidence / {of}", known)
+    yield _mean(
+        f"recall_avg@{k} ({unit}, all questions)",
+        "the same over all questions; one without evidence counts 1",
+        [1.0 if share is None else share for share in shares],
+    )
+
+
+def _staleness(asked: Told, k: int, way: str) -> Iterator[Figure]:
+    """Of sessions: the one that tells the rule as it holds now, and those that tell an earlier version of it."""
+    current, stale, first, missing = [], [], [], []
+    for question, names in asked:
+        top = [_session(name) for name in names[:k]]
+        now = min((top.index(each) for each in question.sessions if each in top), default=None)
+        old = min((top.index(each) for each in question.stale if each in top), default=None)
+        current.append(float(now is not None))
+        stale.append(float(old is not None))
+        first.append(float(old is not None and (now is None or old < now)))
+        missing.append(float(old is not None and now is None))
+    of = f"rules that were changed, asked for {way}; the first {k} memories"
+    yield _mean(f"current_recalled@{k}, {way}", f"the session with the rule as it holds / {of}", current)
+    yield _mean(f"stale_exposed@{k}, {way}", f"a session with an earlier version / {of}", stale)
+    yield _mean(f"stale_first@{k}, {way}", f"a session with an earlier version comes first / {of}", first)
+    yield _mean(
+        f"current_missing_stale_present@{k}, {way}", f"an earlier version, and not the one that holds / {of}", missing
+    )
+
+
+def _mean(name: str, says: str, values: Sequence[float]) -> Figure:
+    return Figure(name=name, says=says, total=sum(values), of=len(values))

@@ -1,0 +1,96 @@
+"""MemoryCode: a mentor gives coding rules over many sessions and changes some of them."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import NamedTuple
+
+from harness.published.sets import (
+    Document,
+    Format,
+    Haystack,
+    PublishedSet,
+    Question,
+    SetError,
+    Shape,
+    Unit,
+    Wording,
+    hash_bytes,
+    read_json,
+)
+
+RULE, REQUEST = "in the words of the rule", "by the request for code"
+_QUOTED = re.compile(r"'[^']*'|\"[^\"]*\"")
+_GIVEN = ("instruction-add", "instruction-update")
+_FIRST = datetime(2024, 1, 1, 9, tzinfo=UTC)
+"""The set has no dates: its sessions are a day apart."""
+
+
+class _Told(NamedTuple):
+    """A rule as one session tells it."""
+
+    session: int
+    version: int
+    topic: str
+    request: str
+
+
+def read(folder: Path, unit: Unit, wording: Wording) -> PublishedSet:
+    """Of the folder that holds `dialogue_1.json` and so on. Raises SetError."""
+    files = sorted(folder.glob("dialogue_*.json"), key=lambda file: (len(file.name), file.name))
+    if not files:
+        raise SetError(f"{folder}: holds no dialogue_1.json; name the folder `dataset` of MemoryCode")
+    odd: Counter[str] = Counter({"rules that are told again in the same version": 0})
+    read_files = [(file, *read_json(file)) for file in files]
+    haystacks = tuple(_read_dialogue(file.stem, Shape(file, value), odd) for file, value, _ in read_files)
+    digest = hash_bytes("".join(f"{file.name} {hash_bytes(data)}\n" for file, _, data in read_files).encode())
+    return PublishedSet(MEMORYCODE.name, unit, wording, digest, haystacks, odd)
+
+
+def _read_dialogue(name: str, dialogue: Shape, odd: Counter[str]) -> Haystack:
+    told: dict[int, list[_Told]] = {}
+    documents = []
+    for at, session in enumerate(dialogue["sessions"]):
+        when = (_FIRST + timedelta(days=at)).isoformat()
+        documents.append(Document(name=f"S{at}", session=f"S{at}", at=when, text=session["text"].text))
+        given = [
+            topic.text for kind, topic in zip(session["type"], session["topic"], strict=False) if kind.value in _GIVEN
+        ]
+        rules = [rule for rule in dialogue["instructions"][at] if isinstance(rule.value, list)]
+        if len(given) != len(rules) or len(rules) != len(list(session["session_eval_query"])):
+            raise SetError(f"{name}: session {at} names {len(rules)} rules and tells {len(given)}")
+        for rule, topic, request in zip(rules, given, session["session_eval_query"], strict=True):
+            told.setdefault(rule[0].take(int), []).append(_Told(at, rule[1].take(int), topic, request.text))
+    questions = [question for rule, versions in sorted(told.items()) for question in _ask(rule, versions)]
+    odd["rules that are told again in the same version"] += sum(
+        len(versions) > 1 and len({each.version for each in versions}) == 1 for versions in told.values()
+    )
+    return Haystack(id=name, documents=tuple(documents), questions=tuple(questions))
+
+
+def _ask(rule: int, versions: list[_Told]) -> list[Question]:
+    """Of a rule that changed: for what holds now, in words of the rule without the literal that changed, and as the
+    programmer would come upon it."""
+    *earlier, last = versions
+    stale = tuple(f"S{each.session}" for each in earlier if each.version != last.version)
+    ways = ((RULE, _QUOTED.sub("", last.topic)), (REQUEST, last.request))
+    return [
+        Question(id=str(rule), way=way, text=text, sessions=(f"S{last.session}",), stale=stale)
+        for way, text in ways
+        if stale
+    ]
+
+
+MEMORYCODE = Format(
+    name="memorycode",
+    title="MemoryCode",
+    home="https://github.com/for-ai/MemoryCode (folder dataset)",
+    licence="Apache-2.0",
+    units=("session",),
+    wordings=("text",),
+    k=(5,),
+    read=read,
+)

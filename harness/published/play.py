@@ -1,0 +1,181 @@
+"""Puts a published set to backends: each store remembers its documents in one batch, then every question is asked.
+
+What happens is logged call by call, as a drill's calls are; the figures are computed from the logs alone.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Literal
+
+from pydantic import Field, TypeAdapter, ValidationError
+
+from harness.adapter import Ack, Hit, Item, Scope, Source
+from harness.conformance import Setting
+from harness.log.blobs import Blobs, Ref, unpack
+from harness.log.events import HITS, SCHEMA, Event
+from harness.log.lines import LogError, Writer, load
+from harness.log.transcript import Called, Ended
+from harness.model.backend import Backend
+from harness.play.store import SETTLE_SECONDS, Handle, Lost, StoreSession, must
+from harness.published.sets import Document, Haystack, PublishedSet
+
+_PLACE = Scope(repo="published")
+_ACKS: TypeAdapter[tuple[Ack, ...]] = TypeAdapter(tuple[Ack, ...])
+
+
+class Posed(Event):
+    """The opening event: which store of which set is put to whom.
+
+    Attributes:
+        sha256: Of the file of the set.
+        haystack: Its documents and questions.
+    """
+
+    kind: Literal["posed"] = "posed"
+    log_schema: int = SCHEMA
+    name: str
+    unit: str
+    wording: str
+    sha256: str
+    backend: str
+    described: Backend
+    k: int
+    haystack: Ref
+
+
+_EVENT: TypeAdapter[Posed | Called | Ended] = TypeAdapter(
+    Annotated[Posed | Called | Ended, Field(discriminator="kind")]
+)
+
+
+@dataclass(frozen=True)
+class Answered:
+    """One store as its log tells it.
+
+    Attributes:
+        ids: The id of a memory -> the document that it was acknowledged for.
+        answers: Question by question, what came back; None: the call failed, or was not reached.
+    """
+
+    posed: Posed
+    haystack: Haystack
+    ids: dict[str, str]
+    answers: tuple[tuple[Hit, ...] | None, ...]
+    ended: Ended | None
+
+
+def play(told: PublishedSet, setting: Setting, k: int, folder: Path) -> list[Path]:
+    """Plays every store that is asked anything against one backend; the logs, in `folder`, beside their blobs.
+
+    Raises MemoryFault if the backend cannot be opened, EmbedderError if it embeds and nobody here can.
+    """
+    blobs, logs = Blobs(folder / "blobs"), list[Path]()
+    asked = [each for each in told.haystacks if each.questions]
+    _try_out(setting, asked[0].documents[0])
+    for haystack in asked:
+        name = re.sub(r"[^a-z0-9]+", "-", f"{setting.playable.spec.label}-{haystack.id}".lower())
+        log = folder / "logs" / f"{name}.jsonl"
+        texts = [each.text for each in haystack.documents] + [each.text for each in haystack.questions]
+        setting.children.warm(texts, setting.playable.spec.label)
+        with Writer(log) as writer, setting.lend() as (store, _):
+            asker = _Asker(store)
+            writer.append(_pose(told, haystack, setting, k, blobs))
+            try:
+                for event in asker.play(haystack, k, blobs):
+                    writer.append(event)
+                writer.append(Ended(status="complete"))
+            except Lost as lost:
+                writer.append(Ended(status="failed", fault=lost.fault))
+            finally:
+                asker.abandon()
+        setting.children.check()
+        logs.append(log)
+    return logs
+
+
+def _try_out(setting: Setting, document: Document) -> None:
+    """Writes and asks for one memory in a store of its own: whether the backend embeds anything is known from there.
+
+    Raises MemoryFault.
+    """
+    with setting.lend() as (store, meter):
+        memory = store.open()
+        try:
+            memory.remember([_item(document)])
+            memory.settle(SETTLE_SECONDS)
+            memory.recall(document.text, _PLACE, 1, document.at)
+            memory.close()
+        finally:
+            memory.kill()
+    setting.children.played(setting.playable.spec.label, meter)
+
+
+def _item(document: Document) -> Item:
+    return Item(document.text, _PLACE, document.at, "episodic", Source(session=document.name))
+
+
+def _pose(told: PublishedSet, haystack: Haystack, setting: Setting, k: int, blobs: Blobs) -> Posed:
+    return Posed(
+        name=told.name,
+        unit=told.unit,
+        wording=told.wording,
+        sha256=told.sha256,
+        backend=setting.playable.spec.label,
+        described=setting.playable.backend,
+        k=k,
+        haystack=blobs.put(haystack.model_dump_json().encode()),
+    )
+
+
+class _Asker(StoreSession[Handle]):
+    """One store of the set, open in a process of its own."""
+
+    def play(self, haystack: Haystack, k: int, blobs: Blobs) -> Iterator[Event]:
+        """Raises Lost if the child is gone."""
+        items, last = [_item(each) for each in haystack.documents], haystack.documents[-1].at
+        must(self._enter)
+        acks, fault, took = self.ask(lambda memory: memory.remember(items))
+        names = tuple(each.name for each in haystack.documents)
+        answer = None if acks is None else blobs.put(_ACKS.dump_json(tuple(acks)))
+        yield Called(step="remember", op="remember", about=names, answer=answer, fault=fault, took=took)
+        self.go_on()
+        settled, fault, took = self.ask(lambda memory: memory.settle(SETTLE_SECONDS))
+        yield Called(step="remember", op="settle", answer=settled, fault=fault, took=took)
+        self.go_on()
+        for at, question in enumerate(haystack.questions):
+            hits, fault, took = self.ask(_recall(question.text, k, last))
+            found = None if hits is None else blobs.put(HITS.dump_json(tuple(hits)))
+            yield Called(step="ask", op="recall", about=(str(at),), answer=found, fault=fault, took=took)
+            self.go_on()
+        must(self._leave)
+
+
+def _recall(query: str, k: int, at: str) -> Callable[[Handle], list[Hit]]:
+    return lambda memory: memory.recall(query, _PLACE, k, at)
+
+
+def read(log: Path) -> Answered:
+    """A log as it was played. Raises LogError."""
+    blobs = Blobs(log.parent.parent / "blobs")
+    try:
+        events = [_EVENT.validate_json(line) for line in load(log, "published set").events]
+    except ValidationError as error:
+        raise LogError(f"{log}: not an event of a published set: {str(error).splitlines()[0]}") from None
+    posed = events[0]
+    if not isinstance(posed, Posed):
+        raise LogError(f"{log}:1: not the opening event of a published set")
+    haystack = Haystack.model_validate_json(blobs.get(posed.haystack))
+    ids: dict[str, str] = {}
+    answers: dict[int, tuple[Hit, ...]] = {}
+    for event in events:
+        if isinstance(event, Called) and event.op == "remember" and event.answer is not None:
+            acks = unpack(blobs, _ACKS, event.answer)
+            ids |= {each: name for name, ack in zip(event.about, acks, strict=False) for each in ack.ids}
+        elif isinstance(event, Called) and event.op == "recall" and event.answer is not None:
+            answers[int(event.about[0])] = unpack(blobs, HITS, event.answer)
+    ended = events[-1] if isinstance(events[-1], Ended) else None
+    return Answered(posed, haystack, ids, tuple(answers.get(at) for at in range(len(haystack.questions))), ended)

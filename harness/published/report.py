@@ -1,0 +1,73 @@
+"""What was measured on a published set, as lines, as JSON and as a page of Markdown."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from harness.published import play
+from harness.published.figures import Figures, compute
+from harness.published.sets import Format, PublishedSet
+
+
+def describe(told: PublishedSet) -> str:
+    """How much there is, and what of it cannot be used as it is."""
+    documents = sum(len(each.documents) for each in told.haystacks)
+    questions = sum(len(each.questions) for each in told.haystacks)
+    odd = "".join(f", {count:,} {what}" for what, count in told.odd.items() if count)
+    return f"{len(told.haystacks):,} stores, {documents:,} memories ({told.unit}s), {questions:,} questions{odd}"
+
+
+def compute_from(logs: Sequence[Path], ks: Sequence[int]) -> Figures:
+    """Of the logs of one backend. Raises LogError."""
+    return compute([play.read(log) for log in logs], ks)
+
+
+def list_lines(found: Sequence[Figures]) -> Iterator[str]:
+    """A table: a row for each figure, a column for each backend, in percent."""
+    wide = max(len(figure.name) for figure in found[0].figures)
+    yield " ".join([" " * wide, *(f"{each.backend:>12}" for each in found), f"{'questions':>10}"])
+    for at, figure in enumerate(found[0].figures):
+        cells = [f"{_percent(each.figures[at].value):>12}" for each in found]
+        yield " ".join([f"{figure.name:<{wide}}", *cells, f"{figure.of:>10,}"])
+    pool = found[0].pool
+    yield f"stores hold {pool.fewest:,} to {pool.most:,} memories (mean {pool.mean:.0f})" + (
+        f"; {pool.within_k:,} of {found[0].questions:,} questions are asked where k is all of them"
+        if pool.within_k
+        else ""
+    )
+    for each in found:
+        if each.failed or each.unended:
+            yield f"{each.backend}: {each.failed:,} questions failed, {each.unended:,} stores did not come to their end"
+        if each.unknown:
+            yield f"{each.backend}: {each.unknown:,} memories came back under ids that it never acknowledged"
+
+
+def write(folder: Path, form: Format, told: PublishedSet, found: Sequence[Figures]) -> Path:
+    """Writes `figures.json` and `figures.md` beside the logs; the latter's path."""
+    data = {
+        "set": form.name, "unit": told.unit, "wording": told.wording, "sha256": told.sha256, "licence": form.licence,
+        "odd": dict(told.odd),
+        "backends": [each.model_dump(mode="json") for each in found],
+    }  # fmt: skip
+    (folder / "figures.json").write_text(json.dumps(data, indent=1) + "\n", "utf-8")
+    page = folder / "figures.md"
+    page.write_text("\n".join(_page(form, told, found)) + "\n", "utf-8")
+    return page
+
+
+def _page(form: Format, told: PublishedSet, found: Sequence[Figures]) -> Iterator[str]:
+    yield f"# {form.title}\n\n{describe(told)}. Licence: {form.licence}. sha256 `{told.sha256}`\n"
+    yield f"| measure | {' | '.join(each.backend for each in found)} | questions | what it is |"
+    yield "|---|" + "---:|" * (len(found) + 1) + "---|"
+    for at, figure in enumerate(found[0].figures):
+        cells = " | ".join(_percent(each.figures[at].value) for each in found)
+        yield f"| {figure.name} | {cells} | {figure.of:,} | {figure.says} |"
+    yield ""
+    for each in found:
+        yield f"- {each.backend} {each.version}: {each.failed:,} of {each.questions:,} questions failed"
+
+
+def _percent(value: float | None) -> str:
+    return "-" if value is None else f"{100 * value:.2f} %"

@@ -1,0 +1,63 @@
+"""`coldwarm import` with a real backend in a process of its own, on small invented files."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from harness.cli import commands
+from harness.published import report
+from tests.support.published_files import write_locomo, write_memorycode
+
+
+def run(*words: str | Path) -> Result:
+    return CliRunner().invoke(commands, ["import", *map(str, words)])
+
+
+def test_a_set_is_put_to_two_backends_and_the_figures_are_computed_from_their_logs(tmp_path: Path) -> None:
+    done = run("locomo", write_locomo(tmp_path), "-b", "bm25", "-b", "bm25,variant=okapi", "--out", tmp_path / "out")
+    assert done.exit_code == 0, done.output
+    assert "1 stores, 6 memories (turns), 5 questions, 1 questions without evidence" in done.output
+    assert "licence: CC BY-NC 4.0" in done.output
+    [figures] = (tmp_path / "out").glob("*/figures.json")
+    first, _ = json.loads(figures.read_text())["backends"]
+    named = {each["name"]: (each["total"], each["of"]) for each in first["figures"]}
+    assert named["recall_any@1 (session)"] == (3, 3) and named["recall_all@10 (session)"] == (3, 3)
+    logs = sorted((figures.parent / "logs").glob("bm25-talk*.jsonl"))
+    assert report.compute_from(logs, (1, 5, 10)).model_dump(mode="json") == first
+
+
+def test_rules_that_changed(tmp_path: Path) -> None:
+    done = run("memorycode", write_memorycode(tmp_path / "dataset"), "-b", "bm25", "--out", tmp_path / "out")
+    assert done.exit_code == 0, done.output
+    assert "stale_first@5, in the words of the rule" in done.output and "100.00 %" in done.output
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "says"),
+    [
+        (("locomo", "nowhere.json", "-b", "bm25"), 2, "nowhere.json: cannot be read"),
+        (("memorycode", ".", "-b", "bm25", "--document", "turn"), 2, "memories can be session, not turn"),
+        (("locomo", "nowhere.json"), 2, "Missing option"),
+        (("nothing", "nowhere.json", "-b", "bm25"), 2, "is not one of"),
+    ],
+)
+def test_what_cannot_be_read_is_one_clear_line(words: tuple[str, ...], code: int, says: str) -> None:
+    done = run(*words)
+    assert done.exit_code == code and says in done.output, done.output
+
+
+def test_a_backend_that_nobody_knows_is_one_clear_line(tmp_path: Path) -> None:
+    done = run("locomo", write_locomo(tmp_path), "-b", "bm52", "--out", tmp_path / "out")
+    assert done.exit_code == 2 and not (tmp_path / "out").exists(), done.output
+
+
+def test_what_one_backend_answered_is_kept_where_another_cannot_be_asked(tmp_path: Path) -> None:
+    missing = "tests.support.unruly_backends:NotThere"
+    done = run("locomo", write_locomo(tmp_path), "-b", "bm25", "-b", missing, "--out", tmp_path / "out")
+    assert done.exit_code == 3 and "was not asked" in done.output, done.output
+    [figures] = (tmp_path / "out").glob("*/figures.json")
+    assert [each["backend"] for each in json.loads(figures.read_text())["backends"]] == ["bm25"]

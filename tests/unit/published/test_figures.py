@@ -1,0 +1,98 @@
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from harness.adapter import Hit
+from harness.log.blobs import Ref
+from harness.log.transcript import Ended
+from harness.model.backend import Backend, Fault
+from harness.published.figures import Figures, compute
+from harness.published.locomo import LOCOMO
+from harness.published.memorycode import MEMORYCODE
+from harness.published.play import Answered, Posed
+from harness.published.sets import PublishedSet, Unit
+from tests.support.published_files import write_locomo, write_memorycode
+
+
+def answered(told: PublishedSet, *brought: list[str] | None, k: int = 10) -> Answered:
+    """What a backend brought for each question, by the names of documents."""
+    posed = Posed(
+        name=told.name, unit=told.unit, wording="text", sha256="", backend="made", k=k,
+        haystack=Ref(blob="0" * 64, bytes=0), described=Backend(name="made", version="1", support={}),
+    )  # fmt: skip
+    answers = tuple(
+        None if names is None else tuple(Hit(f"id-{name}", "any text") for name in names) for names in brought
+    )
+    ids = {f"id-{each.name}": each.name for each in told.haystacks[0].documents}
+    return Answered(posed, told.haystacks[0], ids, answers, Ended(status="complete"))
+
+
+def value(figures: Figures, name: str) -> tuple[float, int]:
+    [found] = [(each.total, each.of) for each in figures.figures if each.name == name]
+    return found
+
+
+def locomo(folder: Path, unit: Unit, *brought: list[str] | None) -> Figures:
+    return compute([answered(LOCOMO.load(write_locomo(folder), unit), *brought)], (1, 5, 10))
+
+
+def test_any_all_and_average_are_three_figures_and_an_empty_gold_counts_one_where_the_paper_says_so(
+    tmp_path: Path,
+) -> None:
+    # Questions: D1:1 | D2:1 and D3:1 | D2:3 and one that is not there | none | none that is whole.
+    seen = locomo(tmp_path, "turn", ["D1:2", "D1:1"], ["D3:1", "D1:1"], ["D2:1"], ["D1:1"], [])
+    assert value(seen, "recall_any@1 (session)") == (3, 3)
+    assert value(seen, "recall_all@5 (session)") == (2, 3)
+    assert value(seen, "recall_avg@5 (session)") == (2.5, 3)
+    assert value(seen, "recall_avg@5 (session, all questions)") == (4.5, 5)
+    assert value(seen, "recall_any@1 (turn)") == (1, 3)
+    assert value(seen, "recall_any@5 (turn)") == (2, 3)
+    assert value(seen, "recall_avg@10 (turn)") == (1.5, 3)
+    assert seen.failed == seen.unknown == seen.unended == 0
+    assert (seen.pool.fewest, seen.pool.most, seen.pool.within_k) == (6, 6, 5)
+
+
+def test_what_failed_and_what_nobody_wrote_brings_nothing_and_is_counted(tmp_path: Path) -> None:
+    seen = locomo(tmp_path, "turn", None, ["made-up"], [], None, [])
+    assert value(seen, "recall_any@10 (session)") == (0, 3)
+    assert (seen.failed, seen.unknown) == (2, 1)
+
+
+def test_sessions_have_no_figures_of_turns(tmp_path: Path) -> None:
+    seen = locomo(tmp_path, "session", ["D1"], ["D2"], [], [], [])
+    assert value(seen, "recall_avg@1 (session)") == (1.5, 3)
+    assert not any("turn" in each.name for each in seen.figures)
+
+
+@pytest.mark.parametrize(
+    ("brought", "current", "stale", "first", "missing"),
+    [
+        (["S3", "S0"], 1, 1, 0, 0),
+        (["S2", "S3"], 1, 1, 1, 0),
+        (["S1", "S0"], 0, 1, 1, 1),
+        (["S3"], 1, 0, 0, 0),
+        (["S1"], 0, 0, 0, 0),
+        (["S1"] * 5 + ["S0"], 0, 0, 0, 0),
+    ],
+)
+def test_an_older_version_may_come_first_or_stand_alone(
+    tmp_path: Path, brought: list[str], current: int, stale: int, first: int, missing: int
+) -> None:
+    told = MEMORYCODE.load(write_memorycode(tmp_path / "dataset"), "session")
+    seen = compute([answered(told, brought, [])], (5,))
+    way = "@5, in the words of the rule"
+    assert value(seen, f"current_recalled{way}") == (current, 1)
+    assert value(seen, f"stale_exposed{way}") == (stale, 1)
+    assert value(seen, f"stale_first{way}") == (first, 1)
+    assert value(seen, f"current_missing_stale_present{way}") == (missing, 1)
+
+
+def test_a_store_that_did_not_end_is_counted(tmp_path: Path) -> None:
+    told = LOCOMO.load(write_locomo(tmp_path), "turn")
+    one = answered(told, [], [], [], None, None)
+    fault = Fault(kind="crashed", op="recall", message="gone")
+    lost = replace(one, ended=Ended(status="failed", fault=fault))
+    assert compute([lost], (1,)).unended == 1
