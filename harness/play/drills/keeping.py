@@ -52,7 +52,7 @@ def plan(size: int, seed: int) -> Plan:
     """`size` memories in a shuffled order, SMALLEST at least; before them, at every size, texts that are nearly alike,
     and behind them what is changed, replaced, and written at once."""
     size = max(size, SMALLEST)
-    writer = _TextWriter(random.Random(f"keeping {size} {seed}"))  # noqa: S311  reproducible on purpose
+    writer = _TextWriter(random.Random(f"keeping {size} {seed}"), size)  # noqa: S311  reproducible on purpose
     topics = [(family, part) for part, family in product(PARTS, FAMILIES)]
     writer.draw.shuffle(topics)
     asked, others = topics[: min(QUESTIONS, size // 20)], topics[QUESTIONS:]
@@ -97,11 +97,16 @@ def _fill(
 
 
 class _TextWriter:
-    """Makes pieces out of templates; no text twice unless it is put there."""
+    """Makes pieces out of templates; no text twice unless it is put there.
 
-    def __init__(self, draw: random.Random) -> None:
+    The more texts are asked for, the wider are the ranges of their numbers: a template that has only a number of days
+    would run out of new texts.
+    """
+
+    def __init__(self, draw: random.Random, size: int) -> None:
         self.draw, self.pieces = draw, list[Piece]()
         self.seen: set[str] = set()
+        self.numbers, self.days = max(9_999, size), max(90, size // 50)
 
     def add(
         self,
@@ -160,15 +165,15 @@ class _TextWriter:
             person=self.draw.choice(PEOPLE),
             tool=self.draw.choice(TOOLS),
             trait=self.draw.choice(TRAITS),
-            n=self.draw.randrange(1000, 9999),
-            days=self.draw.randrange(2, 90),
+            n=self.draw.randrange(1000, self.numbers),
+            days=self.draw.randrange(2, self.days),
         )
 
     def vary(self, text: str) -> str:
         """The same with other numbers."""
         other = text
         while other in self.seen:
-            other = re.sub(r"\d+", lambda _: str(self.draw.randrange(1000, 9999)), text)
+            other = re.sub(r"\d+", lambda _: str(self.draw.randrange(1000, self.numbers)), text)
         return other
 
 

@@ -324,7 +324,7 @@ def test_a_story_plays_in_a_pinned_repository(house: House, foreign: Foreign) ->
     ("fixture", "says"),
     [
         ('{git = "x"}', "fixture.commit: missing"),
-        ('{git = "x", commit = "main"}', "fixture.commit: the text must match pattern"),
+        ('{git = "x", commit = "main"}', "fixture.commit: must be a whole commit id, 40 hexadecimal digits"),
         ('{git = "x", commit = "' + "0" * 40 + '", branch = "main"}', "fixture.branch: unknown key"),
         ("3", 'fixture: must be a text, as "..."'),
         ('{git = "x", commit = "' + "0" * 40 + '"}', "fixture: fixture x: "),
