@@ -14,7 +14,7 @@ from harness.log.transcript import Called, Handled, Transcript
 from harness.metrics.metric import amount, failed, not_applicable, proportion
 from harness.metrics.trust import fields, replacing, writes
 from harness.metrics.trust.metric import TrustMetric, trust
-from harness.metrics.trust.view import DrillLook, DrillView, holds, lacks, line_of, receipts, squeeze
+from harness.metrics.trust.view import DrillLook, DrillView, holds, lacks, line_of, receipts
 from harness.metrics.trust.writes import KEEPING, NOTHING, acknowledged, brought, look_receipts
 from harness.model.drill import Piece
 from harness.model.trial import Measure
@@ -130,14 +130,10 @@ def kept_after_reopening(transcript: Transcript) -> Measure:
     if lacking is not None:
         return lacking
     view = DrillView.of(transcript)
+    scopes = {piece.item.scope for piece in transcript.plan.of("answer")}
 
     def there(step: str) -> set[str]:
-        """Texts may stand inside of larger ones."""
-        scopes = {piece.item.scope for piece in transcript.plan.of("answer")}
-        hits = [seen.hit for scope in scopes for seen in view.list_seen(step, scope)]
-        texts = [(hit, squeeze(hit.text)) for hit in hits]
-        wanted = ((piece, squeeze(piece.item.text)) for piece in transcript.plan.pieces)
-        return {piece.name for piece, own in wanted if any(own in text and view.own(piece, hit) for hit, text in texts)}
+        return view.list_held(step, scopes, transcript.plan.pieces)
 
     before, after = there("revised"), there("reopened")
     plan = transcript.plan.by_name

@@ -14,7 +14,7 @@ from harness.adapter import Hit, Source
 from harness.log.transcript import Called, Transcript
 from harness.metrics.metric import not_applicable, proportion, unsupported
 from harness.metrics.trust.metric import DrillWords, Headline, TrustMetric, trust
-from harness.metrics.trust.view import READS, DrillLook, DrillView, holds, lacks, line_of
+from harness.metrics.trust.view import READS, DrillLook, DrillView, lacks, line_of
 from harness.model.drill import Piece
 from harness.model.trial import Measure
 
@@ -97,11 +97,11 @@ def injections_stored(transcript: Transcript) -> Measure:
 
 def _list_shown(view: DrillView, wanted: Sequence[Piece], step: str) -> set[str]:
     """Those that the listing shows with their text."""
-    listed = {scope: view.list_seen(step, scope) for scope in {piece.item.scope for piece in wanted}}
+    scopes = {piece.item.scope for piece in wanted}
     return {
-        piece.name
-        for piece in wanted
-        if any(view.own(piece, seen.hit) and holds(seen.hit.text, piece) for seen in listed[piece.item.scope])
+        name
+        for scope in scopes
+        for name in view.list_held(step, [scope], [piece for piece in wanted if piece.item.scope == scope])
     }
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property, lru_cache
-from typing import NamedTuple, Self, cast
+from typing import NamedTuple, Self, TypeVar, cast
 
 from harness.adapter import Hit, Scope
 from harness.log.transcript import WRITES, Called, Op, Transcript
@@ -16,7 +16,9 @@ from harness.metrics.metric import unsupported
 from harness.model.canary import memory_word
 from harness.model.drill import Piece
 from harness.model.trial import NotMeasured
+from harness.text.finder import Finder
 
+T = TypeVar("T")
 READS: tuple[Op, ...] = ("entries", "get", "recall")
 """What shows memories; a history shows texts."""
 
@@ -56,6 +58,7 @@ class DrillView:
         self.transcript, self.plan = transcript, transcript.plan
         self._named: dict[str, Sequence[Piece]] = {}
         self._shown: dict[tuple[int, bool], frozenset[str]] = {}
+        self._by_id: dict[int, Mapping[str, Sequence[str]]] = {}
 
     @classmethod
     def of(cls, transcript: Transcript) -> Self:
@@ -153,13 +156,16 @@ class DrillView:
     def find_named(self, text: str) -> Sequence[Piece]:
         """The memories whose marks stand in a text, the first one first."""
         if text not in self._named:
-            found = [(word, piece) for word, piece in self._marks if word in text]
-            self._named[text] = [piece for _, piece in sorted(found, key=lambda each: text.find(each[0]))]
+            self._named[text] = [piece for word in self._finder.find(text) for piece in self._marked[word]]
         return self._named[text]
 
     @cached_property
-    def _marks(self) -> Sequence[tuple[str, Piece]]:
-        return [(mark(piece), piece) for piece in self.plan.pieces]
+    def _marked(self) -> Mapping[str, Sequence[Piece]]:
+        return _group((mark(piece), piece) for piece in self.plan.pieces)
+
+    @cached_property
+    def _finder(self) -> Finder:
+        return Finder(self._marked)
 
     def texts(self, call: Called, *, current: bool = False) -> Sequence[str]:
         """The texts of an answer.
@@ -170,6 +176,13 @@ class DrillView:
         if call.op == "history":
             return self.transcript.answer(call) or ()
         return [hit.text for hit in self.transcript.hits(call) if not (current and hit.superseded)]
+
+    def texts_by_id(self, call: Called) -> Mapping[str, Sequence[str]]:
+        """The id of each hit of an answer -> its texts."""
+        known = self._by_id.get(id(call))  # each call is an object of this transcript
+        if known is None:
+            known = self._by_id[id(call)] = _group((hit.memory_id, hit.text) for hit in self.transcript.hits(call))
+        return known
 
     def list_shown(self, call: Called, *, current: bool = False) -> frozenset[str]:
         """The memories whose marks stand in an answer, under whatever id.
@@ -258,6 +271,16 @@ class DrillView:
         """What the listings of a scope show; without listings, what each memory's own text brings."""
         return [Seen(line, hit) for line, call in self.scope_looks(step, scope) for hit in self.transcript.hits(call)]
 
+    def list_held(self, step: str, scopes: Iterable[Scope], pieces: Iterable[Piece]) -> set[str]:
+        """Those whose text, white space aside, stands in what these scopes show, as a hit of their own.
+
+        Texts may stand inside of larger ones.
+        """
+        wanted = _group((squeeze(piece.item.text), piece) for piece in pieces)
+        finder, hits = Finder(wanted), [seen.hit for scope in scopes for seen in self.list_seen(step, scope)]
+        found = ((piece, hit) for hit in hits for text in finder.find(squeeze(hit.text)) for piece in wanted[text])
+        return {piece.name for piece, hit in found if self.own(piece, hit)}
+
     def look(self, step: str, piece: Piece) -> DrillLook | None:
         """The call that had to show it: the listing of its scope, else a question of its own text."""
         looks = self.scope_looks(step, piece.item.scope)
@@ -276,6 +299,13 @@ def _make(kind: type[DrillView], transcript: Transcript) -> DrillView:
 
 def line_of(look: DrillLook | None) -> int | None:
     return None if look is None else look.line
+
+
+def _group(pairs: Iterable[tuple[str, T]]) -> dict[str, list[T]]:
+    found: dict[str, list[T]] = {}
+    for key, value in pairs:
+        found.setdefault(key, []).append(value)
+    return found
 
 
 def mark(piece: Piece) -> str:

@@ -30,12 +30,10 @@ def acknowledged(view: DrillView) -> list[Piece]:
 
 def brought(view: DrillView, piece: Piece, looks: Sequence[DrillLook]) -> bool:
     """Whether these looks together bring it under each of its ids and with its text, white space aside."""
-    there: dict[str, dict[str, None]] = {}
-    for _, call in looks:
-        for hit in view.transcript.hits(call):
-            there.setdefault(hit.memory_id, {})[hit.text] = None
+    answers = [view.texts_by_id(call) for _, call in looks]
     ids = view.ids[piece.name]
-    return all(name in there for name in ids) and holds(" ".join(text for name in ids for text in there[name]), piece)
+    texts = {name: dict.fromkeys(text for answer in answers for text in answer.get(name, ())) for name in ids}
+    return all(texts.values()) and holds(" ".join(text for name in ids for text in texts[name]), piece)
 
 
 def look_receipts(view: DrillView, pieces: Sequence[Piece], looks: Mapping[str, Sequence[DrillLook]]) -> list[str]:
