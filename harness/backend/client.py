@@ -31,6 +31,7 @@ from harness.backend.replies import (
     HITS,
     LAYERS,
     NOTHING,
+    PACKAGES,
     SERVER,
     TEXT,
     TEXTS,
@@ -212,6 +213,20 @@ def describe(
     """What an adapter with these settings says of itself, asked in a child of its own; its SDK is not imported."""
     with Child(adapter, home, deadlines, launch) as child:
         return _describe(child, settings)
+
+
+def needs(
+    adapter: str,
+    home: Path,
+    deadlines: Deadlines = Deadlines(),
+    launch: Launcher = spawn,
+    settings: Mapping[str, str] = {},
+) -> list[str]:
+    """The requirements that an adapter with these settings declares; asked where nothing of them need be installed."""
+    with Child(adapter, home, deadlines, launch) as child:
+        child.withhold(*withheld(settings))
+        declared = child.call(PACKAGES, "needs", settings, seconds=deadlines.open) or []
+    return [each.requirement for each in declared]
 
 
 def withheld(settings: Mapping[str, str], names: Iterable[str] = ()) -> tuple[str, ...]:

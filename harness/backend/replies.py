@@ -97,6 +97,7 @@ class Description(Model):
 
 
 DESCRIPTION: TypeAdapter[Reply[Description]] = TypeAdapter(Reply[Description])
+PACKAGES: TypeAdapter[Reply[list[Package]]] = TypeAdapter(Reply[list[Package]])
 LAYERS: TypeAdapter[Reply[list[Layer]]] = TypeAdapter(Reply[list[Layer]])
 SERVER: TypeAdapter[Reply[Server]] = TypeAdapter(Reply[Server])
 NOTHING: TypeAdapter[Reply[None]] = TypeAdapter(Reply[None])

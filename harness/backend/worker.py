@@ -81,6 +81,8 @@ class Worker:
             return getattr(self._memory, op)(*(form(value) for form, value in zip(read, args, strict=True)))
         if op == "describe":
             return self._describe(*args)
+        if op == "needs":
+            return _packages(self._configured(*args)[0])
         if op == "open":
             adapter, space = self._place(*args)
             self._memory = adapter.open(space)
@@ -100,19 +102,21 @@ class Worker:
         made = Space(**space)
         return self._adapter.configured(made.settings), made
 
-    def _describe(self, settings: Mapping[str, str]) -> dict[str, Any]:
-        """With a value that the adapter does not know, it is described without settings, and `problem` says which."""
-        adapter, problem = self._adapter, ""
+    def _configured(self, settings: Mapping[str, str]) -> tuple[Adapter, str]:
+        """With a value that the adapter does not know, it is the one without settings, and a line says which."""
         try:
-            adapter = adapter.configured(settings)
+            return self._adapter.configured(settings), ""
         except ValueError as error:
-            problem = str(error)
+            return self._adapter, str(error)
+
+    def _describe(self, settings: Mapping[str, str]) -> dict[str, Any]:
+        adapter, problem = self._configured(settings)
         return {
             "name": adapter.name,
             "version": adapter.version(),
             "support": {name: to_wire(entry) for name, entry in adapter.support.items()},
             "settings": list(adapter.settings),
-            "packages": [{"requirement": each, "installed": _installed(each)} for each in adapter.packages],
+            "packages": _packages(adapter),
             "secrets": list(adapter.secrets),
             "embeds": getattr(adapter, "embeds", False),  # adapters of before it was asked
             "server": to_wire(adapter.serve("http://127.0.0.1/v1")),
@@ -125,6 +129,10 @@ class Worker:
         tops = {name.partition(".")[0] for name in (type(self._adapter).__module__, self._module)}
         files = sorted({m.__file__ for n, m in sys.modules.items() if n.partition(".")[0] in tops and m.__file__})
         return hashlib.sha256(b"".join(Path(file).read_bytes() for file in files)).hexdigest()
+
+
+def _packages(adapter: Adapter) -> list[dict[str, str | None]]:
+    return [{"requirement": each, "installed": _installed(each)} for each in adapter.packages]
 
 
 def _installed(requirement: str) -> str | None:

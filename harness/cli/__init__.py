@@ -13,7 +13,7 @@ from pathlib import Path
 import click
 
 from harness import paths
-from harness.cli import cache, calibrate, check, demo, gate, github, mcp, play, promises, published, suite
+from harness.cli import cache, calibrate, check, demo, env, gate, github, mcp, play, promises, published, suite
 from harness.cli.common import COULD_NOT_RUN, stop
 from harness.machine import extras
 
@@ -111,6 +111,7 @@ for _command in (  # in the order of --help
     calibrate.calibrate,
     gate.pack,
     cache.cache,
+    env.env,
     github.github,
     suite.list_,
     suite.new,
