@@ -176,7 +176,7 @@ class Mem0Memory(BaseMemory):
         """Text, metadata and expiry change; scope and date of a memory cannot."""
         if self.get(scope, memory_id) is None or not item.text.strip():
             return Ack(())
-        self.memory.update(memory_id, text=item.text, metadata=metadata(item), **expiry(item))
+        self.memory.update(memory_id, item.text, metadata=metadata(item), **expiry(item))
         return Ack((memory_id,))
 
     def supersede(self, scope: Scope, memory_ids: Sequence[str], item: Item) -> Ack:

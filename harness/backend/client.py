@@ -26,16 +26,17 @@ from harness.backend.replies import (
     ACKS,
     BOOL,
     BOOLS,
+    DECLARATION,
     DESCRIPTION,
     HIT,
     HITS,
     LAYERS,
     NOTHING,
-    PACKAGES,
     SERVER,
     TEXT,
     TEXTS,
     USAGE,
+    Declaration,
     Description,
     Reply,
 )
@@ -215,18 +216,20 @@ def describe(
         return _describe(child, settings)
 
 
-def needs(
+def declare(
     adapter: str,
     home: Path,
     deadlines: Deadlines = Deadlines(),
     launch: Launcher = spawn,
     settings: Mapping[str, str] = {},
-) -> list[str]:
-    """The requirements that an adapter with these settings declares; asked where nothing of them need be installed."""
+) -> Declaration:
+    """What an adapter with these settings declares; asked where nothing that it needs has to be installed or set."""
     with Child(adapter, home, deadlines, launch) as child:
         child.withhold(*withheld(settings))
-        declared = child.call(PACKAGES, "needs", settings, seconds=deadlines.open) or []
-    return [each.requirement for each in declared]
+        declared = child.call(DECLARATION, "declare", settings, seconds=deadlines.open)
+        if declared is None:
+            raise MemoryFault(Fault(kind="breach", op="declare", message="answered nothing"), alive=True)
+        return declared.model_copy(update={"problem": child.redact(" ".join(declared.problem.split()))})
 
 
 def withheld(settings: Mapping[str, str], names: Iterable[str] = ()) -> tuple[str, ...]:

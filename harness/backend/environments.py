@@ -38,6 +38,7 @@ from harness.model.trial import Model, Spec
 FILE, LOCK, IN_USE = "environment.json", "packages.lock", "in-use"
 SIDE_BY_SIDE = threading.Semaphore(2)
 """Environments that are made at the same time: uv itself downloads and links in parallel."""
+PLAIN = ("--no-header", "--no-annotate", "--no-emit-index-url", "--no-emit-find-links")
 _VERSION = re.compile(r"\d+(\.\d+){0,2}")
 
 
@@ -213,14 +214,7 @@ def _base(spec: Spec) -> Interpreter:
 
 def _requirements(spec: Spec) -> tuple[str, ...]:
     """What the adapter declares, its own package at the release that was asked for."""
-    entry = registry.find(spec)
-    if entry.reference is None:
-        raise RegistryError(f"backend '{_name(spec)}': a control without an adapter has no releases")
-    with leftovers.temporary() as home:
-        declared = client.needs(entry.reference, home / "home", settings=spec.settings)
-    if not declared:
-        raise RegistryError(f"backend '{_name(spec)}': its adapter declares no packages, so it has no releases")
-    own, *others = map(Requirement, declared)
+    own, *others = map(Requirement, _declared(spec))
     release, _ = split(spec.release)
     if not own.specifier.contains(release, prereleases=True):
         _fail(spec, f"its adapter needs {own}")
@@ -228,11 +222,24 @@ def _requirements(spec: Spec) -> tuple[str, ...]:
     return (f"{own.name}{inside}=={release}", *map(str, others))
 
 
+def _declared(spec: Spec) -> list[str]:
+    """The packages of the adapter, with these settings, at least one."""
+    entry = registry.find(spec)
+    if entry.reference is None:
+        raise RegistryError(f"backend '{_name(spec)}': a control without an adapter has no releases")
+    with leftovers.temporary() as home:
+        declared = [
+            each.requirement for each in client.declare(entry.reference, home / "home", settings=spec.settings).packages
+        ]
+    if not declared:
+        raise RegistryError(f"backend '{_name(spec)}': its adapter declares no packages, so it has no releases")
+    return declared
+
+
 def _resolve(spec: Spec, needed: Sequence[str], base: Interpreter) -> str:
     """The lock. It names no index: whoever installs from it says where from."""
-    flags = ("--generate-hashes", "--no-header", "--no-annotate", "--no-emit-index-url", "--no-emit-find-links")
     try:
-        return uv.ask("pip", "compile", *flags, "--python", base.path, "-", told="\n".join(needed))
+        return uv.ask("pip", "compile", "--generate-hashes", *PLAIN, "--python", base.path, "-", told="\n".join(needed))
     except uv.Refused as error:
         _fail(spec, f"Python {base.version}: {error}")
 
@@ -331,3 +338,21 @@ def describe(specs: Iterable[Spec]) -> Iterator[str]:
     for spec in specs:
         if spec.pinned and not (begun := begin(spec)).exception():
             yield begun.result().describe(_name(spec))
+
+
+def list_releases(spec: Spec, above: str, below: str) -> list[str]:
+    """The releases between two, neither included, the oldest first: what uv would take, so none that was withdrawn.
+
+    Raises EnvironmentFault.
+    """
+    base, own = _base(spec), Requirement(_declared(spec)[0])
+    found: list[str] = []
+    while True:
+        newest = f"{own.name}>{above},<{found[-1] if found else below},{own.specifier}"
+        try:
+            said = uv.ask("pip", "compile", "--no-deps", *PLAIN, "--python", base.path, "-", told=newest)
+        except uv.Refused as error:
+            if "Because " not in str(error):  # else there is none
+                _fail(spec, str(error))
+            return found[::-1]
+        found.append(said.strip().partition("==")[2].partition(" ")[0])

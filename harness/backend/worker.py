@@ -81,8 +81,8 @@ class Worker:
             return getattr(self._memory, op)(*(form(value) for form, value in zip(read, args, strict=True)))
         if op == "describe":
             return self._describe(*args)
-        if op == "needs":
-            return _packages(self._configured(*args)[0])
+        if op == "declare":
+            return self._declare(*args)
         if op == "open":
             adapter, space = self._place(*args)
             self._memory = adapter.open(space)
@@ -110,18 +110,25 @@ class Worker:
             return self._adapter, str(error)
 
     def _describe(self, settings: Mapping[str, str]) -> dict[str, Any]:
-        adapter, problem = self._configured(settings)
+        adapter, _ = self._configured(settings)
         return {
+            **self._declare(settings),
             "name": adapter.name,
             "version": adapter.version(),
+            "secrets": list(adapter.secrets),
+            "server": to_wire(adapter.serve("http://127.0.0.1/v1")),
+            "source": self._source(),
+        }
+
+    def _declare(self, settings: Mapping[str, str]) -> dict[str, Any]:
+        """What an adapter can say without its SDK."""
+        adapter, problem = self._configured(settings)
+        return {
             "support": {name: to_wire(entry) for name, entry in adapter.support.items()},
             "settings": list(adapter.settings),
-            "packages": _packages(adapter),
-            "secrets": list(adapter.secrets),
+            "packages": [{"requirement": each, "installed": _installed(each)} for each in adapter.packages],
             "embeds": getattr(adapter, "embeds", False),  # adapters of before it was asked
-            "server": to_wire(adapter.serve("http://127.0.0.1/v1")),
             "problem": problem,
-            "source": self._source(),
         }
 
     def _source(self) -> str:
@@ -129,10 +136,6 @@ class Worker:
         tops = {name.partition(".")[0] for name in (type(self._adapter).__module__, self._module)}
         files = sorted({m.__file__ for n, m in sys.modules.items() if n.partition(".")[0] in tops and m.__file__})
         return hashlib.sha256(b"".join(Path(file).read_bytes() for file in files)).hexdigest()
-
-
-def _packages(adapter: Adapter) -> list[dict[str, str | None]]:
-    return [{"requirement": each, "installed": _installed(each)} for each in adapter.packages]
 
 
 def _installed(requirement: str) -> str | None:

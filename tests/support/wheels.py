@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from harness.backend import environments
+
 ADAPTER = """
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -64,7 +66,11 @@ def release(folder: Path, version: str, needs: Sequence[str] = (), python: str =
 
 
 def lend_tiny(folder: Path, monkeypatch: pytest.MonkeyPatch, adapter: str = ADAPTER) -> Path:
-    """The adapter `tiny:Tiny`, an empty cache, and the folder that uv takes wheels from, with no index beside it."""
+    """The adapter `tiny:Tiny`, an empty cache, and the folder that uv takes wheels from, with no index beside it.
+
+    Nothing is begun yet, as in a new process.
+    """
+    monkeypatch.setattr(environments, "_STARTED", {})
     own, wheels = folder / "own", folder / "wheels"
     own.mkdir()
     wheels.mkdir()

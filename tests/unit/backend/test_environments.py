@@ -41,12 +41,6 @@ def wheelhouse(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder
 
 
-@pytest.fixture(autouse=True)
-def nothing_begun(monkeypatch: pytest.MonkeyPatch) -> None:
-    """As in a new process."""
-    monkeypatch.setattr(environments, "_STARTED", {})
-
-
 def asked(text: str = ASKED) -> Spec:
     (spec,) = interpreters.name_releases([registry.parse(text)])
     return spec
