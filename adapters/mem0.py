@@ -10,8 +10,11 @@ from __future__ import annotations
 
 import copy
 import os
+import re
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict
+from importlib.metadata import PackageNotFoundError, version
 from itertools import product
 from pathlib import Path
 from typing import Any, ClassVar, Self
@@ -37,6 +40,7 @@ from harness.adapter import (
 )
 
 MEM0, OPENAI = "mem0ai>=2.0.4,<3", "openai>=1.60"
+EXPIRES_SINCE = (2, 0, 10)
 AGENT = "coldwarm"
 EVERYWHERE = "everywhere"
 ALL = 1_000_000  # get_all has no cursor and gives 20 unless told otherwise
@@ -69,6 +73,18 @@ def dated(item: Item) -> dict[str, Any]:
 
 def until(item: Item) -> str | None:
     return item.expires[:10] if item.expires else None
+
+
+def expires() -> bool:
+    """Whether the release that is installed knows expiry. Where none is installed, what the newest can is declared."""
+    with suppress(PackageNotFoundError):
+        return tuple(map(int, re.findall(r"\d+", version("mem0ai"))[:3])) >= EXPIRES_SINCE
+    return True
+
+
+def expiry(item: Item) -> Mapping[str, str | None]:
+    """As an argument, where it is one."""
+    return {"expiration_date": until(item)} if expires() else {}
 
 
 def hit(row: Mapping[str, Any]) -> Hit:
@@ -123,7 +139,7 @@ class Mem0Memory(BaseMemory):
             user_id=user_id(item.scope),
             agent_id=AGENT,
             metadata={**dated(item), "scope": user_id(item.scope)},
-            expiration_date=until(item),
+            **expiry(item),
             infer=self.adapter.infer,
         )
         return Ack(tuple(row["id"] for row in added["results"]))
@@ -160,7 +176,7 @@ class Mem0Memory(BaseMemory):
         """Text, metadata and expiry change; scope and date of a memory cannot."""
         if self.get(scope, memory_id) is None or not item.text.strip():
             return Ack(())
-        self.memory.update(memory_id, text=item.text, metadata=metadata(item), expiration_date=until(item))
+        self.memory.update(memory_id, item.text, metadata=metadata(item), **expiry(item))
         return Ack((memory_id,))
 
     def supersede(self, scope: Scope, memory_ids: Sequence[str], item: Item) -> Ack:
@@ -238,7 +254,8 @@ class Mem0(BaseAdapter):
     @property
     def support(self) -> Mapping[str, Support]:
         extracts = {"extracts": EXTRACTS} if self.infer else {}
-        return {**super().support, **self.kept.support, **extracts}
+        lasting = {} if expires() else {"expiry": Support("unsupported", "Mem0 knows none before 2.0.10")}
+        return {**super().support, **self.kept.support, **extracts, **lasting}
 
     def version(self) -> str:
         return release("mem0ai", "coldwarm[mem0]")

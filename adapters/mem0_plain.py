@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, ClassVar
 
-from adapters.mem0 import ALL, EVERYWHERE, Mem0, Mem0Memory, dated, hit, until
+from adapters.mem0 import ALL, EVERYWHERE, Mem0, Mem0Memory, dated, expiry, hit
 from harness.adapter import Ack, Hit, Item, Scope
 
 
@@ -26,9 +26,7 @@ def plain(row: Mapping[str, Any]) -> Hit:
 class PlainMemory(Mem0Memory):
     def _add(self, item: Item) -> Ack:
         place = user_id(item.scope)
-        added = self.memory.add(
-            item.text, user_id=place, metadata=dated(item), expiration_date=until(item), infer=False
-        )
+        added = self.memory.add(item.text, user_id=place, metadata=dated(item), **expiry(item), infer=False)
         return Ack(tuple(row["id"] for row in added["results"]))
 
     def recall(self, query: str, scope: Scope, k: int, at: str) -> list[Hit]:

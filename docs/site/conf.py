@@ -18,6 +18,7 @@ PAGES = {
         "docs/backends",
         "docs/speed",
         "docs/scale",
+        "docs/upgrades",
         "docs/containment",
         "docs/readers",
         "docs/mcp",

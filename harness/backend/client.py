@@ -26,6 +26,7 @@ from harness.backend.replies import (
     ACKS,
     BOOL,
     BOOLS,
+    DECLARATION,
     DESCRIPTION,
     HIT,
     HITS,
@@ -35,6 +36,7 @@ from harness.backend.replies import (
     TEXT,
     TEXTS,
     USAGE,
+    Declaration,
     Description,
     Reply,
 )
@@ -212,6 +214,22 @@ def describe(
     """What an adapter with these settings says of itself, asked in a child of its own; its SDK is not imported."""
     with Child(adapter, home, deadlines, launch) as child:
         return _describe(child, settings)
+
+
+def declare(
+    adapter: str,
+    home: Path,
+    deadlines: Deadlines = Deadlines(),
+    launch: Launcher = spawn,
+    settings: Mapping[str, str] = {},
+) -> Declaration:
+    """What an adapter with these settings declares; asked where nothing that it needs has to be installed or set."""
+    with Child(adapter, home, deadlines, launch) as child:
+        child.withhold(*withheld(settings))
+        declared = child.call(DECLARATION, "declare", settings, seconds=deadlines.open)
+        if declared is None:
+            raise MemoryFault(Fault(kind="breach", op="declare", message="answered nothing"), alive=True)
+        return declared.model_copy(update={"problem": child.redact(" ".join(declared.problem.split()))})
 
 
 def withheld(settings: Mapping[str, str], names: Iterable[str] = ()) -> tuple[str, ...]:

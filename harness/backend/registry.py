@@ -7,6 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib.metadata import entry_points
 
+from packaging.version import InvalidVersion, Version
+
 from harness.model.trial import SECRET, Spec
 
 PYTHON = "python"
@@ -52,12 +54,17 @@ def find(spec: Spec) -> AdapterEntry:
 
 
 def parse(text: str) -> Spec:
-    """`mem0`, `mem0,store=faiss` or `mine=module:Class`: a name, then settings that differ from the defaults; `python`
-    is the interpreter, for every backend."""
+    """`mem0`, `mem0@2.0.4`, `mem0,store=faiss` or `mine=module:Class`: a name, the release for which an environment is
+    made, then settings that differ from the defaults; `python` is the interpreter, for every backend."""
     name, *settings = text.split(",")
+    name, pinned, release = name.partition("@")
     pairs = [setting.partition("=") for setting in settings]
     if not name or any(not key or not equals for key, equals, _ in pairs):
-        raise RegistryError(f"backend '{text}' is not of the form NAME or NAME,key=value,...")
+        raise RegistryError(f"backend '{text}' is not of the form NAME, NAME@VERSION or NAME,key=value,...")
+    try:
+        release = str(Version(release)) if pinned else ""
+    except InvalidVersion:
+        raise RegistryError(f"backend '{text}': '{release}' is no version, as 2.0.4 is") from None
     alias, equals, reference = name.partition("=")
     if equals and (not alias or ":" not in reference):
         raise RegistryError(
@@ -66,7 +73,7 @@ def parse(text: str) -> Spec:
     if equals and alias in list_adapters():
         raise RegistryError(f"backend '{text}': a backend is called '{alias}' already; choose another name")
     given = {key: value for key, _, value in pairs}
-    return Spec(adapter=name, python=given.pop(PYTHON, None), settings=given)
+    return Spec(adapter=name, python=given.pop(PYTHON, None), settings=given, release=release, pinned=bool(pinned))
 
 
 def allowance(text: str) -> tuple[str, int]:

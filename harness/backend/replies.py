@@ -61,31 +61,20 @@ class Package(Model):
         return f"{needed.name} {self.installed} is installed, and its adapter needs {self.requirement}"
 
 
-class Description(Model):
-    """What an adapter says of itself; `source` is the digest of its code, `server` what it needs running.
+class Declaration(Model):
+    """What an adapter says of itself wherever it is read, its SDK installed or not.
 
     Attributes:
         packages: What it needs installed, the backend's own first.
-        secrets: The environment variables that it opens with.
         embeds: It cannot do without an embedder.
         problem: What is wrong with a setting's value.
     """
 
-    name: str
-    version: str
     support: Mapping[str, Declared]
     settings: tuple[str, ...] = ()
     packages: tuple[Package, ...] = ()
-    secrets: tuple[str, ...] = ()
     embeds: bool = False
-    server: Server | None = None
     problem: str = ""
-    source: str
-
-    @property
-    def unfit(self) -> str:
-        """Why nothing should be tried with what is installed; empty if there is no reason."""
-        return "; ".join(filter(None, (each.unfit for each in self.packages)))
 
     @field_validator("support")
     @classmethod
@@ -96,7 +85,27 @@ class Description(Model):
         return support
 
 
+class Description(Declaration):
+    """What it says where it is to be opened; `source` is the digest of its code, `server` what it needs running.
+
+    Attributes:
+        secrets: The environment variables that it opens with.
+    """
+
+    name: str
+    version: str
+    secrets: tuple[str, ...] = ()
+    server: Server | None = None
+    source: str
+
+    @property
+    def unfit(self) -> str:
+        """Why nothing should be tried with what is installed; empty if there is no reason."""
+        return "; ".join(filter(None, (each.unfit for each in self.packages)))
+
+
 DESCRIPTION: TypeAdapter[Reply[Description]] = TypeAdapter(Reply[Description])
+DECLARATION: TypeAdapter[Reply[Declaration]] = TypeAdapter(Reply[Declaration])
 LAYERS: TypeAdapter[Reply[list[Layer]]] = TypeAdapter(Reply[list[Layer]])
 SERVER: TypeAdapter[Reply[Server]] = TypeAdapter(Reply[Server])
 NOTHING: TypeAdapter[Reply[None]] = TypeAdapter(Reply[None])

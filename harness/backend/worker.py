@@ -81,6 +81,8 @@ class Worker:
             return getattr(self._memory, op)(*(form(value) for form, value in zip(read, args, strict=True)))
         if op == "describe":
             return self._describe(*args)
+        if op == "declare":
+            return self._declare(*args)
         if op == "open":
             adapter, space = self._place(*args)
             self._memory = adapter.open(space)
@@ -100,24 +102,33 @@ class Worker:
         made = Space(**space)
         return self._adapter.configured(made.settings), made
 
-    def _describe(self, settings: Mapping[str, str]) -> dict[str, Any]:
-        """With a value that the adapter does not know, it is described without settings, and `problem` says which."""
-        adapter, problem = self._adapter, ""
+    def _configured(self, settings: Mapping[str, str]) -> tuple[Adapter, str]:
+        """With a value that the adapter does not know, it is the one without settings, and a line says which."""
         try:
-            adapter = adapter.configured(settings)
+            return self._adapter.configured(settings), ""
         except ValueError as error:
-            problem = str(error)
+            return self._adapter, str(error)
+
+    def _describe(self, settings: Mapping[str, str]) -> dict[str, Any]:
+        adapter, _ = self._configured(settings)
         return {
+            **self._declare(settings),
             "name": adapter.name,
             "version": adapter.version(),
+            "secrets": list(adapter.secrets),
+            "server": to_wire(adapter.serve("http://127.0.0.1/v1")),
+            "source": self._source(),
+        }
+
+    def _declare(self, settings: Mapping[str, str]) -> dict[str, Any]:
+        """What an adapter can say without its SDK."""
+        adapter, problem = self._configured(settings)
+        return {
             "support": {name: to_wire(entry) for name, entry in adapter.support.items()},
             "settings": list(adapter.settings),
             "packages": [{"requirement": each, "installed": _installed(each)} for each in adapter.packages],
-            "secrets": list(adapter.secrets),
             "embeds": getattr(adapter, "embeds", False),  # adapters of before it was asked
-            "server": to_wire(adapter.serve("http://127.0.0.1/v1")),
             "problem": problem,
-            "source": self._source(),
         }
 
     def _source(self) -> str:

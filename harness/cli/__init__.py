@@ -13,7 +13,21 @@ from pathlib import Path
 import click
 
 from harness import paths
-from harness.cli import cache, calibrate, check, demo, gate, github, mcp, play, promises, published, suite
+from harness.cli import (
+    cache,
+    calibrate,
+    check,
+    demo,
+    env,
+    gate,
+    github,
+    mcp,
+    play,
+    promises,
+    published,
+    suite,
+    upgrades,
+)
 from harness.cli.common import COULD_NOT_RUN, stop
 from harness.machine import extras
 
@@ -106,11 +120,14 @@ for _command in (  # in the order of --help
     play.score,
     play.report,
     gate.compare,
+    upgrades.ladder,
+    upgrades.bisect,
     gate.baseline,
     gate.merge,
     calibrate.calibrate,
     gate.pack,
     cache.cache,
+    env.env,
     github.github,
     suite.list_,
     suite.new,

@@ -34,7 +34,8 @@ class Declaration:
 def list_declared(specs: Iterable[Spec]) -> dict[str, Declaration]:
     """Label -> what it declares. Asks every adapter in a child of its own; imports no SDK.
 
-    Raises RegistryError for a backend or a setting that nobody knows, MemoryFault for one that cannot say what it is.
+    None of them needs to be installed, or a key. Raises RegistryError for a backend or a setting that nobody knows,
+    MemoryFault for one that cannot say what it is.
     """
     found: dict[str, Declaration] = {}
     with leftovers.temporary() as home:
@@ -44,7 +45,7 @@ def list_declared(specs: Iterable[Spec]) -> dict[str, Declaration]:
                 found[spec.label] = Declaration(controls.describe(spec.adapter).support)
                 continue
             launch = interpreters.launcher(spec)
-            said = client.describe(entry.reference, home / str(len(found)), launch=launch, settings=spec.settings)
+            said = client.declare(entry.reference, home / str(len(found)), launch=launch, settings=spec.settings)
             registry.check_settings(spec, said.settings, said.problem)
             found[spec.label] = Declaration(said.support, said.embeds)
     return found

@@ -13,8 +13,9 @@ from pathlib import Path
 
 from harness import paths
 from harness.adapter import Space
-from harness.backend import client, interpreters, registry, servers
+from harness.backend import client, environments, interpreters, registry, servers
 from harness.backend.client import Deadlines, MemoryFault
+from harness.cli import env
 from harness.gateway.cache import EmbeddingCache
 from harness.gateway.embedder import EmbedderError, Encoder, MissingEmbedderError, choose
 from harness.gateway.gateway import Gateway
@@ -59,6 +60,8 @@ def examine(out: Path, specs: Sequence[Spec] = ()) -> Iterator[Examined]:
         yield Examined("embedder", False, str(error))
         return
     yield good
+    for made in environments.list_made():
+        yield Examined("environment", True, env.describe(made))
     yield from _adapters(embedder, specs)
 
 
@@ -104,10 +107,11 @@ def _adapters(embedder: Encoder, specs: Sequence[Spec]) -> Iterator[Examined]:
 
 def _try_opening(spec: Spec, reference: str, folder: Path, gateway: Gateway, dims: int) -> Examined:
     """Opens the adapter on an empty folder and closes it again."""
-    name, root, launch = spec.label, folder / "store", interpreters.launcher(spec)
+    name, root = spec.label, folder / "store"
     root.mkdir(parents=True)
     gateway.register(name)
     try:
+        launch = interpreters.launcher(spec)
         said = client.describe(reference, folder / "describe", launch=launch, settings=spec.settings)
         if said.unfit:
             return Examined(f"adapter {name}", False, said.unfit)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from functools import cached_property
 from pathlib import Path
@@ -12,19 +11,15 @@ import click
 
 from harness import paths
 from harness.cli.common import (
-    COULD_NOT_RUN,
     FOLDER,
     SPLIT,
     SPLIT_HELP,
     GroupedCommand,
     beside,
-    load_stories,
     open_run,
     report_run,
     score_run,
     shorten,
-    stop,
-    terminal,
     verdict,
     with_demands,
     with_elsewhere,
@@ -36,25 +31,16 @@ from harness.cli.common import (
     wrote,
 )
 from harness.model.trial import (
-    CHOICE,
     DEFAULT_BACKENDS,
     DEFAULT_BUDGET,
     DEFAULT_K,
     DEFAULT_NOISE,
     SCRIPTED,
-    SECRET,
-    Chat,
     DrillSize,
-    Selection,
-    Split,
-    name_reader,
-    split_reader,
 )
 
 if TYPE_CHECKING:
-    from harness.log.folder import RunFile
-    from harness.play.backends import Backends
-    from harness.play.executor import Executor
+    pass
 
 GROUPS = {
     "What is played": (
@@ -104,7 +90,8 @@ class SizeOfDrills(click.ParamType[DrillSize]):
     "backends",
     metavar="BACKEND",
     multiple=True,
-    help="NAME, NAME,key=value, module:Class or NAME=module:Class; python=PATH: in another interpreter; repeatable. "
+    help="NAME, NAME@VERSION (in an environment of its own), NAME,key=value, module:Class or NAME=module:Class; "
+    "python=PATH: in another interpreter; repeatable. "
     f"Default: {', '.join(DEFAULT_BACKENDS)}.",
 )
 @click.option(
@@ -202,29 +189,7 @@ class SizeOfDrills(click.ParamType[DrillSize]):
 @with_open
 @with_out
 @with_suite
-def run(
-    chat_budget: int | None,
-    chat_cost: float | None,
-    chat_price: tuple[float, float] | None,
-    jobs: int,
-    dask: str | None,
-    allow: tuple[str, ...],
-    allow_faults: tuple[str, ...],
-    only: tuple[str, ...],
-    keep: bool,
-    shard: str | None,
-    gates: Path | None,
-    baseline: Path | None,
-    resume: Path | None,
-    fresh: bool,
-    quiet: bool,
-    as_json: bool,
-    browse: bool,
-    out: Path,
-    tasks: Path,
-    fixtures: Path,
-    **asked: Any,
-) -> None:
+def run(browse: bool, **asked: Any) -> None:
     """Play scenarios cold and warm against backends, and write a report.
 
     \b
@@ -232,161 +197,11 @@ def run(
     coldwarm run -b mine=my_store:MyStore -b none -d deletion -j 2      your own backend, all stories, one drill
     coldwarm run -b chroma -b mem0,store=faiss --gates gates.toml -j 2  thresholds for CI
     """
-    from harness import regress
-    from harness.backend import registry
-    from harness.gateway.chat.choice import upstream
-    from harness.gateway.chat.wire import ChatError
-    from harness.gateway.embedder import EmbedderError
-    from harness.gateway.gateway import GatewayError
-    from harness.gateway.meter import Budget
-    from harness.log.folder import Folder, FolderError
-    from harness.log.trial_cache import TrialCache
-    from harness.machine import extras
-    from harness.play import plan, runner
-    from harness.play.trouble import ExecutorError
-    from harness.report.progress import PlainProgress, say_during
-    from harness.report.words import plain
-    from tasks import suite
+    from harness.cli import playing
 
-    try:
-        regress.check(gates, baseline)
-        folder = Folder.open(_unpack(resume)) if resume else None
-        tolerated = {**(folder.read().allowed_faults if folder else {}), **dict(map(registry.allowance, allow_faults))}
-        shard = folder.read().shard if folder else shard
-        if shard and (gates or baseline):
-            raise regress.RegressError("a shard is no run that gates could judge: give them to `coldwarm merge`")
-        selection = _resume(folder.read(), **asked) if folder else _selection(**asked)
-        allowance = Budget(chat_budget, chat_cost, *(chat_price or (0.0, 0.0)))
-        chat = upstream(selection.chat, os.environ).name if selection.chat else ""
-        screen = terminal(quiet=quiet, as_json=as_json)
-        with say_during(screen, "asking the backends what they are"):
-            executor, playables = _ask(dask, jobs, selection, allow, keeps=keep or bool(asked["record"]))
-        for each in playables.unplayed:
-            screen.print(plain(f"{each.backend} cannot run: {each.reason}"), markup=False)
-            if each.backend in playables.undescribed and not each.allowed:
-                hint = f"nothing was played; leave it out with -b, or go on without it: --allow {each.backend}"
-                stop(f"{each.backend} could not run: {each.reason}; {hint}", COULD_NOT_RUN)
-        stories = load_stories(tasks, fixtures, selection.scenarios, selection.split)
-        if baseline and extras.explain_missing(["scipy"]):
-            stop(extras.lacks("scipy", "comparing drills with a baseline"), COULD_NOT_RUN)
-        dealt = plan.Shard.parse(shard) if shard else None
-        ids = [trial.id for trial in plan.trials(selection, [story for story, _ in stories])]
-        ids += [trial.id for trial in plan.list_drills(selection, [*playables.playables])]
-        if only and not any(name.startswith(only) for name in ids):
-            raise ValueError(f"--trial {' '.join(only)}: no trial of this run has an id that begins so")
-        folder = folder or Folder.create(out)
-        regress.keep(folder, gates, baseline)
-    except (FolderError, registry.RegistryError, regress.RegressError, ChatError, ValueError) as error:
-        stop(error)
-    listener = PlainProgress(screen)
-    listener.lacks(playables.unplayed)
-    command = " ".join(["coldwarm", *map(registry.redact, sys.argv[1:])])
-    played = runner.Runner(
-        folder, selection, playables, command, stories, paths.cache_root(), listener,
-        executor=executor, only=only, keep=keep, shard=dealt, chat=chat, budget=allowance,
-        allowed_faults=tolerated, trial_cache=TrialCache(paths.trials()), fresh=fresh,
-        suite=suite.identity([story for story, _ in stories], tasks, selection.split),
-    )  # fmt: skip
-    try:
-        played.play()
-    except KeyboardInterrupt:
-        stop(f"stopped; finished trials are kept: coldwarm run --resume {folder.root}", COULD_NOT_RUN)
-    except FolderError as error:
-        stop(error)
-    except (EmbedderError, ExecutorError, GatewayError, runner.Exhausted, OSError) as error:
-        stop(f"{error}; finished trials are kept: coldwarm run --resume {folder.root}", COULD_NOT_RUN)
-    finally:
-        listener.ended()
-    sys.exit(report_run(folder, quiet=quiet, as_json=as_json, jobs=jobs, browse=browse))
-
-
-def _ask(
-    dask: str | None, jobs: int, selection: Selection, allow: tuple[str, ...], *, keeps: bool
-) -> tuple[Executor, Backends]:
-    """Who plays, closed with the command, and what it can play. Raises RegistryError and ValueError."""
-    from harness.play.executor import Threads
-    from harness.play.trouble import ExecutorError
-
-    if dask is None:
-        return (here := Threads(jobs)), here.describe(selection, allow)
-    if keeps:
-        raise ValueError("--keep and --record leave files where trials are played: not with --dask")
-    from harness.play.dask import Dask
-
-    try:
-        there = click.get_current_context().with_resource(Dask.connected(dask))
-        return there, there.describe(selection, allow)
-    except ExecutorError as error:
-        stop(error, COULD_NOT_RUN)
-
-
-def _selection(
-    backends: tuple[str, ...],
-    scenarios: tuple[str, ...],
-    split: Split,
-    noise: tuple[int, ...],
-    write: tuple[Any, ...],
-    seed: tuple[int, ...],
-    seeds: int | None,
-    k: int,
-    budget: int,
-    drilled: tuple[str, ...],
-    drill_size: DrillSize | None,
-    chat: str | None,
-    record: Path | None,
-    reader: str,
-    model: str,
-) -> Selection:
-    from harness.backend import interpreters, registry
-    from harness.gateway.chat.standin import CHOOSER
-    from harness.play import drills, readers
-
-    if "@" in reader:
-        raise ValueError(f"--reader {reader}: name its model with --model")
-    label = name_reader(reader, model or (CHOOSER if (reader, chat) == (CHOICE, "stand-in") else ""))
-    readers.digest(label)  # that it is there is known before anything is played
-    readers.find(label)
-    if split_reader(label)[1] and not chat:
-        raise ValueError(f"--reader {reader} asks a chat model: --chat stand-in, model, or a folder of recordings")
-
-    specs = interpreters.name_releases(registry.parse(text) for text in backends or DEFAULT_BACKENDS)
-    chosen = () if "none" in drilled else drills.chosen(drilled)
-    return Selection(
-        backends=specs, scenarios=scenarios, split=split, noise=noise, writes=write, k=k, budget=budget,
-        seeds=tuple(range(1, seeds + 1)) if seeds else seed, drills=chosen, drill_size=drill_size,
-        chat=_chat(chat, record), reader=label,
-    )  # fmt: skip
-
-
-def _chat(who: str | None, record: Path | None) -> Chat | None:
-    """Raises ValueError for what would record nothing."""
-    if who in ("stand-in", "model"):
-        return Chat(answers=who, folder=str(record) if record else None)
-    if record:
-        raise ValueError("--record writes down what --chat stand-in or --chat model answers: name one of them")
-    return Chat(answers="recordings", folder=who) if who else None
-
-
-def _unpack(run: Path) -> Path:
-    if beside(run):
-        stop(f"{run}: a packed run is not played on: unpack it into a folder (tar -xf) and resume that")
-    return run
-
-
-def _resume(file: RunFile, backends: tuple[str, ...], chat: str | None, record: Path | None, **_: object) -> Selection:
-    """What a run asked for. Its secrets were never written down: whoever goes on with it gives them again."""
-    from harness.backend import interpreters, registry
-
-    selection = file.selection
-    given = {spec.label: spec for spec in interpreters.name_releases(map(registry.parse, backends))}
-    specs = tuple(
-        given.get(spec.label) or interpreters.again(spec, file.interpreters.get(spec.label))
-        for spec in selection.backends
-    )
-    for spec in specs:
-        if any(SECRET.search(key) and spec.settings[key] == value for key, value in spec.shown.items()):
-            raise registry.RegistryError(f"backend '{spec.label}' had secrets, which are not kept: repeat it with -b")
-    return selection.model_copy(update={"backends": specs, "chat": _chat(chat, record) or selection.chat})
+    folder = playing.play(**asked)
+    shown = {name: asked[name] for name in ("quiet", "as_json", "jobs")}
+    sys.exit(report_run(folder, **shown, browse=browse))
 
 
 @click.command()

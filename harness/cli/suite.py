@@ -32,14 +32,19 @@ from harness.cli.common import (
 @click.command(name="list")
 @click.option("--split", type=SPLIT, default="all", show_default=True, help=SPLIT_HELP)
 @click.option("--backend", "-b", "backends", multiple=True, help="What this one declares instead; repeatable.")
+@click.option("--backends", "everyone", is_flag=True, help="What each backend declares.")
 @with_suite
-def list_(split: Any, backends: tuple[str, ...], tasks: Path, fixtures: Path) -> None:
-    """Show the scenarios, what they hold, and the backends; with -b what backends declare, as Markdown."""
+def list_(split: Any, backends: tuple[str, ...], everyone: bool, tasks: Path, fixtures: Path) -> None:
+    """Show the scenarios, what they hold, and the backends; with -b or --backends what these declare, as Markdown:
+    native, emulated and how, or not there and why. None of them needs to be installed.
+    """
     from harness.backend import interpreters, registry
     from harness.backend.client import MemoryFault
     from harness.cli import declared, listing
     from tasks import suite
 
+    if everyone:
+        backends += tuple(name for name, entry in registry.list_adapters().items() if not entry.control)
     if backends:
         try:
             told = declared.list_declared(interpreters.name_releases(map(registry.parse, backends)))

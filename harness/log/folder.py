@@ -1,4 +1,4 @@
-"""The folder of a run: `run.json`, `logs/`, `drills/`, `blobs/`, and what is derived from them."""
+"""The folder of a run: `run.json`, `logs/`, `drills/`, `blobs/`, `environments/`, and what is derived from them."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from harness.model.results import Suite, Unplayed, count_reused
 from harness.model.trial import Model, Selection, Trial, digest
 
 T = TypeVar("T", Log, Transcript, Outline)
-LOGS, DRILLS = "logs", "drills"
+LOGS, DRILLS, ENVIRONMENTS = "logs", "drills", "environments"
 ATTEMPT = re.compile(r"^(?P<trial>.+)\.(?P<number>\d+)\.jsonl$")
 
 
@@ -97,6 +97,11 @@ class Folder:
         self.blobs = Blobs(root / "blobs")
         self.work = root / "work"
         self._attempted: dict[str, dict[str, int]] = {}
+
+    def lock(self, label: str) -> Path:
+        """Where the lock of a backend's own environment is."""
+        plain = re.sub(r"[^\w.@+=-]", "_", label)
+        return self.root / ENVIRONMENTS / f"{plain}.lock"
 
     @property
     def file(self) -> Path:

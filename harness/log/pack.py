@@ -13,7 +13,7 @@ from harness.machine import leftovers
 
 SUFFIX = ".tar.xz"
 FILES = ("run.json", "gates.toml", "baseline.json", "results.json")
-FOLDERS = ("logs", "drills", "blobs")
+FOLDERS = ("logs", "drills", "blobs", "environments")
 MOST_BYTES, MOST_FILES = 16 * 2**30, 2_000_000
 """Of an archive that is read: beyond them it is refused before it fills the disk."""
 _NAME = re.compile(rf"({'|'.join(map(re.escape, FILES))})|({'|'.join(FOLDERS)})(/(?!\.)[^/\\\0]+){{1,2}}")

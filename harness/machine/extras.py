@@ -29,6 +29,7 @@ EXTRAS = {
     "pyarrow": "data",
     "distributed": "dask",
     "mcp": "mcp",
+    "uv": "env",
     "sklearn": "selftest",
     "pytest": "dev",
 }

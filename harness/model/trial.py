@@ -55,12 +55,16 @@ class Spec(Model):
         python: The interpreter that it runs in, None for ours; it is never written down, as another machine has it
             elsewhere.
         release: Of the backend as that interpreter has it.
+        pinned: An environment of its own is made for that release (harness/backend/environments.py), of `python`.
+        lock: What is installed there, with hashes; empty: not resolved yet.
     """
 
     adapter: str
     settings: Mapping[str, str] = {}
     python: str | None = Field(None, exclude=True)
     release: str = ""
+    pinned: bool = False
+    lock: str = Field("", exclude=True, repr=False)
 
     @property
     def label(self) -> str:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from harness.backend import client, interpreters, registry, servers
+from harness.backend import client, environments, interpreters, registry, servers
 from harness.backend.client import Deadlines, MemoryFault
+from harness.backend.environments import EnvironmentFault
 from harness.gateway.embedder import choose
 from harness.machine import extras, leftovers
 from harness.model.backend import SOUND, Backend
@@ -57,7 +58,9 @@ def describe_all(selection: Selection, allowed: Iterable[str] = (), deadlines: D
     asked = (*selection.backends, *((Spec(adapter=SOUND),) if selection.drills else ()))
     entries = {spec.label: (spec, registry.find(spec)) for spec in asked}
     if len(entries) < len({digest(spec) for spec in selection.backends}):
-        raise registry.RegistryError("two backends differ in a secret only, so that no row could tell them apart")
+        raise registry.RegistryError(
+            "two backends differ in a secret, or in where their release is from, only: no row could tell them apart"
+        )
     embedded = choose().dims
     with leftovers.temporary() as home:
         for spec, entry in entries.values():
@@ -74,7 +77,8 @@ def describe_all(selection: Selection, allowed: Iterable[str] = (), deadlines: D
             except MemoryFault as error:
                 why = interpreters.explain_missing(spec, error)
                 unplayed.append(Unplayed(backend=spec.label, reason=why, allowed=spec.label in allowed))
-                undescribed.append(spec.label)
+                if not isinstance(error, EnvironmentFault):
+                    undescribed.append(spec.label)
                 continue
             registry.check_settings(spec, said.settings, said.problem)
             reason = servers.explain_missing(said.server) if said.server else None
@@ -96,7 +100,7 @@ def describe_all(selection: Selection, allowed: Iterable[str] = (), deadlines: D
             )
             withheld = client.withheld(spec.settings, said.secrets)
             playables[spec.label] = Playable(
-                entry, spec, backend, said.source, withheld, said.server is not None, said.embeds
+                entry, environments.locked(spec), backend, said.source, withheld, said.server is not None, said.embeds
             )
     return Backends(playables, tuple(unplayed), tuple(undescribed))
 

@@ -130,7 +130,7 @@ class Reuse:
 
     def _digest_adapter(self, playable: Playable) -> str | None:
         """Beyond what the identity says of an adapter. One of the checkout says it all, unless a module is hidden."""
-        if playable.served or playable.withheld or playable.spec.python:
+        if playable.served or playable.withheld or (playable.spec.python and not playable.spec.pinned):
             return None
         if playable.entry.reference is None:
             return ""

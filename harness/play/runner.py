@@ -115,6 +115,7 @@ class Runner:
         ids = [*(trial.id for trial in file.trials), *(trial.id for trial in file.drills)]
         now = {name for name in ids if not self.only or name.startswith(self.only)}
         self.folder.write(file)
+        self._write_locks()
         planned: list[AnyTrial] = [*trials, *drilled]
         asked = [trial for trial in planned if trial.id in now]
         done = self._done()
@@ -196,6 +197,14 @@ class Runner:
             backends_contained=sandbox.degree(),
             checks_contained=bubblewrap.degree(),
         )
+
+    def _write_locks(self) -> None:
+        """What is installed for backends with an environment of their own."""
+        for label, playable in self.backends.playables.items():
+            if playable.spec.lock:
+                path = self.folder.lock(label)
+                path.parent.mkdir(exist_ok=True)
+                path.write_text(playable.spec.lock, encoding="utf-8")
 
     def _list_drilled(self) -> list[str]:
         """The labels of those that drills are played against: what is under test, and the sound reference."""

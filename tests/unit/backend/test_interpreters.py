@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from harness.adapter import Space
-from harness.backend import client, interpreters, registry, staging
+from harness.backend import client, interpreters, python, registry, staging
 from harness.backend.forkserver import ForkServers
 from harness.backend.registry import RegistryError
 from harness.log.transcript import read
@@ -122,8 +122,8 @@ def test_of_two_with_the_same_release_the_packages_tell_them_apart(tmp_path: Pat
 def test_of_two_pythons_with_the_same_release_the_version_tells_them_apart(
     tmp_path: Path, old: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    found, other = interpreters.find(old), interpreters.Interpreter(str(tmp_path / "other"), "3.99.1", "f" * 64)
-    monkeypatch.setattr(interpreters, "find", lambda python: found if python == old else other)
+    found, other = python.find(old), python.Interpreter(str(tmp_path / "other"), "3.99.1", "f" * 64)
+    monkeypatch.setattr(interpreters, "find", lambda place: found if place == old else other)
     monkeypatch.setattr(interpreters, "_release", lambda spec: "2.0.4")
     assert labels(old, "other") == [f"tiny:Tiny@2.0.4-py{found.version}", "tiny:Tiny@2.0.4-py3.99.1"]
 
@@ -143,7 +143,7 @@ def test_no_path_is_written_down(old: str) -> None:
     assert "venv" not in named.model_dump_json() and digest(named) == digest(named.model_copy(update={"python": "x"}))
     cast = describe_all(Selection(backends=(named,)))
     said = cast.playables[named.label].backend
-    found = interpreters.find(old)
+    found = python.find(old)
     assert said.version == "2.0.4" and said.settings == {"python": f"{found.version} ({found.identity[:16]})"}
 
 
@@ -192,11 +192,11 @@ def test_two_releases_stand_side_by_side_in_one_run(old: str, new: str, tmp_path
     assert [each.ended and each.ended.status for each in played] == ["complete", "complete"]
     assert [each.drilled.backend.version for each in played] == ["2.0.4", "2.1.0"]
     assert len({each.drilled.digests["settings"] for each in played}) == 2
-    for python, trial, said in zip((old, new), trials, ("2.0.4", "2.1.0"), strict=True):
+    for where, trial, said in zip((old, new), trials, ("2.0.4", "2.1.0"), strict=True):
         kept = (tmp_path / "run/work" / trial.id / "store/sdk.txt").read_text()
-        assert kept == f"{said} {Path(python).parent.parent}"
-    for python in (old, new):
-        assert not [path for path in (tmp_path / "run/drills").iterdir() if python in path.read_text()]
+        assert kept == f"{said} {Path(where).parent.parent}"
+    for where in (old, new):
+        assert not [path for path in (tmp_path / "run/drills").iterdir() if where in path.read_text()]
 
 
 def test_each_interpreter_has_a_fork_server_of_its_own(old: str, new: str, tmp_path: Path) -> None:

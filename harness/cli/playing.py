@@ -1,0 +1,246 @@
+"""From the options of `run` to the folder of a run that was played."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from harness import paths
+from harness.cli.common import COULD_NOT_RUN, beside, load_stories, stop, terminal
+from harness.model.trial import (
+    CHOICE,
+    DEFAULT_BACKENDS,
+    SECRET,
+    Chat,
+    DrillSize,
+    Selection,
+    Split,
+    name_reader,
+    split_reader,
+)
+
+if TYPE_CHECKING:
+    from harness.log.folder import Folder
+    from harness.model.scenario import Scenario
+    from harness.play.backends import Backends
+    from harness.play.executor import Executor
+    from harness.repo.checkout import Repo
+
+
+def play(
+    chat_budget: int | None,
+    chat_cost: float | None,
+    chat_price: tuple[float, float] | None,
+    jobs: int,
+    dask: str | None,
+    allow: tuple[str, ...],
+    allow_faults: tuple[str, ...],
+    only: tuple[str, ...],
+    keep: bool,
+    shard: str | None,
+    gates: Path | None,
+    baseline: Path | None,
+    resume: Path | None,
+    fresh: bool,
+    quiet: bool,
+    as_json: bool,
+    out: Path,
+    tasks: Path,
+    fixtures: Path,
+    **asked: Any,
+) -> Folder:
+    """Plays, and says how it goes on; the parameters are those of `run`. What ends it early stops the command."""
+    from harness import regress
+    from harness.backend import registry
+    from harness.gateway.chat.choice import upstream
+    from harness.gateway.chat.wire import ChatError
+    from harness.gateway.embedder import EmbedderError
+    from harness.gateway.gateway import GatewayError
+    from harness.gateway.meter import Budget
+    from harness.log.folder import Folder, FolderError
+    from harness.log.trial_cache import TrialCache
+    from harness.machine import extras
+    from harness.play import plan, runner
+    from harness.play.trouble import ExecutorError
+    from harness.report.progress import PlainProgress
+    from tasks import suite
+
+    try:
+        regress.check(gates, baseline)
+        folder = Folder.open(_unpack(resume)) if resume else None
+        tolerated = {**(folder.read().allowed_faults if folder else {}), **dict(map(registry.allowance, allow_faults))}
+        shard = folder.read().shard if folder else shard
+        if shard and (gates or baseline):
+            raise regress.RegressError("a shard is no run that gates could judge: give them to `coldwarm merge`")
+        selection = _resume(folder, **asked) if folder else _selection(**asked)
+        allowance = Budget(chat_budget, chat_cost, *(chat_price or (0.0, 0.0)))
+        chat = upstream(selection.chat, os.environ).name if selection.chat else ""
+        screen = terminal(quiet=quiet, as_json=as_json)
+        executor, playables, stories = _prepare(
+            screen, dask, jobs, selection, allow, tasks, fixtures, keeps=keep or bool(asked["record"])
+        )
+        if baseline and extras.explain_missing(["scipy"]):
+            stop(extras.lacks("scipy", "comparing drills with a baseline"), COULD_NOT_RUN)
+        dealt = plan.Shard.parse(shard) if shard else None
+        ids = [trial.id for trial in plan.trials(selection, [story for story, _ in stories])]
+        ids += [trial.id for trial in plan.list_drills(selection, [*playables.playables])]
+        if only and not any(name.startswith(only) for name in ids):
+            raise ValueError(f"--trial {' '.join(only)}: no trial of this run has an id that begins so")
+        folder = folder or Folder.create(out)
+        regress.keep(folder, gates, baseline)
+    except (FolderError, registry.RegistryError, regress.RegressError, ChatError, ValueError) as error:
+        stop(error)
+    listener = PlainProgress(screen)
+    listener.lacks(playables.unplayed)
+    command = " ".join(["coldwarm", *map(registry.redact, sys.argv[1:])])
+    played = runner.Runner(
+        folder, selection, playables, command, stories, paths.cache_root(), listener,
+        executor=executor, only=only, keep=keep, shard=dealt, chat=chat, budget=allowance,
+        allowed_faults=tolerated, trial_cache=TrialCache(paths.trials()), fresh=fresh,
+        suite=suite.identity([story for story, _ in stories], tasks, selection.split),
+    )  # fmt: skip
+    try:
+        played.play()
+    except KeyboardInterrupt:
+        stop(f"stopped; finished trials are kept: coldwarm run --resume {folder.root}", COULD_NOT_RUN)
+    except FolderError as error:
+        stop(error)
+    except (EmbedderError, ExecutorError, GatewayError, runner.Exhausted, OSError) as error:
+        stop(f"{error}; finished trials are kept: coldwarm run --resume {folder.root}", COULD_NOT_RUN)
+    finally:
+        listener.ended()
+    return folder
+
+
+def _prepare(
+    screen: Any,
+    dask: str | None,
+    jobs: int,
+    selection: Selection,
+    allow: tuple[str, ...],
+    tasks: Path,
+    fixtures: Path,
+    *,
+    keeps: bool,
+) -> tuple[Executor, Backends, list[tuple[Scenario, Repo]]]:
+    """Who plays, what can be played, and the stories, which are loaded while environments are made."""
+    from harness.backend import environments
+    from harness.report.progress import say_during
+    from harness.report.words import plain
+
+    for spec in selection.backends:
+        if spec.pinned:
+            environments.begin(spec)
+    stories = load_stories(tasks, fixtures, selection.scenarios, selection.split)
+    with say_during(screen, "asking the backends what they are"):
+        executor, playables = _ask(dask, jobs, selection, allow, keeps=keeps)
+    for line in environments.describe(selection.backends):
+        screen.print(plain(line), markup=False)
+    for each in playables.unplayed:
+        screen.print(plain(f"{each.backend} cannot run: {each.reason}"), markup=False)
+        if each.backend in playables.undescribed and not each.allowed:
+            hint = f"nothing was played; leave it out with -b, or go on without it: --allow {each.backend}"
+            stop(f"{each.backend} could not run: {each.reason}; {hint}", COULD_NOT_RUN)
+    if not any(spec.label in playables.playables for spec in selection.backends):
+        stop("nothing was played: none of the backends could run", COULD_NOT_RUN)
+    return executor, playables, stories
+
+
+def _ask(
+    dask: str | None, jobs: int, selection: Selection, allow: tuple[str, ...], *, keeps: bool
+) -> tuple[Executor, Backends]:
+    """Who plays, closed with the command, and what it can play. Raises RegistryError and ValueError."""
+    from harness.play.executor import Threads
+    from harness.play.trouble import ExecutorError
+
+    if dask is None:
+        return (here := Threads(jobs)), here.describe(selection, allow)
+    if keeps:
+        raise ValueError("--keep and --record leave files where trials are played: not with --dask")
+    from harness.play.dask import Dask
+
+    try:
+        there = click.get_current_context().with_resource(Dask.connected(dask))
+        return there, there.describe(selection, allow)
+    except ExecutorError as error:
+        stop(error, COULD_NOT_RUN)
+
+
+def _selection(
+    backends: tuple[str, ...],
+    scenarios: tuple[str, ...],
+    split: Split,
+    noise: tuple[int, ...],
+    write: tuple[Any, ...],
+    seed: tuple[int, ...],
+    seeds: int | None,
+    k: int,
+    budget: int,
+    drilled: tuple[str, ...],
+    drill_size: DrillSize | None,
+    chat: str | None,
+    record: Path | None,
+    reader: str,
+    model: str,
+) -> Selection:
+    from harness.backend import interpreters, registry
+    from harness.gateway.chat.standin import CHOOSER
+    from harness.play import drills, readers
+
+    if "@" in reader:
+        raise ValueError(f"--reader {reader}: name its model with --model")
+    label = name_reader(reader, model or (CHOOSER if (reader, chat) == (CHOICE, "stand-in") else ""))
+    readers.digest(label)  # that it is there is known before anything is played
+    readers.find(label)
+    if split_reader(label)[1] and not chat:
+        raise ValueError(f"--reader {reader} asks a chat model: --chat stand-in, model, or a folder of recordings")
+
+    specs = interpreters.name_releases(registry.parse(text) for text in backends or DEFAULT_BACKENDS)
+    chosen = () if "none" in drilled else drills.chosen(drilled)
+    return Selection(
+        backends=specs, scenarios=scenarios, split=split, noise=noise, writes=write, k=k, budget=budget,
+        seeds=tuple(range(1, seeds + 1)) if seeds else seed, drills=chosen, drill_size=drill_size,
+        chat=_chat(chat, record), reader=label,
+    )  # fmt: skip
+
+
+def _chat(who: str | None, record: Path | None) -> Chat | None:
+    """Raises ValueError for what would record nothing."""
+    if who in ("stand-in", "model"):
+        return Chat(answers=who, folder=str(record) if record else None)
+    if record:
+        raise ValueError("--record writes down what --chat stand-in or --chat model answers: name one of them")
+    return Chat(answers="recordings", folder=who) if who else None
+
+
+def _unpack(run: Path) -> Path:
+    if beside(run):
+        stop(f"{run}: a packed run is not played on: unpack it into a folder (tar -xf) and resume that")
+    return run
+
+
+def _resume(folder: Folder, backends: tuple[str, ...], chat: str | None, record: Path | None, **_: object) -> Selection:
+    """What a run asked for. Its secrets were never written down: whoever goes on with it gives them again."""
+    from harness.backend import interpreters, registry
+
+    file = folder.read()
+    selection = file.selection
+    given = {spec.label: spec for spec in interpreters.name_releases(map(registry.parse, backends))}
+    asked = (
+        given.get(spec.label) or interpreters.again(spec, file.interpreters.get(spec.label))
+        for spec in selection.backends
+    )
+    specs = tuple(
+        spec.model_copy(update={"lock": lock.read_text(encoding="utf-8")})
+        if (lock := folder.lock(spec.label)).exists()
+        else spec
+        for spec in asked
+    )
+    for spec in specs:
+        if any(SECRET.search(key) and spec.settings[key] == value for key, value in spec.shown.items()):
+            raise registry.RegistryError(f"backend '{spec.label}' had secrets, which are not kept: repeat it with -b")
+    return selection.model_copy(update={"backends": specs, "chat": _chat(chat, record) or selection.chat})

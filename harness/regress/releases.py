@@ -1,0 +1,80 @@
+"""Releases of one backend that one run played side by side: each as a run of its own, so that two can be compared."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from statistics import fmean
+
+from harness.model.drill import DrillTrial
+from harness.model.results import AnyCell, TrustCell
+from harness.regress import baseline
+from harness.regress.baseline import WORDS, Baseline, Side, StoredValue
+
+
+def side(run: Side, label: str, name: str) -> Side:
+    """What a run measured of one row, `mem0@2.0.4`, as a run of that name in which the row is called as `name` says."""
+    results = run.results
+    assert results is not None, "a baseline file holds no cells"
+    row = results.backends.get(label)
+    told = results.model_copy(
+        update={
+            "run": results.run.model_copy(update={"id": label}),
+            "cells": tuple(_rename(cell, name) for cell in results.cells if cell.backend == label),
+            "trust": tuple(_rename(cell, name) for cell in results.trust if cell.backend == label),
+            "backends": {name: row} if row else {},
+        }
+    )
+    return Side(baseline.of(told), told, run.root)
+
+
+def _rename(cell: AnyCell, name: str) -> AnyCell:
+    """The id of a drill's cell names its backend, and equal ids say that both were played alike."""
+    if not isinstance(cell, TrustCell):
+        return cell.model_copy(update={"backend": name})
+    played = DrillTrial(backend=name, drill=cell.drill, size=cell.size, seed=cell.seed, k=cell.k)
+    return cell.model_copy(update={"backend": name, "id": played.id})
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What a row has of one measure: a number, or the word that stands for none.
+
+    Attributes:
+        reason: Why there is none.
+    """
+
+    value: float | None
+    word: str = ""
+    reason: str = ""
+
+    def __str__(self) -> str:
+        return self.word if self.value is None else f"{self.value:.3g}"
+
+    def is_like(self, other: Reading, than: Reading) -> bool | None:
+        """Whether it is nearer to one reading than to another; None: it is like neither."""
+        if self.value is None:
+            found = [each.word for each in (other, than)].count(self.word)
+            return None if found != 1 else self.word == other.word
+        if other.value is None or than.value is None:
+            return None if other.value is than.value else other.value is not None
+        return abs(self.value - other.value) < abs(self.value - than.value)
+
+
+def reading(made: Baseline, measure: str) -> Reading:
+    """The mean over stories, or what the drill says. A failure counts before a number."""
+    points, reasons = list[StoredValue](), dict[str, str]()
+    for row in made.rows:
+        if row.measure == measure:
+            points += row.points
+            reasons |= row.reasons
+    for told in made.trust:
+        if told.measure == measure:
+            points.append(told.point)
+            reasons |= told.reasons
+    if "failed" in points:
+        return Reading(None, "failed", reasons.get("failed", ""))
+    values = [found for point in points if (found := baseline.value(point)) is not None]
+    if values:
+        return Reading(fmean(values))
+    word = next((word for word in WORDS if word in points), "not-run")
+    return Reading(None, word, reasons.get(word, "nothing of it was played"))
