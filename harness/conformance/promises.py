@@ -42,7 +42,7 @@ def search(
     label = setting.playable.spec.label
     kept = [read_file(path).steps for path in sorted(_folder(cases, label).glob("*.json"))]
     with setting.lend() as (store, _):
-        found = hunt(_player(setting, store), store.backend, seed, operations, seconds, LARGEST, kept, heard)
+        found = hunt(make_player(setting, store), store.backend, seed, operations, seconds, LARGEST, kept, heard)
     if found.verdict != "broken" or found.shortest is None or found.shortest.differs is None:
         return found, None
     case = Case(
@@ -62,7 +62,7 @@ def search(
 def replay(setting: Setting, case: Case) -> Play:
     """Plays exactly this sequence."""
     with setting.lend() as (store, _):
-        return _player(setting, store)(case.steps)
+        return make_player(setting, store)(case.steps)
 
 
 def read_file(path: Path) -> Case:
@@ -87,7 +87,7 @@ def _read_log(path: Path) -> Case:
     raise SequenceError(f"{path}: no promise was broken there")
 
 
-def _player(setting: Setting, store: ChildStore) -> SequencePlayer:
+def make_player(setting: Setting, store: ChildStore) -> SequencePlayer:
     return SequencePlayer(store, lambda texts: setting.children.warm(texts, store.backend.name))
 
 

@@ -123,6 +123,8 @@ class Oracle:
             if ids:
                 raise Differs("updated", f"{self._explain_hidden(number, step)} was updated: {quote(ids[0])}")
             return
+        if not ids and old.expired:
+            return  # a store may treat what has ended as gone
         if set(ids) != set(old.ids) and len(old.ids) == 1:
             what = f"with {quote(ids[0])}" if ids else "with no id"
             raise Differs("not updated", f"the update of {name_memory(number)} was acknowledged {what}, not its own")
@@ -251,12 +253,15 @@ class Oracle:
             raise Differs("not found", f"{name_memory(number)} is not recalled by its own text, asked twice")
 
     def misses(self, step: Step, value: Any) -> bool:
-        """Whether a search by own text lacks a memory that it had to bring; no more alike than a search returns."""
+        """Whether a search by own text lacks a memory that it had to bring; no more alike there than it returns."""
         held = self.held.get(step.of[0])
         if held is None or not self._must(held) or held.expired or not applies(held.item.scope, step.scope):
             return False
         alike = fold(held.item.text)
-        rivals = sum(fold(other.item.text) == alike and other.state == "live" for other in self.held.values())
+        rivals = sum(
+            fold(other.item.text) == alike and other.state == "live" and applies(other.item.scope, step.scope)
+            for other in self.held.values()
+        )
         hits = read_hits(value or [])
         text = squeeze(held.item.text)
         return rivals < K and not any(hit.memory_id in held.ids or text in squeeze(hit.text) for hit in hits)

@@ -15,6 +15,7 @@ FORMS: dict[Form, str] = {
     "odd": " with quotes, signs and emoji",
     "expired": " that ended in the year 2000",
     "bare": " without source and confidence",
+    "cited": " that cites a line of a file",
     "blank": " that is blank",
 }
 
