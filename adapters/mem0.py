@@ -18,11 +18,13 @@ from typing import Any, ClassVar, Self
 from urllib.parse import parse_qsl, quote, urlencode
 
 from adapters._base import release, sdk, setting
+from adapters._mem0_program import write_mem0_program
 from adapters._mem0_stores import COLLECTION, STORES, Store
 from harness.adapter import (
     Ack,
     BaseAdapter,
     BaseMemory,
+    Call,
     Hit,
     Item,
     Layer,
@@ -36,7 +38,7 @@ from harness.adapter import (
     delete_and_add,
 )
 
-MEM0, OPENAI = "mem0ai>=2.0.4,<3", "openai>=1.60"
+MEM0, OPENAI = "mem0ai>=2.0.10,<3", "openai>=1.60"
 AGENT = "coldwarm"
 EVERYWHERE = "everywhere"
 ALL = 1_000_000  # get_all has no cursor and gives 20 unless told otherwise
@@ -249,6 +251,10 @@ class Mem0(BaseAdapter):
 
     def storage(self, space: Space) -> list[Layer]:
         return [Layer("history", "history.db", "sqlite"), *self.kept.layers(space), Layer("home", "mem0home", "file")]
+
+    def program(self, calls: Sequence[Call]) -> str:
+        """Without extraction: a sequence writes texts, and no chat model is asked."""
+        return "" if self.infer else write_mem0_program(calls, self.store, AGENT, user_id, holding_at)
 
     def compact(self, space: Space) -> None:
         self.kept.compact(space)

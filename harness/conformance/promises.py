@@ -16,7 +16,7 @@ from harness.log.folder import Folder
 from harness.log.lines import LogError
 from harness.model.sequence import VERSION, Case, SequenceError, read_case
 from harness.model.trial import Spec, digest
-from harness.play.sequences import SequencePlayer
+from harness.play.sequences import SequencePlayer, print_program
 from harness.promises.hunt import Hunted, Play, hunt
 
 DEADLINES = Deadlines(open=60.0, call=10.0, item=0.1)
@@ -57,6 +57,12 @@ def search(
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(case.model_dump_json(indent=1, exclude_defaults=True, by_alias=True) + "\n", encoding="utf-8")
     return found, path
+
+
+def show_program(setting: Setting, played: Play) -> str:
+    """What the play shows as a program against the backend's own SDK; "" if its adapter prints none."""
+    with setting.lend() as (store, _):
+        return print_program(store, played)
 
 
 def replay(setting: Setting, case: Case) -> Play:

@@ -60,13 +60,11 @@ class Oracle:
     def items(self, at: int, step: Step) -> list[Item]:
         """The memories that a step writes."""
         twin = self.held[step.of[0]].item.text if step.of and step.of[0] in self.held else ""
-        if step.op == "update":
-            return [make_item(step.form, CHANGED + at, self._scope_of(step))]
-        return [make_item(step.form, number, step.scope, twin) for number in self._new(step)]
+        return make_items(at, step, self._new(step), twin, self._scope_of(step))
 
     def _scope_of(self, step: Step) -> Scope:
         """An update leaves a memory where it is."""
-        found = self.held.get(step.of[0])
+        found = self.held.get(step.of[0]) if step.op == "update" else None
         return found.item.scope if found else step.scope
 
     def _new(self, step: Step) -> range:
@@ -350,6 +348,18 @@ class Oracle:
         if applies(held.item.scope, step.scope):
             return f"{name_memory(number)}, with a blank text,"
         return f"{name_memory(number)} of {name_scope(held.item.scope)}, asked in {name_scope(step.scope)},"
+
+
+def make_items(at: int, step: Step, numbers: range, twin: str, scope: Scope) -> list[Item]:
+    """The memories that a step at this place of its sequence writes, under these numbers.
+
+    Args:
+        twin: The text of the memory that it names first.
+        scope: Of what it writes.
+    """
+    if step.op == "update":
+        return [make_item(step.form, CHANGED + at, scope)]
+    return [make_item(step.form, number, scope, twin) for number in numbers]
 
 
 _TAKE: Mapping[str, Callable[[Oracle, int, Step, Said], None]] = {

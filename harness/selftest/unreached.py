@@ -1,4 +1,4 @@
-"""Planted faults that no sequence of operations can show, and why: other drills, or the measures of stories, see them."""
+"""Planted faults that no sequence of operations can show, and why. Other drills, or stories, see them."""
 
 from __future__ import annotations
 
