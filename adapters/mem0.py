@@ -253,8 +253,12 @@ class Mem0(BaseAdapter):
         return [Layer("history", "history.db", "sqlite"), *self.kept.layers(space), Layer("home", "mem0home", "file")]
 
     def program(self, calls: Sequence[Call]) -> str:
-        """Without extraction: a sequence writes texts, and no chat model is asked."""
-        return "" if self.infer else write_mem0_program(calls, self.store, AGENT, user_id, holding_at)
+        """Of this adapter's own use of Mem0, and without extraction, as no chat model is asked."""
+        return (
+            ""
+            if self.infer or self.memory is not Mem0Memory
+            else write_mem0_program(calls, self.store, AGENT, user_id, holding_at)
+        )
 
     def compact(self, space: Space) -> None:
         self.kept.compact(space)

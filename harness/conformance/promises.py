@@ -19,7 +19,7 @@ from harness.model.trial import Spec, digest
 from harness.play.sequences import SequencePlayer, print_program
 from harness.promises.hunt import Hunted, Play, hunt
 
-DEADLINES = Deadlines(open=60.0, call=10.0, item=0.1)
+DEADLINES = Deadlines(open=60.0, call=10.0, item=0.3)
 """Of a hunt: a backend that hangs must leave time to make its sequence shorter."""
 OPERATIONS = 10**9
 """No bound but the time."""

@@ -14,6 +14,7 @@ from typing import Any
 from harness.adapter import Scope
 from harness.model.backend import Backend
 from harness.model.sequence import UNKNOWN, VERSION, Form, Step, StepOp, Steps, number
+from harness.promises.words import TWINS
 
 LONG = "r" * 29
 SCOPES = (
@@ -71,7 +72,6 @@ OPS = tuple(op for op, times in OFTEN.items() for _ in range(times))
 MARKED: tuple[StepOp, ...] = (*OPS, *("restore",) * 4)
 """Once there is a mark."""
 PLACELESS: tuple[StepOp, ...] = ("reopen", "kill", "snapshot", "restore")
-TWINS: tuple[Form, ...] = ("again", "capitals", "spaces")
 REPLACING: tuple[Form, ...] = ("plain", "plain", "long", "longer", "odd", "bare", "cited", "expired")
 """Forms of what takes the place of something."""
 ASKED: tuple[StepOp, ...] = ("get", "recall", "history")

@@ -291,3 +291,11 @@ def test_every_scope_has_another_name_in_words() -> None:
     named = [words.name_scope(scope) for scope in drawing.SCOPES]
     assert len(set(named)) == len(named)
     assert words.name_scope(replace(API, user="")) == 'repo=api user=""'
+
+
+def test_a_copy_of_nothing_is_told_as_plain() -> None:
+    steps = (Step(op="remember", scope=API, form="again"), Step(op="remember", scope=API, of=(0,), form="again"))
+    assert words.tell(steps) == [
+        "remember a memory (m1) in repo=api",
+        "remember a memory with the text of m1 (m2) in repo=api",
+    ]
