@@ -11,10 +11,12 @@ from typing import Any, ClassVar
 from uuid import uuid4
 
 from adapters._base import release, sdk
+from adapters._program import VECTORS, numbers, write_program
 from harness.adapter import (
     Ack,
     BaseAdapter,
     BaseMemory,
+    Call,
     Hit,
     Item,
     Layer,
@@ -28,6 +30,30 @@ from harness.adapter import (
 )
 
 Filter = Mapping[str, Any]
+PROGRAM = f"""
+import random
+import tempfile
+
+import chromadb
+
+{VECTORS}
+
+def open_store():
+    client = chromadb.PersistentClient(path, settings=chromadb.Settings(anonymized_telemetry=False))
+    configuration = {{"hnsw": {{"space": "cosine"}}}}
+    return client, client.get_or_create_collection("memories", embedding_function=None, configuration=configuration)
+
+
+def remember(texts, scope):
+    new = [f"m{{len(ids) + at}}" for at in range(1, len(texts) + 1)]
+    memories.upsert(ids=new, documents=texts, embeddings=embed(texts), metadatas=[scope] * len(texts))
+    ids.extend(new)
+
+
+path, ids = tempfile.mkdtemp(), []
+client, memories = open_store()
+"""
+"""The start of a program against Chroma alone; `ids` are those of all memories, in the order of storing."""
 
 
 def key(name: str | None) -> str:
@@ -66,6 +92,42 @@ def hit(name: str, text: str, data: Mapping[str, Any], distance: float | None = 
         scope=Scope(*(name_of(data[part]) for part in ("repo", "org", "branch", "user"))),
         confidence=data.get("confidence"),
     )
+
+
+def _print_kept(call: Call) -> str:
+    return repr({part: key(value) for part, value in asdict(call.scope).items()})
+
+
+def _print_there(call: Call) -> str:
+    return f"memories.get(ids={numbers(call.of)}, where={holding_at(call.scope)})"
+
+
+def _print_deletion(call: Call) -> str:
+    return f'if there := {_print_there(call)}["ids"]:\n    memories.delete(ids=there)'
+
+
+def _print_update(call: Call) -> str:
+    written = f"ids={numbers(call.of)}, documents=texts, embeddings=embed(texts)"
+    return f'texts = {call.texts}\nif {_print_there(call)}["ids"]:\n    memories.upsert({written})'
+
+
+def _print_query(call: Call) -> str:
+    asked = f"query_embeddings=embed([{call.texts}]), n_results=10"
+    return f'memories.query({asked}, where={holding_at(call.scope)})["ids"][0]'
+
+
+PRINTED = {
+    "remember": lambda call: f"remember({call.texts}, {_print_kept(call)})",
+    "supersede": lambda call: f"{_print_deletion(call)}\nremember({call.texts}, {_print_kept(call)})",
+    "update": _print_update,
+    "forget": _print_deletion,
+    "forget_scope": lambda call: f"memories.delete(where={exactly(call.scope)})",
+    "entries": lambda call: f'memories.get(where={exactly(call.scope)})["ids"]',
+    "get": lambda call: f"{_print_there(call)}",
+    "recall": _print_query,
+    "reopen": lambda call: "client.close()\nclient, memories = open_store()",
+}
+"""Operation -> how it is asked of Chroma alone."""
 
 
 class ChromaMemory(BaseMemory):
@@ -149,14 +211,16 @@ class ChromaMemory(BaseMemory):
         return Usage()
 
     def close(self) -> None:
-        self.client.close()
+        """Older clients have no such call, and end with their process."""
+        if hasattr(self.client, "close"):
+            self.client.close()
 
 
 class Chroma(BaseAdapter):
     name = "chroma"
     imports = ("chromadb",)
     embeds = True
-    packages = ("chromadb>=1.5.5,<2",)
+    packages = ("chromadb>=1.0.20,<2",)
     native = (
         "entries", "get", "update", "forget", "forget_scope", "compact",
         "ranked", "persistent", "usage", "scope_org", "scope_repo", "scope_branch", "scope_user",
@@ -187,6 +251,9 @@ class Chroma(BaseAdapter):
         folders = sorted(path.relative_to(root) for path in root.glob("chroma/*/"))
         segments = [Layer(f"segment {at}", str(path), "file") for at, path in enumerate(folders, 1)]
         return [Layer("database", "chroma/chroma.sqlite3", "sqlite"), *segments]
+
+    def program(self, calls: Sequence[Call]) -> str:
+        return write_program(PROGRAM, calls, PRINTED)
 
     def compact(self, space: Space) -> None:
         """`chroma vacuum`, without its script, which need not be on the PATH. It ends with 0 even if it failed."""

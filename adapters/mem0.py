@@ -21,11 +21,13 @@ from typing import Any, ClassVar, Self
 from urllib.parse import parse_qsl, quote, urlencode
 
 from adapters._base import release, sdk, setting
+from adapters._mem0_program import write_mem0_program
 from adapters._mem0_stores import COLLECTION, STORES, Store
 from harness.adapter import (
     Ack,
     BaseAdapter,
     BaseMemory,
+    Call,
     Hit,
     Item,
     Layer,
@@ -266,6 +268,14 @@ class Mem0(BaseAdapter):
 
     def storage(self, space: Space) -> list[Layer]:
         return [Layer("history", "history.db", "sqlite"), *self.kept.layers(space), Layer("home", "mem0home", "file")]
+
+    def program(self, calls: Sequence[Call]) -> str:
+        """Of this adapter's own use of Mem0, and without extraction, as no chat model is asked."""
+        return (
+            ""
+            if self.infer or self.memory is not Mem0Memory
+            else write_mem0_program(calls, self.store, AGENT, user_id, holding_at)
+        )
 
     def compact(self, space: Space) -> None:
         self.kept.compact(space)

@@ -185,6 +185,27 @@ class Server:
 
 
 @dataclass(frozen=True)
+class Call:
+    """One operation of a sequence, for a program against the backend's own SDK (`program`).
+
+    Attributes:
+        op: A method of Memory, or `reopen`.
+        says: What is done, in one line.
+        of: Numbers of memories, from 0 in the order in which they are stored; -1 is an id that nobody has.
+        texts: A Python expression: a list of the texts that are written; of `recall`, the text that is asked for.
+        expires: Of what is written.
+    """
+
+    op: str
+    says: str
+    scope: Scope = Scope()
+    of: tuple[int, ...] = ()
+    texts: str = ""
+    expires: str | None = None
+    __pydantic_config__: ClassVar[Mapping[str, Any]] = CLOSED
+
+
+@dataclass(frozen=True)
 class Support:
     """How far a capability goes. `note` says how it is emulated, or why it is not there."""
 
@@ -365,6 +386,12 @@ class BaseAdapter(ABC):
     def serve(self, gateway: str) -> Server | None:
         return None
 
+    def program(self, calls: Sequence[Call]) -> str:
+        """A program of a few lines that makes these calls with the backend's own SDK alone, without this adapter, and
+        prints what the last one brings; "" where there is none. For a report to those who maintain it.
+        """
+        return ""
+
 
 def delete_and_add(memory: Memory, scope: Scope, memory_ids: Sequence[str], item: Item) -> Ack:
     """`supersede` for a backend without one: two calls, not atomic. Declare it as emulated."""
@@ -460,6 +487,11 @@ def _fields(value: Any) -> dict[str, Any]:
 
 encode = json.JSONEncoder(default=_fields, allow_nan=False).encode
 """The JSON of `to_wire(value)`, in compiled code. Raises TypeError and ValueError for what has none."""
+
+
+def read_call(value: Mapping[str, Any]) -> Call:
+    """A Call as `to_wire` wrote it."""
+    return Call(**{**value, "scope": Scope(**value["scope"]), "of": tuple(value["of"])})
 
 
 def read_item(value: Mapping[str, Any]) -> Item:

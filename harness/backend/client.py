@@ -17,7 +17,7 @@ from urllib.parse import urlsplit
 
 from pydantic import TypeAdapter
 
-from harness.adapter import Ack, Hit, Item, Layer, Scope, Server, Space, Usage
+from harness.adapter import Ack, Call, Hit, Item, Layer, Scope, Server, Space, Usage, to_wire
 from harness.backend import bounds
 from harness.backend.child import Child, Deadlines, MemoryFault
 from harness.backend.forkserver import Launcher, spawn
@@ -302,6 +302,19 @@ def compact(
     with Child(adapter, home, deadlines, launch, (*_ports(space), *servers)) as child:
         child.withhold(*withheld(space.settings))
         child.call(NOTHING, "compact", _to_wire(space), seconds=deadlines.open)
+
+
+def write_program(
+    adapter: str,
+    calls: Sequence[Call],
+    settings: Mapping[str, str],
+    home: Path,
+    deadlines: Deadlines = Deadlines(),
+    launch: Launcher = spawn,
+) -> str:
+    """These calls as a program against the backend's own SDK; "" if its adapter prints none."""
+    with Child(adapter, home, deadlines, launch) as child:
+        return child.call(TEXT, "program", settings, to_wire(list(calls)), seconds=deadlines.call) or ""
 
 
 def _ports(space: Space) -> tuple[int, ...]:

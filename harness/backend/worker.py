@@ -34,7 +34,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, NoReturn
 
-from harness.adapter import Adapter, Memory, Scope, Space, Unsupported, encode, read_item, to_wire
+from harness.adapter import Adapter, Memory, Scope, Space, Unsupported, encode, read_call, read_item, to_wire
 from harness.machine.sandbox import Sandbox
 
 PDEATHSIG = 1
@@ -95,12 +95,19 @@ class Worker:
             return getattr(adapter, op)(space)
         if op == "serve":
             return self._adapter.serve(*args)
+        if op == "program":
+            return self._write_program(*args)
         raise RuntimeError(f"unknown operation {op!r}")
 
     def _place(self, space: Mapping[str, Any]) -> tuple[Adapter, Space]:
         """The adapter as the settings of its space make it."""
         made = Space(**space)
         return self._adapter.configured(made.settings), made
+
+    def _write_program(self, settings: Mapping[str, str], calls: list[Any]) -> str:
+        adapter = self._adapter.configured(settings)
+        write = getattr(adapter, "program", None)  # adapters of before it was asked
+        return write([read_call(call) for call in calls]) if write else ""
 
     def _configured(self, settings: Mapping[str, str]) -> tuple[Adapter, str]:
         """With a value that the adapter does not know, it is the one without settings, and a line says which."""

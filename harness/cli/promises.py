@@ -53,7 +53,9 @@ def promises(
         if case is None:
             sys.exit(hunt_spec(spec, seconds, operations, seed, cases))
         with hunting.open_ground(spec, paths.cache_root()) as place:
-            sys.exit(_show_replay(hunting.replay(place, case)))
+            played = hunting.replay(place, case)
+            _show_replay(played, hunting.show_program(place, played))
+            sys.exit(FAILED if played.differs else GOOD)
     except (registry.RegistryError, SequenceError) as error:
         stop(error)
     except MemoryFault as error:
@@ -91,15 +93,23 @@ def _hunt(place: Setting, seconds: float, operations: int | None, seed: int, cas
     tell(f"{label}: broken after {found.calls:,} operations: {found.shortest.differs.says}")
     if not found.shrunk:
         tell("the time was over before it was as short as it can be: more --seconds may find a shorter one")
+    _show_program(hunting.show_program(place, found.shortest))
     if path is not None:
         tell(f"kept; play it again: coldwarm promises --replay {shorten(path)}")
     return FAILED
 
 
-def _show_replay(played: Play) -> int:
+def _show_replay(played: Play, program: str) -> None:
     _show_steps(played)
     tell(f"broken: {played.differs.says}" if played.differs else "held: every answer is what the model says")
-    return FAILED if played.differs else GOOD
+    _show_program(program)
+
+
+def _show_program(program: str) -> None:
+    if program:
+        tell("the same against its own SDK alone:")
+        for line in ("", *program.splitlines()):
+            tell(line)
 
 
 def _show_steps(played: Play) -> None:

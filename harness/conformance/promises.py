@@ -16,10 +16,10 @@ from harness.log.folder import Folder
 from harness.log.lines import LogError
 from harness.model.sequence import VERSION, Case, SequenceError, read_case
 from harness.model.trial import Spec, digest
-from harness.play.sequences import SequencePlayer
+from harness.play.sequences import SequencePlayer, print_program
 from harness.promises.hunt import Hunted, Play, hunt
 
-DEADLINES = Deadlines(open=60.0, call=10.0, item=0.1)
+DEADLINES = Deadlines(open=60.0, call=10.0, item=0.3)
 """Of a hunt: a backend that hangs must leave time to make its sequence shorter."""
 OPERATIONS = 10**9
 """No bound but the time."""
@@ -42,7 +42,7 @@ def search(
     label = setting.playable.spec.label
     kept = [read_file(path).steps for path in sorted(_folder(cases, label).glob("*.json"))]
     with setting.lend() as (store, _):
-        found = hunt(_player(setting, store), store.backend, seed, operations, seconds, LARGEST, kept, heard)
+        found = hunt(make_player(setting, store), store.backend, seed, operations, seconds, LARGEST, kept, heard)
     if found.verdict != "broken" or found.shortest is None or found.shortest.differs is None:
         return found, None
     case = Case(
@@ -59,10 +59,16 @@ def search(
     return found, path
 
 
+def show_program(setting: Setting, played: Play) -> str:
+    """What the play shows as a program against the backend's own SDK; "" if its adapter prints none."""
+    with setting.lend() as (store, _):
+        return print_program(store, played)
+
+
 def replay(setting: Setting, case: Case) -> Play:
     """Plays exactly this sequence."""
     with setting.lend() as (store, _):
-        return _player(setting, store)(case.steps)
+        return make_player(setting, store)(case.steps)
 
 
 def read_file(path: Path) -> Case:
@@ -87,7 +93,7 @@ def _read_log(path: Path) -> Case:
     raise SequenceError(f"{path}: no promise was broken there")
 
 
-def _player(setting: Setting, store: ChildStore) -> SequencePlayer:
+def make_player(setting: Setting, store: ChildStore) -> SequencePlayer:
     return SequencePlayer(store, lambda texts: setting.children.warm(texts, store.backend.name))
 
 

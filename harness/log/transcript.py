@@ -118,6 +118,7 @@ class Broke(Event):
         other: Of what is random, what was wrong when it was played again; None: nothing.
         random: Played again, it did not end in the same way.
         shrunk: No step can be left out. False: the time was over before.
+        program: The same against the backend's own SDK; "" if its adapter prints none.
     """
 
     kind: Literal["broke"] = "broke"
@@ -126,6 +127,7 @@ class Broke(Event):
     other: Difference | None = None
     random: bool = False
     shrunk: bool = True
+    program: str = ""
 
 
 class Ended(Event):

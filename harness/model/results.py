@@ -94,6 +94,7 @@ class BrokenPromise(Model):
         short, says: In a few words; what was expected and seen.
         steps: One line each.
         random: What it said when it was played again; empty: the same.
+        program: The same against the backend's own SDK alone; empty: its adapter prints none.
     """
 
     short: str
@@ -101,6 +102,7 @@ class BrokenPromise(Model):
     steps: tuple[str, ...]
     random: str = ""
     shrunk: bool = True
+    program: str = ""
 
 
 class TrustCell(Model):

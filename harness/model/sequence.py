@@ -25,7 +25,7 @@ StepOp = Literal[
     "reopen", "kill", "snapshot", "restore",
 ]  # fmt: skip
 LOOKS: tuple[StepOp, ...] = ("entries", "get", "history", "recall")
-Form = Literal["plain", "again", "capitals", "spaces", "long", "longer", "odd", "expired", "bare", "blank"]
+Form = Literal["plain", "again", "capitals", "spaces", "long", "longer", "odd", "expired", "bare", "cited", "blank"]
 AT = "2026-02-03T10:00:00+00:00"
 NOW = "2026-03-02T10:00:00+00:00"
 """The story times at which sequences write and ask."""
@@ -147,13 +147,15 @@ def text(form: Form, of: int, twin: str = "") -> str:
 
 
 def make_item(form: Form, of: int, scope: Scope, twin: str = "") -> Item:
-    """What a sequence stores under this number: with a source and a confidence, or, if `bare`, without."""
+    """What a sequence stores under this number: with a session as source and a confidence, or `bare` of both."""
+    source = Source(session=f"session-{of}")
+    cited = Source(commit=f"{of:040x}", path=f"src/desk {of}.py", line=of + 1, session=f"session-{of}")
     return Item(
         text(form, of, twin),
         scope,
         AT,
         "project",
-        source=None if form == "bare" else Source(session=f"session-{of}"),
+        source=None if form == "bare" else cited if form == "cited" else source,
         confidence=None if form == "bare" else (of % 7 + 3) / 10,
         expires=PAST if form == "expired" else FUTURE if of % 3 == 2 else None,
     )

@@ -16,6 +16,7 @@ from harness.model.sequence import LOOKS, NOW, Said, Step, Steps, number, text
 from harness.play.store import SETTLE_SECONDS, Lost, Store, StoreSession, must
 from harness.promises.hunt import Play
 from harness.promises.oracle import CHANGED, K, Oracle
+from harness.promises.program import list_calls
 
 WRITES = ("remember", "update", "supersede", "forget", "forget_scope", "restore", "reopen", "kill")
 
@@ -56,6 +57,14 @@ def list_texts(steps: Steps) -> list[str]:
         if step.op == "update":
             found[CHANGED + at] = text(step.form, CHANGED + at)
     return list(filter(str.strip, found.values()))
+
+
+def print_program(store: ChildStore, played: Play) -> str:
+    """What the play shows as a program against the backend's own SDK; "" if its adapter prints none."""
+    calls = list_calls(played.steps, played.differs) if played.differs else []
+    written = store.write_program(calls) if calls else ""
+    head = f"# {store.backend.name} {store.backend.version}: {played.differs.says}\n" if played.differs else ""
+    return head + written if written else ""
 
 
 def play(store: Store[RemoteMemory], steps: Steps) -> Play:

@@ -14,6 +14,7 @@ from typing import Any
 from harness.adapter import Scope
 from harness.model.backend import Backend
 from harness.model.sequence import UNKNOWN, VERSION, Form, Step, StepOp, Steps, number
+from harness.promises.words import TWINS
 
 LONG = "r" * 29
 SCOPES = (
@@ -52,88 +53,111 @@ KIN = (
     (11, 12), (13, 14), (16, 17), (23, 24), (25, 26), (27, 28),
 )  # fmt: skip
 """Scopes that a careless store takes for one another."""
-SMALL, MEDIUM, LARGE = (1, 2, 3), (21, 99, 100, 101), (256, 257, 512, 1000, 1001, 1024, 1030)
+SMALL, MEDIUM, LARGE = (1, 1, 2, 2, 3, 12), (21, 99, 100, 101), (256, 257, 512, 1000, 1001, 1024, 1030)
 """Sizes of a batch, around the limits that stores have."""
+FEW, CROWD = 3, (1, 12)
+"""A crowd of equal texts is more than a search brings."""
 EDGES = (0, 1, 2, 3, 19, 20, 99, 100, 255, 256, 511, 999, 1000)
 OFTEN: Mapping[StepOp, int] = {
-    "remember": 5, "update": 2, "supersede": 2, "forget": 3, "forget_scope": 2, "entries": 1, "get": 1, "history": 1,
-    "recall": 1, "reopen": 1, "kill": 1, "snapshot": 1, "restore": 1,
+    "remember": 5, "update": 3, "supersede": 2, "forget": 3, "forget_scope": 2, "entries": 2, "get": 1, "history": 1,
+    "recall": 2, "reopen": 1, "kill": 1, "snapshot": 2, "restore": 1,
 }  # fmt: skip
 FORMS: tuple[Form, ...] = (
-    "plain", "plain", "plain", "again", "capitals", "spaces", "long", "longer", "odd", "expired", "bare", "blank",
+    "plain", "plain", "again", "capitals", "spaces", "long", "longer", "odd", "expired", "bare", "cited", "blank",
 )  # fmt: skip
+MANY: tuple[Form, ...] = ("plain", "plain", "again", "again", "bare")
+"""Forms of a larger batch: a thousand long texts take minutes to embed."""
+ALIKE: tuple[Form, ...] = ("plain", *("again",) * 3)
 OPS = tuple(op for op, times in OFTEN.items() for _ in range(times))
+MARKED: tuple[StepOp, ...] = (*OPS, *("restore",) * 4)
+"""Once there is a mark."""
 PLACELESS: tuple[StepOp, ...] = ("reopen", "kill", "snapshot", "restore")
-TWINS: tuple[Form, ...] = ("again", "capitals", "spaces")
-PLAIN: tuple[Form, ...] = ("plain", "long", "longer", "odd", "bare")
+REPLACING: tuple[Form, ...] = ("plain", "plain", "long", "longer", "odd", "bare", "cited", "expired")
 """Forms of what takes the place of something."""
+ASKED: tuple[StepOp, ...] = ("get", "recall", "history")
 
 
 def draw(seed: int, turn: int, backend: Backend, largest: int) -> Steps:
-    """The sequence of a turn: two to four scopes, up to sixteen operations, then looks at all that they touched.
+    """The sequence of a turn: two to four scopes, up to twenty operations, then looks at all that they touched.
 
-    Equal arguments give equal sequences on every machine. What the backend does not support is left out.
+    Equal arguments give equal sequences on every machine. What the backend does not support is left out. Every pair of
+    scopes has its turn before one comes again; most turns are small, as most faults show there, and large ones slow.
 
     Args:
         largest: Memories of one batch.
     """
     luck = random.Random(f"promises {VERSION} {seed} {turn}")  # noqa: S311  reproducible on purpose
-    kin = [luck.choice(KIN) for _ in range(luck.choice((1, 1, 2)))]
+    order = random.Random(f"pairs {VERSION} {seed} {turn // len(KIN)}").sample(KIN, len(KIN))  # noqa: S311
+    kin = [order[turn % len(KIN)], *(luck.choice(KIN) for _ in range(luck.choice((0, 0, 1))))]
     places = [SCOPES[each] for pair in kin for each in pair]
     places = [place for place in dict.fromkeys(places) if expresses(backend, place)]
     if not places:
         places = [SCOPES[0]] if expresses(backend, SCOPES[0]) else [Scope()]
+    sizes, forms = ((SMALL,), FORMS) if turn % 4 else ((CROWD,), ALIKE)
+    if turn % 3 == 2:
+        sizes = (*sizes * 5, LARGE if turn % 9 == 8 else MEDIUM)
     steps: list[Step] = []
-    made = marks = 0
-    for _ in range(luck.randint(2, 16)):
-        step = _draw_step(luck, places, made, marks, largest)
+    homes: list[Scope] = []
+    marks = 0
+    for _ in range(luck.randint(3, 20)):
+        count = min(luck.choice(luck.choice(sizes)), largest)
+        step = _draw_step(luck, places, homes, marks, count, forms if count <= FEW else MANY)
         if not backend.supports("multi_process"):
             step = step.model_copy(update={"who": "a"})
         if supports(backend, step):
             steps.append(step)
-            made, marks = made + step.stores, marks + (step.op == "snapshot")
-    return (*steps, *look(places, made, backend))
+            homes += [step.scope] * step.stores
+            marks += step.op == "snapshot"
+    return (*steps, *look(luck, places, homes, backend))
 
 
-def _draw_step(luck: random.Random, places: Sequence[Scope], made: int, marks: int, largest: int) -> Step:
-    """Drawn whole before it is made, so that a draw costs the same luck whatever comes of it."""
-    op = luck.choice(OPS)
+def _draw_step(
+    luck: random.Random, places: Sequence[Scope], homes: Sequence[Scope], marks: int, count: int, forms: Sequence[Form]
+) -> Step:
+    """Drawn whole before it is made, so that a draw costs the same luck whatever comes of it.
+
+    Args:
+        homes: The scope of each memory so far.
+    """
+    op, made = luck.choice(MARKED if marks else OPS), len(homes)
     who = luck.choice(("a", "a", "a", "b"))
-    scope, form = luck.choice(places), luck.choice(FORMS)
-    sizes = luck.choice((*(SMALL,) * 14, *(MEDIUM,) * 3, LARGE))
-    count = min(luck.choice(sizes), largest)
-    if count > SMALL[-1] and form not in ("again", "bare"):
-        form = "plain"  # a thousand long texts take minutes to embed
+    place, form, new = luck.choice(places), luck.choice(forms), luck.choice(REPLACING)
+    astray = luck.random() < 0.3
     backs = [luck.choice((0, 0, 1, 1, 2, 3, luck.choice(EDGES))) for _ in range(luck.choice((1, 1, 2, 3)))]
     of = tuple(dict.fromkeys(made - 1 - back if back < made else UNKNOWN for back in backs))
     if op == "remember" or (not made and op not in PLACELESS):
         twin = of[:1] if form in TWINS and of[0] != UNKNOWN else ()
-        return Step(op="remember", who=who, scope=scope, of=twin, count=count, form=form)
+        return Step(op="remember", who=who, scope=place, of=twin, count=count, form=form)
     if op == "restore":
         return Step(op=op, who=who, of=(marks - 1 - backs[0] % marks,)) if marks else Step(op="snapshot", who=who)
     if op in PLACELESS:
         return Step(op=op, who=who)
     if op in ("entries", "forget_scope"):
-        return Step(op=op, who=who, scope=scope)
+        return Step(op=op, who=who, scope=place)
+    scope = place if astray or of[0] == UNKNOWN else homes[of[0]]
     if op in ("supersede", "forget"):
-        return Step(op=op, who=who, scope=scope, of=of, form=form if op == "supersede" and form in PLAIN else "plain")
+        return Step(op=op, who=who, scope=scope, of=of, form=new if op == "supersede" else "plain")
     return Step(op=op, who=who, scope=scope, of=of[:1] if of[0] != UNKNOWN or op != "recall" else (made - 1,),
-                form=form if op == "update" and form in PLAIN else "plain")  # fmt: skip
+                form=new if op == "update" else "plain")  # fmt: skip
 
 
-def look(places: Sequence[Scope], made: int, backend: Backend) -> Iterator[Step]:
-    """Every scope is listed; the newest, the oldest and some on borders are asked for by id and text, everywhere."""
-    ends = (number for edge in (0, 1, 256, 100, 2, 20) for number in (made - 1 - edge, edge))
-    seen = [number for number in dict.fromkeys(ends) if 0 <= number < made]
+def look(luck: random.Random, places: Sequence[Scope], homes: Sequence[Scope], backend: Backend) -> Iterator[Step]:
+    """Every scope is listed; the newest, the oldest and some on borders are asked for in each.
+
+    Own text is asked for where a memory was stored.
+
+    Args:
+        homes: The scope of each memory.
+    """
+    made = len(homes)
+    ends = (one for edge in (0, 1, 256, 100, 2, 20) for one in (made - 1 - edge, edge))
+    seen = [one for one in dict.fromkeys(ends) if 0 <= one < made]
     for who in ("a", "b") if backend.supports("multi_process") else ("a",):
         asked = [Step(op="entries", who=who, scope=place) for place in places]
-        asked += [
-            Step(op=op, who=who, scope=place, of=(number,))
-            for number in seen[: 6 if who == "a" else 1]
-            for place in places
-            for op in ("get", "recall", "history")
-        ]  # fmt: skip
-        yield from (step for step in asked if supports(backend, step))
+        for one in seen[: 6 if who == "a" else 2]:
+            asked.append(Step(op="recall", who=who, scope=homes[one], of=(one,)))
+            asked += [Step(op=luck.choice(ASKED), who=who, scope=place, of=(one,)) for place in places]
+        yield from (step for step in dict.fromkeys(asked) if supports(backend, step))
 
 
 def expresses(backend: Backend, scope: Scope) -> bool:

@@ -76,6 +76,24 @@ def hunt(
         kept: What earlier hunts found, played first.
     """
     ends = time.monotonic() + seconds
+    found = seek(play, backend, seed, operations, seconds, largest, kept)
+    if found.shortest is None or found.shortest.differs is None:
+        return found
+    heard(f"after {found.calls:,} operations: {found.shortest.differs.says}")
+    return _confirm(play, _shrink(play, found, ends, heard))
+
+
+def seek(
+    play: Player,
+    backend: Backend,
+    seed: int,
+    operations: int,
+    seconds: float,
+    largest: int,
+    kept: Iterable[Steps] = (),
+) -> Hunted:
+    """As `hunt`, up to the first sequence that differs, as it was drawn. One is played whatever the time."""
+    ends = time.monotonic() + seconds
     calls = sequences = 0
     for steps, again in _list_turns(kept, backend, seed, largest):
         if sequences and (calls >= operations or time.monotonic() > ends):
@@ -83,9 +101,7 @@ def hunt(
         played = play(steps)
         calls, sequences = calls + played.calls, sequences + 1
         if played.differs is not None:
-            heard(f"after {calls:,} operations: {played.differs.says}")
-            first = Hunted("broken", calls, sequences, played, again=again)
-            return _confirm(play, _shrink(play, first, ends, heard))
+            return Hunted("broken", calls, sequences, played, shrunk=False, again=again)
     return Hunted("held", calls, sequences)
 
 
@@ -147,7 +163,7 @@ def _shrink(play: Player, found: Hunted, ends: float, heard: Callable[[str], Non
     except _Over:
         heard("the time was over before the sequence was as short as it can be")
         return replace(found, shortest=best, shrunk=False)
-    return replace(found, shortest=best)
+    return replace(found, shortest=best, shrunk=True)
 
 
 class _Over(Exception):  # noqa: N818  no error

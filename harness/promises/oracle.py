@@ -60,13 +60,11 @@ class Oracle:
     def items(self, at: int, step: Step) -> list[Item]:
         """The memories that a step writes."""
         twin = self.held[step.of[0]].item.text if step.of and step.of[0] in self.held else ""
-        if step.op == "update":
-            return [make_item(step.form, CHANGED + at, self._scope_of(step))]
-        return [make_item(step.form, number, step.scope, twin) for number in self._new(step)]
+        return make_items(at, step, self._new(step), twin, self._scope_of(step))
 
     def _scope_of(self, step: Step) -> Scope:
         """An update leaves a memory where it is."""
-        found = self.held.get(step.of[0])
+        found = self.held.get(step.of[0]) if step.op == "update" else None
         return found.item.scope if found else step.scope
 
     def _new(self, step: Step) -> range:
@@ -123,6 +121,8 @@ class Oracle:
             if ids:
                 raise Differs("updated", f"{self._explain_hidden(number, step)} was updated: {quote(ids[0])}")
             return
+        if not ids and old.expired:
+            return  # a store may treat what has ended as gone
         if set(ids) != set(old.ids) and len(old.ids) == 1:
             what = f"with {quote(ids[0])}" if ids else "with no id"
             raise Differs("not updated", f"the update of {name_memory(number)} was acknowledged {what}, not its own")
@@ -251,12 +251,15 @@ class Oracle:
             raise Differs("not found", f"{name_memory(number)} is not recalled by its own text, asked twice")
 
     def misses(self, step: Step, value: Any) -> bool:
-        """Whether a search by own text lacks a memory that it had to bring; no more alike than a search returns."""
+        """Whether a search by own text lacks a memory that it had to bring; no more alike there than it returns."""
         held = self.held.get(step.of[0])
         if held is None or not self._must(held) or held.expired or not applies(held.item.scope, step.scope):
             return False
         alike = fold(held.item.text)
-        rivals = sum(fold(other.item.text) == alike and other.state == "live" for other in self.held.values())
+        rivals = sum(
+            fold(other.item.text) == alike and other.state == "live" and applies(other.item.scope, step.scope)
+            for other in self.held.values()
+        )
         hits = read_hits(value or [])
         text = squeeze(held.item.text)
         return rivals < K and not any(hit.memory_id in held.ids or text in squeeze(hit.text) for hit in hits)
@@ -345,6 +348,18 @@ class Oracle:
         if applies(held.item.scope, step.scope):
             return f"{name_memory(number)}, with a blank text,"
         return f"{name_memory(number)} of {name_scope(held.item.scope)}, asked in {name_scope(step.scope)},"
+
+
+def make_items(at: int, step: Step, numbers: range, twin: str, scope: Scope) -> list[Item]:
+    """The memories that a step at this place of its sequence writes, under these numbers.
+
+    Args:
+        twin: The text of the memory that it names first.
+        scope: Of what it writes.
+    """
+    if step.op == "update":
+        return [make_item(step.form, CHANGED + at, scope)]
+    return [make_item(step.form, number, scope, twin) for number in numbers]
 
 
 _TAKE: Mapping[str, Callable[[Oracle, int, Step, Said], None]] = {

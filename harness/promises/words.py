@@ -15,8 +15,11 @@ FORMS: dict[Form, str] = {
     "odd": " with quotes, signs and emoji",
     "expired": " that ended in the year 2000",
     "bare": " without source and confidence",
+    "cited": " that cites a line of a file",
     "blank": " that is blank",
 }
+TWINS: tuple[Form, ...] = ("again", "capitals", "spaces")
+"""Without another memory to repeat they are plain."""
 
 
 def name_memory(of: int) -> str:
@@ -47,7 +50,7 @@ def tell(steps: Steps) -> list[str]:
 def _tell(step: Step, stored: range) -> str:
     by = "by a second process, " if step.who == "b" else ""
     at, of = name_scope(step.scope), ", ".join(map(name_memory, step.of)) or "nothing"
-    form = FORMS[step.form].format(twin=of)
+    form = "" if step.form in TWINS and not step.of else FORMS[step.form].format(twin=of)
     if step.op == "remember":
         names = name_memory(stored[0]) + (f" to {name_memory(stored[-1])}" if len(stored) > 1 else "")
         many = f"{len(stored):,} memories{form.replace(' that is', ' that are')} in one call ({names})"

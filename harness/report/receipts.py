@@ -29,7 +29,7 @@ OF_EACH = 2
 """Receipts of one measure of one backend that are shown in full."""
 STEPS = 12
 """Steps of a sequence that are shown."""
-HITS, TEXT, CASE, SEEN = 6, 300, 160, 8
+HITS, TEXT, CASE, SEEN, LINE = 6, 300, 160, 8, 1000
 READS = ("recall", "entries", "get")
 
 
@@ -39,6 +39,7 @@ class BadCase:
 
     Attributes:
         case: Which memory it is about, in a sentence; empty if it is about none.
+        program: Lines of a program that shows the same of a broken promise, against the backend's own SDK alone.
     """
 
     id: str
@@ -48,6 +49,7 @@ class BadCase:
     case: str
     says: tuple[str, ...]
     commands: tuple[str, ...]
+    program: tuple[str, ...] = ()
 
 
 def sound(definition: Definition, measure: Measure) -> bool | None:
@@ -74,6 +76,7 @@ def describe(cell: TrustCell, transcript: Transcript, definitions: Mapping[str, 
                 case=_case(transcript, place),
                 says=tuple(_says(transcript, event, place)),
                 commands=(*_commands(cell, place), *_find_again(cell, transcript, event)),
+                program=tuple(visible(each, LINE) for each in _list_program(event)),
             )
 
 
@@ -183,6 +186,10 @@ def _find_again(cell: TrustCell, transcript: Transcript, event: Event) -> Iterat
         for seen in list(first.values())[:SEEN]:
             piece = transcript.plan.by_name.get(seen.fact)
             yield repeat(event.layer, seen, memory_word(piece.canary if piece and piece.canary else ""), store)
+
+
+def _list_program(event: Event) -> list[str]:
+    return event.program.splitlines() if isinstance(event, Broke) else []
 
 
 def _tell_promise(broken: BrokenPromise | None) -> Iterator[str]:

@@ -36,6 +36,7 @@ def find_promise(found: Transcript) -> BrokenPromise | None:
             steps=tuple(words.tell(steps)),
             random=again if event.random else "",
             shrunk=event.shrunk,
+            program=event.program,
         )
     return None
 

@@ -13,7 +13,7 @@ from harness.log.blobs import pack
 from harness.log.transcript import ANSWERS, STEPS, Broke, Tried
 from harness.model.drill import Plan
 from harness.play.drills.stage import Drill, DrillSession
-from harness.play.sequences import SequencePlayer
+from harness.play.sequences import SequencePlayer, print_program
 from harness.promises.hunt import hunt
 
 WHOLE = 1000
@@ -31,8 +31,9 @@ def play(stage: DrillSession) -> None:
     whole = stage.trial.size >= WHOLE
     if stage.supports("extracts"):
         return
+    store = cast(ChildStore, stage.store)
     found = hunt(
-        SequencePlayer(cast(ChildStore, stage.store), stage.embed),
+        SequencePlayer(store, stage.embed),
         stage.store.backend,
         stage.trial.seed,
         operations=stage.trial.size,
@@ -48,6 +49,7 @@ def play(stage: DrillSession) -> None:
                 other=found.other.differs if found.other else None,
                 random=found.verdict == "random",
                 shrunk=found.shrunk,
+                program="" if found.verdict == "random" else print_program(store, found.shortest),
             )
         )
 

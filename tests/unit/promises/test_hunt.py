@@ -210,13 +210,21 @@ def test_random_answers_are_told_as_such_and_not_made_shorter() -> None:
 
 
 def test_a_budget_that_ends_while_shrinking_keeps_the_shortest_so_far() -> None:
-    found = search(ForgetsAHundred, seconds=0)
-    assert found.verdict == "held"  # one sequence is played whatever the time
-    first = next(seed for seed in range(200) if search(ForgetsAHundred, seconds=0, seed=seed).verdict == "broken")
-    found = search(ForgetsAHundred, seconds=0, seed=first)
-    assert not found.shrunk
+    assert search(ForgetsAHundred, seconds=0).verdict == "held"  # one sequence is played whatever the time
+    steps = (
+        *(Step(op="remember", scope=OTHER) for _ in range(5)),
+        Step(op="remember", scope=API, count=150),
+        Step(op="forget_scope", scope=API),
+        Step(op="entries", scope=API),
+        Step(op="entries", scope=OTHER),
+    )
+    told = list[str]()
+    found = hunt(lambda steps: play(ForgetsAHundred, steps), BACKEND, 1, 1, 0, 101, [steps], told.append)
+    assert (found.verdict, found.shrunk) == ("broken", False)
     assert found.shortest is not None
+    assert found.shortest.steps == steps[:-1]
     assert found.shortest.differs is not None
+    assert told[-1] == "the time was over before the sequence was as short as it can be"
 
 
 def test_what_was_found_before_is_played_first() -> None:
@@ -235,7 +243,7 @@ def test_answers_that_were_recorded_are_judged_alike() -> None:
 
 def test_a_seed_gives_the_same_sequences_everywhere() -> None:
     drawn = [[step.model_dump(mode="json") for step in drawing.draw(1, turn, BACKEND, 1030)] for turn in range(50)]
-    assert digest(drawn)[:16] == "c9d2b8ff9d045dea"
+    assert digest(drawn)[:16] == "fd1d363c5a277fb9"
 
 
 def test_what_a_backend_lacks_is_left_out() -> None:
@@ -283,3 +291,11 @@ def test_every_scope_has_another_name_in_words() -> None:
     named = [words.name_scope(scope) for scope in drawing.SCOPES]
     assert len(set(named)) == len(named)
     assert words.name_scope(replace(API, user="")) == 'repo=api user=""'
+
+
+def test_a_copy_of_nothing_is_told_as_plain() -> None:
+    steps = (Step(op="remember", scope=API, form="again"), Step(op="remember", scope=API, of=(0,), form="again"))
+    assert words.tell(steps) == [
+        "remember a memory (m1) in repo=api",
+        "remember a memory with the text of m1 (m2) in repo=api",
+    ]

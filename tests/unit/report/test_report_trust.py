@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -12,8 +13,8 @@ from harness.compare import statements
 from harness.compare.scoring import ScoredDrill
 from harness.log.events import Event, Sighting
 from harness.log.folder import Folder
-from harness.log.transcript import Called, Handled, Looked, Transcript
-from harness.metrics.trust import score
+from harness.log.transcript import Broke, Called, Handled, Looked, Transcript
+from harness.metrics.trust import DEFINITIONS, score
 from harness.metrics.trust.deletion import DRILL
 from harness.metrics.trust.metric import trust as trust_metric
 from harness.model.backend import Fault
@@ -21,10 +22,12 @@ from harness.model.drill import Piece, Plan
 from harness.model.results import LayerLook, LayerRow, Results, TrustCell
 from harness.model.trial import Better, Definition, Measure, Measured, NotMeasured
 from harness.report import evidence, html, markdown, progress, receipts, trust
+from tests.support.golden_drills import GOLDEN, transcripts
 from tests.support.runs import run
 from tests.support.transcripts import transcript
 
 SHOP = Scope(repo="shop")
+BROKEN = GOLDEN / "drills-promises-broken.tar.xz"
 PLAN = Plan(pieces=(Piece(name="pin", role="forget", item=Item("the pin", SHOP, "2026-01-01", "project")),))
 HOSTILE = "<script>alert(1)</script> \x1b[31m {{ 7 * 7 }} \u202e"
 EVENTS: tuple[Event, ...] = (
@@ -182,3 +185,15 @@ def test_progress_counts_a_measure_that_failed_and_calls_it_no_sound_one(tmp_pat
     made = transcript(tmp_path, PLAN, (kill,), drill="durability")
     failed = sum(each.status == "failed" for each in score([made])[0].measures.values())
     assert failed and f", {failed} failed" in progress.describe_drill(made)
+
+
+def test_a_broken_promise_shows_its_steps_and_its_program_as_text() -> None:
+    told = next(each for each in transcripts(BROKEN) if each.of(Broke))
+    program = "import chromadb\nprint('<script>\u202e')"
+    events = [each.model_copy(update={"program": program}) if isinstance(each, Broke) else each for each in told.events]
+    told = replace(told, events=events)
+    (cell,) = score([told])
+    (receipt,) = receipts.describe(cell, told, DEFINITIONS)
+    assert receipt.says[:2] == ("1. remember a memory (m1) in repo=api", '2. list repo=api user=""')
+    assert receipt.program == ("import chromadb", "print('<script>\u27e8U+202E\u27e9')")
+    assert receipt.commands[-1].startswith("coldwarm promises --replay ")

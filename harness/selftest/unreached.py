@@ -1,0 +1,38 @@
+"""Planted faults that no sequence of operations can show, and why. Other drills, or stories, see them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+BYTES = "bytes on disk: no operation shows them"
+DISK = "looks at the disk, answers rightly"
+MODELS = "usage of models, which sequences do not ask for"
+SUITE = "knows the suite, answers rightly"
+OUT_OF_REACH: Mapping[str, str] = {
+    "Slow": "time: no promise of the contract",
+    "ExpiresByTheWallClock": "time: ends of validity are in the years 2000 and 2999",
+    "NeverAbstains": "ranking: only membership by own text is judged",
+    "RemembersInHistory": "the contract does not say that the history of a deleted memory is empty",
+    "PacksManyIntoOne": "a hit may show more around a text",
+    **dict.fromkeys(("TokensBelowZero", "TokensBeyondCounting", "RaisesOnUsage", "HidesUsage"), MODELS),
+    **dict.fromkeys(("LooksAroundItsFile", "ImportsTheSuite", "KnowsItsNames"), SUITE),
+    **dict.fromkeys(
+        (
+            "LooksAboveItsFolders", "LooksAtItsParents", "WalksTheDisk", "ReadsTheRun", "ReadsTheNeighbours",
+            "ClosesItsOwnLog",
+        ),
+        DISK,
+    ),
+    **dict.fromkeys(
+        (
+            "LeavesVectors", "LeavesTexts", "LeavesALog", "LogsQueries", "LogsQueriesAndLeavesTexts",
+            "CompressesTheDeleted", "SnapsTheDeleted", "Lz4sTheDeleted", "GzipsTheDeleted", "ReversesTheDeleted",
+            "CapitalisesTheDeleted", "KeepsTheDeletedInUtf32", "QuantisesTheDeleted", "RoundsTheDeleted",
+            "KeepsTrigrams", "CopiesToHome", "CopiesToTemporaryFolder", "CopiesBesideTheRoot",
+            "CopiesToAnUndeclaredFile", "PrintsTexts", "DeclaresAnEmptyFile", "CleansWhenAsked", "CleansOnClosing",
+            "KeepsMarksInFiles",
+        ),
+        BYTES,
+    ),
+}  # fmt: skip
+"""Fault -> why no sequence shows it."""
