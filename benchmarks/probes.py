@@ -21,7 +21,8 @@ from harness.log.blobs import Blobs
 from harness.log.lines import Writer
 from harness.log.reader import read
 from harness.model.backend import Backend
-from harness.model.scenario import Ask, Fact, Learn, Probe, Scenario, Session
+from harness.model.facts import Fact
+from harness.model.scenario import Ask, Learn, Probe, Scenario, Session
 from harness.model.trial import Trial
 from harness.paths import FIXTURES, cache_root
 from harness.play import engine

@@ -12,7 +12,8 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from harness.model.scenario import PATTERNS, PINNED, SERIES, Pinned, Scenario
+from harness.model.facts import PATTERNS
+from harness.model.scenario import PINNED, SERIES, Pinned, Scenario
 from harness.repo.checkout import FixtureError, Repo, build
 from harness.repo.clone import Clone, locate
 from tasks import proofs

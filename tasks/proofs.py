@@ -6,7 +6,8 @@ import dataclasses
 from collections.abc import Iterator, Mapping
 from pathlib import PurePosixPath
 
-from harness.model.scenario import CANARY, Fact, Job, Learn, Probe, Remember, Scenario, Session
+from harness.model.facts import CANARY, Fact
+from harness.model.scenario import Job, Learn, Probe, Remember, Scenario, Session
 from harness.repo.checkout import FixtureError, Repo
 from harness.text.classify import holds
 

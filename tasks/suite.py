@@ -14,6 +14,8 @@ from tasks.loader import ScenarioError
 
 SUITE_VERSION = "3"
 """Of the scenarios beside this file; raised with any change that changes their digest."""
+SUITE_DATE = "2026-11-22"
+"""On which this version was published; it stands in the metadata of exports."""
 PRIVATE = "private"
 """The version of every other folder of scenarios."""
 HELD = 3

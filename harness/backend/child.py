@@ -21,7 +21,7 @@ from pydantic import TypeAdapter, ValidationError
 from harness.adapter import encode
 from harness.backend import bounds
 from harness.backend.forkserver import Launcher, Ports, spawn
-from harness.backend.replies import Reply
+from harness.backend.replies import OWES, Reply
 from harness.backend.worker import NoAdapter
 from harness.log.redaction import INSTEAD, Redactor
 from harness.machine import files, leftovers
@@ -194,7 +194,8 @@ class Child:
         """A wrong value from a sound adapter process is a breach that leaves it alive."""
         first = error.errors()[0]
         where = ".".join(str(part) for part in first["loc"][1:]) or "the answer"
-        return self._fault("breach", op, f"{where}: {first['msg']}", alive=True, trace=repr(line[:500]))
+        said = "; ".join(filter(None, [f"{where}: {first['msg']}", OWES.get(op)]))
+        return self._fault("breach", op, said, alive=True, trace=repr(line[:500]))
 
     def _send(self, data: bytes, deadline: float) -> None:
         view = memoryview(data)

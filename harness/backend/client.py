@@ -32,6 +32,7 @@ from harness.backend.replies import (
     HITS,
     LAYERS,
     NOTHING,
+    OWES,
     SERVER,
     TEXT,
     TEXTS,
@@ -80,7 +81,7 @@ class RemoteMemory:
     def _must(self, reply: TypeAdapter[Reply[T]], op: str, *args: Any, items: int = 0) -> T:
         value = self._call(reply, op, *args, items=items)
         if value is None:
-            raise self._breach(op, "answered nothing")
+            raise self._breach(op, f"returned None; {OWES[op]}")
         return value
 
     def _list(self, reply: TypeAdapter[Reply[list[T]]], op: str, *args: Any, items: int = 0) -> list[T]:
@@ -95,7 +96,7 @@ class RemoteMemory:
             return self._child.gather(reply, op, *args, seconds=seconds, take=take)
 
         if not self._ask(op, items, gather):
-            raise self._breach(op, "answered nothing")
+            raise self._breach(op, f"returned None; {OWES.get(op, 'it must return a list')}")
 
     @staticmethod
     def _breach(op: str, message: str) -> MemoryFault:
@@ -110,7 +111,7 @@ class RemoteMemory:
 
     def _as_many(self, op: str, values: list[T], wanted: Sequence[Any]) -> list[T]:
         if len(values) != len(wanted):
-            raise self._breach(op, f"answered {len(values)} values for {len(wanted)}")
+            raise self._breach(op, f"returned {len(values)} values for {len(wanted)}; {OWES[op]}")
         return values
 
     def remember(self, items: Sequence[Item]) -> list[Ack]:

@@ -13,6 +13,20 @@ from harness.model.backend import Declared
 from harness.model.trial import Model
 
 T = TypeVar("T")
+OWES: Mapping[str, str] = {
+    "remember": "it must return a list with one Ack for each item",
+    "settle": "it must return True or False",
+    "recall": "it must return a list of Hit",
+    "entries": "it must return a list of Hit, or a generator of them",
+    "get": "it must return a Hit or None",
+    "history": "it must return a list of str",
+    "update": "it must return an Ack",
+    "supersede": "it must return an Ack",
+    "forget": "it must return a list with one bool for each id",
+    "snapshot": "it must return a str",
+    "usage": "it must return a Usage or None",
+}
+"""What an author of an adapter is told whose operation answers something else."""
 
 
 class Error(Model):

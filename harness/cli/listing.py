@@ -10,8 +10,9 @@ from rich.table import Table
 from rich.text import Text
 
 from harness.gateway import tokens
+from harness.model.facts import STRATA
 from harness.model.results import Suite
-from harness.model.scenario import STRATA, Scenario
+from harness.model.scenario import Scenario
 from harness.report.words import plain
 
 HEADS = ("facts", "ses-\nsions", "probes", "jobs", "deci-\nsions", "tokens")

@@ -164,7 +164,7 @@ def export_suite(directory: Path, tasks: Path, fixtures: Path) -> None:
 
     stories = [story for story, _ in load_stories(tasks, fixtures, (), "all")]
     try:
-        export.suite(directory, stories, suite.identity(stories, tasks, "all"))
+        export.suite(directory, stories, suite.identity(stories, tasks, "all"), suite.SUITE_DATE)
     except export.ExportError as error:
         stop(error)
     click.echo(shorten(directory / "README.md"))

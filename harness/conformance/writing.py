@@ -43,7 +43,8 @@ def says_whether_it_needs_vectors(bench: Bench) -> None:
     except MemoryFault as fault:
         if bench.embeds:
             raise
-        raise Broken(f"without an embedder (space.dims is 0), {fault}: embeds = True, if it needs one") from None
+        said = f"without an embedder (space.dims is 0): {fault}; an adapter that needs one declares embeds = True"
+        raise Broken(said) from None
     asked = bool(bench.meter.counts())
     expect(asked or not bench.embeds, "embeds is declared, and it asked for no vector")
     expect(bench.embeds or not asked, "it asked for vectors though space.dims is 0: embeds = True, if it needs them")

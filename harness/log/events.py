@@ -11,7 +11,7 @@ from pydantic import AwareDatetime, Field, TypeAdapter
 from harness.adapter import Hit, Item, Layer, Scope, Source
 from harness.log.blobs import INLINE, Blobs, Ref
 from harness.model.backend import Backend, Fault
-from harness.model.scenario import Stratum
+from harness.model.facts import Stratum
 from harness.model.trial import Model, ReadPolicy, Trial
 
 SCHEMA = 2

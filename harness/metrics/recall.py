@@ -17,7 +17,8 @@ from harness.log.events import Forgot, Recalled, Wrote
 from harness.metrics.metric import mean, metric, not_applicable, proportion, unsupported
 from harness.metrics.view import PhrasingSeen, RecalledEntry, Record, View
 from harness.metrics.words import RECALLED, Between, Column, Progress, Question, Words
-from harness.model.scenario import STRATA, Learn, Stratum
+from harness.model.facts import STRATA, Stratum
+from harness.model.scenario import Learn
 from harness.model.trial import Measure
 
 NO_PROBE = "no probe of this sort in the scenario"

@@ -12,7 +12,8 @@ from harness.adapter import Hit
 from harness.log.events import Event, Forgot, ModelCall, Recalled, Worked, Wrote
 from harness.log.reader import Log
 from harness.model.backend import Declared, Fault
-from harness.model.scenario import Decision, Job, Probe, Scenario, Session, Stratum
+from harness.model.facts import Stratum
+from harness.model.scenario import Decision, Job, Probe, Scenario, Session
 from harness.model.trial import Arm, NotMeasured, ReadPolicy
 from harness.text.classify import Classifier, FactVerdict, Reading
 

@@ -7,7 +7,8 @@ from collections.abc import Generator, Iterator
 from harness.adapter import Scope
 from harness.log.events import Event, Found, Written
 from harness.model import canary
-from harness.model.scenario import Fact, Session
+from harness.model.facts import Fact
+from harness.model.scenario import Session
 from harness.play.session import MemorySession, Query
 
 

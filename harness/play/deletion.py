@@ -12,7 +12,8 @@ from functools import partial
 from harness.adapter import Hit, Scope
 from harness.log.events import Event, Forgot, Route, Scanned, Sought, Stage
 from harness.model.canary import memory_word, query_word
-from harness.model.scenario import CANARY, Fact, Forget, Scenario, Session
+from harness.model.facts import CANARY, Fact
+from harness.model.scenario import Forget, Scenario, Session
 from harness.play.session import MemorySession
 from harness.play.store import Handle
 from harness.scan.needles import compile_needles

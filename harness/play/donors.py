@@ -16,7 +16,8 @@ from typing import NamedTuple
 
 from harness import paths
 from harness.adapter import Scope
-from harness.model.scenario import Fact, Job, Probe, Scenario, Stratum, Text
+from harness.model.facts import Fact, Stratum, Text
+from harness.model.scenario import Job, Probe, Scenario
 from tasks import loader
 
 SHARED = 2

@@ -17,20 +17,8 @@ from harness.log.blobs import pack
 from harness.log.events import CALLS, Began, Closed, Event, Opened, Worked, Written
 from harness.model import canary
 from harness.model.backend import Backend, Fault
-from harness.model.scenario import (
-    CANARY,
-    STRATA,
-    Fact,
-    Forget,
-    Job,
-    Learn,
-    Probe,
-    Remark,
-    Remember,
-    Scenario,
-    Session,
-    Step,
-)
+from harness.model.facts import CANARY, STRATA, Fact, Remark
+from harness.model.scenario import Forget, Job, Learn, Probe, Remember, Scenario, Session, Step
 from harness.model.trial import ReadPolicy, Trial
 from harness.play import deletion, noise, readers
 from harness.play.curation import curate

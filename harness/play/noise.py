@@ -18,7 +18,8 @@ from typing import NamedTuple
 from harness.adapter import Item, Scope, Source, applies
 from harness.log.events import Written
 from harness.model import canary
-from harness.model.scenario import CANARY, Fact, Learn, Scenario, Session, Stratum
+from harness.model.facts import CANARY, Fact, Stratum
+from harness.model.scenario import Learn, Scenario, Session
 from harness.play import donors
 from harness.play.donors import Donor
 from harness.repo.checkout import Repo

@@ -31,7 +31,8 @@ from harness.log.events import (
     Wrote,
 )
 from harness.model.backend import Fault
-from harness.model.scenario import Decision, Job, Scenario, Session, Stratum
+from harness.model.facts import Stratum
+from harness.model.scenario import Decision, Job, Scenario, Session
 from harness.model.trial import Trial
 from harness.play.readers import AskModel, ReadEntry, Reader, render
 from harness.play.readers.explore import Explorer

@@ -89,18 +89,30 @@ def _answer(results: Results, measure: str, could: set[str]) -> Iterator[Sentenc
     compared = [
         each for each in results.list_comparisons() if each.measure == measure and {each.left, each.right} <= mine
     ]
-    yield from _compare(results, compared, could)
+    told = list(_compare(results, compared, could))
+    yield from (said for said in told if said.shown)
     if measure != DELETED_FROM_BYTES:  # told above
         named = {name for each in compared if each.able for name in (each.left, each.right)}
         yield from _alone(results, measure, mine - named)
     if measure in LOOKED_UP and results.run.conditions.headline_write != "curated":
         family = results.list_comparisons("curated")
         compared = [each for each in family if each.measure == measure and {each.left, each.right} <= mine]
-        told = list(_compare(results, compared, could))
-        for at, said in enumerate(told):
-            yield replace(said, text=f"{'Curated' if at else CURATED}: {_inside(said.text)}")
-        if not told:
+        curated = list(_compare(results, compared, could))
+        for at, said in enumerate(curated):
+            told.append(replace(said, text=f"{'Curated' if at else CURATED}: {_inside(said.text)}"))
+            if said.shown:
+                yield told.pop()
+        if not curated:
             yield from _describe_curated(results, measure)
+    yield from _merge_open([said for said in told if not said.shown])
+
+
+def _merge_open(told: Sequence[Sentence]) -> Iterator[Sentence]:
+    """All that could be chance in one sentence, the statistics of each part in the same order."""
+    if told:
+        first, *others = told
+        text = "; ".join([first.text, *(each.text[0].lower() + each.text[1:] for each in others)])
+        yield Sentence(text, "; ".join(filter(None, (each.fine for each in told))), shown=False)
 
 
 def _compare(results: Results, compared: Sequence[Comparison], could: set[str]) -> Iterator[Sentence]:
@@ -127,7 +139,11 @@ def _alone(results: Results, measure: str, names: set[str]) -> Iterator[Sentence
         if pooled is None or pooled.value is None:
             continue
         found = tables.show_family(results.definitions, own, measure)
-        worse = f" (but {found.measure} {words.value(found.pooled)})" if found and found.measure != measure else ""
+        worse = (
+            f" (but {words.label(found.measure)} {words.value(found.pooled)})"
+            if found and found.measure != measure
+            else ""
+        )
         told.append(f"{tables.name_row(results, name)} {words.value(pooled)}{worse}")
     if told:
         said = words.measure_name(measure)

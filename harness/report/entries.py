@@ -10,7 +10,8 @@ from typing import NamedTuple
 from harness.adapter import Source
 from harness.log.events import Checked, Recalled, Resolved
 from harness.metrics.view import RecalledEntry, Record, once
-from harness.model.scenario import CANARY, Pinned
+from harness.model.facts import CANARY
+from harness.model.scenario import Pinned
 from harness.report import words
 from harness.report.packed import Node, node
 from harness.text.classify import FactVerdict

@@ -17,8 +17,9 @@ from harness.adapter import Scope
 from harness.compare import statements
 from harness.log.folder import Folder
 from harness.machine import extras
+from harness.model.facts import STRATA
 from harness.model.results import Cell, Results, Suite
-from harness.model.scenario import STRATA, Learn, Scenario, Session
+from harness.model.scenario import Learn, Scenario, Session
 from harness.model.trial import Measure, Measured
 from harness.report import croissant
 from harness.report import spans as opentelemetry
@@ -123,10 +124,13 @@ class MissingExtraError(ExportError):
     """An optional package that is not installed, and how to install it."""
 
 
-def suite(directory: Path, stories: Sequence[Scenario], identity: Suite) -> None:
+def suite(directory: Path, stories: Sequence[Scenario], identity: Suite, published: str) -> None:
     """Writes the tables as JSON Lines, the card `README.md` and `croissant.json` into a new or empty directory.
 
     Equal stories give equal bytes. Raises ExportError.
+
+    Args:
+        published: The day on which this version of our own suite was, as ISO 8601.
     """
     makers = {"facts": _facts, "probes": _probes, "jobs": _jobs}
     rows = {
@@ -135,7 +139,7 @@ def suite(directory: Path, stories: Sequence[Scenario], identity: Suite) -> None
     }
     files = {f"{name}.jsonl": "".join(map(_line, table)) for name, table in rows.items()}
     files["README.md"] = _card(stories, identity, rows)
-    files["croissant.json"] = croissant.describe(_head(identity), files, TABLES)
+    files["croissant.json"] = croissant.describe(_head(identity, published), files, TABLES)
     _claim(directory)
     try:
         for name, text in files.items():
@@ -291,7 +295,7 @@ def _line(row: ExportRow) -> str:
     return json.dumps(row, ensure_ascii=False) + "\n"
 
 
-def _head(identity: Suite) -> dict[str, str]:
+def _head(identity: Suite, published: str) -> dict[str, str]:
     own = identity.version != "private"
     return {
         "name": "coldwarm-suite",
@@ -300,7 +304,11 @@ def _head(identity: Suite) -> dict[str, str]:
         "license": "https://spdx.org/licenses/MIT.html" if own else "as its owner says",
         "version": f"{identity.version}.0.0" if identity.version.isdecimal() else identity.version,
         "keywords": "benchmark, agent memory, retrieval",
-        **({"citeAs": f"The coldwarm maintainers. coldwarm, suite {identity.version}."} if own else {}),
+        **(
+            {"citeAs": f"The coldwarm maintainers. coldwarm, suite {identity.version}.", "datePublished": published}
+            if own
+            else {}
+        ),
     }
 
 

@@ -173,7 +173,7 @@ def _faults(results: Results, members: Sequence[tuple[Worst, str]], clean: str) 
     if found is None or (open_ and not bad):
         first = next(iter(open_ or [found.pooled for found, _ in members]), None)
         return explain_none(first)
-    pooled, label = found.pooled, found.measure.replace("_", " ")
+    pooled, label = found.pooled, words.label(found.measure)
     text = f"{words.number(round(bad * pooled.of, 6))} of {pooled.of:,}" if pooled.of else f"{bad:.0%}"
     word = _name_fault(results, found.measure) if bad else clean
     return Score(
@@ -193,7 +193,7 @@ def _name_fault(results: Results, measure: str) -> str:
     """A measure of which less is better is called by what went wrong; of others it is what was not met."""
     if measure == DELETED_FROM_BYTES or _define(results, measure).family in REMAINS:
         return STILL_THERE
-    label = measure.replace("_", " ")
+    label = words.label(measure)
     return label if _define(results, measure).better == "lower" else f"not met: {label}"
 
 

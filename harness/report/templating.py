@@ -28,6 +28,7 @@ def environment() -> Environment:
     made.filters["visible"] = words.visible
     made.filters["number"] = words.number
     made.filters["label"] = words.label
+    made.filters["spoken"] = words.spoken
     made.globals["figure_of"] = parts.figure_of
     made.globals["plural"] = words.plural
     return made

@@ -291,7 +291,7 @@ BAD = {
     "scopes": "scopes (users, projects) were not kept apart in",
     "poison": "poisoned memories did harm in",
     "kept": "keeping memories went wrong in",
-    "found": "finding them again went wrong in",
+    "found": "finding memories again went wrong in",
     PROMISES: "random sequences of operations broke a promise of",
 }
 """True of every measure that its question covers."""
@@ -300,8 +300,8 @@ BY_NAME = ("kept", "found")
 CLEAN = {
     "scopes": "scopes (users, projects) were kept apart",
     "poison": "poisoned memories did no harm",
-    "kept": "all was kept",
-    "found": "all was found again",
+    "kept": "everything was kept",
+    "found": "everything was found again",
     PROMISES: "no random sequence of operations broke a promise",
 }
 

@@ -7,6 +7,7 @@ import unicodedata
 from collections.abc import Callable, Mapping, Sequence
 
 from harness import metrics
+from harness.metrics.called import CALLED
 from harness.model.results import Pooled, Results, count_reused
 from harness.model.trial import Interval
 
@@ -119,12 +120,18 @@ def describe_left_out(pooled: Pooled) -> str:
 
 def measure_name(name: str) -> str:
     """What it counts, so that `more` and `fewer` can stand before it."""
-    return metrics.words_of(name).thing or name.replace("_", " ")
+    return metrics.words_of(name).thing or label(name)
 
 
 def label(name: str) -> str:
-    """A measure as a reader calls it; files and commands have underscores."""
-    return name.replace("_", " ")
+    """A measure as a reader calls it; files and commands have its name, with underscores."""
+    return CALLED.get(name) or name.replace("_", " ")
+
+
+def spoken(name: str) -> str:
+    """What stands beside a figure on the page: the name of a measure, perhaps with a number, as `label` has it."""
+    measure, _, rest = name.partition(" ")
+    return f"{label(measure)} {rest}".rstrip()
 
 
 def power(results: Results) -> list[str]:

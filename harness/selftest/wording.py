@@ -6,7 +6,8 @@ import re
 from collections.abc import Iterator, Sequence
 from datetime import datetime
 
-from harness.model.scenario import CANARY, Remember, Text
+from harness.model.facts import CANARY, Text
+from harness.model.scenario import Remember
 from harness.play import noise
 from harness.selftest.proof import Count, Told
 from harness.text.classify import Reading, find, normalise

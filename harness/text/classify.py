@@ -11,7 +11,8 @@ from functools import cached_property
 from typing import Literal
 
 from harness.adapter import Scope
-from harness.model.scenario import CANARY, Fact, Remember, Scenario, Standing, Text
+from harness.model.facts import CANARY, Fact, Text
+from harness.model.scenario import Remember, Scenario, Standing
 from harness.text.clauses import ROLES, Clauses, Role, carries, find, holds, normalise, tells, unite
 
 __all__ = ["Classifier", "FactVerdict", "KnownTexts", "Reading", "cut", "find", "holds", "normalise"]

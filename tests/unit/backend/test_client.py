@@ -174,7 +174,7 @@ def test_the_breach_names_the_field(answering: dict[str, MemoryFault]) -> None:
 def test_lists_that_must_be_as_long_as_the_question_are_counted(space: Space) -> None:
     with opened("Silent", space) as memory:
         for call in (lambda: memory.remember([item(), item()]), lambda: memory.forget(HOME, ["m1", "m2"])):
-            with pytest.raises(MemoryFault, match=r"answered [01] values for 2") as caught:
+            with pytest.raises(MemoryFault, match=r"returned [01] values for 2") as caught:
                 call()
             assert (caught.value.fault.kind, caught.value.alive) == ("breach", True)
 

@@ -20,7 +20,8 @@ from harness.log.events import Stage as Looks
 from harness.log.reader import Log, canonical
 from harness.model.backend import Fault
 from harness.model.canary import memory_word, query, query_word
-from harness.model.scenario import Fact, Forget, Job, Learn, Probe, Remember, Session
+from harness.model.facts import Fact
+from harness.model.scenario import Forget, Job, Learn, Probe, Remember, Session
 from harness.model.trial import READ_POLICIES
 from harness.play import deletion, engine
 from harness.play import session as play_session

@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from harness import paths
 from harness.adapter import Item
 from harness.log.events import Written
-from harness.model.scenario import Learn, Scenario, Text
+from harness.model.facts import Text
+from harness.model.scenario import Learn, Scenario
 from harness.play import donors, noise
 from harness.selftest.playing import batches
 from harness.selftest.proof import Told

@@ -59,7 +59,7 @@ def call(*words: str | Path) -> Result:
 
 @pytest.fixture
 def written(tmp_path: Path) -> Path:
-    export.suite(tmp_path / "data" / "set", STORIES, MADE)
+    export.suite(tmp_path / "data" / "set", STORIES, MADE, suite.SUITE_DATE)
     return tmp_path / "data" / "set"
 
 
@@ -103,7 +103,7 @@ def test_a_probe_has_a_row_for_each_phrasing_and_a_decision_for_each_option(writ
 def test_times_keep_their_instant_in_any_zone(tmp_path: Path) -> None:
     facts = [fact.model_dump() for fact in STORY.facts]
     facts[0]["since"] = "2025-01-01T01:30:00+02:00"
-    export.suite(tmp_path, [story(facts=facts)], MADE)
+    export.suite(tmp_path, [story(facts=facts)], MADE, suite.SUITE_DATE)
     assert lines(tmp_path / "facts.jsonl")[0]["since"] == "2024-12-31T23:30:00+00:00"
 
 
@@ -130,6 +130,7 @@ def test_croissant_names_every_file_and_column(written: Path) -> None:
     author = re.search(r"^  - name: (.*)$", (paths.ROOT / "CITATION.cff").read_text("utf-8"), re.MULTILINE)
     assert author and said["citeAs"].startswith(f"{author[1]}. coldwarm, suite ")
     assert said["@type"] == "sc:Dataset" and said["conformsTo"] == "http://mlcommons.org/croissant/1.0"
+    assert said["datePublished"] == suite.SUITE_DATE
     for file in said["distribution"]:
         assert sha256((written / file["contentUrl"]).read_bytes()).hexdigest() == file["sha256"]
     for table in said["recordSet"]:
@@ -155,7 +156,7 @@ def test_the_card_counts_and_warns(written: Path) -> None:
 
 
 def test_a_private_suite_is_not_given_our_licence(tmp_path: Path) -> None:
-    export.suite(tmp_path, STORIES, MADE.model_copy(update={"version": suite.PRIVATE}))
+    export.suite(tmp_path, STORIES, MADE.model_copy(update={"version": suite.PRIVATE}), suite.SUITE_DATE)
     card = (tmp_path / "README.md").read_text("utf-8")
     assert "\nlicense: other\n" in card and "MIT" not in card and "invented" not in card
 

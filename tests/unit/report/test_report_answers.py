@@ -210,7 +210,7 @@ def test_every_open_pair_is_told_once_and_all_in_one_sentence(results: Results) 
     row = results.backends["keeper"]
     wide = results.model_copy(update={"backends": {**results.backends, **dict.fromkeys("abcd", row)}})
     open_ = [("a", "b"), ("b", "c"), ("a", "c"), ("c", "d")]
-    said, others = clauses(wide, *(pair("recall", *names) for names in open_))
+    others, said = clauses(wide, *(pair("recall", *names) for names in open_))
     assert "between a (8/8), b (8/8) and c (8/8), and between c (8/8) and d (8/8) could be chance" in said
     assert others == "Answers recalled: keeper 8/8 and store 8/8"  # no pair of theirs
 

@@ -181,8 +181,8 @@ def with_suite(results: Results, suite: Suite) -> Results:
 def test_where_full_context_dominates_every_output_says_that_the_stories_are_too_easy(results: Results) -> None:
     said = (
         "What it is worth to be selective: at noise 0 full_context, which gives back everything, is as good as "
-        "keeper in recall in budget, stale memories shown and tokens, and better in at least one of them. "
-        "These stories are too easy."
+        "keeper in answers recalled within the token budget, stale memories shown and tokens, and better in at least "
+        "one of them. These stories are too easy."
     )
     recall, stale, tokens = (
         Comparison(

@@ -216,13 +216,13 @@ def test_what_went_wrong_has_the_name_of_its_own_measure(results: Results) -> No
     plain = told(results, {"chroma": 23}, {}, [])
     gone = {"forgotten_by_every_route": case(9, 9), "text_gone_after_closing": case(9, 9)}
     much = trusted(plain, "chroma", "deletion", {**gone, "same_scope_over_deletion": case(2, 4)})
-    assert score(much, "deleted").word == "same scope over deletion"
-    assert "Deleting went wrong in chroma (same scope over deletion 2/4)." in lines(much)
+    assert score(much, "deleted").word == "deleted too much: same scope"
+    assert "Deleting went wrong in chroma (deleted too much: same scope 2/4)." in lines(much)
     left = trusted(plain, "chroma", "deletion", {**gone, "text_gone_after_closing": case(0, 9)})
     assert score(left, "deleted").word == "still there"
     assert "Deleted memories are still stored in chroma (9 of 9)." in lines(left)
     lost = trusted(plain, "chroma", "keeping", {"writes_kept": case(9, 9), "date_survives_update": case(0, 9)})
-    assert score(lost, "kept").word == "not met: date survives update"
+    assert score(lost, "kept").word == "not met: date right after an update"
 
 
 def test_a_failure_stands_before_what_is_clean(results: Results) -> None:

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 from harness import paths
 from harness.adapter import Scope
-from harness.model.scenario import CANARY, Fact, Remember, Scenario, Text
+from harness.model.facts import CANARY, Fact, Text
+from harness.model.scenario import Remember, Scenario
 from harness.text.classify import Classifier, find, normalise
 from tasks import loader
 
