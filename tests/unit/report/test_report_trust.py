@@ -191,7 +191,7 @@ def test_a_broken_promise_shows_its_steps_and_its_program_as_text() -> None:
     told = next(each for each in transcripts(BROKEN) if each.of(Broke))
     program = "import chromadb\nprint('<script>\u202e')"
     events = [each.model_copy(update={"program": program}) if isinstance(each, Broke) else each for each in told.events]
-    told = replace(told, events=events)
+    told = replace(told, events=tuple(events))
     (cell,) = score([told])
     (receipt,) = receipts.describe(cell, told, DEFINITIONS)
     assert receipt.says[:2] == ("1. remember a memory (m1) in repo=api", '2. list repo=api user=""')
