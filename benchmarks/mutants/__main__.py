@@ -1,0 +1,82 @@
+"""`python -m benchmarks.mutants [ROOM ...]`: see the package."""
+
+from __future__ import annotations
+
+import random
+import sys
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+import click
+
+from benchmarks.mutants import results, units
+from benchmarks.mutants.changes import Module, Mutant
+from benchmarks.mutants.rooms import ROOMS, Room
+
+
+def judge(
+    room: Room, modules: Mapping[str, Module], mutants: Sequence[Mutant], jobs: int
+) -> Iterator[tuple[Mutant, str | None]]:
+    if room.tests:
+        return units.judge(modules, mutants, room.tests, room.left_out, jobs)
+    from benchmarks.mutants import stores  # imports ours, which the tests' processes have to do themselves
+
+    (module,) = modules.values()
+    return stores.judge(module, mutants, jobs)
+
+
+@click.command()
+@click.argument("rooms", nargs=-1, metavar="[ROOM]...")
+@click.option("--sample", type=click.IntRange(1), help="So many mutants of each room, drawn by the seed.")
+@click.option("--seed", default=1, show_default=True)
+@click.option("--jobs", default=2, show_default=True, help="Processes side by side.")
+@click.option("--again", is_flag=True, help="Only those that survived last time; the others keep their verdicts.")
+@click.option("--file", type=click.Path(exists=True, path_type=Path), help="A module of your own ...")
+@click.option("--tests", type=click.Path(exists=True), help="... and its tests, in place of rooms.")
+def main(
+    rooms: tuple[str, ...], sample: int | None, seed: int, jobs: int, again: bool, file: Path | None, tests: str | None
+) -> None:
+    """Changes ROOM (all: adapter, classifier, scan, metrics) and says which changes no test tells apart.
+
+    Exit 0: every survivor is listed with its reason in survivors.toml. 1: one is not, or a listed one is killed or is
+    no mutant any more. 3: the tests fail without any change.
+    """
+    if unknown := [name for name in rooms if name not in ROOMS]:
+        raise click.UsageError(f"no room is called {unknown[0]}; known: {', '.join(ROOMS)}")
+    if bool(file) != bool(tests) or (file and rooms):
+        raise click.UsageError("--file and --tests go together, and without rooms")
+    chosen = [ROOMS[name] for name in rooms or ROOMS]
+    if file and tests:
+        chosen = [Room("own", (), (tests,))]
+    bad = False
+    for room in chosen:
+        modules = {file.name: Module(file.name, file)} if file else room.modules()
+        every = [mutant for module in modules.values() for mutant in module.mutants]
+        known = results.read(room.name) if again and not file else {}
+        mutants = [each for each in every if known.get(str(each.key), "") in ("", units.UNREACHED)]
+        if sample:
+            mutants = random.Random(f"{room.name} {seed}").sample(mutants, min(sample, len(mutants)))
+        click.echo(f"--- {room.name}: {len(mutants)} of {len(every)} mutants")
+        began = time.monotonic()
+        try:
+            found = {str(each.key): killer or "" for each, killer in judge(room, modules, mutants, jobs)}
+        except units.Broken as error:
+            click.echo(f"{room.name}: {error}", err=True)
+            sys.exit(3)
+        names = {str(each.key) for each in every}
+        verdicts = {name: killer for name, killer in (known | found).items() if name in names}
+        lines = results.complain(modules, verdicts, names, whole=not sample)
+        dead = sum(killer not in ("", units.UNREACHED) for killer in verdicts.values())
+        click.echo(f"{dead} of {len(verdicts)} told apart ({time.monotonic() - began:.0f} s)")
+        click.echo("\n".join(lines), nl=bool(lines))
+        bad |= bool(lines)
+        if not file:
+            results.write(room.name, verdicts, len(every), (sample, seed) if sample else None)
+    if not file:
+        click.echo(results.page())
+    sys.exit(int(bad))
+
+
+if __name__ == "__main__":
+    main()
