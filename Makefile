@@ -163,7 +163,7 @@ speed: .venv/.ready
 
 mutants: .venv/.ready
 	@echo "telling five thousand mutants apart (hours on 2 cores; minutes: .venv/bin/python -m benchmarks.mutants --sample 50)"
-	@$(BIN)/python -m benchmarks.mutants
+	@$(BIN)/python -m benchmarks.mutants --keep
 
 lock: .venv/.ready
 	@$(BIN)/uv pip compile --quiet --upgrade --universal --python-version 3.11 --generate-hashes --no-emit-index-url \

@@ -31,11 +31,21 @@ def judge(
 @click.option("--sample", type=click.IntRange(1), help="So many mutants of each room, drawn by the seed.")
 @click.option("--seed", default=1, show_default=True)
 @click.option("--jobs", default=2, show_default=True, help="Processes side by side.")
-@click.option("--again", is_flag=True, help="Only those that survived last time; the others keep their verdicts.")
-@click.option("--file", type=click.Path(exists=True, path_type=Path), help="A module of your own ...")
+@click.option("--again", is_flag=True, help="Only those that survived last time, as it was kept.")
+@click.option("--keep", is_flag=True, help="Keep the verdicts, and write docs/mutants.md.")
+@click.option(
+    "--file", type=click.Path(exists=True, resolve_path=True, path_type=Path), help="A module of your own ..."
+)
 @click.option("--tests", type=click.Path(exists=True), help="... and its tests, in place of rooms.")
 def main(
-    rooms: tuple[str, ...], sample: int | None, seed: int, jobs: int, again: bool, file: Path | None, tests: str | None
+    rooms: tuple[str, ...],
+    sample: int | None,
+    seed: int,
+    jobs: int,
+    again: bool,
+    keep: bool,
+    file: Path | None,
+    tests: str | None,
 ) -> None:
     """Changes ROOM (all: adapter, classifier, scan, metrics) and says which changes no test tells apart.
 
@@ -44,36 +54,38 @@ def main(
     """
     if unknown := [name for name in rooms if name not in ROOMS]:
         raise click.UsageError(f"no room is called {unknown[0]}; known: {', '.join(ROOMS)}")
-    if bool(file) != bool(tests) or (file and rooms):
-        raise click.UsageError("--file and --tests go together, and without rooms")
-    chosen = [ROOMS[name] for name in rooms or ROOMS]
-    if file and tests:
-        chosen = [Room("own", (), (tests,))]
+    if bool(file) != bool(tests) or (file and (rooms or keep or again)):
+        raise click.UsageError("--file and --tests go together, and with nothing that is of rooms")
+    chosen = [Room("own", (str(file),), (tests,))] if file and tests else [ROOMS[name] for name in rooms or ROOMS]
     bad = False
     for room in chosen:
-        modules = {file.name: Module(file.name, file)} if file else room.modules()
-        every = [mutant for module in modules.values() for mutant in module.mutants]
-        known = results.read(room.name) if again and not file else {}
-        mutants = [each for each in every if known.get(str(each.key), "") in ("", units.UNREACHED)]
-        if sample:
-            mutants = random.Random(f"{room.name} {seed}").sample(mutants, min(sample, len(mutants)))
-        click.echo(f"--- {room.name}: {len(mutants)} of {len(every)} mutants")
+        modules = room.modules()
+        every = {str(mutant.key): mutant for module in modules.values() for mutant in module.mutants}
+        drawn = (sample, seed) if sample else None
+        known: Mapping[str, str] = {}
+        names = list(every)
+        if again:
+            known, drawn = results.read(room.name)
+            names = [name for name in every if results.survives(known.get(name, "it was not asked"))]
+        elif sample:
+            names = random.Random(f"{room.name} {seed}").sample(names, min(sample, len(names)))
+        click.echo(f"--- {room.name}: {len(names)} of {len(every)} mutants")
         began = time.monotonic()
         try:
-            found = {str(each.key): killer or "" for each, killer in judge(room, modules, mutants, jobs)}
+            judged = judge(room, modules, [every[name] for name in names], jobs)
+            found = {str(mutant.key): killer or "" for mutant, killer in judged}
         except units.Broken as error:
             click.echo(f"{room.name}: {error}", err=True)
             sys.exit(3)
-        names = {str(each.key) for each in every}
-        verdicts = {name: killer for name, killer in (known | found).items() if name in names}
-        lines = results.complain(modules, verdicts, names, whole=not sample)
-        dead = sum(killer not in ("", units.UNREACHED) for killer in verdicts.values())
+        verdicts = {name: killer for name, killer in {**known, **found}.items() if name in every}
+        lines = results.complain(modules, verdicts, every)
+        dead = sum(not results.survives(killer) for killer in verdicts.values())
         click.echo(f"{dead} of {len(verdicts)} told apart ({time.monotonic() - began:.0f} s)")
         click.echo("\n".join(lines), nl=bool(lines))
         bad |= bool(lines)
-        if not file:
-            results.write(room.name, verdicts, len(every), (sample, seed) if sample else None)
-    if not file:
+        if keep:
+            results.write(room.name, verdicts, len(every), drawn)
+    if keep:
         click.echo(results.page())
     sys.exit(int(bad))
 

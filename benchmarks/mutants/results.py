@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import json
+import platform
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping
 from datetime import UTC, datetime
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -30,11 +33,11 @@ def survives(killer: str) -> bool:
     return killer in ("", units.UNREACHED)
 
 
-def complain(modules: Mapping[str, Module], verdicts: Verdicts, names: set[str], *, whole: bool) -> list[str]:
+def complain(modules: Mapping[str, Module], verdicts: Verdicts, every: Collection[str]) -> list[str]:
     """One line for each survivor that is not listed, and each listed one that is none.
 
     Args:
-        whole: All mutants of these modules were judged.
+        every: All mutants of these modules, judged or not.
     """
     reasons = {name: why for name, why in listed().items() if name.partition(": ")[0] in modules}
     lines = [
@@ -47,14 +50,17 @@ def complain(modules: Mapping[str, Module], verdicts: Verdicts, names: set[str],
         for name in reasons
         if not survives(verdicts.get(name, ""))
     ]
-    lines += [f"listed, but no mutant any more: {name}" for name in reasons if whole and name not in names]
+    lines += [f"listed, but no mutant any more: {name}" for name in reasons if name not in every]
     return lines
 
 
-def read(room: str) -> dict[str, str]:
-    """The verdicts of the last run; none if there was none."""
+def read(room: str) -> tuple[dict[str, str], tuple[int, int] | None]:
+    """The verdicts that were kept, and of how large a sample by which seed; nothing if there are none."""
     file = KEPT / f"{room}.json"
-    return dict(json.loads(file.read_text("utf-8"))["verdicts"]) if file.exists() else {}
+    if not file.exists():
+        return {}, None
+    said = json.loads(file.read_text("utf-8"))
+    return said["verdicts"], (said["sample"][0], said["sample"][1]) if said["sample"] else None
 
 
 def write(room: str, verdicts: Verdicts, of: int, sample: tuple[int, int] | None) -> None:
@@ -75,7 +81,6 @@ def page() -> str:
 
 def _page(found: Mapping[str, Any]) -> Iterator[str]:
     reasons = listed()
-    sampled = any(each["sample"] for each in found.values())
     yield HEAD
     yield "| room | mutants | judged | told apart | survivors, each with its reason below | without a reason | on |"
     yield "|---|---|---|---|---|---|---|"
@@ -90,12 +95,10 @@ def _page(found: Mapping[str, Any]) -> Iterator[str]:
             f"| {said['date']} |"
         )
     judged = Counter(survives(killer) for said in found.values() for killer in said["verdicts"].values())
-    yield ""
-    yield (
-        f"Together {judged[False]:,} of {judged.total():,} are told apart: {100 * judged[False] / judged.total():.1f} %. "
-        + ("Where a sample was drawn, nothing is said of the rest. " if sampled else "")
-        + _versions()
-    )
+    share = 100 * judged[False] / judged.total()
+    yield f"\nTogether {judged[False]:,} of {judged.total():,} are told apart, {share:.1f} %. {_versions()}"
+    if any(each["sample"] for each in found.values()):
+        yield "Where a sample was drawn, nothing is said of the rest."
     yield "\n## By what\n| room | told apart by | mutants |\n|---|---|---|"
     for room, said in found.items():
         by = Counter(_by(killer) for killer in said["verdicts"].values() if not survives(killer))
@@ -135,24 +138,25 @@ def _versions() -> str:
 
 
 HEAD = """# Mutants
-Are the tests able to notice a slip? A program makes one small change after the other: a comparison, a bound, `and` for
-`or`, a condition the other way round, a number, a flag, a sign, a step left out, nothing returned; of SQL a condition, a
-number or the order. Each mutant has to be told apart: one of the reference store by the contract, the drills with one
-story, or random sequences of operations ([promises.md](promises.md)), as any backend is judged; one of the classifier, the
-scanner or the measures by their tests.
+Are the tests able to notice a slip? A program makes one small change after the other: a comparison, a bound, `and`
+for `or`, a condition the other way round, a number, a flag, a sign, a step left out, nothing returned; of SQL a
+condition, a number or the order. Each mutant has to be told apart: one of the reference store by the contract, the
+drills with one story, or random sequences of operations ([promises.md](promises.md)), as any backend is judged; one
+of the classifier, the scanner or the measures by their tests.
 
-This page is written by `make mutants` (hours on two busy cores; `python -m benchmarks.mutants scan --sample 50 --seed 1`
-takes minutes). The job fails for a survivor that `benchmarks/mutants/survivors.toml` does not list with a reason, and for a
-listed one that is told apart now. `--again` asks only those that survived last time, which is what one wants after writing
-a test.
+This page is written by `make mutants` (hours on two busy cores; `python -m benchmarks.mutants scan --sample 50 --seed
+1` takes minutes). The job fails for a survivor that `benchmarks/mutants/survivors.toml` does not list with a reason,
+and for a listed one that is told apart now. `--again` asks only those that survived last time, which is what one
+wants after writing a test.
 
-Two sorts of tests are left out: those of `tests/unit/metrics/test_formulas.py`, which notice any change of the syntax, and
-those of `tests/unit/text/test_linear.py`, which measure time. Docstrings, annotations, decorators, messages of errors and
-words of the page are not changed.
+Two sorts of tests are left out: those of `tests/unit/metrics/test_formulas.py`, which notice any change of the
+syntax, and those of `tests/unit/text/test_linear.py`, which measure time. Docstrings, annotations, decorators,
+messages of errors and words of the page are not changed.
 
-mutmut 3.8.1 was tried first: it changes neither decorated functions (properties, cached ones) nor constants and SQL of a
-module, which is where much of this stands. cosmic-ray 8.7.0 starts a process of pytest for each mutant, of which there are
-five thousand. So `benchmarks/mutants/` forks a process that has collected the tests and runs those that reach the line.
+mutmut 3.8.1 was tried first: it changes neither decorated functions (properties, cached ones) nor constants and SQL
+of a module, which is where much of this stands. cosmic-ray 8.7.0 starts a process of pytest for each mutant, of which
+there are five thousand. So `benchmarks/mutants/` forks a process that has collected the tests and runs those that
+reach the line.
 """
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
@@ -14,7 +15,7 @@ class Room(NamedTuple):
     """Files that are judged together.
 
     Attributes:
-        files: Patterns below the checkout.
+        files: Patterns below the checkout, or one file by its path.
         tests: Files and folders of tests; none: what the adapter does tells it apart.
         left_out: Tests that would notice any change at all, or a slow machine.
     """
@@ -25,8 +26,13 @@ class Room(NamedTuple):
     left_out: tuple[str, ...] = ()
 
     def modules(self) -> dict[str, Module]:
-        found = sorted({path for each in self.files for path in ROOT.glob(each)})
-        return {file: Module(file, path) for path in found for file in [str(path.relative_to(ROOT))]}
+        found = sorted({path for each in self.files for path in _find(each)})
+        names = {str(path.relative_to(ROOT)) if ROOT in path.parents else path.name: path for path in found}
+        return {name: Module(name, path) for name, path in names.items()}
+
+
+def _find(pattern: str) -> Iterator[Path]:
+    return iter([Path(pattern)]) if Path(pattern).is_absolute() else ROOT.glob(pattern)
 
 
 ROOMS = {
