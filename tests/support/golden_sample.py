@@ -1,4 +1,4 @@
-"""Every measure of every cell and drill of the committed sample, as it was when the table was last written.
+"""Every measure of the committed sample and of the golden drills, as it was when the table was last written.
 
 `python -m tests.support.golden_sample` writes the table anew. For the same sample it refuses a value that moved under
 the version of its measure; a sample that was played anew brings values of its own.
@@ -19,6 +19,7 @@ from harness.log.folder import Folder
 from harness.log.reader import read
 from harness.metrics import trust
 from harness.model.trial import Measure, Measured
+from tests.support import golden_drills
 
 SAMPLE = paths.ROOT / "reports" / "sample.tar.xz"
 TABLE = Path(__file__).parents[1] / "golden" / "sample.json"
@@ -29,12 +30,15 @@ def table() -> Table:
     """The sample's digest, the names of cells and drills, and of each measure its entries with whose they are."""
     folder = Folder(pack.unpack(SAMPLE))
     logs = [read(path, folder.blobs) for path in sorted((folder.root / "logs").glob("*.jsonl"))]
-    transcripts, _ = folder.transcripts()
-    drilled = trust.score([transcripts[name] for name in sorted(transcripts)])
+    drilled = {
+        f"{file.name} {cell.transcript}": cell.measures
+        for file in (SAMPLE, *golden_drills.packed())
+        for cell in trust.score(golden_drills.transcripts(file))
+    }
     return {
         "sample": hashlib.sha256(SAMPLE.read_bytes()).hexdigest(),
         "stories": _rows({cell.id: cell.measures for cell in metrics.score(logs)}, metrics.DEFINITIONS),
-        "drills": _rows({cell.transcript: cell.measures for cell in drilled}, trust.DEFINITIONS),
+        "drills": _rows(drilled, trust.DEFINITIONS),
     }
 
 
