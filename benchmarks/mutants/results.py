@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import platform
 import tomllib
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
 
 from benchmarks.mutants import units
-from benchmarks.mutants.changes import Module
-from benchmarks.mutants.rooms import ROOMS, ROOT
+from benchmarks.mutants.changes import Module, Mutant
+from benchmarks.mutants.rooms import ROOT
 
 LISTED = Path(__file__).with_name("survivors.toml")
 KEPT = ROOT / ".cache" / "mutants"
@@ -54,61 +54,78 @@ def complain(modules: Mapping[str, Module], verdicts: Verdicts, every: Collectio
     return lines
 
 
-def read(room: str) -> tuple[dict[str, str], tuple[int, int] | None]:
-    """The verdicts that were kept, and of how large a sample by which seed; nothing if there are none."""
-    file = KEPT / f"{room}.json"
-    if not file.exists():
-        return {}, None
-    said = json.loads(file.read_text("utf-8"))
-    return said["verdicts"], (said["sample"][0], said["sample"][1]) if said["sample"] else None
+def read(file: Path) -> dict[str, str]:
+    """The verdicts in a file, the last of each mutant; none if there is no file."""
+    lines = file.read_text("utf-8").splitlines() if file.exists() else []
+    return dict(json.loads(line) for line in lines)
 
 
-def write(room: str, verdicts: Verdicts, of: int, sample: tuple[int, int] | None) -> None:
+def add(file: Path, name: str, killer: str | None) -> None:
+    """At once, as whoever judges may be stopped."""
+    with file.open("a", encoding="utf-8") as lines:
+        lines.write(json.dumps([name, killer or ""]) + "\n")
+
+
+def order(room: str, names: Iterable[str]) -> list[str]:
+    """The mutants as they are judged: drawn, so that whoever stops early has judged a sample of their functions."""
+    return sorted(names, key=lambda name: hashlib.sha256(f"{room} {name}".encode()).digest())
+
+
+def kept(room: str) -> Path:
     KEPT.mkdir(parents=True, exist_ok=True)
-    said = {"date": f"{datetime.now(UTC):%Y-%m-%d}", "of": of, "sample": sample, "verdicts": dict(verdicts)}
-    (KEPT / f"{room}.json").write_text(json.dumps(said, indent=1), "utf-8")
+    return KEPT / f"{room}.jsonl"
 
 
-def page() -> str:
-    """Writes the page if every room was run; a line that says so."""
-    files = {name: KEPT / f"{name}.json" for name in ROOMS}
-    if missing := [name for name, file in files.items() if not file.exists()]:
+def page(modules: Mapping[str, Mapping[str, Module]]) -> str:
+    """Writes the page from what is kept of every room; a line that says so."""
+    found = {}
+    for room, files in modules.items():
+        every = {str(mutant.key): mutant for module in files.values() for mutant in module.mutants}
+        found[room] = every, {name: killer for name, killer in read(kept(room)).items() if name in every}
+    if missing := [room for room, (_, verdicts) in found.items() if not verdicts]:
         return f"docs/mutants.md is written when every room was run; not yet: {', '.join(missing)}"
-    found = {name: json.loads(file.read_text("utf-8")) for name, file in files.items()}
     PAGE.write_text("\n".join(_page(found)) + "\n", "utf-8")
     return "docs/mutants.md tells it"
 
 
-def _page(found: Mapping[str, Any]) -> Iterator[str]:
+Found = Mapping[str, tuple[Mapping[str, Mutant], Verdicts]]
+"""Room -> all its mutants, and the verdicts of those that were judged."""
+
+
+def _page(found: Found) -> Iterator[str]:
     reasons = listed()
     yield HEAD
-    yield "| room | mutants | judged | told apart | survivors, each with its reason below | without a reason | on |"
-    yield "|---|---|---|---|---|---|---|"
-    for room, said in found.items():
-        verdicts = said["verdicts"]
+    yield "| room | mutants | judged | told apart | survivors with a reason below | without one |"
+    yield "|---|---|---|---|---|---|"
+    for room, (every, verdicts) in found.items():
         left = [name for name, killer in verdicts.items() if survives(killer)]
         dead, known = len(verdicts) - len(left), sum(name in reasons for name in left)
-        drawn = f" (drawn by seed {said['sample'][1]})" if said["sample"] else ""
-        share = f"{dead} ({100 * dead / len(verdicts):.1f} %)"
-        yield (
-            f"| {room} | {said['of']:,} | {len(verdicts):,}{drawn} | {share} | {known} | {len(left) - known} "
-            f"| {said['date']} |"
-        )
-    judged = Counter(survives(killer) for said in found.values() for killer in said["verdicts"].values())
-    share = 100 * judged[False] / judged.total()
-    yield f"\nTogether {judged[False]:,} of {judged.total():,} are told apart, {share:.1f} %. {_versions()}"
-    if any(each["sample"] for each in found.values()):
-        yield "Where a sample was drawn, nothing is said of the rest."
+        share = f"{dead:,} ({100 * dead / len(verdicts):.1f} %)"
+        yield f"| {room} | {len(every):,} | {_judged(every, verdicts)} | {share} | {known} | {len(left) - known} |"
+    judged = Counter(survives(killer) for _, verdicts in found.values() for killer in verdicts.values())
+    percent = 100 * judged[False] / judged.total()
+    yield f"\nTogether {judged[False]:,} of {judged.total():,} are told apart, {percent:.1f} %."
+    yield f"{datetime.now(UTC):%Y-%m-%d}, {_versions()}"
     yield "\n## By what\n| room | told apart by | mutants |\n|---|---|---|"
-    for room, said in found.items():
-        by = Counter(_by(killer) for killer in said["verdicts"].values() if not survives(killer))
+    for room, (_, verdicts) in found.items():
+        by = Counter(_by(killer) for killer in verdicts.values() if not survives(killer))
         yield from (f"| {room} | {name} | {count} |" for name, count in by.most_common())
     yield "\n## Survivors"
-    for room, said in found.items():
-        left = sorted(name for name, killer in said["verdicts"].items() if survives(killer))
+    for room, (_, verdicts) in found.items():
+        left = sorted(name for name, killer in verdicts.items() if survives(killer))
         if left:
             yield f"\n### {room}\n| place | line | change | why nothing tells it apart |\n|---|---|---|---|"
             yield from (_row(name, reasons.get(name, "**no reason is given**")) for name in left)
+
+
+def _judged(every: Mapping[str, Mutant], verdicts: Verdicts) -> str:
+    """All, or how many of those in functions and of those that run on import."""
+    if len(verdicts) == len(every):
+        return "all"
+    inside = {name for name, mutant in every.items() if mutant.function}
+    within, outside = len(inside & verdicts.keys()), len(every) - len(inside)
+    told = f"{within:,} of {len(inside):,} in functions, {len(verdicts) - within:,} of {outside:,} outside"
+    return f"{len(verdicts):,}: {told}"
 
 
 def _row(name: str, why: str) -> str:
@@ -144,10 +161,11 @@ condition, a number or the order. Each mutant has to be told apart: one of the r
 drills with one story, or random sequences of operations ([promises.md](promises.md)), as any backend is judged; one
 of the classifier, the scanner or the measures by their tests.
 
-This page is written by `make mutants` (hours on two busy cores; `python -m benchmarks.mutants scan --sample 50 --seed
-1` takes minutes). The job fails for a survivor that `benchmarks/mutants/survivors.toml` does not list with a reason,
-and for a listed one that is told apart now. `--again` asks only those that survived last time, which is what one
-wants after writing a test.
+This page is written by `make mutants`, which takes hours on two busy cores. The job fails for a survivor that
+`benchmarks/mutants/survivors.toml` does not list with a reason, and for a listed one that is told apart now. Where not
+all mutants of a room were judged, they are a sample in an order that is drawn by their names; nothing is said of the
+rest. `python -m benchmarks.mutants ROOM --sample 50` takes minutes; with `--keep` and `--more` a run goes on where the
+last one was stopped, and with `--again` it asks only those that survived, which is what one wants after writing a test.
 
 Two sorts of tests are left out: those of `tests/unit/metrics/test_formulas.py`, which notice any change of the
 syntax, and those of `tests/unit/text/test_linear.py`, which measure time. Docstrings, annotations, decorators,
@@ -158,7 +176,3 @@ of a module, which is where much of this stands. cosmic-ray 8.7.0 starts a proce
 there are five thousand. So `benchmarks/mutants/` forks a process that has collected the tests and runs those that
 reach the line.
 """
-
-
-if __name__ == "__main__":
-    print(page())

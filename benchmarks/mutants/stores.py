@@ -4,7 +4,6 @@ story, then random sequences of operations. Each is an adapter in a file of its 
 from __future__ import annotations
 
 import os
-import sys
 import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -15,7 +14,7 @@ from typing import Any
 from benchmarks.mutants import forks
 from benchmarks.mutants.changes import Module, Mutant
 from benchmarks.mutants.forks import Over, Task
-from benchmarks.mutants.units import Broken
+from benchmarks.mutants.units import Broken, Heard
 from harness import paths
 from harness.backend import registry
 from harness.backend.client import Deadlines, MemoryFault
@@ -33,19 +32,18 @@ from harness.promises.hunt import hunt
 from harness.selftest import measures
 
 DEADLINES = Deadlines(open=60.0, call=10.0, item=0.1)
-SEED, OPERATIONS, SECONDS = 1, 1500, 120.0
+SEED, OPERATIONS, SECONDS = 1, 1000, 120.0
 """Of the random sequences; the seconds are for a machine that cannot play so many."""
 BUSY, CLOCK = 300.0, 600.0
 ADAPTER = "mutated:Reference"
 Values = dict[str, list[Any]]
 
 
-def judge(module: Module, mutants: Sequence[Mutant], jobs: int) -> Iterator[tuple[Mutant, str | None]]:
-    """Each mutant with the check, measure or sequence that told it apart, or None. Raises Broken."""
+def judge(module: Module, mutants: Sequence[Mutant], jobs: int, heard: Heard) -> None:
+    """Tells of each mutant the check, measure or sequence that told it apart, or None. Raises Broken."""
     sound = module.path.read_text("utf-8")
-    base = [
-        answer for _, answer in forks.each([(at, Task(_task(sound, _play_drills), BUSY, CLOCK)) for at in (1, 2)], jobs)
-    ]
+    plays = [(at, Task(_task(sound, _play_drills), BUSY, CLOCK)) for at in (1, 2)]
+    base = [answer for _, answer in forks.each(plays, jobs)]
     if any(isinstance(each, Over) for each in base):
         raise Broken("the drills of the reference itself do not end")
     steady = {name: value for name, value in base[0].items() if base[1][name] == value}
@@ -59,14 +57,10 @@ def judge(module: Module, mutants: Sequence[Mutant], jobs: int) -> Iterator[tupl
             first = [name for name, _ in kills.most_common()]
             yield mutant, Task(_task(module.text(mutant), _all(steady, first)), BUSY, CLOCK)
 
-    for at, (mutant, found) in enumerate(forks.each(tasks(), jobs), 1):
+    for mutant, found in forks.each(tasks(), jobs):
         killer = found.why if isinstance(found, Over) else found
         kills[str(killer).partition(": ")[2]] += 1
-        if killer is None:
-            print(f"survives: {mutant.key}", file=sys.stderr, flush=True)
-        if at % 10 == 0:
-            print(f"{at} of {len(mutants)}", file=sys.stderr, flush=True)
-        yield mutant, killer
+        heard(mutant, killer)
 
 
 def _task(source: str, work: Callable[[], Any]) -> Callable[[], Any]:

@@ -16,7 +16,7 @@ import sys
 import threading
 import time
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import CodeType, FrameType, FunctionType, ModuleType
 from typing import Any, Self
@@ -44,6 +44,8 @@ IMPORTED = 120.0
 """Processor seconds of a mutant that is imported anew."""
 UNREACHED = "no test runs this line"
 Lines = set[tuple[str, int]]
+Heard = Callable[[Mutant, str | None], None]
+"""Told of each mutant as soon as it is judged, in whatever process that is."""
 
 
 class Broken(Exception):  # noqa: N818  told to users
@@ -69,7 +71,7 @@ class _Watch:
     """Which lines of our files run."""
 
     def __init__(self, files: Mapping[str, str]) -> None:
-        self._files, self.lines = files, Lines()
+        self.files, self.lines = files, Lines()
 
     def __enter__(self) -> Self:
         threading.settrace(self._call)
@@ -81,24 +83,23 @@ class _Watch:
         threading.settrace(None)
 
     def _call(self, frame: FrameType, event: str, arg: Any) -> Any:
-        return self._line if frame.f_code.co_filename in self._files else None
+        return self._line if frame.f_code.co_filename in self.files else None
 
     def _line(self, frame: FrameType, event: str, arg: Any) -> Any:
         if event == "line":
-            self.lines.add((self._files[frame.f_code.co_filename], frame.f_lineno))
+            self.lines.add((self.files[frame.f_code.co_filename], frame.f_lineno))
         return self._line
 
 
 class _Judge:
     """Plugin that takes the place of pytest's loop: the collected tests against one mutant after the other."""
 
-    def __init__(self, modules: Mapping[str, Module], mutants: Sequence[Mutant], jobs: int) -> None:
-        self.modules, self.mutants, self.jobs = modules, mutants, jobs
-        self.verdicts: list[tuple[int, str | None]] = []
+    def __init__(self, modules: Mapping[str, Module], mutants: Sequence[Mutant], jobs: int, heard: Heard) -> None:
+        self.modules, self.mutants, self.jobs, self.heard = modules, mutants, jobs, heard
         self.later: list[int] = []
         self.files: list[str] = []
         self.problem = ""
-        self._watch = _Watch({str(module.path): file for file, module in modules.items()})
+        self.watch = _Watch({str(module.path): file for file, module in modules.items()})
         self._kills: dict[str, Counter[int]] = defaultdict(Counter)
 
     @pytest.hookimpl(tryfirst=True)
@@ -106,14 +107,10 @@ class _Judge:
         phases = (hypothesis.Phase.explicit, hypothesis.Phase.generate)
         hypothesis.settings.register_profile("mutants", derandomize=True, database=None, deadline=None, phases=phases)
         hypothesis.settings.load_profile("mutants")
-        self._watch.__enter__()
-
-    @pytest.hookimpl(tryfirst=True)
-    def pytest_collection_finish(self) -> None:
-        self._watch.__exit__()
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtestloop(self, session: pytest.Session) -> bool:
+        self.watch.__exit__()
         try:
             self._all(session.items)
         except Broken as error:
@@ -123,7 +120,7 @@ class _Judge:
     def _all(self, items: Sequence[pytest.Item]) -> None:
         gc.collect()
         gc.freeze()
-        self._live = _live(self._watch._files)
+        self._live = _live(self.watch.files)
         seen = self._run_each(items)
         costs = [cost for cost, _ in seen]
         touching: dict[tuple[str, int], set[int]] = defaultdict(set)
@@ -141,7 +138,7 @@ class _Judge:
                 file, (first, last) = mutant.key.file, mutant.rows
                 reached = set().union(*(touching[file, line] for line in range(first, last + 1)))
                 if not reached:
-                    self._tell(number, UNREACHED)
+                    self.heard(mutant, UNREACHED)
                     continue
                 kills = self._kills[f"{file}:{mutant.key.place}"]
                 order = sorted(reached, key=lambda at: -(kills[at] + PRIOR) / costs[at])
@@ -151,29 +148,21 @@ class _Judge:
 
         places = {item.nodeid: at for at, item in enumerate(items)}
         for number, answer in forks.each(tasks(), self.jobs):
+            mutant = self.mutants[number]
             if answer in places:
-                key = self.mutants[number].key
-                self._kills[f"{key.file}:{key.place}"][places[answer]] += 1
-            self._tell(number, answer.why if isinstance(answer, Over) else answer)
-
-    def _tell(self, number: int, killer: str | None) -> None:
-        self.verdicts.append((number, killer))
-        key = self.mutants[number].key
-        if killer is None or killer == UNREACHED:
-            print(f"survives: {key}", file=sys.stderr, flush=True)
-        if len(self.verdicts) % 100 == 0:
-            print(f"{len(self.verdicts)} of {len(self.mutants)}", file=sys.stderr, flush=True)
+                self._kills[f"{mutant.key.file}:{mutant.key.place}"][places[answer]] += 1
+            self.heard(mutant, answer.why if isinstance(answer, Over) else answer)
 
     def _run_each(self, items: Sequence[pytest.Item]) -> list[tuple[float, list[tuple[str, int]]]]:
         """What each test costs, and the lines that it runs, in a process of its own: nothing is cached for the next."""
 
         def run(item: pytest.Item) -> Any:
             began = time.process_time()
-            with self._watch:
+            with self.watch:
                 failed = _run([item])
-            return failed, time.process_time() - began, sorted(self._watch.lines)
+            return failed, time.process_time() - began, sorted(self.watch.lines)
 
-        self._imported, self._watch.lines = self._watch.lines, Lines()
+        self._imported, self.watch.lines = self.watch.lines, Lines()
         tasks = ((at, Task(lambda item=item: run(item), 300, 600)) for at, item in enumerate(items))  # type: ignore[misc]
         found = dict(forks.each(tasks, self.jobs))
         broken = [items[at].nodeid for at, answer in sorted(found.items()) if isinstance(answer, Over) or answer[0]]
@@ -291,40 +280,39 @@ def _quiet() -> Iterator[None]:
 
 
 def judge(
-    modules: Mapping[str, Module], mutants: Sequence[Mutant], tests: Sequence[str], left_out: Iterable[str], jobs: int
-) -> Iterator[tuple[Mutant, str | None]]:
-    """Each mutant with what told it apart: a test, `time` or `died`; None, or `UNREACHED`, where nothing did.
+    modules: Mapping[str, Module],
+    mutants: Sequence[Mutant],
+    tests: Sequence[str],
+    left_out: Iterable[str],
+    jobs: int,
+    heard: Heard,
+) -> None:
+    """Tells of each mutant what told it apart: a test, `time` or `died`; None, or `UNREACHED`, where nothing did.
 
-    Raises Broken.
+    Those of functions come first. Raises Broken.
     """
     assert not any(name.partition(".")[0] == "harness" for name in sys.modules), "ours has to be imported anew"
     options = [*OPTIONS, *(f"--ignore={each}" for each in left_out)]
 
     def work() -> Any:
-        plugin = _Judge(modules, mutants, jobs)
-        with open(os.devnull, "w") as nowhere, contextlib.redirect_stdout(nowhere):  # noqa: PTH123
-            status = pytest.main([*options, *tests], plugins=[plugin])
+        plugin = _Judge(modules, mutants, jobs, heard)
+        with open(os.devnull, "w") as nowhere, contextlib.redirect_stdout(nowhere), plugin.watch:  # noqa: PTH123
+            status = pytest.main([*options, *tests], plugins=[plugin])  # it imports some of ours before it collects
         problem = plugin.problem or ("" if plugin.files else f"pytest ends with {int(status)}")
-        return problem, plugin.verdicts, plugin.later, plugin.files
+        return problem, plugin.later, plugin.files
 
     ((_, answer),) = forks.each([("all", Task(work, 10**6, 10**6))], 1)
     if isinstance(answer, Over) or answer[0]:
         raise Broken(answer.why if isinstance(answer, Over) else answer[0])
-    _, verdicts, later, files = answer
-    for number, killer in verdicts:
-        yield mutants[number], killer
+    _, later, files = answer
     kills = Counter[str]()
 
-    def tasks() -> Iterator[tuple[int, Task]]:
-        for number in later:
+    def tasks() -> Iterator[tuple[Mutant, Task]]:
+        for mutant in (mutants[number] for number in later):
             order = sorted(files, key=lambda file: -kills[file])
-            yield number, Task(_imported(mutants[number], modules[mutants[number].key.file], order), IMPORTED, 600)
+            yield mutant, Task(_imported(mutant, modules[mutant.key.file], order), IMPORTED, 600)
 
-    for at, (number, found) in enumerate(forks.each(tasks(), jobs)):
+    for mutant, found in forks.each(tasks(), jobs):
         killer = found.why if isinstance(found, Over) else found
         kills[str(killer).partition("::")[0]] += 1
-        if killer is None:
-            print(f"survives: {mutants[number].key}", file=sys.stderr, flush=True)
-        if at % 50 == 49:
-            print(f"{at + 1} of {len(later)} on import", file=sys.stderr, flush=True)
-        yield mutants[number], killer
+        heard(mutant, killer)
