@@ -261,6 +261,25 @@ def test_a_fact_of_two_telling_parts_of_which_one_is_denied_beside_is_unclear() 
     assert set(reading.asserted) == {"fridays"} and reading.unclear
 
 
+@pytest.mark.parametrize(
+    ("text", "role", "name"),
+    [
+        ("Never the tall lamp atlas.", "denied", "atlas"),
+        ("Never the tall green lamp atlas.", "asserted", "atlas"),
+        ("The gate is green. Never the tall green lamp atlas.", "asserted", "atlas"),
+        ("Never the half-made green tall-ish atlas.", "asserted", "atlas"),
+        ("The old green lamp atlas.", "mentioned", "atlas"),
+        ("The old green tall lamp atlas.", "asserted", "atlas"),
+        ("Deploy the gate from scripts/ship to atlas.", "asserted", "ship"),
+        ("Deploy the tall gate from scripts/ship to atlas.", "mentioned", "ship"),
+        ("The lamp (a green gate) scripts/ship is gone.", "mentioned", "ship"),
+        ("Replaced by the lamp was scripts/ship.", "mentioned", "ship"),
+    ],
+)
+def test_how_far_a_word_tells(text: str, role: str, name: str) -> None:
+    assert getattr(CLASSIFIER.by_rules(text), role) >= {name}
+
+
 def test_named_is_every_fact_of_which_a_part_is_told() -> None:
     assert Reading(frozenset("a"), frozenset("b"), frozenset("c"), frozenset("d")).named == {*"abcd"}
 
