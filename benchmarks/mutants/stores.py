@@ -1,5 +1,5 @@
-"""Mutants of the reference store, put to what judges any backend: the checks of the contract, the drills with one
-story, then random sequences of operations. Each is an adapter in a file of its own, played in child processes."""
+"""Mutants of the reference store, put to what judges any backend: the checks of the contract, random sequences of
+operations, then the drills with one story. Each is an adapter in a file of its own, played in child processes."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -31,36 +32,51 @@ from harness.play.sequences import SequencePlayer
 from harness.promises.hunt import hunt
 from harness.selftest import measures
 
-DEADLINES = Deadlines(open=60.0, call=10.0, item=0.1)
+DEADLINES = Deadlines(open=300.0, call=120.0, item=1.0)
+"""Patient: a busy machine must not tell a mutant apart."""
 SEED, OPERATIONS, SECONDS = 1, 1000, 120.0
 """Of the random sequences; the seconds are for a machine that cannot play so many."""
-BUSY, CLOCK = 300.0, 600.0
+BUSY, CLOCK = 300.0, 1800.0
 ADAPTER = "mutated:Reference"
 Values = dict[str, list[Any]]
 
 
 def judge(module: Module, mutants: Sequence[Mutant], jobs: int, heard: Heard) -> None:
-    """Tells of each mutant the check, measure or sequence that told it apart, or None. Raises Broken."""
+    """Tells of each mutant the check, sequence or measure that told it apart, or None. Raises Broken.
+
+    All are put to the contract first, which tells most apart, and those that are left to what takes longer.
+    """
     sound = module.path.read_text("utf-8")
+    ((_, told),) = forks.each([("sound", Task(_task(sound, lambda: _check([])), BUSY, CLOCK))], 1)
+    if told is not None:
+        raise Broken(f"the reference itself is told apart: {_says(told)}")
+    kills, left = Counter[str](), list[Mutant]()
+
+    def tasks() -> Iterator[tuple[Mutant, Task]]:
+        for mutant in mutants:
+            first = [name for name, _ in kills.most_common()]
+            yield mutant, Task(_task(module.text(mutant), partial(_check, first)), BUSY, CLOCK)
+
+    for mutant, found in forks.each(tasks(), jobs):
+        if found is None:
+            left.append(mutant)
+        else:
+            kills[_says(found).partition(": ")[2]] += 1
+            heard(mutant, _says(found))
+    if not left:
+        return
     plays = [(at, Task(_task(sound, _play_drills), BUSY, CLOCK)) for at in (1, 2)]
     base = [answer for _, answer in forks.each(plays, jobs)]
     if any(isinstance(each, Over) for each in base):
         raise Broken("the drills of the reference itself do not end")
     steady = {name: value for name, value in base[0].items() if base[1][name] == value}
-    ((_, told),) = forks.each([("sound", Task(_task(sound, _all(steady, [])), BUSY, CLOCK))], 1)
-    if told is not None:
-        raise Broken(f"the reference itself is told apart: {told}")
-    kills = Counter[str]()
+    later = ((each, Task(_task(module.text(each), lambda: _hunt() or _drill(steady)), BUSY, CLOCK)) for each in left)
+    for mutant, found in forks.each(later, jobs):
+        heard(mutant, found and _says(found))
 
-    def tasks() -> Iterator[tuple[Mutant, Task]]:
-        for mutant in mutants:
-            first = [name for name, _ in kills.most_common()]
-            yield mutant, Task(_task(module.text(mutant), _all(steady, first)), BUSY, CLOCK)
 
-    for mutant, found in forks.each(tasks(), jobs):
-        killer = found.why if isinstance(found, Over) else found
-        kills[str(killer).partition(": ")[2]] += 1
-        heard(mutant, killer)
+def _says(found: str | Over) -> str:
+    return found.why if isinstance(found, Over) else found
 
 
 def _task(source: str, work: Callable[[], Any]) -> Callable[[], Any]:
@@ -75,16 +91,8 @@ def _task(source: str, work: Callable[[], Any]) -> Callable[[], Any]:
     return run
 
 
-def _all(steady: Values, first: Sequence[str]) -> Callable[[], str | None]:
-    """Args: first: Checks that told many apart."""
-
-    def work() -> str | None:
-        return _check(first) or _drill(steady) or _hunt()
-
-    return work
-
-
 def _check(first: Sequence[str]) -> str | None:
+    """Args: first: Checks that told many apart."""
     order = sorted(CHECKS, key=lambda check: first.index(check.name) if check.name in first else len(first))
     try:
         with open_setting(registry.parse(ADAPTER), None, DEADLINES, _embeddings()) as place:
@@ -104,6 +112,7 @@ def _embeddings() -> Path:
 
 def _play_drills() -> Values:
     """Measure -> its status, and its value if there is one."""
+    measures.DEADLINES = DEADLINES
     with (
         leftovers.temporary() as root,
         closing(EmbeddingCache(_embeddings(), Embedder())) as embeddings,

@@ -274,6 +274,9 @@ def test_a_fact_of_two_telling_parts_of_which_one_is_denied_beside_is_unclear() 
         ("Deploy the tall gate from scripts/ship to atlas.", "mentioned", "ship"),
         ("The lamp (a green gate) scripts/ship is gone.", "mentioned", "ship"),
         ("Replaced by the lamp was scripts/ship.", "mentioned", "ship"),
+        ("scripts/ship\u2192atlas", "mentioned", "ship"),
+        ("It was scripts/ship\u2192atlas.", "asserted", "atlas"),
+        ("It was\u2192atlas.", "asserted", "atlas"),
     ],
 )
 def test_how_far_a_word_tells(text: str, role: str, name: str) -> None:
