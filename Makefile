@@ -162,7 +162,7 @@ speed: .venv/.ready
 	@$(BIN)/python -m benchmarks
 
 mutants: .venv/.ready
-	@echo "telling five thousand mutants apart (hours on 2 cores; minutes: .venv/bin/python -m benchmarks.mutants --sample 50)"
+	@echo "telling five thousand mutants apart (it takes long; minutes: .venv/bin/python -m benchmarks.mutants classifier --sample 50)"
 	@$(BIN)/python -m benchmarks.mutants --keep
 
 lock: .venv/.ready

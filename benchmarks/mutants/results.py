@@ -104,7 +104,9 @@ def _page(found: Found) -> Iterator[str]:
         share = f"{dead:,} ({100 * dead / len(verdicts):.1f} %)"
         yield f"| {room} | {len(every):,} | {_judged(every, verdicts)} | {share} | {known} | {len(left) - known} |"
     judged = Counter(survives(killer) for _, verdicts in found.values() for killer in verdicts.values())
-    percent = 100 * judged[False] / max(1, judged.total())
+    if not judged:
+        return
+    percent = 100 * judged[False] / judged.total()
     yield f"\nTogether {judged[False]:,} of {judged.total():,} are told apart, {percent:.1f} %."
     yield f"{datetime.now(UTC):%Y-%m-%d}, {_versions()}"
     yield "\n## By what\n| room | told apart by | mutants |\n|---|---|---|"
@@ -162,7 +164,7 @@ condition, a number or the order. Each mutant has to be told apart: one of the r
 drills with one story, or random sequences of operations ([promises.md](promises.md)), as any backend is judged; one
 of the classifier, the scanner or the measures by their tests.
 
-This page is written by `make mutants`, which takes hours on two busy cores. The job fails for a survivor that
+This page is written by `make mutants`, which takes long. The job fails for a survivor that
 `benchmarks/mutants/survivors.toml` does not list with a reason, and for a listed one that is told apart now. Where not
 all mutants of a room were judged, they are a sample in an order that is drawn by their names; nothing is said of the
 rest. `python -m benchmarks.mutants ROOM --sample 50` takes minutes; with `--keep` and `--more` a run goes on where the
@@ -172,7 +174,7 @@ Two sorts of tests are left out: those of `tests/unit/metrics/test_formulas.py`,
 syntax, and those of `tests/unit/text/test_linear.py`, which measure time. Docstrings, annotations, decorators,
 messages of errors and words of the page are not changed.
 
-mutmut 3.8.1 was tried first: it changes neither decorated functions (properties, cached ones) nor constants and SQL
+mutmut 3.8.1 was looked at first: it changes neither decorated functions (properties, cached ones) nor constants and SQL
 of a module, which is where much of this stands. cosmic-ray 8.7.0 starts a process of pytest for each mutant, of which
 there are five thousand. So `benchmarks/mutants/` forks a process that has collected the tests and runs those that
 reach the line.
