@@ -2,6 +2,7 @@
 # make bench-full  plays all stories, without noise as well, and drills of full size
 # make test    the tests, without the slow ones and the browser's;   make test-all   every test;  make selftest  proves suite and measures
 # make lint    ruff, mypy, import rules;            make speed      the project's own benchmarks
+# make mutants  makes small slips in the reference store, the measures, the scanner and the classifier: each must be noticed
 # make browser tries the report in a real browser: installs what that needs, then runs tests/browser
 # make conform checks every adapter against the contract
 # make letta   installs Letta's server and PostgreSQL beside .venv;   make bench-letta  plays the suite against them
@@ -34,7 +35,7 @@ AS_A_PLACE := --config-settings editable_mode=compat
 # imports them.
 UNCOMPILED := /(datasets|fontTools|kubernetes|matplotlib|mypyc?|pandas|pyarrow|setuptools|sklearn|sqlalchemy)/
 
-.PHONY: browser docs site letta bench-letta bench-local-model bench-mem0 sample bench bench-full test test-all selftest conform lint speed lock clean
+.PHONY: browser docs site letta bench-letta bench-local-model bench-mem0 sample bench bench-full test test-all selftest conform lint speed mutants lock clean
 .DEFAULT_GOAL := bench
 
 .venv/.ready: requirements.lock installer.lock pyproject.toml
@@ -108,6 +109,7 @@ sample: .venv/.ready
 	@rm -rf reports/sample reports/sample.tar.xz
 	@$(BIN)/coldwarm pack .cache/sample/latest -o reports/sample.tar.xz
 	@$(BIN)/coldwarm report -q reports/sample.tar.xz
+	@$(BIN)/python -m tests.support.golden_sample
 
 lint: .venv/.ready
 	@$(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/mypy && $(BIN)/lint-imports
@@ -158,6 +160,10 @@ site: $(SITE)/.ready
 
 speed: .venv/.ready
 	@$(BIN)/python -m benchmarks
+
+mutants: .venv/.ready
+	@echo "telling five thousand mutants apart (it takes long; minutes: .venv/bin/python -m benchmarks.mutants classifier --sample 50)"
+	@$(BIN)/python -m benchmarks.mutants --keep
 
 lock: .venv/.ready
 	@$(BIN)/uv pip compile --quiet --upgrade --universal --python-version 3.11 --generate-hashes --no-emit-index-url \

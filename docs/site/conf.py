@@ -14,6 +14,7 @@ PAGES = {
         "docs/concepts",
         "docs/measures",
         "docs/promises",
+        "docs/mutants",
         "docs/published-sets",
         "docs/backends",
         "docs/speed",

@@ -34,18 +34,20 @@ def says_what_it_is(bench: Bench) -> None:
 
 @check(bare=True)
 def says_whether_it_needs_vectors(bench: Bench) -> None:
-    """asks for vectors if it declares `embeds`, and else only where `space.dims` is not 0"""
+    """asks for vectors if it declares `embeds`, and else only where `space.dims` is not 0, and finds without them"""
     try:
         with bench.open() as memory:
             memory.remember([item(SHIP)])
             memory.settle(20)
-            find(memory, "ship")
+            hits = find(memory, SHIP)
     except MemoryFault as fault:
         if bench.embeds:
             raise
         said = f"without an embedder (space.dims is 0): {fault}; an adapter that needs one declares embeds = True"
         raise Broken(said) from None
     asked = bool(bench.meter.counts())
+    lacks = bench.embeds or not bench.offers("persistent", "ranked")
+    expect(lacks or holds(hits, SHIP), "without an embedder (space.dims is 0) it finds no text by its own words")
     expect(asked or not bench.embeds, "embeds is declared, and it asked for no vector")
     expect(bench.embeds or not asked, "it asked for vectors though space.dims is 0: embeds = True, if it needs them")
 

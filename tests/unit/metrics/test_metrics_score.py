@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from harness import metrics
 from harness.metrics import DEFINITIONS, METRICS, score, views
 from harness.metrics.metric import wilson
 from harness.model.trial import READ_POLICIES, Measured, NotMeasured
@@ -196,3 +199,46 @@ def test_a_backend_that_calls_itself_oracle_is_no_control(tmp_path: Path) -> Non
     log = Tape(tmp_path).played().jobs("alphadeploy").log()
     liar = Tape(tmp_path, "oracle", control=False).played().jobs("betadeploy").log()
     assert all(view.oracle is None for view in views([log, liar]))
+
+
+# --- the control beside a trial ---------------------------------------------------------------------------------------
+
+SAME = {"seed": 1, "k": 5, "budget": 100, "write_policy": "append", "noise": 20, "reader": "scripted", "id": "b"}
+FARTHER = ({"noise": 0}, {"noise": 100}, {"write_policy": "curated"}, {"budget": 200}, {"k": 6})
+"""Each is farther away than the one before."""
+
+
+def _record(backend: str | None, **changed: object) -> Any:
+    trial = SimpleNamespace(**{**SAME, **changed})
+    named = SimpleNamespace(name=backend, control=True) if backend else None
+    return SimpleNamespace(log=SimpleNamespace(trial=trial, opened=SimpleNamespace(backend=named)))
+
+
+@pytest.mark.parametrize("at", range(len(FARTHER)))
+def test_the_control_beside_a_trial_is_the_one_most_like_it(at: int) -> None:
+    trial, others = _record("chroma"), [_record("oracle", **each) for each in FARTHER[at:]]
+    assert metrics._nearest(trial, [*others[::-1], _record("none")], "oracle") is others[0]
+
+
+def test_of_controls_that_are_alike_the_quieter_comes_first_and_then_the_name() -> None:
+    loud, quiet = _record("oracle", noise=50), _record("oracle", noise=30)
+    assert metrics._nearest(_record("chroma"), [loud, quiet], "oracle") is quiet
+    first, last = _record("oracle", id="a"), _record("oracle", id="c")
+    assert metrics._nearest(_record("chroma"), [last, first], "oracle") is first
+
+
+def test_only_the_cold_arm_may_have_another_seed_and_none_another_reader() -> None:
+    trial, strange = _record("chroma"), _record("oracle", seed=2)
+    assert metrics._nearest(trial, [strange, _record("oracle", reader="choice")], "oracle") is None
+    cold, same = _record(None, seed=2), _record(None, k=6)
+    assert metrics._nearest(trial, [cold, strange], None) is cold
+    assert metrics._nearest(trial, [cold, same], None) is same
+
+
+def test_what_was_never_played_is_a_cell_too(tmp_path: Path) -> None:
+    trials = [Tape(tmp_path).log().trial, cold(tmp_path, None).trial]
+    warm, bare = (metrics.make_unscored(trial, "no readable log") for trial in trials)
+    assert (warm.arm, warm.read_policy, bare.arm, bare.read_policy) == ("warm", "trusting", "cold", None)
+    assert warm.kind == STORY.kind == warm.scenario.partition("/")[0]
+    assert (warm.status, warm.pool, warm.reason, warm.log) == ("not-run", 0, "no readable log", "")
+    assert {measure.status for measure in warm.measures.values()} == {"not-run"}

@@ -14,7 +14,9 @@ from pydantic_core import to_json
 
 from harness.adapter import Scope
 from harness.model.scenario import Scenario
+from harness.text import classify
 from harness.text.classify import Classifier, KnownTexts, Reading, cut, find, holds, normalise
+from harness.text.clauses import ClauseSpan, Role, unite
 
 TABLE: dict[str, Any] = tomllib.loads(Path(__file__).with_name("classify_cases.toml").read_text(encoding="utf-8"))
 SCENARIO = Scenario.model_validate_json(to_json(TABLE["scenario"]))
@@ -237,6 +239,67 @@ def test_long_hostile_texts_are_read_and_cut(unit: str) -> None:
     assert all(start < end <= len(text) for start, end in cut(text, KnownTexts([unit * 3])))
 
 
+# --- roles, spans and what is kept ---
+
+
+@pytest.mark.parametrize(
+    ("roles", "joint"),
+    [
+        ([{"asserted"}, {"asserted", "denied"}], "asserted"),
+        ([{"asserted"}, {"denied"}], "denied"),
+        ([{"asserted"}, {"mentioned"}], "mentioned"),
+        ([{"asserted", "denied"}, {"mentioned"}], "mentioned"),
+        ([{"mentioned"}, {"denied", "mentioned"}], "denied"),
+    ],
+)
+def test_a_fact_is_asserted_if_each_telling_part_is_somewhere(roles: list[set[Role]], joint: str) -> None:
+    assert classify._joint(roles) == joint
+
+
+def test_a_fact_of_two_telling_parts_of_which_one_is_denied_beside_is_unclear() -> None:
+    reading = CLASSIFIER.by_rules("No releases on Fridays. No releases, but not on Fridays.")
+    assert set(reading.asserted) == {"fridays"} and reading.unclear
+
+
+@pytest.mark.parametrize(
+    ("text", "role", "name"),
+    [
+        ("Never the tall lamp atlas.", "denied", "atlas"),
+        ("Never the tall green lamp atlas.", "asserted", "atlas"),
+        ("The gate is green. Never the tall green lamp atlas.", "asserted", "atlas"),
+        ("Never the half-made green tall-ish atlas.", "asserted", "atlas"),
+        ("The old green lamp atlas.", "mentioned", "atlas"),
+        ("The old green tall lamp atlas.", "asserted", "atlas"),
+        ("Deploy the gate from scripts/ship to atlas.", "asserted", "ship"),
+        ("Deploy the tall gate from scripts/ship to atlas.", "mentioned", "ship"),
+        ("The lamp (a green gate) scripts/ship is gone.", "mentioned", "ship"),
+        ("Replaced by the lamp was scripts/ship.", "mentioned", "ship"),
+        ("scripts/ship\u2192atlas", "mentioned", "ship"),
+        ("It was scripts/ship\u2192atlas.", "asserted", "atlas"),
+        ("It was\u2192atlas.", "asserted", "atlas"),
+    ],
+)
+def test_how_far_a_word_tells(text: str, role: str, name: str) -> None:
+    assert getattr(CLASSIFIER.by_rules(text), role) >= {name}
+
+
+def test_named_is_every_fact_of_which_a_part_is_told() -> None:
+    assert Reading(frozenset("a"), frozenset("b"), frozenset("c"), frozenset("d")).named == {*"abcd"}
+
+
+def test_spans_that_overlap_are_one_and_those_that_touch_are_two() -> None:
+    assert unite(map(ClauseSpan._make, [(4, 6), (0, 3), (1, 2), (2, 4)])) == [(0, 4), (4, 6)]
+
+
+def test_a_reading_is_kept_until_there_are_too_many(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(classify, "CACHED", 2)
+    classifier = Classifier(SCENARIO)
+    first = classifier.read("Ask the lamp.")
+    assert classifier.read("Ask the lamp.") is first
+    sizes = [(classifier.read(text), len(classifier._cache))[1] for text in ("b", "c", "d", "e")]
+    assert sizes == [2, 1, 2, 1]
+
+
 # --- entries ---
 
 
@@ -268,6 +331,28 @@ def entries(text: str, *remembered: str) -> list[str]:
 )
 def test_cut(text: str, expected: list[str]) -> None:
     assert entries(text, "Run atlas.", "Run atlas. Run it twice.", "Ask api.", "Ship", "  ") == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "remembered", "expected"),
+    [
+        ("- one 23456 x!", ["one 23456", "one 23456 x"], ["one 23456 x"]),
+        ("Run atlas.xy", ["Run atlas."], ["Run atlas.", "xy"]),
+        ("[note] ?ask api", ["?ask api"], ["?ask api"]),
+        ("Ask api? [note]", ["Ask api?"], ["Ask api?"]),
+        ("a [note]", ["a"], ["a"]),
+        ("Run\nx [note]", ["Run\nx"], ["Run\nx"]),
+        ("Run atlas. [note]\nAnother line", ["Run atlas."], ["Run atlas.", "Another line"]),
+    ],
+)
+def test_cut_at_the_edges_of_a_remembered_text(text: str, remembered: list[str], expected: list[str]) -> None:
+    assert entries(text, *remembered) == expected
+
+
+def test_what_is_remembered_is_known_whole_and_without_its_blank_ends() -> None:
+    known = KnownTexts([" a ", "Run atlas.", " "])
+    assert "a" in known and "Run atlas." in known
+    assert "Run" not in known and "" not in known and " a " not in known
 
 
 def test_known_grows() -> None:
