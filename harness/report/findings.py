@@ -126,6 +126,12 @@ def list_lacking(results: Results) -> list[str]:
                 told.setdefault((question.head.lower(), words.value(pooled), why), []).append(
                     tables.show_name(results, name)
                 )
-    said = [f"{head} of {words.join_words(held)}: {word} ({why})" for (head, word, why), held in told.items()]
+    merged: dict[tuple[str, str, tuple[str, ...]], list[str]] = {}
+    for (head, word, why), held in told.items():
+        merged.setdefault((word, why, tuple(held)), []).append(head)
+    said = [
+        f"{words.join_words(heads)} of {words.join_words(held)}: {word} ({why})"
+        for (word, why, held), heads in merged.items()
+    ]
     absent = [(words.visible(each.backend, 60), words.visible(each.reason, 120)) for each in results.run.unplayed]
     return said + [f"{name}: not run ({why})" for name, why in absent]

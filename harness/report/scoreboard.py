@@ -84,8 +84,12 @@ def collect(results: Results) -> Scoreboard:
 
 
 def _judge(results: Results, key: str, column: ScoreColumn, judge: Judge) -> Score:
-    """Without a memory there is nothing to ask it."""
-    return judge(results, key) if key != COLD or column.name in ("decisions", "cost") else DASH
+    """Without a memory there is nothing to ask it; where calls failed, nothing is good because little went wrong."""
+    if key == COLD and column.name not in ("decisions", "cost"):
+        return DASH
+    score = judge(results, key)
+    failing = score.judgement in ("good", "middling") and key in results.beyond()
+    return score.judge("open", "calls failed") if failing else score
 
 
 def _absent(reason: str) -> Score:

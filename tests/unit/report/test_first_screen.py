@@ -56,6 +56,17 @@ def test_calls_that_failed_are_told_once_and_a_link_leads_there() -> None:
     assert first(allowed).count("boom") == 1 and 'id="failed"' not in html.page(allowed, ())
 
 
+def test_nothing_is_called_good_of_a_backend_whose_calls_failed() -> None:
+    fault = Faults(
+        backend="x", trial="t-1", op="recall", kind="crashed", count=7, calls=9, message="boom", receipt="L1"
+    )  # fmt: skip
+    sound, failing = (
+        {score.judgement for row in scoreboard.collect(each).rows if row.key == "x" for score in row.scores}
+        for each in (made(), made(faults=(fault,)))
+    )
+    assert "good" in sound and not failing & {"good", "middling"}
+
+
 def test_where_everything_failed_nothing_was_measured_and_there_is_no_table() -> None:
     failed = results({"x": {name: ["failed"] for name in metrics.DEFINITIONS}})
     board = scoreboard.collect(failed)

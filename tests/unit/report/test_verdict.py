@@ -222,7 +222,7 @@ def test_what_went_wrong_has_the_name_of_its_own_measure(results: Results) -> No
     assert score(left, "deleted").word == "still there"
     assert "Deleted memories are still stored in chroma (9 of 9)." in lines(left)
     lost = trusted(plain, "chroma", "keeping", {"writes_kept": case(9, 9), "date_survives_update": case(0, 9)})
-    assert score(lost, "kept").word == "not met: date right after an update"
+    assert score(lost, "kept").word == "not met: date after an update"
 
 
 def test_a_failure_stands_before_what_is_clean(results: Results) -> None:
