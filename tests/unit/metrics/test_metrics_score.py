@@ -231,8 +231,8 @@ def test_only_the_cold_arm_may_have_another_seed_and_none_another_reader() -> No
     trial, strange = _record("chroma"), _record("oracle", seed=2)
     assert metrics._nearest(trial, [strange, _record("oracle", reader="choice")], "oracle") is None
     cold, same = _record(None, seed=2), _record(None, k=6)
-    nearest = [metrics._nearest(trial, [cold, other], None) for other in (strange, same)]
-    assert nearest == [cold, same]
+    assert metrics._nearest(trial, [cold, same], None) is same
+    assert metrics._nearest(trial, [cold, strange], None) is cold
 
 
 def test_what_was_never_played_is_a_cell_too(tmp_path: Path) -> None:
