@@ -37,7 +37,7 @@ class Task(NamedTuple):
 
 
 class Over(NamedTuple):
-    """Why there is no answer: its time was over, or it died."""
+    """Why there is no answer: its time of processors was over, the clock ran out, or it died."""
 
     why: str
 
@@ -45,6 +45,7 @@ class Over(NamedTuple):
 def each(tasks: Iterable[tuple[T, Task]], jobs: int) -> Iterator[tuple[T, Any]]:
     """The answers as they come. A task is taken from the iterator when there is room for it."""
     waiting, running = iter(tasks), dict[int, tuple[T, int, float, bytearray]]()
+    late = set[int]()
     with selectors.DefaultSelector() as selector:
         more = True
         while more or running:
@@ -66,9 +67,11 @@ def each(tasks: Iterable[tuple[T, Task]], jobs: int) -> Iterator[tuple[T, Any]]:
                 selector.unregister(reading)
                 os.close(reading)
                 del running[reading]
-                yield name, _end(pid, bytes(data))
+                answer = _end(pid, bytes(data))
+                yield name, Over("clock") if pid in late and isinstance(answer, Over) else answer
             for _, pid, ends, _ in running.values():
                 if time.monotonic() > ends:
+                    late.add(pid)
                     _kill(pid)
 
 

@@ -78,7 +78,7 @@ def test_a_process_answers_or_its_time_is_over_or_it_dies() -> None:
     }
     parent = os.getpid()
     found = dict(forks.each(tasks.items(), 4))
-    assert found == {"answers": [1, True], "spins": Over("time"), "sleeps": Over("time"), "raises": Over("died")}
+    assert found == {"answers": [1, True], "spins": Over("time"), "sleeps": Over("clock"), "raises": Over("died")}
 
 
 def test_what_is_not_as_it_is_listed_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
