@@ -22,7 +22,7 @@ from harness.report import words, wrong
 from harness.report.packed import Node, markup, node, pack
 from harness.report.telling import Telling
 
-BOUND, IN_FULL, PACKED = 60, 280_000, 850_000
+BOUND, IN_FULL, PACKED = 60, 280_000, 500_000
 """Timelines in full, at most; their characters of HTML; the characters of all packed blocks."""
 
 
