@@ -11,7 +11,8 @@ SUITE = "knows the suite, answers rightly"
 OUT_OF_REACH: Mapping[str, str] = {
     "Slow": "time: no promise of the contract",
     "ExpiresByTheWallClock": "time: ends of validity are in the years 2000 and 2999",
-    "NeverAbstains": "ranking: only membership by own text is judged",
+    **dict.fromkeys(("NeverAbstains", "DeletedTakePlaces"), "ranking: only membership by own text is judged"),
+    "CompactsTooMuch": "sequences delete few memories by id in one store",
     "RemembersInHistory": "the contract does not say that the history of a deleted memory is empty",
     "PacksManyIntoOne": "a hit may show more around a text",
     **dict.fromkeys(("TokensBelowZero", "TokensBeyondCounting", "RaisesOnUsage", "HidesUsage"), MODELS),
