@@ -31,7 +31,7 @@ def test_the_command_line_imports_nothing_heavy() -> None:
     ("words", "said"),
     [
         (("-b", "crhoma"), "backend 'crhoma' is not known; did you mean chroma"),
-        (("-b", "none,=x"), "is not of the form NAME or NAME,key=value"),
+        (("-b", "none,=x"), "is not of the form NAME, NAME@VERSION or NAME,key=value"),
         (("-b", "none,color=red"), "backend 'none' has no setting 'color'; known: none"),
         (("-s", "forgotten-runbok"), "no id, kind or file has this name; did you mean forgotten-runbook"),
         (("-s", ""), "no id, kind or file has this name"),
