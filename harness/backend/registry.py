@@ -73,6 +73,8 @@ def parse(text: str) -> Spec:
     if equals and alias in list_adapters():
         raise RegistryError(f"backend '{text}': a backend is called '{alias}' already; choose another name")
     given = {key: value for key, _, value in pairs}
+    if given.get(PYTHON) == "":
+        raise RegistryError(f"backend '{text}': python= names no interpreter: give a path, or leave it out")
     return Spec(adapter=name, python=given.pop(PYTHON, None), settings=given, release=release, pinned=bool(pinned))
 
 

@@ -52,6 +52,11 @@ def test_what_is_no_spec_is_refused(text: str) -> None:
         registry.parse(text)
 
 
+def test_an_interpreter_without_a_name_is_refused() -> None:
+    with pytest.raises(RegistryError, match="python= names no interpreter"):
+        registry.parse("mem0,python=")
+
+
 WORD = st.text(st.characters(exclude_characters=",=@", exclude_categories=["Cs"]), min_size=1, max_size=9)
 
 
