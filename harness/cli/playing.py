@@ -146,7 +146,9 @@ def _prepare(
             hint = f"nothing was played; leave it out with -b, or go on without it: --allow {each.backend}"
             stop(f"{each.backend} could not run: {each.reason}; {hint}", COULD_NOT_RUN)
     if not any(spec.label in playables.playables for spec in selection.backends):
-        stop("nothing was played: none of the backends could run", COULD_NOT_RUN)
+        first, *others = playables.unplayed
+        more = f" ({len(others)} more above)" if others else ""
+        stop(f"nothing was played: {first.backend} could not run: {first.reason}{more}", COULD_NOT_RUN)
     return executor, playables, stories
 
 

@@ -42,7 +42,8 @@ def cluster(tmp_path: Path, cache: Path) -> Iterator[Cluster]:
 def test_a_worker_that_joins_late_plays(cluster: Cluster, tmp_path: Path) -> None:
     cluster.worker("first")
     cluster.ready("first")
-    process = _play(cluster, *ASKED, "--dask", cluster.address, "--out", str(tmp_path / "out"))
+    asked = (*ASKED, *("-s", "rename"), *("-s", "refactor"))  # so many that some are left when it is there
+    process = _play(cluster, *asked, "--dask", cluster.address, "--out", str(tmp_path / "out"))
     _until_played(tmp_path / "out", process, 1)
     cluster.worker("late")
     cluster.until(lambda: cluster.environments("late", "/logs/*.jsonl") or process.poll() is not None)
@@ -50,7 +51,7 @@ def test_a_worker_that_joins_late_plays(cluster: Cluster, tmp_path: Path) -> Non
     done = _done(process)
     assert (done.returncode, done.stderr) == (0, ""), done.stdout
     found, problems = Folder(only(tmp_path / "out")).logs()
-    assert not problems and len(found) == 6 and all(each.sealed for each in found.values())
+    assert not problems and len(found) > 20 and all(each.sealed for each in found.values())
 
 
 def test_a_worker_that_its_nanny_starts_again_goes_on(cluster: Cluster, tmp_path: Path) -> None:

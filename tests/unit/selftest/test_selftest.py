@@ -345,7 +345,7 @@ def test_full_context_must_lose_somewhere_over_the_suite(
         name for name in bounds.REAL if any(f"as good as {name} or" in each.reason for each in breaches)
     ] == dominated
     shown = printed(SelfTest(tuple(stories), tuple(breaches), (), None), tmp_path)
-    assert f"against bm25: recall in budget .60 to {bm25[0]:.2f}".replace(" 0.", " .") in shown
+    assert f"against bm25: answers recalled within the token budget .60 to {bm25[0]:.2f}".replace(" 0.", " .") in shown
     assert f"than {' and '.join(dominated) or 'no backend'}; than none may it be" in shown
 
 

@@ -170,6 +170,11 @@ def test_demoted_asserts_nothing_and_forgets_nothing() -> None:
 # --- properties ---
 
 
+@pytest.mark.parametrize("quote", ['"', "'", "`", "\N{LEFT DOUBLE QUOTATION MARK}"])
+def test_quotes_of_any_one_kind_go(quote: str) -> None:
+    assert normalise(f"run {quote}ship{quote} twice") == "run ship twice"
+
+
 @given(anything)
 def test_normalise_is_idempotent(text: str) -> None:
     assert normalise(normalise(text)) == normalise(text)
