@@ -17,6 +17,7 @@ def run(*words: str | Path) -> Result:
     return CliRunner().invoke(commands, ["import", *map(str, words)])
 
 
+@pytest.mark.slow
 def test_a_set_is_put_to_two_backends_and_the_figures_are_computed_from_their_logs(tmp_path: Path) -> None:
     done = run("locomo", write_locomo(tmp_path), "-b", "bm25", "-b", "bm25,variant=okapi", "--out", tmp_path / "out")
     assert done.exit_code == 0, done.output
@@ -55,6 +56,7 @@ def test_a_backend_that_nobody_knows_is_one_clear_line(tmp_path: Path) -> None:
     assert done.exit_code == 2 and not (tmp_path / "out").exists(), done.output
 
 
+@pytest.mark.slow
 def test_what_one_backend_answered_is_kept_where_another_cannot_be_asked(tmp_path: Path) -> None:
     missing = "tests.support.unruly_backends:NotThere"
     done = run("locomo", write_locomo(tmp_path), "-b", "bm25", "-b", missing, "--out", tmp_path / "out")

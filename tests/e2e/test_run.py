@@ -154,6 +154,7 @@ def test_no_secret_is_written_anywhere(cli: Cli, tmp_path: Path) -> None:
 # --- resume ----------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_a_finished_run_is_not_played_again(cli: Cli, copy: Path) -> None:
     before = bytes_of(copy)
     done = cli("run", "--resume", copy)
@@ -199,6 +200,7 @@ def test_a_log_that_was_cut_is_incomplete_and_a_resume_mends_it(cli: Cli, copy: 
     assert path.read_bytes() == whole[: len(whole) // 2]
 
 
+@pytest.mark.slow
 def test_a_log_without_a_first_event_is_a_trial_that_never_began(cli: Cli, copy: Path) -> None:
     (path,) = copy.glob("logs/none-*")
     path.write_bytes(path.read_bytes()[:20])
@@ -207,6 +209,7 @@ def test_a_log_without_a_first_event_is_a_trial_that_never_began(cli: Cli, copy:
     assert (mended.returncode, mended.stderr) == (0, "")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("damage", "words"),
     [

@@ -28,6 +28,7 @@ def shelf(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     return "shelf:ShelfAdapter"
 
 
+@pytest.mark.slow
 def test_the_adapter_of_the_guide_keeps_the_contract(shelf: str) -> None:
     with open_setting(registry.parse(shelf), FakeEmbedder()) as place:
         outcomes = [place.judge(check) for check in CHECKS]

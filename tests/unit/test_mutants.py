@@ -93,6 +93,7 @@ def test_what_is_not_as_it_is_listed_is_said(monkeypatch: pytest.MonkeyPatch) ->
     ]
 
 
+@pytest.mark.slow
 def test_each_listed_survivor_is_a_mutant_and_has_a_reason() -> None:
     every = {str(mutant.key) for room in ROOMS.values() for each in room.modules().values() for mutant in each.mutants}
     listed = results.listed()

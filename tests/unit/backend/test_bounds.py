@@ -171,6 +171,7 @@ def test_a_log_too_large_to_copy_is_told(tmp_path: Path, monkeypatch: pytest.Mon
     assert "bytes are too many to copy" in (found.problem or "")
 
 
+@pytest.mark.slow
 def test_what_a_copy_leaves_out_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(copies, "MOST", 1 << 20)
     store, told = tmp_path / "store", list[str]()

@@ -13,6 +13,7 @@ from harness.conformance import CHECKS, open_setting
 from tests.support.fakes import FakeEmbedder
 
 
+@pytest.mark.slow
 def test_a_new_adapter_keeps_the_contract(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Found in the working folder, without any setting."""
     file, reference = write_adapter("my_store", tmp_path)

@@ -18,6 +18,7 @@ from harness.model.backend import Declared
 PART = re.compile(r"<!-- coldwarm list ((?:-b \S+ ?)+)-->\n(.*?)<!-- end -->", re.DOTALL)
 
 
+@pytest.mark.slow
 def test_the_docs_show_what_every_backend_declares(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MEM0_API_KEY", "to be described it is only needed, not used")
     found = PART.search((paths.ROOT / "docs" / "backends.md").read_text("utf-8"))

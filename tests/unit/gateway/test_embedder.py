@@ -155,6 +155,7 @@ def test_wrong_file_is_one_clear_line(
     assert "pip install" in str(caught.value)
 
 
+@pytest.mark.slow
 def test_fake_is_the_same_in_every_process() -> None:
     code = "from tests.support import fakes; print(fakes.FakeEmbedder().encode(['one', 'a']).vectors.tobytes().hex())"
     path = str(Path(__file__).parents[3])

@@ -69,6 +69,7 @@ def test_a_run_says_so_before_it_begins_and_plays_the_others(monkeypatch: pytest
     assert "[embed]" in absent.reason
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("adapter", "why"),
     [

@@ -62,6 +62,7 @@ def test_no_byte_of_a_closed_log_changes_unseen(story: Path, at: float, by: int)
     assert not closed(story, bytes(data))
 
 
+@pytest.mark.slow
 def test_no_byte_of_the_first_and_last_line_changes_unseen(story: Path) -> None:
     """The two lines that say what the others are, byte by byte."""
     data = story.read_bytes()

@@ -126,6 +126,7 @@ def test_a_long_listing_is_read_page_by_page(tmp_path: Path, hits: list[Hit], si
         reader._PAGE_BYTES = before
 
 
+@pytest.mark.slow
 def test_every_cut_leaves_the_whole_events_before_it(tmp_path: Path) -> None:
     log = Tape(tmp_path).probe("tool-before", "a hit with a line\nand a ü", fault=None).log()
     data, blobs = log.path.read_bytes(), Blobs(tmp_path / "blobs")

@@ -147,6 +147,7 @@ def test_without_scopes_nothing_is_played(tmp_path: Path) -> None:
         assert measure.status == "unsupported" and "one file for all" in measure.reason
 
 
+@pytest.mark.slow
 def test_only_what_the_backend_keeps_apart_is_tried(tmp_path: Path) -> None:
     told = drilled(tmp_path, DRILL, "tests.support.faulty_backends:Sound", DRILL.size)
     asked = {Scope(**call.request["scope"]) for _, call in told.calls("recall", "own")}  # type: ignore[arg-type]  # JSON

@@ -114,6 +114,7 @@ def _value(measure: object) -> float:
     return measure.value
 
 
+@pytest.mark.slow
 def test_a_whole_file_has_no_first(tmp_path: Path) -> None:
     found = measured(METRICS, drilled(tmp_path, DRILL, "adapters.notes:Notes", SMALLEST))
     assert _value(found["attacks_retrieved"]) == _value(found["benign_utility_under_poison"]) == 1.0

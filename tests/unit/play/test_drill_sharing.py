@@ -25,6 +25,7 @@ def told(tmp_path_factory: pytest.TempPathFactory) -> Transcript:
     return drilled(tmp_path_factory.mktemp("sound"), DRILL, "adapters.reference:Reference", SIZE)
 
 
+@pytest.mark.slow
 @given(st.integers(1, 300), st.integers(0, 5))
 def test_a_plan_is_the_same_again_and_its_memories_are_told_apart(size: int, seed: int) -> None:
     made = plan(size, seed)
@@ -64,6 +65,7 @@ def test_each_asks_at_its_own_place_and_deletes_where_it_is_shared(told: Transcr
     assert {str(call.request["scope"]) for _, call in told.calls("forget")} == {"{'repo': 'tidewater'}"}
 
 
+@pytest.mark.slow
 def test_a_backend_for_one_process_is_not_opened_twice(tmp_path: Path) -> None:
     told = drilled(tmp_path, DRILL, "adapters.bm25:Bm25", SIZE)
     assert {event.who for _, event in told.of(Handled)} == {"a"}
@@ -80,6 +82,7 @@ def test_a_backend_without_users_shares_without_them(tmp_path: Path) -> None:
     }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("fault", "flagged"),
     [

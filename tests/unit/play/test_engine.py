@@ -504,6 +504,7 @@ def test_gold_never_reaches_an_adapter(real: list[Stage], tmp_path: Path, policy
         assert {args[0] for args in where.asked("recall")} <= queries
 
 
+@pytest.mark.slow
 def test_every_item_is_learnt_at_its_time_in_its_scope_with_its_source(real: list[Stage], tmp_path: Path) -> None:
     for stage in real:
         where, story = host(tmp_path), stage.scenario
@@ -588,6 +589,7 @@ def test_the_stale_oracle_is_stale_wherever_a_decision_can_be(real: list[Stage],
                 assert value == ("stale", "memory"), (job, decision, policy)
 
 
+@pytest.mark.slow
 def test_the_controls_with_gold_tell_only_what_they_were_told(real: list[Stage], tmp_path: Path) -> None:
     for stage in real:
         for name in ("oracle", "stale_oracle"):

@@ -125,6 +125,7 @@ def test_what_failed_or_was_not_run_stands_before_what_is_good(column: Headline,
     assert named(figure, column, name) and figure.why
 
 
+@pytest.mark.slow
 @given(st.data())
 def test_of_several_bad_ones_the_worst_is_shown_and_none_hides_behind_it(data: st.DataObject) -> None:
     column = data.draw(st.sampled_from(headline.COLUMNS))

@@ -321,6 +321,7 @@ def test_a_run_without_data_has_no_charts(plain: Results) -> None:
 # --- the sentences ----------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_cold_and_warm_are_told_by_what_the_comparison_showed(plain: Results) -> None:
     chart = work.chart(plain)
     assert chart is not None and "by more than chance" not in chart.says

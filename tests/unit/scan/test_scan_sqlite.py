@@ -160,6 +160,7 @@ def test_vectors_in_rows_and_in_what_is_left_of_them(tmp_path: Path) -> None:
     assert all(data.startswith(near.tobytes(), each.offset) for each in found.sightings)
 
 
+@pytest.mark.slow
 @settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(seed=st.integers(0, 1 << 30), page=st.sampled_from((512, 1024, 4096)), vacuum=st.sampled_from((0, 1, 2)))
 def test_the_living_and_the_deleted_are_told_apart(tmp_path: Path, seed: int, page: int, vacuum: int) -> None:
@@ -230,6 +231,7 @@ def test_a_column_whose_name_is_no_text_is_said_and_the_bytes_are_searched(tmp_p
     assert len({each.path for each in found.sightings}) == 2
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(seed=st.integers(0, 1 << 30))
 def test_a_spoilt_database_never_breaks_the_look(tmp_path: Path, seed: int) -> None:

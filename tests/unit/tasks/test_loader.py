@@ -236,6 +236,7 @@ def mutated(draw: st.DrawFn) -> bytes:
     return "\n".join(lines).encode("utf-8", "surrogatepass")
 
 
+@pytest.mark.slow
 @given(mutated())
 @settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 def test_mutated_scenarios_raise_nothing_else(lasting: House, data: bytes) -> None:
