@@ -89,7 +89,7 @@ def _list_said(scenario: Scenario) -> Iterator[Iterable[str]]:
             yield from ([decision.question] for decision in step.decisions)
 
 
-@lru_cache(16384)  # a sentence is drawn again and again
+@lru_cache(4096)  # a sentence is drawn again and again
 def words(text: str) -> frozenset[str]:
     """The words that tell what a text is about, without their endings; those of one topic are one."""
     found = (_ENDING.sub("", word) for word in _WORD.findall(text.lower()) if word not in _COMMON)

@@ -133,7 +133,6 @@ class _Maker:
         self._sources = list(dict.fromkeys(fact.source for fact in scenario.facts if fact.source is not None))
         self._places = {_place(str(each.path)) for each in self._sources}
         self._near: dict[tuple[str, bool], list[Donor]] = {}
-        self._related: dict[frozenset[str], bool] = {}
 
     def item(self, session: Session) -> tuple[Item, str]:
         pattern = self._draw.choice(self._patterns)
@@ -201,9 +200,7 @@ class _Maker:
     def _tell(self, text: str, donor: Donor, place: Scope) -> str:
         """The sentence as it is told here; empty if it would speak of a topic of the story as if it held here."""
         said = donors.words(text)
-        if said not in self._related:
-            self._related[said] = donors.is_related(said, self._topics)
-        if not self._related[said]:
+        if not donors.is_related(said, self._topics):
             return donors.rename(text, donor.home, place)
         elsewhere = donors.names(text, donor.home.repo)
         return text if elsewhere and self._draw.random() < LOOK_ALIKE else ""
