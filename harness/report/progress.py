@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.table import Column
 
 from harness import metrics
@@ -89,6 +89,9 @@ class PlainProgress(Watch):
             BarColumn(20),
             MofNCompleteColumn(),
             TimeElapsedColumn(),
+            TextColumn("gone,"),
+            TimeRemainingColumn(),
+            TextColumn("left"),
             TextColumn("{task.description}", markup=False, table_column=Column(ratio=1, no_wrap=True)),
             console=console,
             expand=True,

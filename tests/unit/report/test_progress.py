@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 from pathlib import Path
 from typing import Any
 
@@ -71,6 +72,17 @@ def test_on_a_terminal_the_bar_names_what_goes_on_and_for_how_long(out: io.Strin
     told.ended()
     assert "store-a" in out.getvalue() and "0:00:30" in out.getvalue()
     assert "for 30 s" in told.look()
+
+
+def test_on_a_terminal_the_bar_says_how_much_time_is_left(tmp_path: Path, out: io.StringIO, clock: Clock) -> None:
+    told, log = lines(out, clock, force_terminal=True), Tape(tmp_path, "store").log()
+    told.planned(4, 0)
+    for now in (10.0, 20.0):
+        clock.now = now
+        told.started(log.trial)
+        told.finished(log)
+    told.ended()
+    assert "gone, 0:00:20 left" in re.sub(r"\x1b\[[^m]*m", "", out.getvalue())
 
 
 def test_a_quiet_console_hears_nothing(tmp_path: Path, out: io.StringIO, clock: Clock) -> None:
