@@ -30,8 +30,6 @@ MOST = 1 << 28
 """Bytes that are unpacked from one file, however much its streams hold."""
 SECONDS = 20.0
 """For the streams of one file."""
-SHORT, KNOWN = 256, 10_000
-"""Bytes of a value that is kept in mind if it held nothing, and how many of those are: columns repeat their values."""
 
 ReadBytes = Callable[[int, int], bytes]
 """(offset, most) -> bytes."""
@@ -72,7 +70,6 @@ class Unpacking:
         self._needles = needles
         self._left, self._until = MOST, time.monotonic() + SECONDS
         self.capped = False
-        self._plain = needles.plain
 
     def file(self, source: ReadBytes, pieces: Iterable[int], piece: int) -> Iterator[Match]:
         """In a file whose pieces begin there, by the offset of the stream; a stream inside of a stream is its own."""
@@ -90,14 +87,8 @@ class Unpacking:
 
     def value(self, value: bytes) -> Iterator[Match]:
         """A value that is a stream from its first byte on, bare ones included."""
-        if self._is_spent() or value in self._plain:
+        if self._is_spent():
             return
-        found = list(self._unpack(value))
-        if not found and not self.capped and len(value) <= SHORT and len(self._plain) < KNOWN:
-            self._plain.add(value)
-        yield from found
-
-    def _unpack(self, value: bytes) -> Iterator[Match]:
         known = len(value) > 2 and _HEAD_BYTES[value[0] << 8 | value[1]]
         start = _find_begin(value[:30], 0) if known else None
         yield from self._stream(start or Start("deflate", 0, _make_bare), lambda at, most: value[at : at + most])

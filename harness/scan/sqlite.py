@@ -9,6 +9,7 @@ import sqlite3
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
+from itertools import islice
 from pathlib import Path
 from urllib.parse import quote
 
@@ -22,6 +23,8 @@ LOGS = {"-wal": "write-ahead log", "-journal": "journal"}
 BESIDE = (*LOGS, "-shm")
 SMALLEST = 16
 """Bytes of a value that may hold what it is searched for in fewer, compressed."""
+SHORT, KNOWN = 2048, 10_000
+"""Bytes of a value that is kept in mind if it held nothing, and how many of those are."""
 BATCH = 1 << 20
 """Bytes of values that are searched together."""
 COPIED = 1 << 30
@@ -112,30 +115,47 @@ def _table(
     """Also what three characters a row add up to, as in an index of trigrams."""
     grams: dict[str, set[bytes]] = {}
     waiting: list[tuple[str, bytes]] = []
-    held = 0
+    held, floor = 0, min(needles.shortest, SMALLEST)
+    plain = needles.plain if not wide else set[bytes]()
     cursor = link.execute(f"select {_list_stored(link, table)} from {_quote(table)}")  # noqa: S608  quoted
     places = [f"rows {_plain(table)}.{_plain(column[0])}" for column in cursor.description]
     for row in cursor:
         for place, value in zip(places, row, strict=True):
-            if isinstance(value, bytes) and len(value) == 3:
+            if type(value) is not bytes:
+                continue
+            if len(value) == 3:
                 grams.setdefault(place, set()).add(value.lower())
-            elif isinstance(value, bytes) and len(value) >= min(needles.shortest, SMALLEST):
+            elif len(value) >= floor and value not in plain:
                 waiting.append((place, value))
                 held += len(value)
                 if wide:  # as it stands in the file
                     waiting.append((place, value.decode("utf-8", "replace").encode("utf-16-le")))
-                yield from ((place, match) for match in unpacking.value(value))
         if held > BATCH:
-            yield from _find(waiting, needles)
+            yield from _find(waiting, needles, unpacking, plain)
             waiting, held = [], 0
-    yield from _find(waiting, needles)
+    yield from _find(waiting, needles, unpacking, plain)
     for place, seen in grams.items():
         yield from ((place, Match(name, "trigrams", 0)) for name in needles.find_spelled(seen))
 
 
-def _find(values: Sequence[tuple[str, bytes]], needles: Needles) -> Iterator[tuple[str, Match]]:
+def _find(
+    values: Sequence[tuple[str, bytes]], needles: Needles, unpacking: Unpacking, plain: set[bytes]
+) -> Iterator[tuple[str, Match]]:
+    """In the values as they stand and in what they unpack to. Those of them that hold nothing are plain from now on."""
+    holding = set[int]()
     for number, match in needles.find_each([value for _, value in values]):
+        holding.add(number)
         yield values[number][0], match
+    unpacked: dict[bytes, list[Match]] = {}  # columns repeat their values
+    for number, (place, value) in enumerate(values):
+        if value not in unpacked:
+            unpacked[value] = list(unpacking.value(value))
+        for match in unpacked[value]:
+            holding.add(number)
+            yield place, match
+    if not unpacking.capped:
+        short = (value for number, (_, value) in enumerate(values) if len(value) <= SHORT and number not in holding)
+        plain.update(islice(short, max(0, KNOWN - len(plain))))
 
 
 def _list_stored(link: sqlite3.Connection, table: str) -> str:
