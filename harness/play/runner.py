@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter, deque
+from collections.abc import Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from dataclasses import dataclass, field
 from functools import partial
@@ -127,7 +127,7 @@ class Runner:
             self.listener.noted(f"{told}; --fresh plays them anew")
         control = Control(self.budget, self.listener.noted)
         with self.executor.opened(settings, control) as submit:
-            self._all(waiting, submit, control, reuse)
+            self._all(waiting, settings.stories, submit, control, reuse)
         if reuse:
             reuse.end()
         return file
@@ -221,10 +221,18 @@ class Runner:
         finished = (each for each in self.folder.outlines() if each.final)
         return {each.trial.id: plan.identity(each.trial, each.opening.digests) for each in finished}
 
-    def _all(self, waiting: Iterable[AnyTrial], submit: Submit, control: Control, reuse: Reuse | None = None) -> None:
+    def _all(
+        self,
+        waiting: Sequence[AnyTrial],
+        stories: Mapping[str, Story],
+        submit: Submit,
+        control: Control,
+        reuse: Reuse | None = None,
+    ) -> None:
         """Side by side in the executor's slots, in this order; the listener hears of each end as it comes."""
         under_way: dict[Future[Path], AnyTrial] = {}
         trials = deque(waiting)
+        left = Counter(trial.scenario for trial in waiting if isinstance(trial, Trial))
         while trials or under_way:
             while trials and len(under_way) < self.executor.slots:
                 trial = trials.popleft()
@@ -234,7 +242,12 @@ class Runner:
             if control.ledger.used_up:
                 raise Exhausted(f"chat calls have used up their budget: {control.ledger.spent.tokens} tokens")
             for future in done:
-                self._hear(under_way.pop(future), future, reuse)
+                trial = under_way.pop(future)
+                if isinstance(trial, Trial):
+                    left[trial.scenario] -= 1
+                    if not left[trial.scenario]:
+                        stories[trial.scenario].let_go()
+                self._hear(trial, future, reuse)
 
     def _hear(self, trial: AnyTrial, future: Future[Path], reuse: Reuse | None) -> None:
         """A trial that could not be begun, read or shown is one trial: what it lacks is told at the end of the run."""

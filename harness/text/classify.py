@@ -225,10 +225,10 @@ _WIDTHS = (96, 48, 24, 12, 6, 3, 1)
 
 
 class KnownTexts:
-    """The remembered texts, indexed by how they begin, so that they are found anywhere in a dump."""
+    """The remembered texts, with their lengths by how they begin, so that they are found anywhere in a dump."""
 
     def __init__(self, texts: Iterable[str] = ()) -> None:
-        self._starts: dict[int, dict[str, dict[int, set[str]]]] = {}
+        self._starts: dict[int, dict[str, tuple[int, ...]]] = {}
         self._whole: set[str] = set()
         self.add(texts)
 
@@ -242,17 +242,18 @@ class KnownTexts:
             width = next((width for width in _WIDTHS if width <= len(text)), 0)
             if width:
                 self._whole.add(text)
-                lengths = self._starts.setdefault(width, {}).setdefault(text[:width], {})
-                lengths.setdefault(len(text), set()).add(text)
+                starts = self._starts.setdefault(width, {})
+                lengths = starts.get(text[:width], ())
+                if len(text) not in lengths:
+                    starts[text[:width]] = tuple(sorted((*lengths, len(text)), reverse=True))
         self._starts = {width: self._starts[width] for width in _WIDTHS if width in self._starts}
 
     def longest(self, text: str, start: int) -> int:
         """Where the longest remembered text that stands at `start`, not inside a longer word, ends; else `start`."""
         for width, starts in self._starts.items():
-            lengths = starts.get(text[start : start + width], {})
-            for length in sorted(lengths, reverse=True):
+            for length in starts.get(text[start : start + width], ()):
                 end = start + length
-                if text[start:end] in lengths[length] and not _joins(text, end):
+                if text[start:end] in self._whole and not _joins(text, end):
                     return end
         return start
 
