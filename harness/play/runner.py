@@ -243,18 +243,24 @@ class Runner:
                 raise Exhausted(f"chat calls have used up their budget: {control.ledger.spent.tokens} tokens")
             for future in done:
                 trial = under_way.pop(future)
+                ended = None
                 if isinstance(trial, Trial):
                     left[trial.scenario] -= 1
-                    if not left[trial.scenario]:
-                        stories[trial.scenario].let_go()
-                self._hear(trial, future, reuse)
+                    ended = None if left[trial.scenario] else stories[trial.scenario]
+                self._hear(trial, future, reuse, ended)
 
-    def _hear(self, trial: AnyTrial, future: Future[Path], reuse: Reuse | None) -> None:
-        """A trial that could not be begun, read or shown is one trial: what it lacks is told at the end of the run."""
+    def _hear(self, trial: AnyTrial, future: Future[Path], reuse: Reuse | None, ended: Story | None) -> None:
+        """A trial that could not be begun, read or shown is one trial: what it lacks is told at the end of the run.
+
+        Args:
+            ended: The story whose last trial it is.
+        """
         try:
             played = load(trial, future.result(), self.folder.blobs)
             if reuse and self.executor.here:
                 reuse.keep(trial, played)
+            if ended:  # what keeps a trial still asks for its noise
+                ended.let_go()
             self.listener.finished(played)
         except trouble.ENDS_RUN:
             raise
