@@ -7,6 +7,7 @@
 # make conform checks every adapter against the contract
 # make letta   installs Letta's server and PostgreSQL beside .venv;   make bench-letta  plays the suite against them
 # make bench-local-model   proves the chat half of the gateway with a small model that runs here
+# make calibration   replays a chat model's recorded decisions beside the scripted reader's (docs/calibration.md)
 # make docs    writes docs/measures.md from the definitions of the measures
 # make site    builds the documents into build/site; a link or an anchor that leads nowhere fails it
 # make lock    resolves the dependencies anew;      make clean      removes everything that can be made again
@@ -35,7 +36,7 @@ AS_A_PLACE := --config-settings editable_mode=compat
 # imports them.
 UNCOMPILED := /(datasets|fontTools|kubernetes|matplotlib|mypyc?|pandas|pyarrow|setuptools|sklearn|sqlalchemy)/
 
-.PHONY: browser docs site letta bench-letta bench-local-model bench-mem0 sample bench bench-full test test-all selftest conform lint speed mutants lock clean
+.PHONY: browser calibration docs site letta bench-letta bench-local-model bench-mem0 sample bench bench-full test test-all selftest conform lint speed mutants lock clean
 .DEFAULT_GOAL := bench
 
 .venv/.ready: requirements.lock installer.lock pyproject.toml
@@ -142,6 +143,16 @@ $(LOCAL)/.ready: local.lock | .venv/.ready
 bench-local-model: $(LOCAL)/.ready
 	@echo "checking wire, JSON mode, streams, meters, budget and recordings against the model (under a minute on one core)"
 	@$(BIN)/python -m benchmarks.local_model
+
+# What docs/calibration.md tells, from the recorded answers of the model that it names.
+calibration: CELLS = -b chroma -b mem0 -b notes --trial cold --trial chroma --trial mem0 --trial notes -n 0 -d none -q $(STORIES:%=-s %)
+calibration: .venv/.ready
+	@echo "replaying the answers of a chat model beside the scripted reader (some two minutes)"
+	@rm -rf .cache/calibration && mkdir -p .cache/calibration/chats
+	@tar -xJf fixtures/chat/calibration.tar.xz -C .cache/calibration/chats
+	@$(BIN)/coldwarm run $(CELLS) --out .cache/calibration/scripted
+	@$(BIN)/coldwarm run $(CELLS) --out .cache/calibration/model --reader choice --model qwen2.5-coder-1.5b-instruct --chat .cache/calibration/chats
+	@$(BIN)/coldwarm calibrate .cache/calibration/scripted/latest .cache/calibration/model/latest
 
 docs: .venv/.ready
 	@$(BIN)/python -m harness.report.measures >docs/measures.md

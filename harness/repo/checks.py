@@ -144,7 +144,7 @@ def _diff(tree: Path, before: Sequence[str]) -> str:
     env = {**_environment(tree), "GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_NOSYSTEM": "1"}
     env["GIT_DIR"], env["GIT_WORK_TREE"] = str(tree / ".git"), str(tree)  # never a repository further up
     for words in (("add", "--intent-to-add", "--all"), ("diff", "--no-color")):
-        shown = subprocess.run(["git", *words], cwd=tree, env=env, check=False, capture_output=True)
+        shown = subprocess.run([*before, "git", *words], cwd=tree, env=env, check=False, capture_output=True)
         if shown.returncode:
             raise WorkError(f"the job left a work tree in which git {words[0]} fails: {reason(shown)}")
     return shown.stdout.decode("utf-8", "replace")

@@ -184,3 +184,10 @@ def test_a_check_sees_its_work_tree_and_no_network(repo: Repo, tmp_path: Path) -
         assert done(repo, job(check)).checks[0].exit != 0
     assert done(repo, job(["git", "log", "--oneline"])).checks[0].exit == 0
     assert not (tmp_path / "new").exists()
+
+
+@pytest.mark.skipif(not bubblewrap.available(), reason="no bubblewrap")
+def test_what_a_job_tells_git_to_run_is_contained_too(repo: Repo, tmp_path: Path) -> None:
+    for name in ("core.fsmonitor", "diff.external"):
+        done(repo, job(run=[["git", "config", name, f"touch {tmp_path}/new; touch ran; true"]]))
+        assert not (tmp_path / "new").exists(), name

@@ -1,0 +1,47 @@
+"""docs/calibration.md tells what the recorded answers of its model come to, replayed without a model."""
+
+from __future__ import annotations
+
+import re
+import tarfile
+from pathlib import Path
+
+import pytest
+
+from harness import paths
+from harness.log.events import Worked
+from harness.log.folder import Folder
+from tests.e2e.conftest import Cli, only
+
+RECORDED = paths.FIXTURES.parent / "chat" / "calibration.tar.xz"
+MODEL = "qwen2.5-coder-1.5b-instruct"
+STORIES = re.search(r"^STORIES := (.*?[^\\])$", (paths.ROOT / "Makefile").read_text(), re.MULTILINE | re.DOTALL)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(300)
+def test_the_recorded_decisions_replay_to_the_rows_of_the_page(cli: Cli, tmp_path: Path) -> None:
+    with tarfile.open(RECORDED) as packed:
+        packed.extractall(tmp_path / "chats", filter="data")
+    assert STORIES
+    stories = [word for name in STORIES[1].replace("\\", " ").split() for word in ("-s", name)]
+    cells = ("run", "-q", "-b", "notes", *stories, "-n", "0", "-d", "none", "--trial", "cold", "--trial", "notes")
+    asked = ("--reader", "choice", "--model", MODEL, "--chat", tmp_path / "chats")
+    for name, words in {"scripted": (), "model": asked, "again": asked}.items():
+        done = cli(*cells, *words, "--out", tmp_path / name)
+        assert (done.returncode, done.stderr) == (0, ""), "an answer is missing: a prompt has changed"
+    shown = cli("calibrate", only(tmp_path / "scripted"), only(tmp_path / "model")).stdout.splitlines()
+    rows = [line for line in shown if line.startswith("| <code>notes</code>")]
+    assert len(rows) == 2 and set(rows) <= set((paths.ROOT / "docs" / "calibration.md").read_text().splitlines())
+    assert _list_calls(only(tmp_path / "model")) == _list_calls(only(tmp_path / "again"))
+
+
+def _list_calls(folder: Path) -> list[tuple[str, object]]:
+    """Everything that the model was asked, and what was made of it, trial by trial."""
+    logs, problems = Folder(folder).logs()
+    assert not problems
+    return [
+        (log.trial.id, (event.choices, event.checks, log.calls(event)))
+        for log in sorted(logs.values(), key=lambda log: log.trial.id)
+        for event in log.list_events(Worked)
+    ]
