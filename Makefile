@@ -94,7 +94,7 @@ selftest: .venv/.ready
 
 conform: .venv/.ready
 	@echo "checking every adapter against the contract (some four minutes)"
-	@$(BIN)/coldwarm conform bm25 chroma mem0 mem0,store=chroma mem0,store=faiss mem0,infer=true notes vector_file reference
+	@$(BIN)/coldwarm conform agents_md bm25 chroma mem0 mem0,store=chroma mem0,store=faiss mem0,infer=true notes vector_file reference
 
 # The recordings are of the stand-in: coldwarm run -b mem0,infer=true ... --chat stand-in --record fixtures/chat/mem0
 bench-mem0: BENCH = --jobs 2

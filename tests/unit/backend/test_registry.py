@@ -38,7 +38,7 @@ def test_module_and_class_need_no_registration() -> None:
 
 @pytest.mark.parametrize(
     ("name", "words"),
-    [("crhoma", "did you mean chroma"), ("zzz", "known: bm25, chroma"), ("", "known: "), ("\x1b[2J", "known: ")],
+    [("crhoma", "did you mean chroma"), ("zzz", "known: agents_md, bm25"), ("", "known: "), ("\x1b[2J", "known: ")],
 )
 def test_an_unknown_name_says_what_was_probably_meant(name: str, words: str) -> None:
     with pytest.raises(RegistryError, match=words) as caught:
