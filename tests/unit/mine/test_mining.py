@@ -202,6 +202,7 @@ def test_odd_files_are_counted_and_passed_by(foreign: Foreign, tmp_path: Path) -
     foreign.commit(odd("wagtail"))
     foreign.commit(odd("redstart"))
     foreign.git("mv", "crlf.ini", "moved.ini")
+    foreign.commit({})
     foreign.commit({"moved.ini": "[a]\r\nlane = plover-crlf\r\n"})
     code, said = run(foreign.path, "--to", tmp_path / "suite")
     assert code == 0, said
