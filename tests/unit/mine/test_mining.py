@@ -90,7 +90,7 @@ def _cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_what_changed_becomes_a_story_that_keeps_every_promise(foreign: Foreign, tmp_path: Path) -> None:
     live(foreign)
-    code, said = run(foreign.path, "--to", tmp_path / "suite", "--stories", 1)
+    code, said = run(foreign.path, "--to", tmp_path / "suite", "--stories", "1")
     assert code == 0, said
     files = loader.find(tmp_path / "suite")
     ((story, _),) = loader.load(files, tmp_path, tmp_path / "cache")
