@@ -88,6 +88,7 @@ def _cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLDWARM_CACHE", str(tmp_path / "cache"))
 
 
+@pytest.mark.slow
 def test_what_changed_becomes_a_story_that_keeps_every_promise(foreign: Foreign, tmp_path: Path) -> None:
     live(foreign)
     code, said = run(foreign.path, "--to", tmp_path / "suite", "--stories", "1")
