@@ -13,10 +13,10 @@ from typing import Any
 from pydantic import ValidationError
 
 from harness.model.facts import PATTERNS
-from harness.model.scenario import PINNED, SERIES, Pinned, Scenario
+from harness.model.scenario import MINED, PINNED, SERIES, Pinned, Scenario
 from harness.repo.checkout import FixtureError, Repo, build
 from harness.repo.clone import Clone, locate
-from tasks import proofs
+from tasks import proofs, short
 
 LIMIT = 1_000_000
 """Bytes of the largest scenario file that is read."""
@@ -87,6 +87,8 @@ def load(paths: Iterable[Path], fixtures: Path, cache: Path) -> list[tuple[Scena
             repo = _fixture(scenario, path, fixtures, cache)
         except _BrokenError as problems:
             raise _error(path, problems.found[0]) from None
+        if loaded and (scenario.kind == MINED) != (next(iter(loaded.values()))[0].kind == MINED):
+            raise _error(path, "kind: mined stories and those of authors are no one suite; play them apart")
         loaded[scenario.id] = resolve(scenario, repo, path), repo
     return [loaded[name] for name in sorted(loaded)]
 
@@ -140,6 +142,10 @@ def _read(path: Path) -> Scenario:
     data = _parse(_text(path))
     if "id" in data:
         raise _BrokenError(["id: unknown key; folder and file name are the id"])
+    try:
+        data = short.expand(data)
+    except short.ShortError as error:
+        raise _BrokenError([str(error)]) from None
     place = path.absolute()
     try:
         return Scenario.model_validate({**data, "id": f"{place.parent.name}/{place.stem}"})

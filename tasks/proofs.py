@@ -193,8 +193,18 @@ def _leaks(scenario: Scenario) -> Iterator[str]:
         elif isinstance(step, Job):
             asked.append((f"jobs.{step.id}.goal", step.goal))
             asked += [(f"jobs.{step.id}.{decision.id}.question", decision.question) for decision in step.decisions]
+    telling = {fact.id: _find_telling(scenario, fact) for fact in scenario.facts}
     for key, text in asked:
         for fact in scenario.facts:
-            for form in {form for part in fact.forms for form in part if CANARY not in form}:
+            for form in {form for part in telling[fact.id] for form in part if CANARY not in form}:
                 if holds(text, ((form,),)):
                     yield f"{key}: holds '{form}', an accepted form of fact '{fact.id}'"
+
+
+def _find_telling(scenario: Scenario, fact: Fact) -> list[tuple[str, ...]]:
+    """The parts without which a text does not tell this fact: all but those that its whole chain shares. These name
+    what it is about, as a question does."""
+    chain = [scenario.by_id[name] for name in scenario.predecessors(fact.id)]
+    chain += [other for other in scenario.facts if fact.id in scenario.predecessors(other.id)]
+    shared = [part for part in fact.forms if chain and all(part in other.forms for other in chain)]
+    return [part for part in fact.forms if part not in shared] or list(fact.forms)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from harness import paths
 from harness.model.results import Suite
-from harness.model.scenario import Scenario
+from harness.model.scenario import MINED, Scenario
 from harness.model.trial import Split, digest
 from tasks.loader import ScenarioError
 
@@ -64,8 +64,14 @@ def identity(scenarios: Sequence[Scenario], tasks: Path, split: Split) -> Suite:
     """Which scenarios a run plays: equal digests, equal content of each, its commits included."""
     ids = [scenario.id for scenario in scenarios]
     return Suite(
-        version=SUITE_VERSION if tasks.resolve() == paths.TASKS.resolve() else PRIVATE,
+        version=_version(scenarios, tasks),
         digest=digest({scenario.id: digest(scenario) for scenario in scenarios}),
         split=split,
         held=tuple(sorted(held([*map(name, _suite(tasks)), *ids]).intersection(ids))),
     )
+
+
+def _version(scenarios: Sequence[Scenario], tasks: Path) -> str:
+    if tasks.resolve() == paths.TASKS.resolve():
+        return SUITE_VERSION
+    return MINED if scenarios and all(each.kind == MINED for each in scenarios) else PRIVATE

@@ -16,6 +16,7 @@ PAGES = {
         "docs/promises",
         "docs/mutants",
         "docs/published-sets",
+        "docs/mining",
         "docs/backends",
         "docs/speed",
         "docs/scale",

@@ -76,7 +76,9 @@ class GroupedCommand(click.Command):
 
 def with_suite(command: Callable[..., Any]) -> Callable[..., Any]:
     command = click.option("--fixtures", type=FOLDER, default=paths.FIXTURES, help="Folder of the fixtures.")(command)
-    return click.option("--tasks", type=FOLDER, default=paths.TASKS, help="Folder of the scenarios.")(command)
+    return click.option(
+        "--tasks", "--suite", "tasks", type=FOLDER, default=paths.TASKS, help="Folder of the scenarios, a suite."
+    )(command)
 
 
 def with_out(command: Callable[..., Any]) -> Callable[..., Any]:

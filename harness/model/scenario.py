@@ -30,8 +30,10 @@ from harness.model.trial import Model
 Command = Annotated[tuple[Annotated[str, StringConstraints(pattern=WORD)], ...], Field(min_length=1)]
 Kind = Literal[
     "refactor", "rename", "migration", "stale-deploy-rule", "incident-override", "unfinished-work",
-    "preference", "cross-repo", "branch-scope", "failed-session", "secret-erasure", "experiment",
+    "preference", "cross-repo", "branch-scope", "failed-session", "secret-erasure", "experiment", "mined",
 ]  # fmt: skip
+MINED: Kind = "mined"
+"""Of stories that were written from a history: never in one suite with stories of authors."""
 DecisionOutcome = Literal["right", "stale", "lure", "other", "unresolved", "failed"]
 
 
@@ -189,7 +191,11 @@ Standing = Literal["current", "superseded", "out-of-scope", "retracted"]
 
 
 class Scenario(Model):
-    """One scripted story. Commits are as the file names them until the loader has resolved them to hashes."""
+    """One scripted story. Commits are as the file names them until the loader has resolved them to hashes.
+
+    Attributes:
+        others: What else is true of its repository, in sentences that tell none of its facts: noise takes them first.
+    """
 
     id: str
     schema_: Literal[1] = Field(alias="schema")
@@ -201,6 +207,7 @@ class Scenario(Model):
     scope: Scope
     facts: tuple[Fact, ...] = Field(min_length=1)
     sessions: tuple[Session, ...] = Field(min_length=1)
+    others: tuple[Line, ...] = Field((), exclude_if=lambda others: not others)  # so that no other digest moves
 
     @cached_property
     def by_id(self) -> Mapping[str, Fact]:

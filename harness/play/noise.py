@@ -133,13 +133,16 @@ class _Maker:
         self._sources = list(dict.fromkeys(fact.source for fact in scenario.facts if fact.source is not None))
         self._places = {_place(str(each.path)) for each in self._sources}
         self._near: dict[tuple[str, bool], list[Donor]] = {}
+        self._others = list(scenario.others)
+        if self._others:  # a story without draws what it drew before
+            draw.shuffle(self._others)
 
     def item(self, session: Session) -> tuple[Item, str]:
         pattern = self._draw.choice(self._patterns)
         if self._draw.random() < LURES and (lure := self._lure(session, pattern)) is not None:
             return lure, self._scenario.id
         source = self._source(session) if pattern.cites else Source(session=session.id)
-        text, story = self._sentence(pattern, source)
+        text, story = self._other() or self._sentence(pattern, source)
         expires = (session.at + pattern.lasts).isoformat() if pattern.lasts else None
         item = Item(text, pattern.scope, session.at.isoformat(), pattern.kind, source, pattern.confidence, expires)
         return item, story
@@ -174,6 +177,15 @@ class _Maker:
         if lure is None:
             return not reading.named
         return reading.asserted == {lure.id} and reading.named <= self._outside and not reading.unclear
+
+    def _other(self) -> tuple[str, str] | None:
+        """What else is true of the story's own repository, as long as there is some that tells none of its facts."""
+        while self._others:
+            text = self._others.pop()
+            if text not in self._seen and self._allows(text, None):
+                self._seen.add(text)
+                return text, self._scenario.id
+        return None
 
     # --- sentences of other stories ---
 

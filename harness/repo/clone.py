@@ -75,19 +75,56 @@ def borrow(clone: Clone, cache: Path) -> tuple[Path, History, Sequence[Path]]:
     return target, _read_history(clone, target), _list_borrowed(target)
 
 
+def find_head(location: str) -> str:
+    """The commit that a repository on this machine has checked out, read by hand, as git would read its configuration.
+
+    Raises FixtureError: no repository, or none with a commit.
+    """
+    clone = Clone(location, "")
+    _find_objects(clone)  # says what is no whole repository
+    folder, common = _find_folders(Path(location))
+    said = _read_line(folder / "HEAD")
+    for _ in range(5):  # a reference may name another one
+        if re.fullmatch(r"[0-9a-f]{40}", said):
+            return said
+        name = said.removeprefix("ref:").strip()
+        if ".." in name or not said.startswith("ref:"):
+            break
+        said = _read_line(common / name) or _find_packed(common / "packed-refs", name)
+    raise FixtureError(
+        f"fixture {clone.name}: {location}: its HEAD names no commit; make one, or name one with --commit"
+    )
+
+
+def _read_line(file: Path) -> str:
+    try:
+        return file.read_text("utf-8", "replace").strip()
+    except OSError:
+        return ""
+
+
+def _find_packed(file: Path, name: str) -> str:
+    rows = (row.split(" ") for row in _read_line(file).splitlines())
+    return next((row[0] for row in rows if len(row) == 2 and row[1] == name), "")
+
+
+def _find_folders(path: Path) -> tuple[Path, Path]:
+    """The git directory of a work tree, and the one that holds objects and branches. May raise OSError."""
+    folder = path / ".git"
+    if folder.is_file():  # a work tree of another repository, or a submodule
+        said = folder.read_text("utf-8", "replace").strip()
+        folder = path / said.removeprefix("gitdir:").strip()
+    elif not folder.is_dir():
+        folder = path
+    common = folder / "commondir"
+    return folder, folder / common.read_text("utf-8", "replace").strip() if common.is_file() else folder
+
+
 def _find_objects(clone: Clone) -> Path:
     """Where a repository keeps its objects; found by hand, as git would read its configuration on the way."""
     path, name = Path(clone.location), f"fixture {clone.name}"
-    folder = path / ".git"
     try:
-        if folder.is_file():  # a work tree of another repository, or a submodule
-            said = folder.read_text("utf-8", "replace").strip()
-            folder = path / said.removeprefix("gitdir:").strip()
-        elif not folder.is_dir():
-            folder = path
-        common = folder / "commondir"
-        if common.is_file():
-            folder = folder / common.read_text("utf-8", "replace").strip()
+        folder = _find_folders(path)[1]
         if not ((folder / "objects").is_dir() and (folder / "HEAD").is_file()):
             what = "is no git repository" if path.is_dir() else "there is no such folder"
             raise FixtureError(f"{name}: {path}: {what}; name a clone, or a URL as https://...")

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from harness.compare import statements
 from harness.model.results import Cell
+from harness.model.scenario import MINED
 from harness.model.trial import READ_POLICIES
 from harness.repo.checks import WorkTrees
 from harness.selftest import bounds, cheats, playing, pooling, telling, wording, working
@@ -64,7 +65,7 @@ class SelfTest:
 
 def prove(files: Sequence[Path], fixtures: Path, cache: Path, workers: int | None = None) -> SelfTest:
     """Proves the scenarios of these files, side by side."""
-    if len(files) >= ENOUGH:
+    if len(files) >= ENOUGH and not all(file.absolute().parent.name == MINED for file in files):
         telling.ready()
     work_trees, breaches, told = WorkTrees(), [], []
     for file in files:
@@ -75,7 +76,7 @@ def prove(files: Sequence[Path], fixtures: Path, cache: Path, workers: int | Non
             told.append(Told(file, scenario, repo))
     with ThreadPoolExecutor(workers or os.cpu_count() or 1, thread_name_prefix="proof") as pool:
         rows = list(pool.map(lambda each: row(each, work_trees), told))
-    many = len(rows) >= ENOUGH
+    many = len([each for each in rows if each.told]) >= ENOUGH
     apart = telling.apart([each for row in rows for each in row.told]) if many else []
     gains = cheats.gains([row.cheated for row in rows]) if many else []
     drawn = next((found for each in told if (found := pooling.chance(each)) is not None), None)
@@ -110,7 +111,7 @@ def _broken(file: Path, line: str) -> Breach:
 
 def row(told: Told, work_trees: WorkTrees) -> ScenarioRow:
     """All proofs of one scenario; what does not hold is added to its breaches."""
-    paper = playing.PaperWorkTrees()
+    paper, mined = playing.PaperWorkTrees(), told.scenario.kind == MINED
     cold = playing.play(told, None, work_trees)
     right = [end.outcome == "right" for end in cold.ends[None].values()]
     return ScenarioRow(
@@ -126,9 +127,9 @@ def row(told: Told, work_trees: WorkTrees) -> ScenarioRow:
         cold=Count(sum(right), len(right)),
         open_=pooling.pool(told, paper, scoped=False),
         scoped=pooling.pool(told, paper, scoped=True),
-        noisy=tuple(bounds.cells(told)),
-        told=tuple(telling.rows(told)),
-        cheated=cheats.cells(told),
+        noisy=() if mined else tuple(bounds.cells(told)),
+        told=() if mined else tuple(telling.rows(told)),
+        cheated={} if mined else cheats.cells(told),
     )
 
 
@@ -139,8 +140,8 @@ def judge(rows: Sequence[ScenarioRow], drawn: pooling.Chance | None) -> Iterator
             "suite", "random", f"an answer was drawn {drawn.drawn} times; {drawn.k} of {drawn.n} by chance are "
             f"{drawn.expected:.0%}",
         )  # fmt: skip
-    if len(rows) < ENOUGH:
-        return
+    if len(rows) < ENOUGH or all(each.scenario.startswith(f"{MINED}/") for each in rows):
+        return  # nobody wrote traps into a history
     for name, pools in (("full pool", [each.open_ for each in rows]), ("scoped pool", [each.scoped for each in rows])):
         for policy in READ_POLICIES:
             solved = total(pool.solved[policy] for pool in pools)

@@ -1,0 +1,72 @@
+"""A repository's own history as a suite: `mine`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from harness import paths
+from harness.cli.common import FOLDER, shorten, stop, tell, terminal
+
+
+@click.command()
+@click.argument("repository", metavar="REPO")
+@click.option("--to", "folder", type=FOLDER, help="Folder of the suite: new, or empty.")
+@click.option("--stories", type=click.IntRange(1, 1000), default=30, show_default=True, help="At most.")
+@click.option("--seed", type=int, default=1, show_default=True, help="Of the draw over time, kinds and folders.")
+@click.option("--commit", help="The whole hash of the newest commit that is read. Default: HEAD.")
+@click.option(
+    "--commits",
+    type=click.IntRange(1),
+    default=3000,
+    show_default=True,
+    help="Newest first-parent commits that are read.",
+)
+@click.option("--review", type=FOLDER, help="Write a page on which a person keeps or drops each candidate.")
+@click.option("--decisions", type=FOLDER, help="What such a page saved: what was dropped is left out.")
+def mine(
+    repository: str,
+    folder: Path | None,
+    stories: int,
+    seed: int,
+    commit: str | None,
+    commits: int,
+    review: Path | None,
+    decisions: Path | None,
+) -> None:
+    """Write a private suite from what really changed in the history of REPO, a clone on this machine.
+
+    Reads values of settings, constants and default arguments, names of modules, functions and flags, and commands in
+    documents, as the first-parent commits changed them. REPO is only read, and nothing that it configures runs.
+
+    What was only told, and what somebody prefers, no history knows: write such stories by hand.
+
+    \b
+    Example: coldwarm mine ../our-service --to our-suite
+             coldwarm run --suite our-suite -b chroma -d none
+    """
+    from harness.mine import mining, reviewing
+    from harness.repo.checkout import FixtureError
+    from harness.report.progress import say_during
+    from harness.report.words import plural
+
+    if folder is None and review is None:
+        stop("say what is wanted: --to DIR for a suite, --review PAGE.html for a page of its candidates")
+    try:
+        decided = reviewing.read(decisions) if decisions else {}
+        with say_during(terminal(), "reading the history"):
+            mined = mining.search(repository, commit, commits, decided, paths.cache_root())
+        tell(f"{plural(len(mined.candidates), 'candidate')} in {plural(len(mined.commits) - 1, 'change')}; left out:")
+        for reason, count in sorted(mined.reasons.items(), key=lambda pair: -pair[1]):
+            tell(f"{count:>8,}  {reason}")
+        if review is not None:
+            reviewing.write(mined, review, decided)
+            tell(f"page: {shorten(review)}; it saves decisions.json, which --decisions reads")
+        if folder is not None:
+            with say_during(terminal(), "writing and proving the stories"):
+                kept = mining.write(mined, folder, stories, seed, paths.FIXTURES, paths.cache_root())
+            tell(f"{shorten(folder)}: {len(kept)} of {stories} stories")
+            tell(f"Play it: coldwarm run --suite {shorten(folder)} -b chroma -d none")
+    except (mining.MineError, FixtureError) as error:
+        stop(error)

@@ -1,0 +1,255 @@
+"""Values that changed -> chains of facts of which the last one still stands at the pinned commit."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import PurePosixPath
+
+from harness.mine import python, shapes, skipped
+from harness.mine.seen import Renamed, Seen
+from harness.mine.shapes import ChangeKind
+from harness.repo.changes import Commit, read_texts
+from harness.repo.checkout import Repo
+from harness.text.classify import holds
+
+_SECTION = re.compile(r"\s*\[+\s*([^\]\s][^\]]*?)\s*\]+\s*(?:#.*)?")
+_HEADING = re.compile(r"#{1,6}\s+(.+?)\s*#*\s*")
+_UNDERLINE = re.compile(r"([=\-~^\"'#*+])\1{2,}\s*")
+_EMPTY = ("with", "uses", "env", "jobs", "steps", "strategy", "matrix", "include", "global", "run")
+"""Keys that tell nothing of what stands below them."""
+_SHOWN_BEFORE, _SHOWN_AFTER = 50, 40  # characters of a line around a gap
+
+
+@dataclass(frozen=True)
+class Stand:
+    """A value and where it stood: a commit, since when at the latest, a file, a line, and what was around it."""
+
+    commit: str
+    at: datetime
+    path: str
+    line: int
+    value: str
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A chain of facts that a story may tell.
+
+    Attributes:
+        id: The same for the same change, whatever else is mined.
+        what: What the value is of, as a sentence names it.
+        key: The word of the line that names it, empty if the value tells enough by itself.
+        before, after: What stands around the value in the file's line at the pinned commit.
+        file: The name of the file at the pinned commit.
+        commits: Those that changed it: one fewer than stands.
+    """
+
+    id: str
+    kind: ChangeKind
+    what: str
+    key: str
+    file: str
+    before: str
+    after: str
+    stands: tuple[Stand, ...]
+    commits: tuple[Commit, ...]
+
+    @property
+    def changed(self) -> datetime:
+        return self.stands[-1].at
+
+    @property
+    def folder(self) -> str:
+        return str(PurePosixPath(self.file).parent)
+
+
+@dataclass
+class Chain:
+    """The changes of one value, and where it stood before, between and after them."""
+
+    seen: list[Seen]
+    stands: list[Stand]
+
+
+def chain(seen: Iterable[Seen | Renamed], times: Mapping[str, datetime]) -> list[Chain]:
+    """The changes of one value in the order of time; a file keeps its chains when it is renamed."""
+    open_: dict[str, dict[str, Chain]] = {}
+    for each in seen:
+        if isinstance(each, Renamed):
+            if each.old in open_:
+                open_.setdefault(each.new, {}).update(open_.pop(each.old))
+            continue
+        old, new, commit = each.shape.old, each.shape.new, each.commit
+        chains = open_.setdefault(each.files[1], {})
+        known = chains.get(f"{each.kind}\0{each.name}")
+        if known is None or known.stands[-1].value != old:
+            first = Stand(commit.parent, times[commit.parent], each.files[0], each.lines[0], old)
+            known = chains[f"{each.kind}\0{each.name}"] = Chain([], [first])
+        known.seen.append(each)
+        known.stands.append(Stand(commit.hash, commit.at, each.files[1], each.lines[1], new))
+    return [each for chains in open_.values() for each in chains.values()]
+
+
+def list_candidates(repo: Repo, chains: Sequence[Chain], reasons: Counter[str]) -> list[Candidate]:
+    """Those whose newest value stands in one line of its file only; oldest first."""
+    found = []
+    texts = read_texts(repo, [(each.stands[-1].commit, each.stands[-1].path) for each in chains])
+    for each, text in zip(chains, texts, strict=True):
+        if text is None:
+            reasons["binary, very large, or no UTF-8 text"] += 1
+            continue
+        made = skipped.skip_text(text) or _make(each, each.stands[-1].path, text)
+        if isinstance(made, str):
+            reasons[made] += 1
+        else:
+            found.append(made)
+    return sorted(found, key=lambda each: (each.changed, each.id))
+
+
+def _make(chain: Chain, path: str, text: str) -> Candidate | str:
+    """A candidate, or why it is none."""
+    last = chain.seen[-1]
+    stands, commits = _cut_repeated(chain.stands, [each.commit for each in chain.seen])
+    if len(stands) < 2:
+        return "change that was taken back"
+    place = _find_line(last, text)
+    if isinstance(place, str):
+        return place
+    number, before, after = place
+    section = _find_section(path, text.split("\n"), number).lower()
+    if "dependencies" in section and re.match(r"[\d^~=<>*v]|\w+:", last.shape.new):
+        return "pin of a dependency"
+    what, key = _name(last, path, text.split("\n"), number, before, after)
+    if not what:
+        return "nothing that tells what it is the value of"
+    values = [each.value for each in stands]
+    if any(holds(what, ((value,),)) for value in values):
+        return "name that holds the value"
+    if any(holds(a, ((b,),)) for a in values for b in values if a != b):
+        return "value that holds the other one"
+    if not key and not _tells_alone(values):
+        return "value that tells nothing by itself"
+    name = hashlib.sha256("\0".join([path, last.name, *values]).encode()).hexdigest()[:12]
+    return Candidate(name, last.kind, what, key, path, before, after, tuple(stands), tuple(commits))
+
+
+def _cut_repeated(stands: Sequence[Stand], commits: Sequence[Commit]) -> tuple[Sequence[Stand], Sequence[Commit]]:
+    """The end of a chain in which no value comes twice, as one text could not tell which of the two it means."""
+    seen: set[str] = set()
+    for at in range(len(stands) - 1, -1, -1):
+        folded = " ".join(stands[at].value.casefold().split())
+        if folded in seen:
+            return stands[at + 1 :], commits[at + 1 :]
+        seen.add(folded)
+    return stands, commits
+
+
+def _find_line(last: Seen, text: str) -> tuple[int, str, str] | str:
+    """Where the value stands in a file by now: the line, and what is around the value; or why nowhere."""
+    value = last.shape.new
+    if last.name.startswith("python "):
+        try:
+            literal = python.list_literals(text).get(last.name.removeprefix("python "))
+        except ValueError:
+            return "no Python of today"
+        if literal is None or literal.value != value:
+            return "value that is not in a line of its own"
+        number, before, after = literal.line, literal.before, literal.after
+    else:
+        rows = [(at, row.strip()) for at, row in enumerate(text.split("\n"), 1)]
+        keyed = bool(last.shape.key)
+        start = last.shape.before + value
+        places = [(at, row) for at, row in rows if row == start + last.shape.after or (keyed and row.startswith(start))]
+        if not places:
+            return "value that is not in a line of its own"
+        number, row = places[0]
+        before, after = last.shape.before, row[len(start) :]
+        if after[:1].isalnum():
+            return "value that is not in a line of its own"
+    same = [row for row in map(str.strip, text.split("\n")) if row.startswith(before) and row.endswith(after)]
+    said = {row[len(before) : len(row) - len(after)] for row in same if len(row) >= len(before) + len(after)}
+    if said != {value}:
+        return "line that says several things at once"
+    return number, before, after
+
+
+# --- what it is called ------------------------------------------------------------------------------------------------
+
+
+def _name(seen: Seen, path: str, rows: Sequence[str], number: int, before: str, after: str) -> tuple[str, str]:
+    """What a sentence calls it, and the word of the line that is held against a text; empty: it has no name."""
+    shape = seen.shape
+    if seen.kind == "default":
+        return f"the default of {shape.key} in {seen.owner}", shape.key
+    if seen.kind == "record":
+        return f"the status of the record {PurePosixPath(path).stem}", ""
+    if shape.key:
+        section = _find_section(path, rows, number)
+        return (f"{shape.key} of {section}" if section else shape.key), shape.key
+    if seen.kind == "setting":
+        return f"the version in {PurePosixPath(path).name}", ""
+    if seen.kind == "command" and not before.strip("$>% "):
+        heading = _find_heading(rows, number)
+        return (f"the command {shape.new.split()[0]} under “{heading}”" if heading else ""), shape.new.split()[0]
+    gap = _gap(before, after)
+    if seen.kind == "place":
+        taken = re.search(r"\bimport\s+\(?\s*([\w, ]+)", after) or re.search(
+            r"(?:import|const|let|var)\s+(\{?[\w, $]+\}?)", before
+        )
+        return (f"the module from which {taken[1].strip(' {}')} comes" if taken else gap), ""
+    return gap, ""
+
+
+def _gap(before: str, after: str) -> str:
+    """The line with a gap where the value stands; empty if too little is left of it."""
+    left = before if len(before) <= _SHOWN_BEFORE else "…" + before[-_SHOWN_BEFORE:].split(" ", 1)[-1]
+    right = after if len(after) <= _SHOWN_AFTER else after[:_SHOWN_AFTER].rsplit(" ", 1)[0] + "…"
+    words = re.findall(r"[A-Za-z]{2,}", left + " " + right)
+    if len(words) < 2 or len("".join(words)) < 8:
+        return ""
+    return f"the gap in “{left}___{right}”"
+
+
+def _tells_alone(values: Sequence[str]) -> bool:
+    """Whether each value is so much of a name that no other sentence holds it by chance."""
+    return all(
+        len(value) >= 5 and re.search(r"[a-zA-Z]", value) and not re.fullmatch(r"[a-z]+", value) for value in values
+    )
+
+
+def _find_section(path: str, rows: Sequence[str], number: int) -> str:
+    """The table of a TOML or INI file, the key above in one that is indented; empty: there is none."""
+    form = shapes.form_of(path)
+    if form in ("toml", "ini"):
+        above = (_SECTION.fullmatch(row) for row in reversed(rows[: number - 1]))
+        return next((f"[{found[1]}]" for found in above if found), "")
+    if form not in ("yaml", "json", "code"):
+        return ""
+    indent, parts = _indent(rows[number - 1]), list[str]()
+    for row in reversed(rows[: number - 1]):
+        if row.strip() and not row.strip().startswith(("#", "//")) and _indent(row) < indent:
+            indent = _indent(row)
+            key = re.match(r"\s*(?:-\s+)?[\"']?([\w.$/-]+)[\"']?\s*:", row)
+            if key and form != "code" and key[1] not in _EMPTY:
+                parts.append(key[1])
+            if indent == 0 or len(parts) == 2:
+                break
+    return " of ".join(parts)
+
+
+def _indent(row: str) -> int:
+    return len(row) - len(row.lstrip())
+
+
+def _find_heading(rows: Sequence[str], number: int) -> str:
+    for at in range(number - 2, -1, -1):
+        if found := _HEADING.fullmatch(rows[at]):
+            return found[1]
+        if at and _UNDERLINE.fullmatch(rows[at]) and rows[at - 1].strip() and not rows[at - 1].startswith(" "):
+            return rows[at - 1].strip()
+    return ""

@@ -1,0 +1,154 @@
+"""A repository -> a folder with a suite, whole or not at all."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import tempfile
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from harness.mine import candidates, stories, toml
+from harness.mine.candidates import Candidate
+from harness.mine.seen import list_seen
+from harness.mine.stories import MinedStory
+from harness.model.scenario import MINED
+from harness.repo.changes import Commit, list_commits
+from harness.repo.checkout import Repo, build
+from harness.repo.clone import Clone, find_head, locate
+from harness.selftest import suite
+
+REPORT = "mined.json"
+Judgement = Literal["keep", "drop"]
+
+
+class MineError(Exception):
+    """Why there is no suite. One line."""
+
+
+@dataclass(frozen=True)
+class Mined:
+    """What a history has to offer.
+
+    Attributes:
+        reasons: Why something is no candidate -> how often.
+    """
+
+    repo: Repo
+    location: str
+    commits: Sequence[Commit]
+    candidates: Sequence[Candidate]
+    reasons: Mapping[str, int]
+
+
+def search(named: str, commit: str | None, amount: int, decided: Mapping[str, Judgement], cache: Path) -> Mined:
+    """The candidates of the newest `amount` first-parent commits up to a commit.
+
+    Raises MineError where there are none, FixtureError for what is no whole repository.
+    """
+    location = locate(named, Path.cwd())
+    repo = build(Clone(location, commit or find_head(location)), cache)
+    commits = list_commits(repo, amount)
+    if len(commits) < 2:
+        raise MineError(f"{named}: has one commit, so nothing can have changed; name a repository with a history")
+    reasons: Counter[str] = Counter()
+    chains = candidates.chain(list_seen(repo, commits, reasons), {each.hash: each.at for each in commits})
+    found = candidates.list_candidates(repo, chains, reasons)
+    dropped = [each for each in found if decided.get(each.id) == "drop"]
+    if dropped:
+        reasons["dropped by hand"] += len(dropped)
+    kept = [each for each in found if each not in dropped]
+    if not kept:
+        most = "; ".join(f"{reason}: {count}" for reason, count in reasons.most_common(3))
+        raise MineError(
+            f"{named}: nothing to mine in {len(commits) - 1} changes ({most or 'no text file changed'}); "
+            "name a repository with more history"
+        )
+    return Mined(repo, location, commits, kept, reasons)
+
+
+def write(mined: Mined, folder: Path, amount: int, seed: int, fixtures: Path, cache: Path) -> list[MinedStory]:
+    """Writes up to `amount` stories that hold into a folder that is new or empty, at once when all is whole."""
+    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        raise MineError(f"{folder}: is there already, and not empty; name a new folder")
+    reasons = Counter(mined.reasons)
+    told = [
+        story
+        for number, group in enumerate(stories.draw(mined.candidates, amount, seed), 1)
+        if (story := stories.write(mined.repo, mined.location, group, mined.candidates, number, seed, reasons))
+    ]
+    try:
+        folder.absolute().parent.mkdir(parents=True, exist_ok=True)
+        draft = Path(tempfile.mkdtemp(prefix=f".{folder.name}-", dir=folder.absolute().parent))
+    except OSError as error:
+        raise MineError(f"{folder}: cannot be written: {error.strerror}") from None
+    try:
+        kept = _write_stories(draft, told, fixtures, cache, reasons)
+        if not kept:
+            most = "; ".join(f"{reason}: {count}" for reason, count in reasons.most_common(3))
+            raise MineError(
+                f"{mined.location}: {len(mined.candidates)} candidates are too few for a story that holds ({most}); "
+                "read more of the history with --commits"
+            )
+        (draft / REPORT).write_text(
+            json.dumps(_report(mined, kept, seed, reasons), indent=1, ensure_ascii=False) + "\n"
+        )
+        draft.chmod(0o755)
+        if folder.exists():
+            folder.rmdir()
+        draft.rename(folder)
+    except OSError as error:
+        raise MineError(f"{folder}: cannot be written: {error.strerror}") from None
+    finally:
+        shutil.rmtree(draft, ignore_errors=True)
+    return kept
+
+
+def _write_stories(
+    draft: Path, told: Sequence[MinedStory], fixtures: Path, cache: Path, reasons: Counter[str]
+) -> list[MinedStory]:
+    """Every job is done once in a real work tree; a story of which anything does not hold is left out."""
+    (draft / MINED).mkdir()
+    files = {story.name: draft / MINED / f"{story.name}.toml" for story in told}
+    for story in told:
+        files[story.name].write_text(toml.dump(story.data), encoding="utf-8")
+    problems = suite.validate(list(files.values()), fixtures, cache) if files else []
+    kept = []
+    for story in told:
+        start = f"{files[story.name]}: "
+        wrong = [line.removeprefix(start) for line in problems if line.startswith(start)]
+        if wrong:
+            reasons[f"story that does not hold: {wrong[0][:120]}"] += 1
+            files[story.name].unlink()
+        else:
+            kept.append(story)
+    return kept
+
+
+def _report(mined: Mined, kept: Sequence[MinedStory], seed: int, reasons: Mapping[str, int]) -> dict[str, object]:
+    used = {name: story.name for story in kept for name in story.used}
+    return {
+        "label": MINED,
+        "repository": mined.location,
+        "commit": mined.repo.history.commits[-1],
+        "changes": len(mined.commits) - 1,
+        "seed": seed,
+        "stories": len(kept),
+        "left_out": dict(sorted(reasons.items(), key=lambda pair: (-pair[1], pair[0]))),
+        "cannot_know": "what was only told, and what somebody prefers: every fact here stands in the repository",
+        "candidates": [
+            {
+                "id": each.id,
+                "kind": each.kind,
+                "what": each.what,
+                "file": each.file,
+                "values": [stand.value for stand in each.stands],
+                "commits": [commit.hash for commit in each.commits],
+                "story": used.get(each.id),
+            }
+            for each in mined.candidates
+        ],
+    }

@@ -1,0 +1,185 @@
+"""The history of a repository -> every value that changed in it; what is none is counted with its reason."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from harness.mine import python, shapes, skipped
+from harness.mine.shapes import ChangeKind, Shape
+from harness.repo.changes import Change, Commit, FileChange, Hunk, Line, read_texts, walk
+from harness.repo.checkout import Repo
+
+_LITERAL = re.compile(r"[=:]\s*[\"'\d\-TFN\[(]")
+_UNEVEN = 30
+"""Lines of the largest hunk of which each old line is compared with each new one."""
+
+
+@dataclass(frozen=True)
+class Seen:
+    """One value that a commit changed.
+
+    Attributes:
+        name: What it is the value of, within its file: the same for all values of one chain.
+        owner: The function of a default argument.
+    """
+
+    commit: Commit
+    files: tuple[str, str]
+    lines: tuple[int, int]
+    shape: Shape
+    name: str
+    owner: str = ""
+
+    @property
+    def kind(self) -> ChangeKind:
+        return self.shape.kind
+
+
+@dataclass(frozen=True)
+class Renamed:
+    """A file that a commit gave another name."""
+
+    old: str
+    new: str
+
+
+def list_seen(repo: Repo, commits: Sequence[Commit], reasons: Counter[str]) -> Iterator[Seen | Renamed]:
+    """In the order of the history; within a commit, renames first."""
+    for change in walk(repo, commits):
+        if reason := skipped.skip_commit(change):
+            reasons[reason] += 1
+            continue
+        yield from (Renamed(each.old, each.new) for each in change.files if each.old != each.new)
+        found = [*_list_lines(change, reasons), *_list_python(repo, change, reasons)]
+        yield from _drop_repeated(found, reasons)
+
+
+def _list_lines(change: Change, reasons: Counter[str]) -> Iterator[Seen]:
+    for file in change.files:
+        if file.unread:
+            reasons["binary, very large, or no UTF-8 text"] += 1
+        elif reason := skipped.skip_file(file.new):
+            reasons[reason] += len(file.hunks)
+        else:
+            for hunk in file.hunks:
+                for old, new, shape in _pair(file.new, hunk):
+                    reason = skipped.skip_values(shape.old, shape.new, shape.key or shape.before, change.commit.subject)
+                    reason = reason or _skip_shape(shape)
+                    if reason:
+                        reasons[reason] += 1
+                        continue
+                    keyed = shape.key and shape.kind in ("setting", "constant", "record")
+                    name = shape.before if keyed else f"{shape.before}\0{shape.after}"
+                    yield Seen(change.commit, (file.old, file.new), (old.number, new.number), shape, name)
+
+
+def _skip_shape(shape: Shape) -> str | None:
+    old, new = shape.old, shape.new
+    if "://" in old or "://" in new or (shape.kind == "text" and "://" in shape.before):
+        return "link"
+    if shape.kind == "place" and (
+        old.lstrip("./").endswith(new.lstrip("./")) or new.lstrip("./").endswith(old.lstrip("./"))
+    ):
+        return "other way to name the same module"
+    if shape.kind == "place" and not _is_module(shape):
+        return "other name from the same module"
+    if shape.kind == "name" and old.startswith("_") and new.startswith("_"):
+        return "private name"
+    if shape.kind == "text":
+        return skipped.skip_words(old, new) or _skip_number(shape)
+    if shape.kind == "command":
+        return "white space, case or quotes" if old.split() == new.split() else None
+    return None
+
+
+def _skip_number(shape: Shape) -> str | None:
+    """A number in a sentence is a fact if something is counted or versioned by it, not in output or a table."""
+    words = re.findall(r"[A-Za-z]{2,}", shape.before + " " + shape.after)
+    if len(words) < 3 or "|" in shape.before + shape.after:
+        return "too few words around it, or a table"
+    if re.search(r"@|\*\*|\d\.\d+s|%", shape.old + shape.new):
+        return "name of a person, or a measured number"
+    if skipped.VERSION.fullmatch(shape.new) and not skipped.RUNTIME.search(shape.before + shape.after):
+        return "version bump"
+    return None
+
+
+def _is_module(shape: Shape) -> bool:
+    """Whether what was replaced in an import is where something comes from."""
+    if re.match(r"\s*(?:from|import)\s+$", shape.before) and not shape.before.startswith("import {"):
+        return bool(re.match(r"\s+(?:import|as)\b|\s*$", shape.after))
+    if re.match(r"(?:pub\s+)?use\s+$", shape.before):
+        return shape.after.startswith(("::", ";"))
+    return shape.before.endswith(('"', "'", "<", "`"))
+
+
+def _pair(path: str, hunk: Hunk) -> Iterator[tuple[Line, Line, Shape]]:
+    """Lines in the same place; else those of which each has one partner only."""
+    if len(hunk.removed) == len(hunk.added):
+        for old, new in zip(hunk.removed, hunk.added, strict=True):
+            if shape := shapes.find_shape(path, old.text, new.text):
+                yield old, new, shape
+    elif max(len(hunk.removed), len(hunk.added)) <= _UNEVEN:
+        found = [
+            (old, new, shape)
+            for old in hunk.removed
+            for new in hunk.added
+            if old.text.strip() != new.text.strip() and (shape := shapes.find_shape(path, old.text, new.text))
+        ]
+        olds, news = Counter(old.number for old, _, _ in found), Counter(new.number for _, new, _ in found)
+        yield from (each for each in found if olds[each[0].number] == news[each[1].number] == 1)
+
+
+def _list_python(repo: Repo, change: Change, reasons: Counter[str]) -> Iterator[Seen]:
+    files = [each for each in change.files if shapes.form_of(each.new) == "python" and not skipped.skip_file(each.new)]
+    files = [each for each in files if any(map(_may_hold_literals, each.hunks))]
+    asked = [place for each in files for place in ((change.commit.parent, each.old), (change.commit.hash, each.new))]
+    texts = read_texts(repo, asked) if asked else []
+    for file, before, after in zip(files, texts[::2], texts[1::2], strict=True):
+        if before is None or after is None:
+            continue
+        try:
+            old, new = python.list_literals(before), python.list_literals(after)
+        except ValueError:
+            reasons["no Python of today"] += 1
+            continue
+        yield from _compare_literals(change.commit, file, old, new, reasons)
+
+
+def _may_hold_literals(hunk: Hunk) -> bool:
+    return any(_LITERAL.search(line.text) for line in hunk.removed) and any(
+        _LITERAL.search(line.text) for line in hunk.added
+    )
+
+
+def _compare_literals(
+    commit: Commit, file: FileChange, old: object, new: object, reasons: Counter[str]
+) -> Iterator[Seen]:
+    assert isinstance(old, dict) and isinstance(new, dict)
+    for name in old.keys() & new.keys():
+        was, now = old[name], new[name]
+        if was.value == now.value:
+            continue
+        if reason := skipped.skip_values(
+            was.value, now.value, now.key, commit.subject, number=not now.before.endswith(("'", '"'))
+        ):
+            reasons[reason] += 1
+            continue
+        shape = Shape(now.kind, now.key, now.before, now.after, was.value, now.value)
+        yield Seen(commit, (file.old, file.new), (was.line, now.line), shape, f"python {name}", now.owner)
+
+
+def _drop_repeated(found: Sequence[Seen], reasons: Counter[str]) -> Iterator[Seen]:
+    """Of the same two values in one commit, the surest place: the others follow from it."""
+    ranked = sorted(found, key=lambda each: (shapes.KINDS.index(each.kind), each.files[1], each.lines[1]))
+    known: set[tuple[str, str]] = set()
+    for each in ranked:
+        values = each.shape.old, each.shape.new
+        if values in known:
+            reasons["the same change in another place"] += 1
+        else:
+            known.add(values)
+            yield each

@@ -1,0 +1,209 @@
+"""One line before and after a commit -> the value that changed in it, by what lines of such a file look like."""
+
+from __future__ import annotations
+
+import re
+from pathlib import PurePosixPath
+from typing import Literal, NamedTuple
+
+ChangeKind = Literal["setting", "constant", "default", "command", "flag", "place", "name", "record", "text"]
+KINDS: tuple[ChangeKind, ...] = (
+    "setting", "default", "constant", "record", "command", "flag", "name", "place", "text",
+)  # fmt: skip
+"""The surest first: of the same change in several lines, one of the first kind stands for all."""
+
+
+class Shape(NamedTuple):
+    """A value in a line.
+
+    Attributes:
+        before, after: What stands around it; both lines of a change have them.
+        key: What it is the value of, as the line says it; empty: the line as a whole.
+    """
+
+    kind: ChangeKind
+    key: str
+    before: str
+    after: str
+    old: str
+    new: str
+
+
+_KEY = r"[\"']?(?P<key>[A-Za-z_][\w.$/-]*)[\"']?"
+_VALUE = r"(?P<value>\"[^\"]*\"|'[^']*'|[^\s#;,][^#;]*?)"
+_SETTING: dict[str, re.Pattern[str]] = {
+    "toml": re.compile(rf"\s*{_KEY}\s*=\s*{_VALUE}\s*(?:#.*)?"),
+    "ini": re.compile(rf"\s*(?:export\s+)?{_KEY}\s*(?:[:?+]?=|:)\s*{_VALUE}\s*(?:[#;].*)?"),
+    "make": re.compile(rf"\s*(?:export\s+)?{_KEY}\s*[:?+]?=\s*{_VALUE}\s*(?:#.*)?"),
+    "yaml": re.compile(rf"\s*(?:-\s+)?{_KEY}\s*:\s+{_VALUE}\s*(?:\s#.*)?"),
+    "json": re.compile(r"\s*\"(?P<key>[^\"]+)\"\s*:\s*(?P<value>\"[^\"]*\"|[\w.+-]+|\[[^\[\]]*\])\s*,?\s*"),
+    "docker": re.compile(
+        r"\s*(?:(?P<key>FROM|EXPOSE|WORKDIR|USER|SHELL|STOPSIGNAL)\s+|(?:ENV|ARG)\s+(?P<name>\w+)(?:=|\s+))(?P<value>\S+)(?:\s+AS\s+\w+)?\s*",
+        re.IGNORECASE,
+    ),
+    "kwarg": re.compile(rf"\s*{_KEY}\s*=\s*(?P<value>\"[^\"]*\"|'[^']*'|[\w.+-]+)\s*,?\s*(?:#.*)?"),
+    "gomod": re.compile(r"\s*(?P<key>go|toolchain)\s+(?P<value>\S+)\s*"),
+}
+_CONSTANT = re.compile(
+    r"\s*(?:(?:export|pub(?:\(\w+\))?|public|private|protected|internal|static|final|const|constexpr|readonly|let|var|val|"
+    r"inline|unsigned|signed|int|long|double|float|char|bool|boolean|string|String|size_t|u?int\d*_t|#\s*define)\s+)*"
+    r"\*?(?P<key>[A-Za-z_$][\w$]*)(?:\s*:\s*[\w<>&' \[\]]+)?(?:\s*:?=\s*|\s*:\s+|(?<=\w)\s+)"
+    r"(?P<value>\"[^\"]*\"|'[^']*'|-?\d[\w.]*(?:\s*[*+<]{1,2}\s*\d[\w.]*)*|true|false|nil|null|None)\s*[;,]?\s*(?://.*|/\*.*)?"
+)
+_DECLARED = re.compile(r"\b(?:const|final|static|define|constexpr|readonly|val)\b|\b[A-Z][A-Z0-9_]{2,}\b")
+_DEFINITION = re.compile(
+    r"\s*(?:(?:export|default|pub(?:\(\w+\))?|public|private|protected|static|async|abstract|final|const|unsafe)\s+)*"
+    r"(?P<word>def|class|function|fn|func|struct|enum|trait|interface|module|type)\s+(?:\([^)]*\)\s*)?(?P<name>[A-Za-z_]\w*)(?P<rest>.*)"
+)
+_FLAG = re.compile(r"--?[a-z][\w-]+")
+_IMPORT = re.compile(r"\s*(?:from\s+\S+\s+import\b|import\b|export\b.*\bfrom\b|use\s|#\s*include\b|.*\brequire\()")
+_COMMAND = re.compile(
+    r"\s*(?:[$>#%]\s+)?(?:sudo\s+)?(?:pip3?|pipx|npm|npx|yarn|pnpm|cargo|rustup|go|make|docker|docker-compose|git|python3?|tox|nox|poetry|uv|"
+    r"brew|apt|apt-get|dnf|yum|pacman|choco|scoop|snap|curl|wget|kubectl|helm|gh|bundle|gem|composer|mvn|gradle|\./gradlew|pytest|just|"
+    r"pre-commit|conda|port|nix|nix-env|winget|deno|bun|cmake|bash|sh|\./[\w./-]+)\s+\S.*"
+)
+_STATUS = re.compile(
+    r"\s*(?:[-*>#]*\s*)?(?:\*\*)?status(?:\*\*)?\s*[:|]\s*(?:\*\*)?\s*(?P<value>.+?)\s*\|?\s*", re.IGNORECASE
+)
+_RECORDS = re.compile(
+    r"(?:^|/)(?:adrs?|decisions?|rfcs?|proposals|peps?|design)/[^/]+\.(?:md|rst|txt|adoc)$", re.IGNORECASE
+)
+_TOKEN = re.compile(r"[^\s\"'`(){}\[\],;<>]+")
+_CODE_LIKE = re.compile(r"\d|[_./:=@-]\w|[a-z][A-Z]")
+DOCS = (".md", ".rst", ".txt", ".adoc", ".markdown")
+SCRIPTS = (".sh", ".bash", ".zsh", ".ps1", ".bat", ".cmd", ".mk")
+CODE = (
+    ".js", ".jsx", ".ts", ".tsx", ".mjs", ".cjs", ".go", ".rs", ".c", ".h", ".cc", ".cpp", ".hpp", ".java", ".kt",
+    ".swift",
+    ".rb", ".php", ".cs", ".scala", ".ex", ".exs", ".lua",
+)  # fmt: skip
+
+
+def form_of(path: str) -> str:
+    """toml, ini, yaml, json, docker, make, gomod, whole, docs, script, python or code, by what its lines look like;
+    empty: nothing that is known."""
+    name, suffix = PurePosixPath(path).name, PurePosixPath(path).suffix.lower()
+    if name in (
+        ".python-version",
+        ".nvmrc",
+        ".node-version",
+        ".ruby-version",
+        "runtime.txt",
+        ".tool-versions",
+        "rust-toolchain",
+    ):
+        return "whole"
+    if name.startswith(("Dockerfile", "Containerfile")) or suffix == ".dockerfile":
+        return "docker"
+    if name in ("Makefile", "GNUmakefile", "makefile", "justfile", "Justfile"):
+        return "make"
+    if (
+        name.startswith(".env")
+        or suffix in (".ini", ".cfg", ".conf", ".properties", ".env")
+        or name in (".editorconfig", ".npmrc", ".coveragerc", ".flake8")
+    ):
+        return "ini"
+    if suffix in (".yaml", ".yml") or name in (".clang-format", ".eslintrc", ".prettierrc"):
+        return "yaml"
+    known = {".toml": "toml", ".json": "json", ".json5": "json", ".jsonc": "json", ".py": "python", ".pyi": "python"}
+    if name == "go.mod":
+        return "gomod"
+    if suffix in DOCS or name in ("README", "INSTALL", "CONTRIBUTING"):
+        return "docs"
+    return known.get(suffix) or ("script" if suffix in SCRIPTS else "code" if suffix in CODE else "")
+
+
+def find_shape(path: str, old: str, new: str) -> Shape | None:
+    """The value that changed between two lines of a file, if they are alike but for it."""
+    form = form_of(path)
+    if _RECORDS.search(path) and (a := _STATUS.fullmatch(old)) and (b := _STATUS.fullmatch(new)):
+        return _around("record", "status", old, new, a, b)
+    if form == "whole":
+        return Shape("setting", "", "", "", old.strip(), new.strip())
+    if form in ("toml", "ini", "yaml", "json", "docker", "gomod", "make"):
+        return _find_setting(form, old, new) or _find_substitution(form, old, new)
+    if form == "python" and PurePosixPath(path).name in ("setup.py", "conf.py", "noxfile.py"):
+        return _find_setting("kwarg", old, new) or _find_substitution(form, old, new)
+    if form == "code" and (found := _find_constant(old, new)):
+        return found
+    return _find_substitution(form, old, new) if form else None
+
+
+def _around(kind: ChangeKind, key: str, old: str, new: str, a: re.Match[str], b: re.Match[str]) -> Shape | None:
+    """Quotes around a value belong to the line."""
+    (start, end), (first, last) = _unquote(a), _unquote(b)
+    if old[:start].strip(" \t\"'") != new[:first].strip(" \t\"'"):
+        return None
+    return Shape(kind, key, new[:first].lstrip(), new[last:].rstrip(), old[start:end], new[first:last])
+
+
+def _unquote(found: re.Match[str]) -> tuple[int, int]:
+    start, end = found.span("value")
+    value = found["value"]
+    quoted = len(value) > 2 and value[0] == value[-1] and value[0] in "\"'"
+    return (start + 1, end - 1) if quoted else (start, end)
+
+
+def _find_setting(form: str, old: str, new: str) -> Shape | None:
+    pattern = _SETTING[form]
+    a, b = pattern.fullmatch(old), pattern.fullmatch(new)
+    if not (a and b):
+        return None
+    key = b["key"] or b.groupdict().get("name") or ""
+    if (a["key"] or a.groupdict().get("name")) != key or b["value"][0] in "{|>&*" or a["value"][0] in "{|>&*":
+        return None
+    return _around("setting", key, old, new, a, b)
+
+
+def _find_constant(old: str, new: str) -> Shape | None:
+    a, b = _CONSTANT.fullmatch(old), _CONSTANT.fullmatch(new)
+    if not (a and b and a["key"] == b["key"] and _DECLARED.search(new)):
+        return None
+    return _around("constant", b["key"], old, new, a, b)
+
+
+def _find_substitution(form: str, old: str, new: str) -> Shape | None:
+    """One run of characters between blanks, quotes or brackets was replaced by another one."""
+    old, new = old.rstrip(), new.rstrip()
+    a, b = list(_TOKEN.finditer(old)), list(_TOKEN.finditer(new))
+    if form == "docs" and _COMMAND.fullmatch(old) and _COMMAND.fullmatch(new):
+        return _cut_command(old, new)
+    if len(a) != len(b):
+        return None
+    differ = [at for at, (x, y) in enumerate(zip(a, b, strict=True)) if x[0] != y[0]]
+    if len(differ) != 1:
+        return None
+    x, y = a[differ[0]], b[differ[0]]
+    before, after = new[: y.start()], new[y.end() :]
+    if old[: x.start()] != before or old[x.end() :] != after:
+        return None
+    left, right = x[0], y[0]
+    while left and right and left[-1] == right[-1] and left[-1] in ".:!?":
+        left, right, after = left[:-1], right[:-1], left[-1] + after
+    kind = _name_kind(form, old, new, left, right)
+    if kind is None or not (left and right):
+        return None
+    return Shape(kind, "", before.lstrip(), after, left, right)
+
+
+def _cut_command(old: str, new: str) -> Shape:
+    lead = re.match(r"\s*(?:[$>%]\s+)?", new)
+    start = lead.end() if lead else 0
+    was = re.sub(r"^\s*(?:[$>%]\s+)?", "", old)
+    return Shape("command", "", new[:start].lstrip(), "", was, new[start:])
+
+
+def _name_kind(form: str, old: str, new: str, left: str, right: str) -> ChangeKind | None:
+    """What kind of thing was replaced; None: nothing that tells a fact by itself."""
+    if _FLAG.fullmatch(left) and _FLAG.fullmatch(right):
+        return "flag"
+    if form in ("python", "code"):
+        if (a := _DEFINITION.fullmatch(old)) and (b := _DEFINITION.fullmatch(new)):
+            same = a["word"] == b["word"] and a["name"] != b["name"] and a["rest"] == b["rest"]
+            return "name" if same else None
+        return "place" if _IMPORT.match(old) and _IMPORT.match(new) else None
+    if form in ("docker", "make", "script"):
+        return "command" if _COMMAND.fullmatch(new) else None
+    if form in ("yaml", "toml", "ini", "json"):
+        return "command" if re.search(r"\brun:|-\s+\S+ ", new) and len(new.split()) > 2 else None
+    return "text" if _CODE_LIKE.search(left) or _CODE_LIKE.search(right) else None

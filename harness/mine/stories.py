@@ -1,0 +1,286 @@
+"""Chains of facts -> stories: what each session learns, what is asked, and which jobs depend on it.
+
+A story holds chains that changed about the same time, and ends at the last of these changes: there all its newest facts
+hold, and the checks of its jobs read the files as they are there.
+"""
+
+from __future__ import annotations
+
+import random
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+
+from harness.mine.candidates import Candidate, Stand
+from harness.model.scenario import MINED, Scenario
+from harness.repo.changes import read_texts
+from harness.repo.checkout import Repo
+from harness.selftest import wording
+from harness.selftest.proof import Told
+from harness.text.classify import Classifier
+from tasks import proofs, short
+
+FEWEST, MOST = 3, 6
+"""Chains of one story."""
+STANDS = 4
+"""Values of the longest chain that a story tells; of a longer one its newest."""
+LEARNT = 5
+"""Facts that one session learns."""
+OTHERS = 300
+"""Sentences about the rest of the repository that a story brings as noise."""
+DECISIONS = 4
+"""Of one job."""
+HASH = 12
+"""Digits of a commit as a story writes it."""
+_STRATA = ("identifier", "plain", "paraphrase")
+
+
+@dataclass(frozen=True)
+class Chained:
+    """A candidate in a story: its facts are called NAME-1, NAME-2 and on."""
+
+    name: str
+    candidate: Candidate
+
+    def fact(self, at: int) -> str:
+        return f"{self.name}-{at + 1}"
+
+    @property
+    def newest(self) -> str:
+        return self.fact(len(self.candidate.stands) - 1)
+
+
+@dataclass(frozen=True)
+class MinedStory:
+    """A story as its file says it, and the candidates that it tells."""
+
+    name: str
+    data: Mapping[str, Any]
+    used: tuple[str, ...]
+
+
+def draw(candidates: Sequence[Candidate], amount: int, seed: int) -> list[list[Candidate]]:
+    """Up to `amount` groups of candidates that changed about the same time, oldest first.
+
+    Drawn by seed, in turn from each kind of change and each folder, so that none fills the suite.
+    """
+    size = max(FEWEST, min(MOST, len(candidates) // max(1, amount)))
+    rolled = random.Random(f"mine {seed}")  # noqa: S311  reproducible on purpose
+    groups: dict[tuple[str, str], list[Candidate]] = {}
+    for each in candidates:
+        groups.setdefault((each.kind, each.folder), []).append(each)
+    for group in groups.values():
+        rolled.shuffle(group)
+    turns = [group for _, group in sorted(groups.items())]
+    rolled.shuffle(turns)
+    ordered = [group[at] for at in range(max(map(len, turns), default=0)) for group in turns if at < len(group)]
+    chosen = sorted(ordered[: amount * size], key=lambda each: (each.changed, each.id))
+    parts = [chosen[at : at + size] for at in range(0, len(chosen), size)]
+    if len(parts) > 1 and len(parts[-1]) < FEWEST:
+        last = parts.pop()
+        parts[-1] += last
+    return [part for part in parts if len(part) >= FEWEST][:amount]
+
+
+def write(
+    repo: Repo, location: str, group: Sequence[Candidate], everything: Sequence[Candidate], number: int, seed: int,
+    reasons: Counter[str],
+) -> MinedStory | None:  # fmt: skip
+    """A story that holds, of those of a group that do not stand in each other's way; None: too few are left."""
+    end = max((each.stands[-1] for each in group), key=lambda stand: stand.at)
+    left = [_shorten(each) for each in _standing(repo, group, end, reasons)]
+    rolled = random.Random(f"mine {seed} {number}")  # noqa: S311  reproducible on purpose
+    rest = [each for each in everything if each not in group]
+    rolled.shuffle(rest)
+    while len(left) >= FEWEST:
+        chains = [Chained(name, each) for name, each in zip(_names(left), left, strict=True)]
+        data = _tell(repo, location, chains, end, rest[:1], number)
+        name = f"{number:03d}-{chains[0].name}"[:50].rstrip("-")
+        try:
+            scenario = Scenario.model_validate({**short.expand(data), "id": f"{MINED}/{name}"})
+        except ValidationError as error:
+            reasons[f"texts that no story may hold: {error.errors()[0]['msg'][:60]}"] += 1
+            return None
+        wrong = _find_wrong(repo, scenario, chains)
+        if not wrong:
+            others = list(_list_others(scenario, rest[1:], rolled))
+            return MinedStory(name, {**data, "others": others}, tuple(each.id for each in left))
+        reasons["sentence that says otherwise as a run reads it"] += len(wrong)
+        left = [each.candidate for each in chains if each.name not in wrong]
+    return None
+
+
+def _shorten(candidate: Candidate) -> Candidate:
+    return replace(candidate, stands=candidate.stands[-STANDS:], commits=candidate.commits[-STANDS + 1 :])
+
+
+def _standing(repo: Repo, group: Sequence[Candidate], end: Stand, reasons: Counter[str]) -> Iterator[Candidate]:
+    """Those whose newest value the file still says at the end of the story."""
+    texts = read_texts(repo, [(end.commit, each.file) for each in group])
+    for each, text in zip(group, texts, strict=True):
+        if text is not None and list_values(each, text) == {each.stands[-1].value}:
+            yield each
+        else:
+            reasons["gone before its story ends"] += 1
+
+
+def list_values(candidate: Candidate, text: str) -> set[str]:
+    """What a file says where the candidate's value stood: as the check of a short decision reads it."""
+    before, after = candidate.before, candidate.after
+    rows = (row.strip() for row in text.split("\n"))
+    return {
+        row[len(before) : len(row) - len(after)]
+        for row in rows
+        if row.startswith(before) and row.endswith(after) and len(row) >= len(before) + len(after)
+    }
+
+
+def _names(candidates: Sequence[Candidate]) -> list[str]:
+    found: list[str] = []
+    for each in candidates:
+        words = re.findall(r"[a-z0-9]+", f"{each.what}".lower().replace("the gap in", each.kind))
+        name = "-".join(words)[:32].strip("-") or each.kind
+        while name in found:
+            name += "x"
+        found.append(name)
+    return found
+
+
+# --- the file -----------------------------------------------------------------------------------------------------
+
+
+def _tell(
+    repo: Repo, location: str, chains: Sequence[Chained], end: Stand, unknown: Sequence[Candidate], number: int
+) -> dict[str, Any]:
+    named = location.rstrip("/").removesuffix("/.git").removesuffix(".git").rsplit("/", 1)[-1]
+    files = sorted({each.candidate.file for each in chains})
+    return {
+        "schema": 1,
+        "version": 1,
+        "kind": MINED,
+        "title": f"{len(chains)} things that changed until {end.at:%Y-%m-%d}",
+        "story": f"Mined from the history of {named}: {', '.join(each.candidate.what for each in chains)}. "
+        f"All facts stand in the repository; nothing in it was only told.",
+        "fixture": {"git": location, "commit": repo.history.commits[-1]},
+        "scope": {"repo": named},
+        "facts": [fact for each in chains for fact in _facts(each)],
+        "sessions": [*_learning(repo, chains), *_asking(chains, end, unknown, files)],
+    }
+
+
+def _facts(chained: Chained) -> Iterator[dict[str, Any]]:
+    candidate = chained.candidate
+    key = list(dict.fromkeys([candidate.key, short.speak(candidate.key)])) if candidate.key else []
+    for at, stand in enumerate(candidate.stands):
+        yield {
+            "id": chained.fact(at),
+            "since": stand.at,
+            **({"supersedes": chained.fact(at - 1)} if at else {}),
+            "source": {"commit": stand.commit[:HASH], "path": stand.path, "line": stand.line},
+            "says": {"what": candidate.what, "value": stand.value},
+            "forms": [*([key] if key else []), [stand.value]],
+        }
+
+
+def _learning(repo: Repo, chains: Sequence[Chained]) -> list[dict[str, Any]]:
+    """A session ends where it would learn that what it learnt holds no longer; one in the middle works, too."""
+    told = sorted(
+        ((stand, each, at) for each in chains for at, stand in enumerate(each.candidate.stands)),
+        key=lambda one: (one[0].at, one[1].name, one[2]),
+    )
+    parts: list[list[tuple[Stand, Chained, int]]] = [[]]
+    for stand, each, at in told:
+        if len(parts[-1]) >= LEARNT or any(other is each for _, other, _ in parts[-1]):
+            parts.append([])
+        parts[-1].append((stand, each, at))
+    sessions = []
+    for number, part in enumerate(parts, 1):
+        last = part[-1][0]
+        steps: list[dict[str, Any]] = [{"do": "learn", "facts": [each.fact(at) for _, each, at in part]}]
+        if number == (len(parts) + 1) // 2 + 1 < len(parts):
+            known = [one for earlier in parts[:number] for one in earlier]
+            steps += _job("then", _decide(repo, known, last))
+        sessions.append(_session(f"day-{number}", last.at, last.commit, steps))
+    return sessions
+
+
+def _decide(repo: Repo, known: Sequence[tuple[Stand, Chained, int]], now: Stand) -> list[dict[str, Any]]:
+    """The decisions that can be taken at a commit in the middle: of chains that have changed by then, and whose file
+    says at that commit what they do."""
+    newest = {each.name: (stand, each, at) for stand, each, at in known}
+    changed = [one for one in newest.values() if one[2] > 0]
+    texts = read_texts(repo, [(now.commit, stand.path) for stand, _, _ in changed])
+    return [
+        _decision(each, at, stand.path)
+        for (stand, each, at), text in zip(changed, texts, strict=True)
+        if text is not None and list_values(each.candidate, text) == {stand.value}
+    ][:DECISIONS]
+
+
+def _decision(chained: Chained, at: int, file: str) -> dict[str, Any]:
+    candidate = chained.candidate
+    line = f"{candidate.before}{{value}}{candidate.after}"
+    moved = {} if candidate.stands[at].path == file else {"file": file}
+    return {"id": chained.name, "asks": chained.fact(at), "line": line, **moved}
+
+
+def _job(name: str, decisions: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    return [{"do": "job", "id": name, "decisions": list(decisions)}] if decisions else []
+
+
+def _asking(
+    chains: Sequence[Chained], end: Stand, unknown: Sequence[Candidate], files: Sequence[str]
+) -> Iterator[dict[str, Any]]:
+    probes: list[dict[str, Any]] = [{"do": "probe", "id": each.name, "asks": each.newest} for each in chains]
+    probes.append({"do": "probe", "id": "earlier", "asks": chains[0].newest, "history": True})
+    for each in unknown:
+        asked = short.ask(each.what, each.file)
+        probes.append({"do": "probe", "id": "unknown", "ask": {"plain": asked}})
+    yield _session("questions", end.at + timedelta(hours=1), end.commit, probes)
+    decisions = [_decision(each, len(each.candidate.stands) - 1, each.candidate.file) for each in chains]
+    jobs = [decisions[at : at + DECISIONS] for at in range(0, len(decisions), DECISIONS)]
+    for number, part in enumerate(jobs, 1):
+        steps = _job(f"now-{number}", part)
+        yield _session(f"work-{number}", end.at + timedelta(hours=1 + number), end.commit, steps)
+
+
+def _session(name: str, at: object, commit: str, steps: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    return {"id": name, "at": at, "by": "team", "commit": commit[:HASH], "steps": list(steps)}
+
+
+# --- what must hold ---------------------------------------------------------------------------------------------------
+
+
+def _find_wrong(repo: Repo, scenario: Scenario, chains: Sequence[Chained]) -> set[str]:
+    """The chains whose texts or lines do not hold; where a problem names none, the last one has to go."""
+    resolved, found = proofs.hashed(scenario, repo)
+    found = found or list(proofs.problems(resolved, repo))
+    if not found:
+        told = Told(Path(scenario.id), resolved, repo)
+        wording.texts(told)
+        found = [f"{each.key}: {each.reason}" for each in told.breaches]
+    wrong: set[str] = set()
+    for problem in found:
+        key = problem.split(": ")[0]
+        named = {
+            each.name for each in chains if any(re.fullmatch(rf"{each.name}(?:-\d+)?", part) for part in key.split("."))
+        }
+        wrong |= named or {chains[-1].name}
+    return wrong
+
+
+def _list_others(scenario: Scenario, rest: Sequence[Candidate], rolled: random.Random) -> Iterator[str]:
+    """What else is true of the repository, in sentences like those of the story's facts, which tell none of them."""
+    classifier, told = Classifier(scenario), set[str]()
+    for each in rest:
+        for stand in each.stands[:STANDS]:
+            text = short.phrase(each.what, stand.value, stand.path)[rolled.choice(_STRATA)]
+            if len(told) < OTHERS and text not in told and not classifier.by_rules(text).named:
+                told.add(text)
+                yield text

@@ -1,0 +1,270 @@
+"""A history becomes a suite that holds, or one clear line; never half a suite."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from harness.cli.mine import mine
+from harness.mine import mining, reviewing, shapes, skipped
+from harness.mine.mining import MineError
+from harness.repo.clone import find_head
+from harness.repo.series import FixtureError
+from harness.selftest import suite
+from tasks import loader
+
+CODE = "import time\n\nRETRIES = {retries}\n\n\ndef wait(pause={pause}):\n    time.sleep(pause)\n"
+CONFIG = '[tool.shop]\nlane = "{lane}"\nbudget = {budget}\n'
+DOCS = "# Shop\n\n## Running the tests\n\n```\n$ {command}\n```\n"
+
+
+class Foreign:
+    """Somebody else's repository, made with plain git."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        path.mkdir()
+        self.git("init", "--quiet", "--initial-branch=trunk")
+
+    def git(self, *words: str) -> str:
+        who = {
+            f"GIT_{one}_{what}": value
+            for one in ("AUTHOR", "COMMITTER")
+            for what, value in (("NAME", "Ada Example"), ("EMAIL", "ada@example.com"))
+        }
+        there = {"GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_NOSYSTEM": "1", "HOME": str(self.path), **who}
+        done = subprocess.run(
+            ["git", *words], cwd=self.path, env={"PATH": os.environ["PATH"], **there}, capture_output=True, text=True
+        )
+        assert done.returncode == 0, done.stderr
+        return done.stdout.strip()
+
+    def commit(self, files: dict[str, str | bytes], author: str = "Ada Example") -> str:
+        for name, content in files.items():
+            file = self.path / name
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_bytes(content.encode() if isinstance(content, str) else content)
+        self.git("add", "--all")
+        self.git("commit", "--quiet", "--allow-empty", "--message", "A step", f"--author={author} <ada@example.com>")
+        return self.git("rev-parse", "HEAD")
+
+
+@pytest.fixture
+def foreign(tmp_path: Path) -> Foreign:
+    return Foreign(tmp_path / "shop")
+
+
+def live(foreign: Foreign) -> None:
+    """A history in which four values change, one of them twice."""
+
+    def files(retries: int, pause: str, lane: str, budget: int, command: str) -> dict[str, str | bytes]:
+        return {
+            "shop/waits.py": CODE.format(retries=retries, pause=pause),
+            "pyproject.toml": CONFIG.format(lane=lane, budget=budget),
+            "README.md": DOCS.format(command=command),
+        }
+
+    foreign.commit(files(3, "0.5", "harborline", 40, "make check"))
+    foreign.commit(files(3, "0.5", "kestrelway", 40, "make check"))
+    foreign.commit(files(7, "0.5", "kestrelway", 40, "make check"))
+    foreign.commit(files(7, "0.5", "finchgate", 40, "make check"))
+    foreign.commit(files(7, "2.5", "finchgate", 65, "make check"))
+    foreign.commit(files(7, "2.5", "finchgate", 65, "pytest -n auto"))
+
+
+def run(*words: str | Path) -> tuple[int, str]:
+    done = CliRunner().invoke(mine, [str(word) for word in words])
+    assert done.exception is None or isinstance(done.exception, SystemExit), done.exception
+    return done.exit_code, done.output
+
+
+@pytest.fixture(autouse=True)
+def _cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLDWARM_CACHE", str(tmp_path / "cache"))
+
+
+@pytest.mark.slow
+def test_what_changed_becomes_a_story_that_keeps_every_promise(foreign: Foreign, tmp_path: Path) -> None:
+    live(foreign)
+    code, said = run(foreign.path, "--to", tmp_path / "suite", "--stories", "1")
+    assert code == 0, said
+    files = loader.find(tmp_path / "suite")
+    ((story, _),) = loader.load(files, tmp_path, tmp_path / "cache")
+    said_values = {form for fact in story.facts for form in fact.forms[-1]}
+    assert {"harborline", "kestrelway", "finchgate", "3", "7", "0.5", "2.5", "40", "65"} <= said_values
+    assert story.kind == "mined" and story.id.startswith("mined/")
+    assert all(fact.source and fact.source.commit and fact.source.line for fact in story.facts)
+    proven = suite.prove(files, tmp_path, tmp_path / "cache")
+    assert not proven.breaches
+    (row,) = proven.rows
+    assert row.oracle.hits == row.oracle.of > 0 and row.stale.hits == row.stale.of > 0 and row.none.hits == row.none.of
+
+
+def test_the_same_seed_writes_the_same_bytes(foreign: Foreign, tmp_path: Path) -> None:
+    live(foreign)
+    for name in ("one", "two"):
+        assert run(foreign.path, "--to", tmp_path / name)[0] == 0
+    texts = [[file.read_bytes() for file in sorted((tmp_path / name).rglob("*.*"))] for name in ("one", "two")]
+    assert texts[0] == texts[1] and texts[0]
+
+
+def test_the_check_of_a_decision_reads_the_real_file(foreign: Foreign, tmp_path: Path) -> None:
+    live(foreign)
+    assert run(foreign.path, "--to", tmp_path / "suite")[0] == 0
+    (file,) = loader.find(tmp_path / "suite")
+    text = file.read_text()
+    assert 'line = "lane = \\"{value}\\""' in text
+    file.write_text(text.replace('line = "lane = \\"{value}\\""', 'line = "road = \\"{value}\\""'))
+    (problem, *_) = suite.validate([file], tmp_path, tmp_path / "cache")
+    assert "prints nothing" in problem
+
+
+def test_a_page_shows_both_lines_and_remembers_what_was_dropped(foreign: Foreign, tmp_path: Path) -> None:
+    live(foreign)
+    page, kept = tmp_path / "page.html", tmp_path / "decisions.json"
+    assert run(foreign.path, "--review", page)[0] == 0
+    shown = page.read_text()
+    assert "harborline" in shown and "kestrelway" in shown and "http://" not in shown
+    found = mining.search(str(foreign.path), None, 3000, {}, tmp_path / "cache")
+    (lane,) = [each for each in found.candidates if "lane" in each.what]
+    kept.write_text(json.dumps({"candidates": {lane.id: "drop"}}))
+    again = mining.search(str(foreign.path), None, 3000, reviewing.read(kept), tmp_path / "cache")
+    assert lane.id not in {each.id for each in again.candidates} and again.reasons["dropped by hand"] == 1
+    assert run(foreign.path, "--review", page, "--decisions", kept)[0] == 0 and "harborline" not in page.read_text()
+
+
+@pytest.mark.parametrize("text", ["", "[]", "{", '{"candidates": 3}', '{"candidates": {"a": "perhaps"}}', "\x00"])
+def test_a_file_that_is_no_decisions_is_one_line(text: str, tmp_path: Path) -> None:
+    (tmp_path / "decisions.json").write_text(text)
+    with pytest.raises(MineError, match="is no file that a page"):
+        reviewing.read(tmp_path / "decisions.json")
+
+
+def test_no_repository_is_one_line_and_writes_nothing(tmp_path: Path) -> None:
+    for named in (tmp_path / "nowhere", tmp_path):
+        code, said = run(named, "--to", tmp_path / "suite")
+        assert code == 2 and len(said.splitlines()) == 1 and "coldwarm:" in said
+    assert not (tmp_path / "suite").exists()
+
+
+def test_one_commit_or_nothing_to_mine_is_one_line(foreign: Foreign, tmp_path: Path) -> None:
+    foreign.commit({"README.md": "# Shop\n"})
+    assert "has one commit" in run(foreign.path, "--to", tmp_path / "suite")[1]
+    foreign.commit({"README.md": "# Shop\n\nMore.\n", "data.bin": b"\x00\xff" * 99})
+    code, said = run(foreign.path, "--to", tmp_path / "suite")
+    assert code == 2 and "nothing to mine" in said and not (tmp_path / "suite").exists()
+    assert not [each for each in tmp_path.iterdir() if each.name.startswith(".suite")]
+
+
+def test_an_empty_repository_has_no_commit(foreign: Foreign) -> None:
+    with pytest.raises(FixtureError, match="names no commit"):
+        find_head(str(foreign.path))
+
+
+@pytest.mark.parametrize("how", ["loose", "packed", "detached", "bare"])
+def test_head_is_found_without_asking_git(how: str, foreign: Foreign, tmp_path: Path) -> None:
+    commit, path = foreign.commit({"a.txt": "a\n"}), foreign.path
+    if how == "packed":
+        foreign.git("pack-refs", "--all")
+    elif how == "detached":
+        foreign.git("checkout", "--quiet", "--detach")
+    elif how == "bare":
+        foreign.git("clone", "--quiet", "--bare", ".", str(tmp_path / "bare"))
+        path = tmp_path / "bare"
+    assert find_head(str(path)) == commit
+
+
+def test_a_folder_with_something_in_it_is_left_alone(foreign: Foreign, tmp_path: Path) -> None:
+    live(foreign)
+    (tmp_path / "suite").mkdir()
+    (tmp_path / "suite" / "mine.txt").write_text("mine")
+    code, said = run(foreign.path, "--to", tmp_path / "suite")
+    assert code == 2 and "not empty" in said and [each.name for each in (tmp_path / "suite").iterdir()] == ["mine.txt"]
+
+
+def test_odd_files_are_counted_and_passed_by(foreign: Foreign, tmp_path: Path) -> None:
+    def odd(value: str) -> dict[str, str | bytes]:
+        return {
+            "latin.toml": f'name = "caf\u00e9"\nlane = "{value}"\n'.encode("latin-1"),
+            "not-toml.toml": f"<xml lane='{value}'>\n",
+            "crlf.ini": f"[a]\r\nlane = {value}-crlf\r\n",
+            "big.json": "x" * 1_100_000 + value,
+            'a "quoted" name.toml': f'lane = "{value}"\n',
+            "caf\u00e9.toml": f'lane = "{value}-accent"\n',
+            "broken.py": f"RETRIES = = {value}\n",
+        }
+
+    live(foreign)
+    foreign.commit(odd("wagtail"))
+    foreign.commit(odd("redstart"))
+    foreign.git("mv", "crlf.ini", "moved.ini")
+    foreign.commit({})
+    foreign.commit({"moved.ini": "[a]\r\nlane = plover-crlf\r\n"})
+    code, said = run(foreign.path, "--to", tmp_path / "suite")
+    assert code == 0, said
+    found = mining.search(str(foreign.path), None, 3000, {}, tmp_path / "cache")
+    assert found.reasons["binary, very large, or no UTF-8 text"] >= 2
+    values = {stand.value for each in found.candidates for stand in each.stands}
+    assert {"redstart-accent", "plover-crlf"} <= values and "wagtail" not in values
+
+
+def test_what_a_bot_changed_is_left_out(foreign: Foreign, tmp_path: Path) -> None:
+    foreign.commit({"a.toml": 'lane = "harborline"\n'})
+    foreign.commit({"a.toml": 'lane = "kestrelway"\n'}, author="dependabot[bot]")
+    with pytest.raises(MineError, match="commit of a bot: 1"):
+        mining.search(str(foreign.path), None, 3000, {}, tmp_path / "cache")
+
+
+def test_mined_stories_are_never_mixed_with_others(foreign: Foreign, tmp_path: Path) -> None:
+    from harness import paths
+
+    live(foreign)
+    assert run(foreign.path, "--to", tmp_path / "suite")[0] == 0
+    own = loader.find(paths.TASKS, ["forgotten-runbook"])
+    with pytest.raises(loader.ScenarioError, match="no one suite"):
+        loader.load([*own, *loader.find(tmp_path / "suite")], paths.FIXTURES, tmp_path / "cache")
+
+
+@pytest.mark.parametrize(
+    ("path", "old", "new", "kind", "values"),
+    [
+        ("a.toml", 'lane = "a1"', 'lane = "b2"  # why', "setting", ("a1", "b2")),
+        ("a.yml", "  node-version: 18", "  node-version: 20", "setting", ("18", "20")),
+        ("package.json", '  "main": "a.js",', '  "main": "b.js",', "setting", ("a.js", "b.js")),
+        (".env.example", "PORT=80", "PORT=8080", "setting", ("80", "8080")),
+        ("Dockerfile", "FROM python:3.9 AS base", "FROM python:3.12 AS base", "setting", ("python:3.9", "python:3.12")),
+        ("Makefile", "JOBS ?= 2", "JOBS ?= 4", "setting", ("2", "4")),
+        ("go.mod", "go 1.20", "go 1.22", "setting", ("1.20", "1.22")),
+        ("a.go", "const Limit = 3", "const Limit = 5", "constant", ("3", "5")),
+        ("a.rs", "pub fn open(a: u8) {", "pub fn begin(a: u8) {", "name", ("open", "begin")),
+        ("a.ts", "import { A } from './old-way'", "import { A } from './new-way'", "place", ("./old-way", "./new-way")),
+        ("README.md", "$ make check", "$ pytest -n auto", "command", ("make check", "pytest -n auto")),
+        ("README.md", "Use `--fast-lane` here", "Use `--quick` here", "flag", ("--fast-lane", "--quick")),
+        ("docs/adr/0003.md", "Status: Accepted", "Status: Superseded by 7", "record", ("Accepted", "Superseded by 7")),
+    ],
+)
+def test_lines_of_each_kind_of_file(path: str, old: str, new: str, kind: str, values: tuple[str, str]) -> None:
+    shape = shapes.find_shape(path, old, new)
+    assert shape is not None and shape.kind == kind and (shape.old, shape.new) == values
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "what", "reason"),
+    [
+        ("1.2.3", "1.2.4", "version", "version bump"),
+        ("1.2.3", "1.3.0", "left-pad", "pin of a dependency"),
+        ("actions/checkout@v3", "actions/checkout@v4", "uses", "pin of a dependency"),
+        ("a b", "a  b", "lane", "white space, case or quotes"),
+        ("2023", "2024", "year", "date"),
+        ("deadbeefdeadbeef", "cafebabecafebabe", "rev", "hash"),
+        ("3.8", "3.9", "python-version", None),
+        ("harborline", "kestrelway", "lane", None),
+    ],
+)
+def test_what_is_no_fact_has_a_reason(old: str, new: str, what: str, reason: str | None) -> None:
+    assert skipped.skip_values(old, new, what, "A step") == reason
