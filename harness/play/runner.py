@@ -256,11 +256,13 @@ class Runner:
             ended: The story whose last trial it is.
         """
         try:
-            played = load(trial, future.result(), self.folder.blobs)
-            if reuse and self.executor.here:
-                reuse.keep(trial, played)
-            if ended:  # what keeps a trial still asks for its noise
-                ended.let_go()
+            try:
+                played = load(trial, future.result(), self.folder.blobs)
+                if reuse and self.executor.here:
+                    reuse.keep(trial, played)  # asks for the noise
+            finally:
+                if ended:
+                    ended.let_go()
             self.listener.finished(played)
         except trouble.ENDS_RUN:
             raise
