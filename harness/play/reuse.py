@@ -44,6 +44,7 @@ PLAYS = (
     ),
     "tasks/loader.py",
     "tasks/proofs.py",
+    "tasks/short.py",
 )
 """What of our sources decides how a trial is played. Scores and reports are made of logs, reused ones too."""
 REPEATABLE = ("refused", "breach")

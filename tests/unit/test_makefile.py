@@ -13,9 +13,9 @@ from harness.play import drills, plan
 MAKEFILE = (paths.ROOT / "Makefile").read_text().replace("\\\n", "")
 
 
-def test_bench_plays_one_story_of_each_kind() -> None:
+def test_bench_plays_one_story_of_each_authored_kind() -> None:
     (stories,) = re.findall(r"^STORIES := (.+)$", MAKEFILE, re.MULTILINE)
-    assert sorted(each.partition("/")[0] for each in stories.split()) == sorted(get_args(Kind))
+    assert sorted(each.partition("/")[0] for each in stories.split()) == sorted({*get_args(Kind)} - {"mined"})
     assert all((paths.TASKS / f"{each}.toml").is_file() for each in stories.split())
 
 
