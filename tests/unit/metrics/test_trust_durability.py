@@ -12,13 +12,20 @@ from harness.log.transcript import Called, Ended, Handled
 from harness.metrics.trust.durability import METRICS
 from harness.model.backend import Fault
 from harness.model.drill import Piece, Plan
-from harness.model.trial import Measure
+from harness.model.trial import Measure, Measured
 from tests.support.drill_player import measured
 from tests.support.measures import counts
 from tests.support.transcripts import transcript
 
 TWINS = {"new": "old"}
+GONE = Fault(kind="crashed", op="recall", message="gone")
 CRASH = Fault(kind="crashed", op="open", message="database disk image is malformed")
+
+
+def unanswered(measure: Measure) -> tuple[float | None, int | None, int | None]:
+    """(hits, of, of these: those of which the calls that could have told failed)"""
+    assert isinstance(measure, Measured), measure
+    return measure.hits, measure.of, measure.unanswered
 
 
 def text(name: str) -> str:
@@ -140,6 +147,37 @@ def test_nothing_written_is_nothing_kept(tmp_path: Path) -> None:
     assert {each.status for each in measures.values()} == {"not-applicable"}
 
 
+def test_only_what_a_kill_came_behind_counts(tmp_path: Path) -> None:
+    tape = Tape().write("one").listed("one").killed().listed("one").write("two").listed("one", "two")
+    assert counts(tape.measures(tmp_path)["lost_by_kill"]) == (0, 1)
+
+
+def test_every_look_before_the_kill_has_to_show_a_write_that_counts(tmp_path: Path) -> None:
+    """A store that shows a memory now and then would lose it by any kill."""
+    tape = Tape().write("one", "two").listed("one", "two").listed("one").killed().listed("one")
+    assert counts(tape.measures(tmp_path / "one of two")["lost_by_kill"]) == (0, 1)
+    flickering = Tape().write("one").listed("one").listed().write("two").killed().listed()
+    assert flickering.measures(tmp_path / "none of one")["lost_by_kill"].status == "not-applicable"
+
+
+def test_looks_behind_the_kill_that_fail_are_counted_with_those_that_they_leave_open(tmp_path: Path) -> None:
+    """A failed question of another memory, or one before the kill, leaves nothing open."""
+
+    def ends(folder: str, tape: Tape, *failed: str) -> Measure:
+        for name in failed:
+            tape.add(Called(step="s", op="recall", about=(name,), fault=GONE))
+        return tape.measures(tmp_path / folder, lacks=["entries"])["lost_by_kill"]
+
+    def begun() -> Tape:
+        tape = Tape().write("one", "two").asked("one", "one").asked("two", "two")
+        return tape.add(Called(step="s", op="recall", about=("two",), fault=GONE)).killed()
+
+    assert unanswered(ends("both", begun().asked("one", "one"), "two")) == (1, 2, 1)
+    assert unanswered(ends("before", begun().asked("one", "one"))) == (1, 2, None)
+    assert unanswered(ends("another", begun(), "one")) == (2, 2, 1)
+    assert ends("all", begun(), "one", "two").status == "failed"
+
+
 # --- the store itself -------------------------------------------------------------------------------------------------
 
 
@@ -149,6 +187,15 @@ def test_a_store_is_usable_if_it_opens_at_the_first_try_and_takes_a_write(tmp_pa
     measure = tape.killed().measures(tmp_path)["usable_after_kill"]
     assert counts(measure) == (1, 4)
     assert measure.receipts == ("L8", "L13", "L15"), "the fault, the write that was not taken, the last opening"
+
+
+def test_a_store_is_not_usable_if_part_of_the_first_write_is_not_taken_or_it_is_not_opened(tmp_path: Path) -> None:
+    tape = Tape().write("one").listed("one").killed().write("old").killed()
+    tape.add(Called(step="s", op="remember", about=("two", "three"), answer=[{"ids": ["m-two"]}, {"ids": []}]))
+    tape.add(Handled(step="s", what="killed"))
+    measure = tape.measures(tmp_path)["usable_after_kill"]
+    assert counts(measure) == (1, 3)
+    assert measure.receipts == ("L10", "L11"), "the write of which half was taken, and the kill without an opening"
 
 
 def test_without_a_kill_nothing_is_said(tmp_path: Path) -> None:
@@ -172,6 +219,20 @@ def test_half_a_text_or_a_text_twice_behind_a_kill_is_torn(tmp_path: Path) -> No
 def test_writes_in_the_air_that_do_not_come_back_say_nothing(tmp_path: Path) -> None:
     tape = Tape().write("one").listed("one").killed("air").listed("one")
     assert tape.measures(tmp_path)["torn_by_kill"].status == "not-applicable"
+
+
+def test_kills_with_nothing_in_flight_are_passed_over(tmp_path: Path) -> None:
+    tape = Tape().write("one").listed("one").killed().listed("one").killed("air").listed("one", "air")
+    assert counts(tape.measures(tmp_path)["torn_by_kill"]) == (0, 1)
+
+
+def test_the_first_listing_that_shows_anything_has_to_be_clean_and_before_the_first_kill(tmp_path: Path) -> None:
+    clean = Tape().listed().write("one").listed("one").killed("air").listed("one", "air")
+    assert counts(clean.measures(tmp_path / "clean")["torn_by_kill"]) == (0, 1)
+    odd = Tape().listed().write("one").listed(also=["half a text"]).killed("air").listed("one", "air")
+    assert odd.measures(tmp_path / "odd")["torn_by_kill"].status == "not-applicable"
+    late = Tape().write("one").killed("air").listed("one").killed("air").listed("one", "air")
+    assert late.measures(tmp_path / "late")["torn_by_kill"].status == "not-applicable"
 
 
 def test_a_missing_listing_behind_a_kill_counts_as_torn(tmp_path: Path) -> None:
@@ -201,6 +262,21 @@ def test_a_forget_counts_if_it_was_acknowledged_of_something_seen_and_took_effec
     tape.forget("one", said=False).forget("two").forget("three").forget("old").listed("two")
     measures = tape.killed().listed("one", "two", "old").measures(tmp_path)
     assert counts(measures["forget_undone_by_kill"]) == (0, 1), "refused; without effect; counts; never seen"
+
+
+def test_a_forget_counts_if_any_look_showed_its_memory(tmp_path: Path) -> None:
+    tape = Tape().listed().write("one").listed("one").forget("one").listed().killed().listed("one")
+    assert counts(tape.measures(tmp_path)["forget_undone_by_kill"]) == (1, 1)
+
+
+def test_forgets_and_updates_whose_looks_fail_are_counted_as_open_and_those_that_are_seen_back_are_not(
+    tmp_path: Path,
+) -> None:
+    tape = Tape().write("one", "two", "old").listed("one", "two", "old").forget("one").forget("two").update("new")
+    tape.listed("new").killed().listed("one", "old").asked("two")
+    measures = tape.add(Called(step="s", op="entries", fault=GONE)).measures(tmp_path)
+    assert unanswered(measures["forget_undone_by_kill"]) == (2, 2, 1), "one came back, and of the other a look failed"
+    assert unanswered(measures["update_undone_by_kill"]) == (1, 1, None), "the last listing that was answered tells"
 
 
 def test_forgets_that_were_looked_at_no_more_are_undone(tmp_path: Path) -> None:

@@ -14,12 +14,18 @@ from harness.log.transcript import Called, Ended, Handled
 from harness.metrics.trust.sharing import METRICS
 from harness.model.backend import Fault
 from harness.model.drill import Piece, Plan
-from harness.model.trial import Measure
+from harness.model.trial import Measure, Measured, NotMeasured
 from tests.support.drill_player import measured
 from tests.support.measures import counts
 from tests.support.transcripts import transcript
 
 ROLES = {"one": "shared", "two": "dropped", "mine": "own", "ay": "a", "axe": "a-dropped", "bee": "b"}
+
+
+def unanswered(measure: Measure) -> tuple[float | None, int | None, int | None]:
+    """(hits, of, of these: those of which the calls that could have told failed)"""
+    assert isinstance(measure, Measured), measure
+    return measure.hits, measure.of, measure.unanswered
 
 
 def text(name: str) -> str:
@@ -142,6 +148,26 @@ def test_without_deletion_it_is_unsupported(tmp_path: Path) -> None:
     assert measure.status == "unsupported" and "no forget" in measure.reason
 
 
+def test_of_agents_in_turn_looks_that_fail_are_counted_with_what_they_leave_open(tmp_path: Path) -> None:
+    tape = Tape().at("first writes").write(*(names := ("one", "two", "ay", "axe"))).finds(*names)
+    tape.at("second reads").fails("one").misses("two").finds("ay", "axe")
+    tape.at("third deletes").forget("one").forget("two")
+    measures = (
+        tape.at("first reads again").fails("one").finds("two").fails("ay").misses("axe").closed().measures(tmp_path)
+    )
+    assert unanswered(measures["handed_over"]) == (2, 4, 1)
+    assert unanswered(measures["deleted_for_writer"]) == (0, 2, 1)
+    assert unanswered(measures["kept_for_writer"]) == (0, 2, 1)
+
+
+def test_nothing_is_kept_for_a_writer_that_did_not_read_again(tmp_path: Path) -> None:
+    tape = Tape().at("first writes").write("one").finds("one").at("first reads again").misses("one")
+    measures = tape.measures(tmp_path / "open", ended=GONE)
+    assert {measures[name].status for name in ("handed_over", "deleted_for_writer", "kept_for_writer")} == {"failed"}
+    silent = tape.measures(tmp_path / "silent")["kept_for_writer"]
+    assert isinstance(silent, NotMeasured) and silent.reason == "the first agent did not read again"
+
+
 # --- at once ----------------------------------------------------------------------------------------------------------
 
 
@@ -189,6 +215,26 @@ def test_calls_that_fail_are_counted_and_stand_in_the_receipts_of_what_they_do_n
     assert counts(measures["failing_between_handles"]) == (2, 7), "after reopening there is one process"
     assert measures["failing_between_handles"].receipts == ("L7", "L8")
     assert "L8 bee stored at L3" in measures["unseen_while_open"].receipts
+
+
+def test_of_two_at_once_looks_that_fail_are_counted_with_what_they_leave_open(tmp_path: Path) -> None:
+    """Of each pair, one look fails and one does not show it."""
+    tape = Tape().at("both write").write("one", "two", "ay", "axe").finds("one", "two").fails("ay").misses("axe")
+    tape.fails("one", who="b").misses("two", "ay", "axe", who="b")
+    tape.at("settled").fails("one", who="b").misses("two", "ay", "axe", who="b")
+    tape.at("reopened").listed("two", "one").fails("one", "ay").misses("two", "axe")
+    measures = tape.measures(tmp_path / "looks")
+    assert unanswered(measures["own_writes_unseen"]) == (2, 4, 1)
+    assert unanswered(measures["seen_late"]) == (2, 4, 2), "one was not answered there, one not here"
+    assert unanswered(measures["unseen_while_open"]) == (4, 4, 1)
+    assert unanswered(measures["lost_between_handles"]) == (2, 4, 1)
+    assert unanswered(measures["unfindable_between_handles"]) == (2, 2, 1)
+
+
+def test_stale_hits_of_looks_that_fail_are_counted_as_open(tmp_path: Path) -> None:
+    tape = both().at("to be deleted").finds("ay", "axe").at("both delete").forget("ay", who="b").forget("axe", who="b")
+    measures = tape.misses("ay", "axe", who="b").fails("ay").finds("axe").measures(tmp_path)
+    assert unanswered(measures["stale_after_other_deletes"]) == (2, 2, 1)
 
 
 def test_where_own_texts_bring_nothing_ever_there_is_no_control(tmp_path: Path) -> None:
