@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
+from itertools import count
 from pathlib import Path
 from typing import Any, ClassVar
 from uuid import uuid4
@@ -30,6 +31,8 @@ from harness.adapter import (
 )
 
 Filter = Mapping[str, Any]
+PAGE = 10_000
+"""Records that are listed at once: Chroma 1.5.9 binds a variable for each, of which its SQLite takes 32,766."""
 PROGRAM = f"""
 import random
 import tempfile
@@ -172,16 +175,20 @@ class ChromaMemory(BaseMemory):
         columns = (found[column][0] for column in ("ids", "documents", "metadatas", "distances"))
         return [hit(*row) for row in zip(*columns, strict=True)]
 
-    def _read(self, where: Filter, ids: Iterable[str] | None = None) -> dict[str, Hit]:
+    def _read(self, where: Filter, ids: Iterable[str] | None = None, **part: int) -> dict[str, Hit]:
         wanted = None if ids is None else list(dict.fromkeys(ids))
         if wanted == []:  # refused by Chroma
             return {}
-        found = self.collection.get(ids=wanted, where=where, include=["documents", "metadatas"])
+        found = self.collection.get(ids=wanted, where=where, include=["documents", "metadatas"], **part)
         rows = zip(found["ids"], found["documents"], found["metadatas"], strict=True)
         return {name: hit(name, text, data) for name, text, data in rows}
 
-    def entries(self, scope: Scope) -> list[Hit]:
-        return list(self._read(exactly(scope)).values())
+    def entries(self, scope: Scope) -> Iterator[Hit]:
+        for start in count(0, PAGE):
+            page = self._read(exactly(scope), limit=PAGE, offset=start)
+            yield from page.values()
+            if len(page) < PAGE:
+                return
 
     def get(self, scope: Scope, memory_id: str) -> Hit | None:
         return self._read(holding_at(scope), [memory_id]).get(memory_id)

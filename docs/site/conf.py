@@ -17,6 +17,7 @@ PAGES = {
         "docs/mutants",
         "docs/published-sets",
         "docs/mining",
+        "docs/calibration",
         "docs/backends",
         "docs/speed",
         "docs/scale",
