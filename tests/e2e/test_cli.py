@@ -96,7 +96,11 @@ def test_every_command_explains_itself(cli: Cli, command: str) -> None:
 def test_list_names_scenarios_backends_and_controls(cli: Cli) -> None:
     done = cli("list")
     assert done.returncode == 0
-    for word in ("stale-deploy-rule/forgotten-runbook", "backends: agents_md, bm25, chroma", "controls: full_context, none"):
+    for word in (
+        "stale-deploy-rule/forgotten-runbook",
+        "backends: agents_md, bm25, chroma",
+        "controls: full_context, none",
+    ):
         assert word in done.stdout
 
 
