@@ -171,11 +171,19 @@ def _find_line(last: Seen, text: str) -> tuple[int, str, str] | str:
         before, after = last.shape.before, row[len(start) :]
         if after[:1].isalnum():
             return "value that is not in a line of its own"
-    same = [row for row in map(str.strip, text.split("\n")) if row.startswith(before) and row.endswith(after)]
-    said = {row[len(before) : len(row) - len(after)] for row in same if len(row) >= len(before) + len(after)}
-    if said != {value}:
+    if list_values(before, after, text) != {value}:
         return "line that says several things at once"
     return number, before, after
+
+
+def list_values(before: str, after: str, text: str) -> set[str]:
+    """What the lines of a file say between these two, as the check of a short decision reads it."""
+    rows = (row.strip() for row in text.split("\n"))
+    return {
+        row[len(before) : len(row) - len(after)]
+        for row in rows
+        if row.startswith(before) and row.endswith(after) and len(row) >= len(before) + len(after)
+    }
 
 
 # --- what it is called ------------------------------------------------------------------------------------------------

@@ -17,7 +17,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from harness.mine.candidates import Candidate, Stand
+from harness.mine.candidates import Candidate, Stand, list_values
 from harness.model.scenario import MINED, Scenario
 from harness.repo.changes import read_texts
 from harness.repo.checkout import Repo
@@ -124,21 +124,10 @@ def _standing(repo: Repo, group: Sequence[Candidate], end: Stand, reasons: Count
     """Those whose newest value the file still says at the end of the story."""
     texts = read_texts(repo, [(end.commit, each.file) for each in group])
     for each, text in zip(group, texts, strict=True):
-        if text is not None and list_values(each, text) == {each.stands[-1].value}:
+        if text is not None and list_values(each.before, each.after, text) == {each.stands[-1].value}:
             yield each
         else:
             reasons["gone before its story ends"] += 1
-
-
-def list_values(candidate: Candidate, text: str) -> set[str]:
-    """What a file says where the candidate's value stood: as the check of a short decision reads it."""
-    before, after = candidate.before, candidate.after
-    rows = (row.strip() for row in text.split("\n"))
-    return {
-        row[len(before) : len(row) - len(after)]
-        for row in rows
-        if row.startswith(before) and row.endswith(after) and len(row) >= len(before) + len(after)
-    }
 
 
 def _names(candidates: Sequence[Candidate]) -> list[str]:
@@ -219,7 +208,7 @@ def _decide(repo: Repo, known: Sequence[tuple[Stand, Chained, int]], now: Stand)
     return [
         _decision(each, at, stand.path)
         for (stand, each, at), text in zip(changed, texts, strict=True)
-        if text is not None and list_values(each.candidate, text) == {stand.value}
+        if text is not None and list_values(each.candidate.before, each.candidate.after, text) == {stand.value}
     ][:DECISIONS]
 
 

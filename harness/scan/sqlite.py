@@ -116,7 +116,7 @@ def _table(
     grams: dict[str, set[bytes]] = {}
     waiting: list[tuple[str, bytes]] = []
     held, floor = 0, min(needles.shortest, SMALLEST)
-    plain = needles.plain if not wide else set[bytes]()
+    plain = frozenset[bytes]() if wide else needles.plain  # where it is wide, both forms of a value are searched
     cursor = link.execute(f"select {_list_stored(link, table)} from {_quote(table)}")  # noqa: S608  quoted
     places = [f"rows {_plain(table)}.{_plain(column[0])}" for column in cursor.description]
     for row in cursor:
@@ -131,16 +131,14 @@ def _table(
                 if wide:  # as it stands in the file
                     waiting.append((place, value.decode("utf-8", "replace").encode("utf-16-le")))
         if held > BATCH:
-            yield from _find(waiting, needles, unpacking, plain)
+            yield from _find(waiting, needles, unpacking)
             waiting, held = [], 0
-    yield from _find(waiting, needles, unpacking, plain)
+    yield from _find(waiting, needles, unpacking)
     for place, seen in grams.items():
         yield from ((place, Match(name, "trigrams", 0)) for name in needles.find_spelled(seen))
 
 
-def _find(
-    values: Sequence[tuple[str, bytes]], needles: Needles, unpacking: Unpacking, plain: set[bytes]
-) -> Iterator[tuple[str, Match]]:
+def _find(values: Sequence[tuple[str, bytes]], needles: Needles, unpacking: Unpacking) -> Iterator[tuple[str, Match]]:
     """In the values as they stand and in what they unpack to. Those of them that hold nothing are plain from now on."""
     holding = set[int]()
     for number, match in needles.find_each([value for _, value in values]):
@@ -155,7 +153,7 @@ def _find(
             yield place, match
     if not unpacking.capped:
         short = (value for number, (_, value) in enumerate(values) if len(value) <= SHORT and number not in holding)
-        plain.update(islice(short, max(0, KNOWN - len(plain))))
+        needles.plain.update(islice(short, max(0, KNOWN - len(needles.plain))))
 
 
 def _list_stored(link: sqlite3.Connection, table: str) -> str:

@@ -12,20 +12,14 @@ from harness.log.transcript import Called, Ended, Handled
 from harness.metrics.trust.durability import METRICS
 from harness.model.backend import Fault
 from harness.model.drill import Piece, Plan
-from harness.model.trial import Measure, Measured
+from harness.model.trial import Measure
 from tests.support.drill_player import measured
-from tests.support.measures import counts
+from tests.support.measures import counts, unanswered
 from tests.support.transcripts import transcript
 
 TWINS = {"new": "old"}
 GONE = Fault(kind="crashed", op="recall", message="gone")
 CRASH = Fault(kind="crashed", op="open", message="database disk image is malformed")
-
-
-def unanswered(measure: Measure) -> tuple[float | None, int | None, int | None]:
-    """(hits, of, of these: those of which the calls that could have told failed)"""
-    assert isinstance(measure, Measured), measure
-    return measure.hits, measure.of, measure.unanswered
 
 
 def text(name: str) -> str:

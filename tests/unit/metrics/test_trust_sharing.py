@@ -14,18 +14,12 @@ from harness.log.transcript import Called, Ended, Handled
 from harness.metrics.trust.sharing import METRICS
 from harness.model.backend import Fault
 from harness.model.drill import Piece, Plan
-from harness.model.trial import Measure, Measured, NotMeasured
+from harness.model.trial import Measure, NotMeasured
 from tests.support.drill_player import measured
-from tests.support.measures import counts
+from tests.support.measures import counts, unanswered
 from tests.support.transcripts import transcript
 
 ROLES = {"one": "shared", "two": "dropped", "mine": "own", "ay": "a", "axe": "a-dropped", "bee": "b"}
-
-
-def unanswered(measure: Measure) -> tuple[float | None, int | None, int | None]:
-    """(hits, of, of these: those of which the calls that could have told failed)"""
-    assert isinstance(measure, Measured), measure
-    return measure.hits, measure.of, measure.unanswered
 
 
 def text(name: str) -> str:
