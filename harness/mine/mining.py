@@ -34,6 +34,7 @@ class Mined:
     """What a history has to offer.
 
     Attributes:
+        dropped: Candidates that a person dropped: only a page shows them.
         reasons: Why something is no candidate -> how often.
     """
 
@@ -41,6 +42,7 @@ class Mined:
     location: str
     commits: Sequence[Commit]
     candidates: Sequence[Candidate]
+    dropped: Sequence[Candidate]
     reasons: Mapping[str, int]
 
 
@@ -67,7 +69,7 @@ def search(named: str, commit: str | None, amount: int, decided: Mapping[str, Ju
             f"{named}: nothing to mine in {len(commits) - 1} changes ({most or 'no text file changed'}); "
             "name a repository with more history"
         )
-    return Mined(repo, location, commits, kept, reasons)
+    return Mined(repo, location, commits, kept, dropped, reasons)
 
 
 def write(mined: Mined, folder: Path, amount: int, seed: int, fixtures: Path, cache: Path) -> list[MinedStory]:

@@ -60,7 +60,7 @@ def read(file: Path) -> dict[str, Judgement]:
 
 
 def write(mined: Mined, page: Path, decided: Mapping[str, Judgement]) -> None:
-    """Writes the page, with what was decided before."""
+    """Writes the page, with what was decided before: nothing of it is lost when the page saves."""
     style = templating.read(("style.css", "mine.css"))
     script = templating.read(("mine.js",))
     text = (
@@ -73,6 +73,7 @@ def write(mined: Mined, page: Path, decided: Mapping[str, Judgement]) -> None:
             script_hash=templating.digest(script),
             repository=mined.repo.name,
             changes=len(mined.commits) - 1,
+            decided=decided,
             cards=_make_cards(mined, decided),
         )
     )
@@ -83,11 +84,12 @@ def write(mined: Mined, page: Path, decided: Mapping[str, Judgement]) -> None:
 
 
 def _make_cards(mined: Mined, decided: Mapping[str, Judgement]) -> list[Card]:
-    places = [(stand.commit, stand.path) for each in mined.candidates for stand in each.stands]
+    shown = [*mined.candidates, *mined.dropped]
+    places = [(stand.commit, stand.path) for each in shown for stand in each.stands]
     texts = dict(zip(places, read_texts(mined.repo, places), strict=True))
     return [
         Card(each, tuple(_list_diffs(each, texts)), decided.get(each.id))
-        for each in sorted(mined.candidates, key=lambda each: (each.kind, each.file, each.changed))
+        for each in sorted(shown, key=lambda each: (each.kind, each.file, each.changed))
     ]
 
 

@@ -1,6 +1,7 @@
 // Keeps what was decided in the page and saves it as decisions.json.
 "use strict";
 const cards = [...document.querySelectorAll(".candidate")];
+const before = JSON.parse(document.querySelector("main").dataset.decided);
 const state = document.getElementById("state");
 const count = () => {
   const of = (word) => cards.filter((card) => card.dataset.judged === word).length;
@@ -19,7 +20,7 @@ for (const card of cards) {
 }
 document.getElementById("save").addEventListener("click", () => {
   const judged = cards.filter((card) => card.dataset.judged).map((card) => [card.dataset.id, card.dataset.judged]);
-  const text = JSON.stringify({ candidates: Object.fromEntries(judged) }, null, 1);
+  const text = JSON.stringify({ candidates: { ...before, ...Object.fromEntries(judged) } }, null, 1);
   const link = document.createElement("a");
   link.href = URL.createObjectURL(new Blob([text], { type: "application/json" }));
   link.download = "decisions.json";

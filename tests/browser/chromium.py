@@ -157,6 +157,11 @@ class Page:
             self._browser.listen(0.02)
         return value
 
+    def save_to(self, folder: Path) -> None:
+        """Where its downloads go."""
+        said = {"behavior": "allow", "downloadPath": str(folder), "browserContextId": self._context}
+        self._browser.call("Browser.setDownloadBehavior", **said)
+
     def text(self, selector: str) -> str:
         """What is shown there."""
         return str(self.run(f"document.querySelector({json.dumps(selector)}).innerText"))
