@@ -139,9 +139,9 @@ def cluster(tmp_path: Path, cache: Path) -> Iterator[Cluster]:
     started.end()
 
 
-def _play(cluster: Cluster, *words: str, **env: str) -> subprocess.Popen[str]:
+def _play(cluster: Cluster, *words: str, stores: str = STORES, **env: str) -> subprocess.Popen[str]:
     return subprocess.Popen(
-        [sys.executable, "-m", "harness", "run", *words], cwd=paths.ROOT, env=cluster.env("client", **env),
+        [sys.executable, "-m", "harness", "run", *words], cwd=paths.ROOT, env=cluster.env("client", stores, **env),
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, preexec_fn=_heed,
     )  # fmt: skip
 

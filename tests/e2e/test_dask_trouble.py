@@ -1,4 +1,4 @@
-"""Dask workers that come late, come back, are damaged, or have a server: real processes on loopback."""
+"""Dask workers that come late, come back, are damaged, have a server or spend a budget: real processes on loopback."""
 
 from __future__ import annotations
 
@@ -9,9 +9,11 @@ from pathlib import Path
 
 import pytest
 
+from harness import paths
 from harness.log.folder import Folder
-from tests.e2e.conftest import SMALL, only
-from tests.e2e.test_dask import ASKED, Cluster, _done, _play, _until_played
+from tests.e2e import test_chat
+from tests.e2e.conftest import SMALL, one_line, only
+from tests.e2e.test_dask import ASKED, Cluster, _done, _play, _told, _until_played
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(400)]
 
@@ -30,6 +32,39 @@ if "worker" in sys.orig_argv:
     parcel.pack = damage
 """
 """Read by Python when it starts: a worker whose first parcel has another bit than it packed."""
+
+SERVED = """import os
+import sys
+import urllib.request
+
+from adapters.notes import Notes
+from harness.adapter import Program, Server
+
+LISTENS = '''
+import http.server, sys
+class Answers(http.server.BaseHTTPRequestHandler):
+    def do_GET(self):
+        self.send_response(200)
+        self.end_headers()
+    def log_message(self, *words):
+        pass
+http.server.ThreadingHTTPServer(("127.0.0.1", int(sys.argv[1])), Answers).serve_forever()
+'''
+
+
+class Served(Notes):
+    name = "served"
+
+    def serve(self, gateway):
+        listens = Program(name="listens", argv=(sys.executable, "-c", LISTENS, "{listens}"), health="/")
+        return Server((listens,), "http://127.0.0.1:{listens}", "SERVED_URL", "key", "make served")
+
+    def open(self, space):
+        with urllib.request.urlopen(space.service) as answer:
+            assert answer.status == 200
+        return super().open(space)
+"""
+"""Notes that cannot be opened while their server does not answer."""
 
 
 @pytest.fixture
@@ -91,3 +126,35 @@ def test_a_damaged_parcel_is_one_trial_that_is_played_again(cluster: Cluster, tm
     assert f"{len(found) + 1} trials, {len(found)} of them finished before" in done.stdout
     assert _done(_play(cluster, *asked, "--out", str(tmp_path / "here"))).returncode == 0
     assert {*Folder(only(out)).logs()[0]} == {*Folder(only(tmp_path / "here")).logs()[0]}
+
+
+def test_a_backend_with_a_server_plays_there_as_it_does_here(cluster: Cluster, tmp_path: Path) -> None:
+    cluster.worker("first", stores=SERVED, threads=2)
+    cluster.worker("second", stores=SERVED, threads=2)
+    cluster.ready("first", "second")
+    asked = ("-b", "own_store:Served", "-b", "none", *SMALL, "--write", "curated", "-n", "5")
+    there = _done(_play(cluster, *asked, "--dask", cluster.address, "--out", str(tmp_path / "there"), stores=SERVED))
+    assert (there.returncode, there.stderr) == (0, ""), there.stdout
+    here = _done(_play(cluster, *asked, "--out", str(tmp_path / "here"), stores=SERVED))
+    assert (here.returncode, here.stderr) == (0, ""), here.stdout
+    assert _told(tmp_path / "there") == _told(tmp_path / "here")
+    played = [each for each in Folder(only(tmp_path / "there")).logs()[0].values() if each.trial.backend]
+    assert sum(each.trial.backend == "own_store:Served" for each in played) == 3
+
+
+def test_a_budget_is_the_whole_cluster_s_and_ends_the_run(cluster: Cluster, tmp_path: Path) -> None:
+    root = str(paths.ROOT)  # for the store with a model inside
+    cluster.worker("first", PYTHONPATH=root)
+    cluster.worker("second", PYTHONPATH=root)
+    cluster.ready("first", "second")
+    asked = ("-b", test_chat.BACKEND, *SMALL, "--write", "curated", "--chat", "stand-in")
+    words = (*asked, "--chat-budget", "300", "--dask", cluster.address, "--out", str(tmp_path / "out"))
+    line = one_line(_done(_play(cluster, *words, PYTHONPATH=root)), 3)
+    assert "chat calls have used up their budget: " in line and " --resume " in line
+    finished, problems = Folder(only(tmp_path / "out")).logs()
+    assert not problems and not any(
+        each.trial.backend == test_chat.BACKEND and each.sealed for each in finished.values()
+    )
+    done = _done(_play(cluster, "--resume", str(only(tmp_path / "out")), "--dask", cluster.address, PYTHONPATH=root))
+    assert (done.returncode, done.stderr) == (0, ""), done.stdout
+    assert all(each.sealed for each in Folder(only(tmp_path / "out")).logs()[0].values())
