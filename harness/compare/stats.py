@@ -72,6 +72,11 @@ def holm(values: Sequence[float]) -> list[float]:
 
 def bootstrap(values: Sequence[float]) -> tuple[float, float]:
     """Percentile 95 % interval of the mean over resampled scenarios."""
+    return _bootstrap(tuple(values))
+
+
+@cache  # two in five measures of a run have the values of another
+def _bootstrap(values: tuple[float, ...]) -> tuple[float, float]:
     import numpy as np
 
     means = np.asarray(values, float)[_draws(len(values))].mean(axis=1)

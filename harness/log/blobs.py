@@ -5,8 +5,9 @@ from __future__ import annotations
 import hashlib
 import os
 import threading
+from collections import OrderedDict
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 from pydantic import Field, TypeAdapter
 
@@ -17,6 +18,8 @@ from harness.model.trial import Model
 T = TypeVar("T")
 INLINE = 4096
 """Payloads up to this many bytes stay in the event."""
+REMEMBERED = 2_000_000
+"""Bytes of blobs whose values are kept: what all trials of a story with some hundred memories are told."""
 
 
 class BlobError(Exception):
@@ -43,6 +46,8 @@ class Blobs:
         """Keeps the secrets of the run out of what is written here and in its logs."""
         self._seen: set[str] = set()
         self._sound: set[str] = set()
+        self._values: OrderedDict[tuple[str, TypeAdapter[Any]], tuple[Any, int]] = OrderedDict()
+        self._kept, self._lock = 0, threading.Lock()
 
     def put(self, data: bytes) -> Ref:
         """Raises Unwritable."""
@@ -78,6 +83,25 @@ class Blobs:
             self.get(ref)
             self._sound.add(ref.blob)
 
+    def value(self, ref: Ref, kind: TypeAdapter[T]) -> T:
+        """What the JSON in it says; not to be changed, as the next who asks gets the same. Raises as `get`, and
+        ValidationError."""
+        key = ref.blob, kind
+        with self._lock:
+            if key in self._values:
+                self._values.move_to_end(key)
+                return cast("T", self._values[key][0])
+        data = self.get(ref)
+        found = kind.validate_json(data)
+        with self._lock:
+            if key not in self._values and len(data) <= REMEMBERED:
+                self._values[key] = found, len(data)
+                self._kept += len(data)
+                while self._kept > REMEMBERED:
+                    _, (_, size) = self._values.popitem(last=False)
+                    self._kept -= size
+        return found
+
     def text(self, ref: Ref) -> str:
         return self.get(ref).decode("utf-8", "replace")
 
@@ -100,4 +124,4 @@ def pack(blobs: Blobs, kind: TypeAdapter[T], value: T) -> T | Ref:
 
 
 def unpack(blobs: Blobs, kind: TypeAdapter[T], value: Any) -> T:
-    return kind.validate_json(blobs.get(value)) if isinstance(value, Ref) else value
+    return blobs.value(value, kind) if isinstance(value, Ref) else value

@@ -12,7 +12,8 @@ import gzip
 import json
 from collections.abc import Mapping
 from html import escape
-from typing import Literal, NamedTuple
+from itertools import islice
+from typing import Literal, NamedTuple, TypeAlias
 
 LEVEL = 9
 Tag = Literal[
@@ -61,23 +62,40 @@ def _markup(tree: Node, parts: list[str]) -> None:
 
 def pack(trees: Mapping[str, Node]) -> str:
     """All trees of a block. The same trees give the same bytes under one build of zlib."""
-    known: dict[_Branch, int] = {}
-    roots = {name: _number(tree, known) for name, tree in trees.items()}
-    kinds: dict[tuple[str, str], int] = {}
-    nodes = [
-        [kinds.setdefault(kind, len(kinds)), *(0 if isinstance(child, str) else child for child in children)]
-        for kind, children in known
-    ]
-    texts = [child for _, children in known for child in children if isinstance(child, str)]
-    block = {"kinds": list(kinds), "texts": texts, "nodes": nodes, "trees": roots}
-    text = json.dumps(block, ensure_ascii=False, separators=(",", ":"))
-    return base64.b64encode(gzip.compress(text.encode(), LEVEL, mtime=0)).decode("ascii")
+    return Numbered(trees).pack(len(trees))
 
 
-_Branch = tuple[tuple[str, str], tuple[str | int, ...]]
+class Numbered:
+    """The branches of trees, each once: those of the first few trees stand before all others."""
+
+    def __init__(self, trees: Mapping[str, Node]) -> None:
+        self._known: dict[_Branch, int] = {}
+        self._roots: dict[str, int] = {}
+        self._reach = [0]
+        for name, tree in trees.items():
+            self._roots[name] = self._number(tree)
+            self._reach.append(len(self._known))
+
+    def pack(self, count: int) -> str:
+        """The first `count` trees as a block."""
+        kinds: dict[_Branch, int] = {}
+        nodes, texts = list[list[int]](), list[str]()
+        for tag, cls, *children in islice(self._known, self._reach[count]):
+            nodes.append(
+                [kinds.setdefault((tag, cls), len(kinds)), *(0 if isinstance(c, str) else c for c in children)]
+            )
+            texts += [child for child in children if isinstance(child, str)]
+        trees = dict(islice(self._roots.items(), count))
+        block = {"kinds": list(kinds), "texts": texts, "nodes": nodes, "trees": trees}
+        text = json.dumps(block, ensure_ascii=False, separators=(",", ":"))
+        return base64.b64encode(gzip.compress(text.encode(), LEVEL, mtime=0)).decode("ascii")
+
+    def _number(self, tree: Node) -> int:
+        """The place of a branch among those known, counted from 1; its children come before it."""
+        number = self._number
+        branch = (tree.tag, tree.cls, *[each if isinstance(each, str) else number(each) for each in tree.children])
+        return self._known.setdefault(branch, len(self._known) + 1)
 
 
-def _number(tree: Node, known: dict[_Branch, int]) -> int:
-    """The place of a branch among those known, counted from 1; its children come before it."""
-    children = tuple([child if isinstance(child, str) else _number(child, known) for child in tree.children])
-    return known.setdefault(((tree.tag, tree.cls), children), len(known) + 1)
+_Branch: TypeAlias = tuple[str | int, ...]
+"""Tag, class, and each child: a text, or the place of a branch."""

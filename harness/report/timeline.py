@@ -19,7 +19,7 @@ from harness.metrics import broken
 from harness.metrics.view import View
 from harness.model.results import Cell, Results
 from harness.report import words, wrong
-from harness.report.packed import Node, markup, node, pack
+from harness.report.packed import Node, Numbered, markup, node, pack
 from harness.report.telling import Telling
 
 BOUND, IN_FULL, PACKED = 60, 280_000, 500_000
@@ -227,9 +227,10 @@ def _tell(view: View, cells: Sequence[Cell], *, whole: bool) -> Node:
 
 def _cut(trees: Mapping[str, Node], room: int) -> tuple[str, tuple[str, ...]]:
     """As many of the trees as fit, packed."""
-    while len(data := pack(trees)) > room and trees:
-        trees = dict(list(trees.items())[: min(len(trees) - 1, len(trees) * room // len(data))])
-    return data, tuple(trees)
+    numbered, count = Numbered(trees), len(trees)
+    while len(data := numbered.pack(count)) > room and count:
+        count = min(count - 1, count * room // len(data))
+    return data, tuple(trees)[:count]
 
 
 def _fit(bad: Sequence[_TrialCells], trees: Mapping[str, Node]) -> dict[str, Node]:
