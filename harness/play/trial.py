@@ -11,6 +11,7 @@ from functools import cache
 from pathlib import Path
 from typing import cast
 
+from harness.adapter import Item
 from harness.backend.client import MemoryFault
 from harness.backend.store import opaque
 from harness.gateway import tokens
@@ -38,7 +39,7 @@ from harness.scan.copies import Copies
 from harness.text.classify import Classifier
 
 MANY = 5000
-"""Memories of a trial that take half a minute to embed: so many are embedded for who asks only."""
+"""Memories of a trial or a drill that take half a minute to embed: so many are embedded for who asks only."""
 
 
 def play_trial(trial: Trial | DrillTrial, environment: Environment) -> Path:
@@ -115,10 +116,13 @@ def _lend_chat(trial: Trial, stores: Stores) -> AbstractContextManager[AskModel 
 
 def _drill(trial: DrillTrial, environment: Environment) -> Path:
     written, digests = _plan_drill(trial, environment.settings)
+    playable = _playable(trial, environment.settings)
+    if len(written.pieces) >= MANY:
+        _try_out(trial, playable, written.pieces[0].item, environment)
     environment.stores.warm(_list_texts(written), trial.backend)
     with (
         environment.place(trial.id, DRILLS) as (path, folder),
-        environment.stores.lend(_playable(trial, environment.settings), trial.seed, folder) as (store, _),
+        environment.stores.lend(playable, trial.seed, folder) as (store, _),
         Writer(path, environment.blobs.redactor) as log,
     ):
 
@@ -163,22 +167,22 @@ def _home(
         yield GoldStore(playable.backend, lambda: controls.GoldMemory(gold, classifier)), Meter()
         return
     if part.trial.noise >= MANY:
-        _try_out(part, playable, environment.stores, folder.with_name(opaque()))
+        _try_out(part.trial, playable, part.noise[0].item, environment)
     environment.stores.warm(engine.texts(part), part.trial.backend)
     with environment.stores.lend(playable, part.trial.seed, folder) as lent:
         yield lent
 
 
-def _try_out(part: Part, playable: Playable, stores: Stores, folder: Path) -> None:
+def _try_out(trial: Trial | DrillTrial, playable: Playable, item: Item, environment: Environment) -> None:
     """Writes and asks for one memory in a store of its own: whether the backend embeds anything is known from there."""
-    item = part.noise[0].item
+    stores, folder = environment.stores, environment.folder.work / opaque()
     try:
-        with suppress(MemoryFault), stores.lend(playable, part.trial.seed, folder) as (store, meter):
+        with suppress(MemoryFault), stores.lend(playable, trial.seed, folder) as (store, meter):
             memory = store.open()
             try:
                 memory.remember([item])
                 memory.settle(SETTLE_SECONDS)
-                memory.recall(item.text, item.scope, part.trial.k, item.at)
+                memory.recall(item.text, item.scope, trial.k, item.at)
                 memory.close()
                 stores.played(playable.spec.label, meter)
             finally:

@@ -175,3 +175,17 @@ def test_many_memories_are_embedded_for_who_asks_only(
     assert isinstance(closed, Closed) and closed.status == "complete"
     assert (len(embedder.seen) > 5) == asks
     assert not [*(tmp_path / "work").glob("[!f]*")]
+
+
+@pytest.mark.parametrize(("backend", "asks"), [("notes", False), ("vector_file", True)])
+def test_so_are_those_of_a_drill(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, backend: str, asks: bool) -> None:
+    embedder = FakeEmbedder()
+    monkeypatch.setattr(playing, "MANY", 20)
+    found = describe_all(Selection(backends=(Spec(adapter=backend),), drills=("rollback",))).playables
+    settings = Settings(tmp_path, found, embedder=lambda: embedder)
+    drill = DRILL.model_copy(update={"backend": backend, "drill": "rollback"})
+    with Environment(settings) as environment:
+        ended = read_transcript(play_trial(drill, environment), environment.blobs).ended
+    assert ended is not None and ended.status in ("complete", "unsupported")
+    assert (len(embedder.seen) > 5) == asks
+    assert not [*(tmp_path / "work").glob("[!f]*")]
