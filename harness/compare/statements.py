@@ -43,6 +43,8 @@ from harness.model.trial import Interval, Measured, NotMeasured, ReadPolicy, Wri
 S = TypeVar("S")
 WORTH = 10_000_000
 """Bytes of logs from which on other processes are worth their start of half a second."""
+LARGE = 5000
+"""Memories of a trial or a drill whose scoring takes more memory than is left beside what has played them."""
 COLD = "cold"
 ENOUGH = 10
 """Scenarios below which a row carries no interval."""
@@ -71,7 +73,7 @@ def results(folder: Folder, processes: int = 1) -> Results:
     """Everything that the logs of a run say. Equal logs give equal results, byte for byte.
 
     Args:
-        processes: Score stories and drills side by side; a small run is scored in this one.
+        processes: Score stories and drills side by side; a small run is scored here, unless it has many memories.
     """
     return results_and(folder, show_nothing, processes)[0]
 
@@ -87,7 +89,8 @@ def results_and(folder: Folder, show: Show[S], processes: int = 1) -> tuple[Resu
     frame = Frame(conditions, _list_rows(file, conditions), len(told))
     score = partial(score_part, folder.root, frame, show)
     scored, shown = list[Part](), list[S]()
-    for part, own in map_parts(score, parts, processes if worth else 1):
+    large = any(trial.noise >= LARGE for trial in file.trials) or any(drill.size >= LARGE for drill in file.drills)
+    for part, own in map_parts(score, parts, processes if worth else 1, apart=large):
         scored.append(part)
         shown += own
     cells, played = [cell for each in scored for cell in each.cells], _merge(each.played for each in scored)

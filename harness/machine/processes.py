@@ -17,13 +17,14 @@ class Killed(Exception):  # noqa: N818  what was done to it, and no error of its
     """A process that was to work for this one was ended from outside. One line."""
 
 
-def map_parts(function: Callable[[P], R], parts: Sequence[P], processes: int) -> Iterator[R]:
-    """What the function makes of each part, in their order. With one process it is this one, part by part as asked for.
+def map_parts(function: Callable[[P], R], parts: Sequence[P], processes: int, *, apart: bool = False) -> Iterator[R]:
+    """What the function makes of each part, in their order. With one process it is this one, part by part as asked for,
+    or, `apart`, one whose memory is given back.
 
     The processes come from a server that has no threads, so that this one may have any. The function, the parts and
     what is made of them are sent to and fro. Raises Killed.
     """
-    if min(processes, len(parts)) < 2:
+    if min(processes, len(parts)) < (1 if apart else 2):
         yield from map(function, parts)
         return
     context = get_context("forkserver")
@@ -32,4 +33,5 @@ def map_parts(function: Callable[[P], R], parts: Sequence[P], processes: int) ->
         try:
             yield from pool.map(function, parts)
         except BrokenProcessPool:
-            raise Killed(f"one of {processes} processes was killed; with little memory, try --jobs 1") from None
+            several = f"one of {processes} processes was killed; with little memory, try --jobs 1"
+            raise Killed(several if processes > 1 else "its process was killed, perhaps for lack of memory") from None
