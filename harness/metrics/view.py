@@ -298,7 +298,8 @@ class Record:
         jobs = {job.id: job for _, job in self.scenario.jobs()}
         for line, event in self.works(policy):
             choices = {choice.decision: choice for choice in event.choices}
-            calls = {call.decision: call for call in self.log.calls(event)}
+            asked = self.log.calls(event)
+            calls, last = {call.decision: call for call in asked}, asked[-1] if asked else None
             decisions = {decision.id: decision for decision in jobs[event.job].decisions}
             for check in event.checks:
                 choice, decision = choices.get(check.decision), decisions[check.decision]
@@ -311,7 +312,9 @@ class Record:
                         verdict=decision.judge(check.exit, check.value),
                         origin=choice.origin if choice else "nowhere",
                         entry=choice.entry if choice else None,
-                        call=calls.get(decision.id),
+                        # What a model left open in its job, it may have declined, or not come to.
+                        call=calls.get(decision.id)
+                        or (calls.get("") and last if not (choice and choice.value) else None),
                     ),
                 )
 
