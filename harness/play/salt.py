@@ -38,7 +38,8 @@ def salt(scenario: Scenario, repo: Repo, seed: int) -> Scenario:
         if isinstance(value, list):
             return [change(each) for each in value]
         if isinstance(value, dict):
-            return {key: each if key in _KEPT else change(each) for key, each in value.items()}
+            kept = {key for key in _KEPT & {*value} if not _is_list_of_objects(value[key])}
+            return {key: each if key in kept else change(each) for key, each in value.items()}
         return value
 
     return Scenario.model_validate(change(scenario.model_dump(mode="json", by_alias=True)))
@@ -63,6 +64,11 @@ def _find_names(scenario: Scenario, repo: Repo) -> Iterator[str]:
 
 def _list_options(job: Job) -> Iterator[tuple[str, str]]:
     return ((option.value, option.fact) for decision in job.decisions for option in decision.options)
+
+
+def _is_list_of_objects(value: Any) -> bool:
+    """The facts of a story, and not the names of some of them."""
+    return isinstance(value, list) and any(isinstance(each, dict) for each in value)
 
 
 def _draw(seed: str) -> str:

@@ -94,7 +94,7 @@ def _story(trial: Trial, environment: Environment) -> Path:
 
 
 def _tools(trial: Trial, environment: Environment, classifier: Classifier, ask_model: AskModel | None) -> Tools:
-    story = environment.settings.stories[trial.scenario]
+    story = environment.settings.find_story(trial)
     return Tools(
         repo=story.repo,
         explorer=story.explorer,
@@ -194,7 +194,7 @@ def _playable(trial: Trial | DrillTrial, settings: Settings) -> Playable:
 
 def _part(trial: Trial, settings: Settings) -> Part:
     """A trial with all that it is made of."""
-    story, embedder = settings.stories[trial.scenario], settings.embedder_digest
+    story, embedder = settings.find_story(trial), settings.embedder_digest
     if trial.backend is None:
         return plan.part(trial, story, None, "", embedder)
     playable = _playable(trial, settings)

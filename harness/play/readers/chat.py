@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -264,7 +265,7 @@ class _Talk:
 def describe_task(job: Job, commands: Sequence[Sequence[str]], context: Context) -> str:
     """The first words to the model."""
     points = (f"{at}. {decision.question}" for at, decision in enumerate(job.decisions, 1))
-    runs = (f"{at}. {' '.join(command)}" for at, command in enumerate(commands, 1))
+    runs = (f"{at}. {shlex.join(command)}" for at, command in enumerate(commands, 1))
     head = f"Today: {context.at:%Y-%m-%d}. Place: {describe_place(context.place)}.\nTask: {job.goal}"
     return "\n".join([head, "", "Points:", *points, "", "Commands:", *runs])
 
