@@ -9,6 +9,7 @@ In the cold arm the same model does the same job without a memory.
 from __future__ import annotations
 
 import json
+import os
 import re
 import shlex
 import time
@@ -18,6 +19,7 @@ from typing import Any, Literal, NamedTuple, Protocol
 
 from harness.gateway.chat.client import Reply
 from harness.log.events import Choice, ModelCall, ToolUse
+from harness.machine import bubblewrap
 from harness.model.scenario import Decision, Job
 from harness.model.trial import ReadPolicy
 from harness.play.readers import AskMemory, Context, Outcome
@@ -31,6 +33,8 @@ STEPS, TOKENS, SECONDS = 30, 150_000, 900
 seconds, looked at before each call."""
 ANSWER, USES, SAME, IDLE = 2_000, 8, 4, 3
 """Tokens of an answer; tools in one answer; equal answers, and answers without a tool, after which a job is ended."""
+UNCONTAINED = "COLDWARM_UNCONTAINED"
+"""Environment: set, the commands of a job may run as they are."""
 LONGEST = 100_000
 """Characters of the arguments of a tool."""
 DONE = "DONE"
@@ -134,7 +138,8 @@ class ChatReader:
     """Does a whole job by a chat model that calls tools.
 
     Args:
-        model: Its name, as the endpoint knows it. Raises ValueError without one.
+        model: Its name, as the endpoint knows it. Raises ValueError without one, and where the commands of a job, which
+            run over files that the model wrote, cannot be contained.
     """
 
     policies: Sequence[ReadPolicy] = ("model",)
@@ -144,6 +149,11 @@ class ChatReader:
     def __init__(self, model: str = "") -> None:
         if not model:
             raise ValueError("it needs a chat model: name it with --model")
+        if not bubblewrap.available() and not os.environ.get(UNCONTAINED):
+            raise ValueError(
+                "commands run over files that a model wrote, and bubblewrap is not here, or may not do its work: install "
+                f"it, or set {UNCONTAINED}=1 on a machine that holds nothing else"
+            )
         self._model = model
 
     def work(self, job: Job, context: Context, ask: AskMemory) -> Outcome:

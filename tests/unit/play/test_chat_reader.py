@@ -1,0 +1,300 @@
+"""The chat reader: how it does a job, what it credits, and what becomes of a model that misbehaves."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from harness.gateway.chat.client import Reply
+from harness.log.events import ModelCall, Recalled, Worked, Wrote
+from harness.log.reader import Log
+from harness.machine import bubblewrap
+from harness.metrics import acting, faults
+from harness.metrics.view import Record, View
+from harness.model.scenario import Scenario
+from harness.play import readers
+from harness.play.readers import ReaderError, chat, tools
+from harness.play.readers.chat import ChatReader, JsonChatReader
+from harness.repo.checkout import Repo
+from tasks import loader
+from tests.support.fakes import FakeHost
+from tests.support.story_player import Stage
+from tests.unit.conftest import House
+
+pytestmark = pytest.mark.skipif(not bubblewrap.available(), reason="bubblewrap is not here, or may not do its work")
+Story = tuple[Scenario, Repo]
+Step = tuple[str, Any] | str | Reply
+"""A tool and its arguments, words, or a whole reply."""
+EDIT = {"path": "ops/order.toml", "old": 'target = ""', "new": 'target = "kestrelway"'}
+
+
+@pytest.fixture(scope="module")
+def story(lasting: House) -> Story:
+    ((scenario, repo),) = loader.load([lasting.write(lasting.story)], lasting.fixtures, lasting.cache)
+    return scenario, repo
+
+
+class FakeModel:
+    """Takes these steps in each job, and says DONE after them; remembers what it was asked."""
+
+    def __init__(self, *steps: Step, form: str = "native") -> None:
+        self.steps, self.form = steps, form
+        self.heard: list[Mapping[str, Any]] = []
+
+    def __call__(self, body: Mapping[str, Any]) -> Reply:
+        self.heard.append(json.loads(json.dumps(body)))
+        done = sum(each["role"] == "assistant" for each in body["messages"])
+        nudged = sum(each["content"] == chat.NUDGE for each in body["messages"])
+        return self._say(self.steps[done + nudged] if done + nudged < len(self.steps) else "DONE")
+
+    def _say(self, step: Step) -> Reply:
+        if isinstance(step, Reply):
+            return step
+        if isinstance(step, str):
+            return Reply("answered" if step else "empty", step, "" if step else "the model answered nothing", "fake")
+        name, arguments = step
+        if self.form == "json":
+            return Reply("answered", json.dumps({"tool": name, "arguments": arguments}), model="fake")
+        given = arguments if isinstance(arguments, str) else json.dumps(arguments)
+        calls = [{"id": "a", "type": "function", "function": {"name": name, "arguments": given}}]
+        return Reply("answered", model="fake", prompt=9, completion=2, message={"tool_calls": calls})
+
+
+def play(story: Story, tmp_path: Path, *steps: Step, model: FakeModel | None = None, cold: bool = False) -> Log:
+    answer = model or FakeModel(*steps)
+    reader = JsonChatReader("fake") if answer.form == "json" else ChatReader("fake")
+    stage = replace(Stage.of(*story), reader=reader, ask_model=answer)
+    return stage.cold(tmp_path) if cold else stage.play(tmp_path, FakeHost(tmp_path / "store"), reader="chat@fake")
+
+
+def worked(log: Log) -> Worked:
+    (found,) = log.list_events(Worked)
+    return found
+
+
+def calls(log: Log) -> tuple[ModelCall, ...]:
+    return log.calls(worked(log))
+
+
+def verdict(log: Log) -> str:
+    (taken,) = Record(log).find_decided(worked(log).read_policy).values()
+    return taken.verdict
+
+
+RECALL = ("recall", {"point": 1, "query": "where do we deploy to"})
+
+
+# --- how a job is done ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("form", ["native", "json"])
+def test_it_asks_in_its_words_edits_and_is_judged_by_the_check(story: Story, tmp_path: Path, form: str) -> None:
+    model = FakeModel(RECALL, ("edit", EDIT), ("run_check", {"number": 1}), form=form)
+    log = play(story, tmp_path, model=model)
+    assert [each.outcome for each in calls(log)] == ["acted", "acted", "acted", "finished"]
+    assert verdict(log) == "right" and worked(log).read_policy == "model"
+    (asked,) = (each for each in log.list_events(Recalled) if each.purpose == "decision")
+    ((_, job),) = story[0].jobs()
+    assert (asked.query, asked.ref) == ("where do we deploy to", f"{job.id}/{job.decisions[0].id}")
+    (choice,) = worked(log).choices
+    assert (choice.value, choice.origin) == ("kestrelway", "memory") and choice.entry is not None
+    entry = Record(log).entries(log.events.index(asked) + 1, asked)[choice.entry]
+    assert choice.fact in entry.reading.asserted
+    task = model.heard[0]["messages"][1]["content"]
+    assert job.goal in task and job.decisions[0].question in task
+    assert "harborline" not in task, "no option is told"
+    assert worked(log).prompt > 0 and worked(log).completion > 0
+
+
+def test_the_cold_arm_has_no_memory_and_what_it_gets_right_without_a_source_is_a_guess(
+    story: Story, tmp_path: Path
+) -> None:
+    model = FakeModel(("recall", RECALL[1]), ("edit", EDIT))
+    log = play(story, tmp_path, model=model, cold=True)
+    names = [each["function"]["name"] for each in model.heard[0]["tools"]]
+    assert names == ["list", "read", "search", "edit", "run_check"]
+    assert calls(log)[0].uses[0].refused and "no such tool" in calls(log)[0].uses[0].result
+    (choice,) = worked(log).choices
+    assert (verdict(log), choice.value, choice.origin) == ("right", "kestrelway", "nowhere")
+
+
+def test_a_value_that_the_repository_says_is_from_there(story: Story, tmp_path: Path) -> None:
+    files = story[1].files(story[0].sessions[-1].commit)
+    path = next(name for name, text in files.items() if "kestrelway" in text)
+    log = play(story, tmp_path, ("read", {"path": path}), ("edit", EDIT))
+    (choice,) = worked(log).choices
+    assert (choice.origin, choice.path) == ("repo", path) and "kestrelway" in files[path].splitlines()[choice.line - 1]  # type: ignore[operator]
+    assert [each.path for each in worked(log).reads] == [path]
+
+
+def test_what_it_remembers_is_in_the_memory_and_in_the_log(story: Story, tmp_path: Path) -> None:
+    log = play(story, tmp_path, ("remember", {"text": "The order of today was filled"}), RECALL)
+    written = [each for event in log.list_events(Wrote) for each in log.items(event) if each.name.startswith("reader:")]
+    assert [each.item.text for each in written] == ["The order of today was filled"]
+    assert calls(log)[0].uses[0].result == "kept"
+
+
+def test_nobody_is_charged_twice_for_memory(story: Story, tmp_path: Path) -> None:
+    log = play(story, tmp_path, RECALL)
+    (use,) = calls(log)[0].uses
+    plain = play(story, tmp_path / "plain", ("list", {"path": "ops"}))
+    assert use.result != "(nothing)"
+    assert worked(log).prompt < worked(plain).prompt + 400
+
+
+# --- a model that misbehaves ------------------------------------------------------------------------------------------
+
+BAD: dict[str, tuple[Step, str]] = {
+    "an unknown tool": (("shell", {"command": "cat /etc/passwd"}), "no such tool"),
+    "no name": (("", {}), "no such tool"),
+    "no JSON": (("read", "{half"), "are not JSON"),
+    "no object": (("read", "[1, 2]"), "do not fit"),
+    "deep JSON": (("read", "[" * 50_000), "are not JSON"),
+    "a missing argument": (("edit", {"path": "a"}), "new: Field required"),
+    "a wrong type": (("run_check", {"number": "all"}), "number: Input should be a valid integer"),
+    "a number too large": (("run_check", {"number": 10**30}), "there is no command"),
+    "a point that is not there": (("recall", {"point": 7, "query": "x"}), "there is no point 7"),
+    "an empty query": (("recall", {"point": 1, "query": ""}), "at least 1 character"),
+    "a path outside": (("read", {"path": "../../etc/passwd"}), "not a plain path"),
+    "git": (("edit", {"path": ".git/hooks/pre-commit", "old": "", "new": "x"}), "belongs to git"),
+    "a NUL": (("read", {"path": "a\0b"}), "not a plain path"),
+    "an enormous argument": (("remember", json.dumps({"text": "x" * 200_000})), "above 100,000 characters"),
+    "an enormous note": (("remember", {"text": "x" * 3000}), "at most 2000 characters"),
+}
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_a_tool_that_cannot_be_used_so_is_refused_with_a_reason_and_the_job_goes_on(
+    story: Story, tmp_path: Path, name: str
+) -> None:
+    step, why = BAD[name]
+    model = FakeModel(step, ("edit", EDIT))
+    log = play(story, tmp_path, model=model)
+    (use,) = calls(log)[0].uses
+    assert use.refused and why in use.result and len(use.result) <= tools.RESULT + 100
+    assert verdict(log) == "right"
+    for body in model.heard:
+        for message in body["messages"]:
+            for call in message.get("tool_calls", ()):
+                json.loads(call["function"]["arguments"])
+                assert len(call["function"]["arguments"]) < 30_000
+
+
+FAULTS: dict[str, tuple[Reply, str, int]] = {
+    "a refusal": (Reply("refused", "I would rather not", "the model refused"), "refused", 0),
+    "half an answer": (Reply("failed", why="502: ended before the answer was complete"), "failed", 1),
+    "an overflowing context": (Reply("failed", why="400: maximum context length is 8 tokens"), "failed", 1),
+    "a rate limit": (Reply("failed", why="429: slow down"), "failed", 1),
+    "no answer in time": (Reply("timed-out", why="504: late"), "timed-out", 1),
+}
+
+
+@pytest.mark.parametrize("name", FAULTS)
+def test_a_call_that_came_to_nothing_ends_the_job_with_its_receipt(story: Story, tmp_path: Path, name: str) -> None:
+    reply, outcome, count = FAULTS[name]
+    log = play(story, tmp_path, RECALL, reply)
+    last = calls(log)[-1]
+    assert (last.outcome, last.why) == (outcome, reply.why) and log.closed and log.closed.status == "complete"
+    assert verdict(log) == "unresolved" and worked(log).choices[0].origin == "nowhere"
+    found = [(each.backend, each.op, each.count, each.calls) for each in faults.of_trial(log) if each.op == "chat"]
+    assert found == ([("chat@fake", "chat", count, 2)] if count else [])
+    assert acting._is_unanswered(View(Record(log), "model"), next(iter(Record(log).find_decided("model"))))
+
+
+def test_what_was_done_before_a_fault_is_judged(story: Story, tmp_path: Path) -> None:
+    assert verdict(play(story, tmp_path, ("edit", EDIT), FAULTS["a rate limit"][0])) == "right"
+
+
+@pytest.mark.parametrize("said", ["", "Let me think about that for a while."])
+def test_words_or_nothing_instead_of_a_tool_are_nudged_and_then_end_the_job(
+    story: Story, tmp_path: Path, said: str
+) -> None:
+    model = FakeModel(*[said] * 9)
+    log = play(story, tmp_path, model=model)
+    assert len(calls(log)) == chat.IDLE and "answers in a row without a tool" in calls(log)[-1].why
+    assert model.heard[-1]["messages"][-1]["content"] == chat.NUDGE
+    assert not calls(log)[-1].answered and verdict(log) == "unresolved"
+
+
+def test_who_declines_by_ending_the_job_has_answered(story: Story, tmp_path: Path) -> None:
+    log = play(story, tmp_path, RECALL, "DONE")
+    assert calls(log)[-1].answered and verdict(log) == "unresolved"
+
+
+def test_a_loop_ends(story: Story, tmp_path: Path) -> None:
+    log = play(story, tmp_path, *[RECALL] * 50)
+    assert len(calls(log)) == chat.SAME and "used the same tools alike" in calls(log)[-1].why
+
+
+def test_a_loop_that_changes_its_words_ends_with_the_steps(
+    story: Story, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(chat, "STEPS", 6)
+    log = play(story, tmp_path, *[("recall", {"point": 1, "query": f"number {at}"}) for at in range(50)])
+    assert len(calls(log)) == 6 and calls(log)[-1].why == "ended: 6 steps are used up"
+    assert not calls(log)[-1].answered
+
+
+@pytest.mark.parametrize(("budget", "value"), [("TOKENS", 800), ("SECONDS", 0)])
+def test_a_budget_ends_the_job(
+    story: Story, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, budget: str, value: int
+) -> None:
+    monkeypatch.setattr(chat, budget, value)
+    log = play(story, tmp_path, RECALL, ("edit", EDIT), ("list", {}), ("list", {"path": "ops"}))
+    assert f"{budget.lower() if budget == 'TOKENS' else 's'} are used up" in calls(log)[-1].why
+    assert log.closed and log.closed.status == "complete"
+
+
+def test_too_many_tools_at_once_are_refused(story: Story, tmp_path: Path) -> None:
+    many = [{"function": {"name": "list", "arguments": "{}"}}] * 30
+    log = play(story, tmp_path, Reply("answered", message={"tool_calls": many}))
+    assert [each.refused for each in calls(log)[0].uses] == [False] * chat.USES + [True] * (30 - chat.USES)
+
+
+@pytest.mark.parametrize(
+    "said", [[None], [1], ["x"], [{}], [{"function": None}], [{"function": {"name": 3, "arguments": 4}}], {"a": 1}, "x"]
+)
+def test_calls_of_any_shape_are_answered(story: Story, tmp_path: Path, said: Any) -> None:
+    log = play(story, tmp_path, Reply("answered", message={"tool_calls": said}), ("edit", EDIT))
+    assert verdict(log) == "right"
+
+
+def test_a_long_file_is_read_in_parts(story: Story, tmp_path: Path) -> None:
+    text = "\n".join(f"line {at}" for at in range(1, 3000))
+    edits: Sequence[Step] = (("edit", {"path": "long.txt", "old": "", "new": text}),)
+    log = play(story, tmp_path, *edits, ("read", {"path": "long.txt"}), ("read", {"path": "long.txt", "start": 2990}))
+    first, second = calls(log)[1].uses[0].result, calls(log)[2].uses[0].result
+    assert len(first) < tools.RESULT + 200 and "read on from start" in first and second.startswith("line 2990\n")
+
+
+def test_the_transcript_is_a_blob(story: Story, tmp_path: Path) -> None:
+    log = play(story, tmp_path, *[("list", {"path": "."})] * 2, ("edit", EDIT))
+    assert not isinstance(worked(log).calls, tuple)
+
+
+# --- who can play -----------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def bare(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    monkeypatch.setattr(bubblewrap, "available", lambda: False)
+    monkeypatch.delenv(chat.UNCONTAINED, raising=False)
+    yield
+
+
+def test_where_commands_cannot_be_contained_it_does_not_play(bare: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(ReaderError, match="bubblewrap is not here"):
+        readers.find("chat@some-model")
+    monkeypatch.setenv(chat.UNCONTAINED, "1")
+    assert isinstance(readers.find("chat@some-model"), ChatReader)
+
+
+def test_a_model_has_to_be_named() -> None:
+    assert isinstance(readers.find("chat-json@some-model"), JsonChatReader)
+    with pytest.raises(ReaderError, match="name it with --model"):
+        readers.find("chat")
