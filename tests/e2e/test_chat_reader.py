@@ -12,14 +12,13 @@ import pytest
 from harness import paths
 from harness.log.events import ModelCall, Worked
 from harness.log.folder import Folder
-from harness.log.reader import Log, canonical
+from harness.log.reader import Log
 from harness.play.environment import Settings
-from harness.play.readers import chat
 from harness.play.story import Story
 from tasks import loader
 from tests.e2e.conftest import SMALL, Cli, only
 from tests.support.fake_performer import FakePerformer, know
-from tests.support.fake_upstream import KEY, completion, served
+from tests.support.fake_upstream import KEY, served
 
 RUN = ("run", "-b", "bm25", *SMALL, "--reader", "chat", "--model", "fake-performer")
 

@@ -151,8 +151,8 @@ class ChatReader:
             raise ValueError("it needs a chat model: name it with --model")
         if not bubblewrap.available() and not os.environ.get(UNCONTAINED):
             raise ValueError(
-                "commands run over files that a model wrote, and bubblewrap is not here, or may not do its work: install "
-                f"it, or set {UNCONTAINED}=1 on a machine that holds nothing else"
+                "commands run over files that a model wrote, and bubblewrap is not here, or may not do its work: "
+                f"install it, or set {UNCONTAINED}=1 on a machine that holds nothing else"
             )
         self._model = model
 

@@ -20,8 +20,9 @@ from harness.play.readers import AskMemory, Context, ReadEntry, render
 from harness.play.readers.choice import is_usable
 from harness.repo.desk import Desk, Refusal
 
-RESULT, RECALLED, WRITTEN = 6_000, 60_000, 20_000
-"""Characters of a result, of what a memory brought, and of what the model writes, that are passed on and logged."""
+RESULT, LINE, RECALLED, WRITTEN = 6_000, 1_000, 60_000, 20_000
+"""Characters of a result, of a line of a file, of what a memory brought, and of what the model writes, that are passed
+on and logged."""
 NOTHING = "(nothing)"
 
 
@@ -143,16 +144,17 @@ class Toolbox:
         shown: list[str] = []
         size = 0
         for line in lines[asked.start - 1 :]:
-            size += len(line) + 1
+            said = cut(line, LINE)
+            size += len(said) + 1
             if size > RESULT:
-                shown.append(f"(cut: {len(lines)} lines; read on from start {asked.start + len(shown)})")
                 break
-            shown.append(line)
+            shown.append(said)
+        rest = len(lines) - (asked.start - 1) - len(shown)
         text = "\n".join(shown)
         self.seen.lines += [Line(asked.path, at, line) for at, line in enumerate(shown, asked.start)]
         name = sha256(text.encode()).hexdigest()
         self.seen.reads.append(Read(decision="", path=asked.path, digest=name, tokens=self.context.count(text)))
-        return cut(text, RESULT)
+        return f"{text}\n(cut: read on from start {asked.start + len(shown)})" if rest > 0 else text
 
     def _search(self, asked: _Search) -> str:
         found = self.desk.search_text(asked.text, asked.path)

@@ -1,4 +1,4 @@
-"""Who sits at a desk may be hostile: what it asks for stays in the work tree, has an end, and is answered with a line."""
+"""Who sits at a desk may be hostile: what it asks for stays in the work tree, has an end, and is answered."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from harness.log.events import Check
 from harness.machine import bubblewrap, command
 from harness.model.scenario import Job
 from harness.repo import checks, desk, inside
@@ -76,6 +77,16 @@ def link(tree: Path, name: str, target: Path | str) -> str:
     return name
 
 
+def hard_link(tree: Path, target: Path) -> str:
+    os.link(target, tree / "hard")
+    return "hard"
+
+
+def pipe(tree: Path) -> str:
+    os.mkfifo(tree / "pipe")
+    return "pipe"
+
+
 PATHS: dict[str, Callable[[Path, Path], str]] = {
     "absolute": lambda tree, outside: f"{outside}/secret",
     "absolute twice": lambda tree, outside: f"//{outside}/secret",
@@ -88,7 +99,7 @@ PATHS: dict[str, Callable[[Path, Path], str]] = {
     "a link that leads up": lambda tree, outside: f"{link(tree, 'away', os.path.relpath(outside, tree))}/secret",
     "a link to a link": lambda tree, outside: link(tree, "b", link(tree, "a", outside / "secret")),
     "a link of the system": lambda tree, outside: f"{link(tree, 'me', '/proc/self')}/environ",
-    "a second name of a file": lambda tree, outside: (os.link(outside / "secret", tree / "hard"), "hard")[1],
+    "a second name of a file": lambda tree, outside: hard_link(tree, outside / "secret"),
     "the system": lambda tree, outside: "/proc/self/environ",
     "a device": lambda tree, outside: "/dev/zero",
     "a home": lambda tree, outside: "~/.ssh/id_rsa",
@@ -99,7 +110,7 @@ PATHS: dict[str, Callable[[Path, Path], str]] = {
     "half a pair": lambda tree, outside: "ops/\ud800",
     "a very long name": lambda tree, outside: "x" * 5000,
     "a very deep path": lambda tree, outside: "x/" * 3000,
-    "a pipe": lambda tree, outside: (os.mkfifo(tree / "pipe"), "pipe")[1],
+    "a pipe": lambda tree, outside: pipe(tree),
     "a folder": lambda tree, outside: "ops",
     "the tree": lambda tree, outside: ".",
     "nothing": lambda tree, outside: "",
@@ -217,7 +228,7 @@ def test_only_commands_of_the_job_are_run(at: tuple[Desk, Path], number: int) ->
         at[0].run_check(number)
 
 
-def run(sits: Desk, tree: Path, script: str) -> checks.Check:
+def run(sits: Desk, tree: Path, script: str) -> Check:
     """What a script of the tree does, which the desk may run by the job's own command."""
     (tree / "run.sh").write_text(script)
     return sits.run_check(1)
