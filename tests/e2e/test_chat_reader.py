@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -12,13 +13,14 @@ import pytest
 from harness import paths
 from harness.log.events import ModelCall, Worked
 from harness.log.folder import Folder
-from harness.log.reader import Log
+from harness.log.reader import Log, canonical
 from harness.play.environment import Settings
+from harness.play.readers import chat
 from harness.play.story import Story
 from tasks import loader
 from tests.e2e.conftest import SMALL, Cli, only
 from tests.support.fake_performer import FakePerformer, know
-from tests.support.fake_upstream import KEY, served
+from tests.support.fake_upstream import KEY, Handler, completion, served
 
 RUN = ("run", "-b", "bm25", *SMALL, "--reader", "chat", "--model", "fake-performer")
 
@@ -81,3 +83,53 @@ def test_of_every_kind_who_knows_everything_is_right_and_who_takes_the_worst_is_
                 option = options[choice.decision].option(choice.value)
                 assert option is not None and (option.verdict == "right") == (wanted == "right")
                 assert (choice.fact, choice.origin) in {(option.fact, "memory"), (option.fact, "nowhere")}
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(300)
+def test_a_recorded_run_is_replayed_and_a_changed_prompt_is_a_miss_with_a_diff(
+    cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tapes, words = tmp_path / "tapes", (*RUN[:-2], "--trial", "bm25", "--seed", "2")
+    done = cli(*words, "--chat", "stand-in", "--record", tapes, "--out", tmp_path / "first")
+    assert (done.returncode, done.stderr) == (0, "")
+    again = (*words, "--model", "coldwarm-performer-1", "--chat", tapes)
+    done = cli(*again, "--out", tmp_path / "again")
+    assert (done.returncode, done.stderr) == (0, "")
+    first = log(only(tmp_path / "first"))
+    assert calls(first) and canonical(log(only(tmp_path / "again")).events) == canonical(first.events)
+    monkeypatch.setattr(chat, "SYSTEM", chat.SYSTEM.replace("Do the task", "Do your task"))
+    done = cli(*again, "--out", tmp_path / "changed")
+    assert done.returncode == 3 and "chat@coldwarm-performer-1" in done.stderr
+    missed = calls(log(only(tmp_path / "changed")))
+    assert {call.outcome for call in missed} == {"failed"}
+    assert "Do the task" in missed[0].why and "Do your task" in missed[0].why
+    (cell,) = cells(only(tmp_path / "changed"), "bm25")
+    assert cell["measures"]["decisions_right"]["hits"] == 0, "failed stays in the denominator"
+    assert cell["measures"]["stale_use"]["status"] != "measured", "who decided nothing is not clean"
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(300)
+def test_each_seed_has_names_of_its_own_and_an_overflowing_context_fails_one_job(
+    cli: Cli, fake: FakePerformer, tmp_path: Path
+) -> None:
+    fake.find_job, fake.decide, answered = lambda *_: None, know("right"), fake.heard
+
+    def heard(handler: Handler, body: Any) -> None:
+        if "Rehearse" in json.dumps(body):
+            fake.requests.append(body)
+            handler.answer(400, completion("", error={"message": "maximum context length is 8 tokens"}))
+        else:
+            answered(handler, body)
+
+    fake.heard = heard  # type: ignore[method-assign]
+    words = (*RUN, "--trial", "bm25", "--chat", "model", "--seeds", "2", "--allow-faults", "chat@fake-performer=9")
+    done = cli(*words, "--out", tmp_path, env=live(fake))
+    assert done.returncode == 0
+    logs, _ = Folder(only(tmp_path)).logs()
+    names = [set(re.findall(r"gantry-nine[\w-]*", each.scenario.model_dump_json())) for each in logs.values()]
+    assert [len(each) for each in names] == [1, 1] and len(names[0] | names[1] | {"gantry-nine"}) == 3
+    for played in logs.values():
+        assert [call.outcome for call in calls(played)] == ["finished", "failed"]
+        assert played.closed is not None and played.closed.status == "complete"

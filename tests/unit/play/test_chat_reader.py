@@ -21,6 +21,7 @@ from harness.play import readers
 from harness.play.readers import ReaderError, chat, tools
 from harness.play.readers.chat import ChatReader, JsonChatReader
 from harness.repo.checkout import Repo
+from harness.report.telling import Telling
 from tasks import loader
 from tests.support.fakes import FakeHost
 from tests.support.story_player import Stage
@@ -284,6 +285,26 @@ def test_a_long_file_is_read_in_parts(story: Story, tmp_path: Path) -> None:
 def test_the_transcript_is_a_blob(story: Story, tmp_path: Path) -> None:
     log = play(story, tmp_path, ("edit", {**EDIT, "new": "x" * 5000}))
     assert not isinstance(worked(log).calls, tuple)
+
+
+def test_the_report_tells_each_step_and_why_a_job_was_ended(story: Story, tmp_path: Path) -> None:
+    hostile = "<script>alert(1)</script>\u202e"
+    log = play(story, tmp_path, RECALL, ("read", {"path": hostile}), FAULTS["a rate limit"][0])
+    page = "".join(map(str, Telling(View(Record(log), "model"), whole=False).sessions()))
+    for said in (
+        "where do we deploy to",
+        "not end its job, failed",
+        "429: slow down",
+        "2 acted",
+        "Points:",
+        "1 refused",
+    ):
+        assert said in page, said
+    assert "\u202e" not in page
+    told = play(story, tmp_path / "guess", ("edit", EDIT), cold=True)
+    assert "guessed: nothing that it was shown" in "".join(
+        map(str, Telling(View(Record(told)), whole=False).sessions())
+    )
 
 
 # --- who can play -----------------------------------------------------------------------------------------------------
