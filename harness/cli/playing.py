@@ -190,6 +190,7 @@ def _selection(
 ) -> Selection:
     from harness.backend import interpreters, registry
     from harness.gateway.chat.standin import STANDING_IN
+    from harness.machine import extras
     from harness.play import drills, readers
 
     if "@" in reader:
@@ -199,6 +200,8 @@ def _selection(
     readers.find(label)
     if split_reader(label)[1] and not chat:
         raise ValueError(f"--reader {reader} asks a chat model: --chat stand-in, model, or a folder of recordings")
+    if split_reader(label)[1] and extras.explain_missing(["openai"]):
+        raise ValueError(extras.lacks("openai", f"--reader {reader}"))
 
     specs = interpreters.name_releases(registry.parse(text) for text in backends or DEFAULT_BACKENDS)
     chosen = () if "none" in drilled else drills.chosen(drilled)
