@@ -193,6 +193,8 @@ class Choice(Model):
 
     Attributes:
         origin: Where what decided stands; nowhere, although there is a value: a chat model guessed it.
+        entry: None, although memory decided: a question for another decision brought what asserts it.
+        query: Of the question that brought the entry; None: the last one that was asked for the decision.
     """
 
     decision: str
@@ -206,6 +208,7 @@ class Choice(Model):
     usable: int = 0
     undated: int = 0
     standing: Literal["verified", "unverifiable", "contradicted"] | None = None
+    query: str | None = Field(None, exclude_if=lambda query: query is None)  # so that other logs keep their bytes
 
 
 class Read(Model):

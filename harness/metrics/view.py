@@ -9,7 +9,7 @@ from functools import cached_property, wraps
 from typing import Literal, NamedTuple, TypeVar, cast
 
 from harness.adapter import Hit
-from harness.log.events import Event, Forgot, ModelCall, Recalled, Worked, Wrote
+from harness.log.events import Choice, Event, Forgot, ModelCall, Recalled, Worked, Wrote
 from harness.log.reader import Log
 from harness.model.backend import Declared, Fault
 from harness.model.facts import Stratum
@@ -98,6 +98,7 @@ class Decided:
     """One decision of a job under one read policy, as its check saw it. `origin` is where the reader found it.
 
     Attributes:
+        asked: The line of the recall that `entry` is of; without an entry, of the last one for the decision.
         call: What the reader asked its chat model for it, if it asked one.
     """
 
@@ -107,6 +108,7 @@ class Decided:
     verdict: str
     origin: str
     entry: int | None
+    asked: int | None = None
     call: ModelCall | None = None
 
     @property
@@ -312,11 +314,18 @@ class Record:
                         verdict=decision.judge(check.exit, check.value),
                         origin=choice.origin if choice else "nowhere",
                         entry=choice.entry if choice else None,
+                        asked=self._find_asked(event.job, decision.id, choice),
                         # What a model left open in its job, it may have declined, or not come to.
                         call=calls.get(decision.id)
                         or (calls.get("") and last if not (choice and choice.value) else None),
                     ),
                 )
+
+    def _find_asked(self, job: str, decision: str, choice: Choice | None) -> int | None:
+        if choice is None or choice.query is None:
+            return self.decision_lines.get((job, decision))
+        own = ((line, event) for line, event in self.recalls("decision") if event.ref == f"{job}/{decision}")
+        return next((line for line, event in own if event.query == choice.query), None)
 
 
 @dataclass(frozen=True)

@@ -267,7 +267,8 @@ class Telling:
 
     def _evidence(self, job: Job, decision: Decision, works: Sequence[Worked], bad: bool) -> Iterator[Node | None]:
         """What came back for it, and what git says of what was chosen; open if it went wrong."""
-        line = self.record.decision_lines.get((job.id, decision.id))
+        taken = [self.record.find_decided(work.read_policy).get((job.id, decision.id)) for work in works]
+        line = next((each.asked for each in taken if each), self.record.decision_lines.get((job.id, decision.id)))
         event = self.record.log.events[line - 1] if line else None
         choices = [choice for work in works for choice in work.choices if choice.decision == decision.id]
         chosen = sorted({choice.entry for choice in choices if choice.entry is not None})

@@ -286,14 +286,15 @@ def _choose(decision: Decision, done: Work, seen: Seen, context: Context) -> Cho
     option = decision.option(check.value)
     if check.value is None or option is None:
         return Choice(decision=decision.id, value=check.value, origin="nowhere")
-    recalls = seen.recalled.get(decision.id, [])
-    others = [each for name, own in seen.recalled.items() if name != decision.id for each in own]
-    for query, entries in (*reversed(recalls), *others):
+    own = seen.recalled.get(decision.id, [])
+    for query, entries in reversed(own):
         found = credit(context, decision, option, entries)
         if found.origin == "memory":
-            # An entry is named by its place in the last recall of the decision; of another one, by its id alone.
-            last = bool(recalls) and (query, entries) == recalls[-1]
-            return found if last else found.model_copy(update={"entry": None})
+            return found if query == own[-1][0] else found.model_copy(update={"query": query})
+    for _, entries in (each for name, asked in seen.recalled.items() if name != decision.id for each in asked):
+        found = credit(context, decision, option, entries)
+        if found.origin == "memory":
+            return found.model_copy(update={"entry": None})
     for line in seen.lines:
         if option.fact in context.classifier.read(line.text).asserted:
             return Choice(

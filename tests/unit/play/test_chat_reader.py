@@ -122,6 +122,18 @@ def test_it_asks_in_its_words_edits_and_is_judged_by_the_check(story: Story, tmp
     assert worked(log).prompt > 0 and worked(log).completion > 0
 
 
+def test_an_entry_is_found_again_by_the_question_that_brought_it(story: Story, tmp_path: Path) -> None:
+    told = ("deploy kestrelway", "approver lunch", "the day before yesterday")
+    log = play(story, tmp_path, *(("recall", {"point": 1, "query": each}) for each in told), ("edit", EDIT))
+    record = Record(log)
+    (taken,) = record.find_decided("model").values()
+    (choice,) = worked(log).choices
+    assert taken.asked is not None and taken.entry is not None
+    event = log.events[taken.asked - 1]
+    assert isinstance(event, Recalled) and event.query == (choice.query or told[-1])
+    assert choice.fact in record.entries(taken.asked, event)[taken.entry].reading.asserted
+
+
 def test_the_cold_arm_has_no_memory_and_what_it_gets_right_without_a_source_is_a_guess(
     story: Story, tmp_path: Path
 ) -> None:
