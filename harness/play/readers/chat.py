@@ -207,7 +207,7 @@ class _Talk:
             uses = [self._use(each, at) for at, each in enumerate(wanted)]
             idle = 0 if uses else idle + 1
             same = same + 1 if uses and self.calls and _is_same(self.calls[-1].uses, uses) else 0
-            said = context.count(reply.text) + sum(context.count(use.arguments) for use in uses)
+            said = context.count(cut(reply.text, WRITTEN)) + sum(context.count(use.arguments) for use in uses)
             self.completion += said
             call = self._log(new, reply, uses)
             self.calls.append(call)
