@@ -196,7 +196,8 @@ def _part(trial: Trial, settings: Settings) -> Part:
     """A trial with all that it is made of."""
     story, embedder = settings.find_story(trial), settings.embedder_digest
     if trial.backend is None:
-        return plan.part(trial, story, None, "", embedder)
+        # Who plays a salted story asks its model without a memory, too.
+        return plan.part(trial, story, None, "", embedder, settings.answerer if readers.salts(trial.reader) else "")
     playable = _playable(trial, settings)
     return plan.part(trial, story, playable.backend, playable.source, embedder, settings.answerer)
 

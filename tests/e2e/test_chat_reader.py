@@ -14,6 +14,7 @@ from harness import paths
 from harness.log.events import ModelCall, Worked
 from harness.log.folder import Folder
 from harness.log.reader import Log, canonical
+from harness.machine import bubblewrap
 from harness.play.environment import Settings
 from harness.play.readers import chat
 from harness.play.story import Story
@@ -22,6 +23,7 @@ from tests.e2e.conftest import SMALL, Cli, only
 from tests.support.fake_performer import FakePerformer, know
 from tests.support.fake_upstream import KEY, Handler, completion, served
 
+pytestmark = pytest.mark.skipif(not bubblewrap.available(), reason="bubblewrap is not here, or may not do its work")
 RUN = ("run", "-b", "bm25", *SMALL, "--reader", "chat", "--model", "fake-performer")
 
 

@@ -73,14 +73,21 @@ class FakeModel:
         return Reply("answered", model="fake", prompt=9, completion=2, message={"tool_calls": calls})
 
 
-def play(story: Story, tmp_path: Path, *steps: Step, model: FakeModel | None = None, cold: bool = False) -> Log:
+def play(
+    story: Story,
+    tmp_path: Path,
+    *steps: Step,
+    model: FakeModel | None = None,
+    cold: bool = False,
+    store: FakeHost | None = None,
+) -> Log:
     answer = model or FakeModel(*steps)
     reader = JsonChatReader("fake") if answer.form == "json" else ChatReader("fake")
     stage = replace(Stage.of(*story), reader=reader, ask_model=answer)
     return (
         stage.cold(tmp_path, reader="chat@fake")
         if cold
-        else stage.play(tmp_path, FakeHost(tmp_path / "store"), reader="chat@fake")
+        else stage.play(tmp_path, store or FakeHost(tmp_path / "store"), reader="chat@fake")
     )
 
 
@@ -336,6 +343,24 @@ def test_a_long_file_is_read_in_parts(story: Story, tmp_path: Path) -> None:
 def test_the_transcript_is_a_blob(story: Story, tmp_path: Path) -> None:
     log = play(story, tmp_path, ("edit", {**EDIT, "new": "x" * 5000}))
     assert not isinstance(worked(log).calls, tuple)
+
+
+def test_a_memory_that_fails_once_is_told_and_one_that_dies_ends_the_trial_alone(story: Story, tmp_path: Path) -> None:
+    note: Step = ("remember", {"text": "The order of today was filled"})
+
+    def fail(name: str, op: str, before: int, *, alive: bool) -> Log:
+        store = FakeHost(tmp_path / name)
+        store.faults[op] = [*[None] * before, ("crashed", alive)]
+        return play(story, tmp_path / name, RECALL, note, ("edit", EDIT), store=store)
+
+    asked = sum(1 for event in play(story, tmp_path).list_events(Recalled))
+    log = fail("once", "recall", asked, alive=True)
+    assert calls(log)[0].uses[0].result == "(nothing)" and verdict(log) == "right"
+    written = sum(1 for event in play(story, tmp_path / "plain").list_events(Wrote))
+    log = fail("note", "remember", written, alive=True)
+    assert calls(log)[1].uses[0].refused and "did not keep it" in calls(log)[1].uses[0].result
+    log = fail("dead", "recall", asked, alive=False)
+    assert log.closed and log.closed.status == "failed" and not log.list_events(Worked)
 
 
 def test_the_report_tells_each_step_and_why_a_job_was_ended(story: Story, tmp_path: Path) -> None:
