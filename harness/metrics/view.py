@@ -9,7 +9,8 @@ from functools import cached_property, wraps
 from typing import Literal, NamedTuple, TypeVar, cast
 
 from harness.adapter import Hit
-from harness.log.events import Choice, Event, Forgot, ModelCall, Recalled, Worked, Wrote
+from harness.log.calls import ModelCall
+from harness.log.events import Choice, Event, Forgot, Recalled, Worked, Wrote
 from harness.log.reader import Log
 from harness.model.backend import Declared, Fault
 from harness.model.facts import Stratum

@@ -14,7 +14,8 @@ from math import ceil
 from harness.adapter import Item, Source
 from harness.gateway.meter import Meter
 from harness.log.blobs import pack
-from harness.log.events import CALLS, Began, Closed, Event, Opened, Worked, Written
+from harness.log.calls import CALLS
+from harness.log.events import Began, Closed, Event, Opened, Worked, Written
 from harness.model import canary
 from harness.model.backend import Backend, Fault
 from harness.model.facts import CANARY, STRATA, Fact, Remark

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from harness.log.events import ModelCall, ToolUse, Worked
+from harness.log.calls import ModelCall, ToolUse
+from harness.log.events import Worked
 from harness.metrics.view import Record
 from harness.report import words
 from harness.report.entries import BLOCK, show, small

@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 
 from harness import paths
-from harness.log.events import ModelCall, Worked
+from harness.log.calls import ModelCall
+from harness.log.events import Worked
 from harness.log.folder import Folder
 from harness.log.reader import Log, canonical
 from harness.machine import bubblewrap

@@ -22,7 +22,8 @@ from typing import Any, Protocol
 from harness import paths
 from harness.adapter import Hit, Scope
 from harness.gateway.chat.client import Reply
-from harness.log.events import Choice, ModelCall, Read
+from harness.log.calls import ModelCall
+from harness.log.events import Choice, Read
 from harness.model.scenario import Decision, Job
 from harness.model.trial import ReadPolicy, split_reader
 from harness.play.readers.explore import Explorer

@@ -18,7 +18,8 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple, Protocol
 
 from harness.gateway.chat.client import Reply
-from harness.log.events import Choice, ModelCall, ToolUse
+from harness.log.calls import ModelCall, ToolUse
+from harness.log.events import Choice
 from harness.machine import bubblewrap
 from harness.model.scenario import Decision, Job
 from harness.model.trial import ReadPolicy

@@ -18,7 +18,8 @@ from typing import Any
 from harness.adapter import Scope
 from harness.gateway.chat.choose import UNKNOWN, find_named
 from harness.gateway.chat.client import Reply
-from harness.log.events import Choice, ModelCall
+from harness.log.calls import ModelCall
+from harness.log.events import Choice
 from harness.model.dates import moment
 from harness.model.scenario import Decision, Job, Option
 from harness.model.trial import ReadPolicy

@@ -14,7 +14,8 @@ from typing import Any, NamedTuple
 
 from pydantic import BaseModel, Field, ValidationError
 
-from harness.log.events import Read, ToolUse
+from harness.log.calls import ToolUse
+from harness.log.events import Read
 from harness.model.scenario import Job
 from harness.play.readers import AskMemory, Context, ReadEntry, render
 from harness.play.readers.choice import is_usable

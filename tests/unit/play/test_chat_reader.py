@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -12,7 +12,8 @@ import pytest
 
 from harness.gateway.chat.client import Reply
 from harness.log.blobs import Ref
-from harness.log.events import ModelCall, Recalled, Worked, Wrote
+from harness.log.calls import ModelCall
+from harness.log.events import Recalled, Worked, Wrote
 from harness.log.reader import Log
 from harness.machine import bubblewrap
 from harness.metrics import acting, faults
@@ -24,14 +25,13 @@ from harness.play.readers.chat import ChatReader, JsonChatReader
 from harness.repo.checkout import Repo
 from harness.report.telling import Telling
 from tasks import loader
+from tests.support.fake_model import FakeModel, Step
 from tests.support.fakes import FakeHost
 from tests.support.story_player import Stage
 from tests.unit.conftest import House
 
 pytestmark = pytest.mark.skipif(not bubblewrap.available(), reason="bubblewrap is not here, or may not do its work")
 Story = tuple[Scenario, Repo]
-Step = tuple[str, Any] | str | Reply
-"""A tool and its arguments, words, or a whole reply."""
 EDIT = {"path": "ops/new.txt", "old": "", "new": "kestrelway"}
 CHECK = '["cat", "ops/new.txt"]'
 QUIET = '["sh", "-c", "cat ops/new.txt 2>/dev/null || true"]'
@@ -45,32 +45,6 @@ def story(lasting: House) -> Story:
 def load(house: House, text: str) -> Story:
     ((scenario, repo),) = loader.load([house.write(text)], house.fixtures, house.cache)
     return scenario, repo
-
-
-class FakeModel:
-    """Takes these steps in each job, and says DONE after them; remembers what it was asked."""
-
-    def __init__(self, *steps: Step, form: str = "native") -> None:
-        self.steps, self.form = steps, form
-        self.heard: list[Mapping[str, Any]] = []
-
-    def __call__(self, body: Mapping[str, Any]) -> Reply:
-        self.heard.append(json.loads(json.dumps(body)))
-        done = sum(each["role"] == "assistant" for each in body["messages"])
-        nudged = sum(each["content"] == chat.NUDGE for each in body["messages"])
-        return self._say(self.steps[done + nudged] if done + nudged < len(self.steps) else "DONE")
-
-    def _say(self, step: Step) -> Reply:
-        if isinstance(step, Reply):
-            return step
-        if isinstance(step, str):
-            return Reply("answered" if step else "empty", step, "" if step else "the model answered nothing", "fake")
-        name, arguments = step
-        if self.form == "json":
-            return Reply("answered", json.dumps({"tool": name, "arguments": arguments}), model="fake")
-        given = arguments if isinstance(arguments, str) else json.dumps(arguments)
-        calls = [{"id": "a", "type": "function", "function": {"name": name, "arguments": given}}]
-        return Reply("answered", model="fake", prompt=9, completion=2, message={"tool_calls": calls})
 
 
 def play(
