@@ -13,7 +13,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import IO, NamedTuple
 
-MOST = 2_000_000
+MOST = 20_000_000
 """Bytes of standard output, and as many of standard error, after which a command is ended."""
 MEMORY, FILE, PROCESSES = 4 * 2**30, 64 * 2**20, 512
 """Bytes of memory of one process, bytes of one file, and processes of the user, for a command that is held short."""
@@ -36,7 +36,7 @@ except OSError as error:
 
 
 class Finished(NamedTuple):
-    """How a command ended. `out` and `err` hold at most MOST bytes; a negative code is the signal that ended it."""
+    """How a command ended. `out` and `err` are cut where output has its end; a negative code is a signal."""
 
     code: int
     out: bytes
@@ -51,14 +51,19 @@ def hold() -> list[str]:
     return [sys.executable, "-I", "-S", "-c", _HOLD]
 
 
-def run(words: Sequence[str], tree: Path, env: Mapping[str, str], seconds: float) -> Finished:
-    """Runs it in a session of its own, which ends with it. OSError if it cannot be started."""
+def run(words: Sequence[str], tree: Path, env: Mapping[str, str], seconds: float, most: int | None = None) -> Finished:
+    """Runs it in a session of its own, which ends with it. OSError if it cannot be started.
+
+    Args:
+        most: Bytes of output, if they are not MOST.
+    """
     process = subprocess.Popen(
         words, cwd=tree, env=env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
         start_new_session=True,
     )  # fmt: skip
     assert process.stdout and process.stderr
-    out, err = (_Reader(each, process) for each in (process.stdout, process.stderr))
+    most = MOST if most is None else most
+    out, err = (_Reader(each, process, most) for each in (process.stdout, process.stderr))
     late = False
     try:
         process.wait(seconds)
@@ -70,27 +75,28 @@ def run(words: Sequence[str], tree: Path, env: Mapping[str, str], seconds: float
     for each in (out, err):
         each.join(max(0.0, until - time.monotonic()))
     if late:
-        return Finished(LATE, out.bytes, f"no end within {seconds:g} s".encode())
+        return Finished(LATE, bytes(out.bytes), f"no end within {seconds:g} s".encode())
     if out.cut or err.cut:
-        return Finished(LOUD, out.bytes, f"more than {MOST:,} bytes of output".encode())
-    return Finished(process.returncode, out.bytes, err.bytes)
+        return Finished(LOUD, bytes(out.bytes), f"more than {most:,} bytes of output".encode())
+    return Finished(process.returncode, bytes(out.bytes), bytes(err.bytes))
 
 
 class _Reader(threading.Thread):
-    """Takes what comes out of a pipe, up to MOST bytes; then it ends who writes."""
+    """Takes what comes out of a pipe, up to so many bytes; then it ends who writes."""
 
-    def __init__(self, pipe: IO[bytes], process: subprocess.Popen[bytes]) -> None:
+    def __init__(self, pipe: IO[bytes], process: subprocess.Popen[bytes], most: int) -> None:
         super().__init__(daemon=True)
-        self.bytes, self.cut = b"", False
-        self._pipe, self._process = pipe, process
+        self.bytes, self.cut = bytearray(), False
+        self._pipe, self._process, self._most = pipe, process, most
         self.start()
 
     def run(self) -> None:
         with self._pipe, suppress(OSError, ValueError):
             while part := os.read(self._pipe.fileno(), 65536):
                 self.bytes += part
-                if len(self.bytes) > MOST:
-                    self.bytes, self.cut = self.bytes[:MOST], True
+                if len(self.bytes) > self._most:
+                    self.cut = True
+                    del self.bytes[self._most :]
                     _kill(self._process)
                     return
 

@@ -20,6 +20,8 @@ from harness.repo.series import explain
 
 SECONDS = 60
 OUTPUT_LIMIT = 20_000
+DIFF_SECONDS, DIFF_BYTES = 300, 50_000_000
+"""Of git, for what a job left behind."""
 RAN = "run"
 """Stands for the decision in the record of a command that belongs to the whole job."""
 
@@ -126,7 +128,7 @@ def show_diff(tree: Path, before: Sequence[str]) -> str:
     env = {**_environment(tree), "GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_NOSYSTEM": "1"}
     env["GIT_DIR"], env["GIT_WORK_TREE"] = str(tree / ".git"), str(tree)  # never a repository further up
     for words in (("add", "--intent-to-add", "--all"), ("diff", "--no-color")):
-        shown = command.run([*before, "git", *words], tree, env, SECONDS)
+        shown = command.run([*before, "git", *words], tree, env, DIFF_SECONDS, DIFF_BYTES)
         if shown.code:
             why = explain(shown.err or shown.out, shown.code)
             raise WorkError(f"the job left a work tree in which git {words[0]} fails: {why}")
