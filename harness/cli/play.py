@@ -149,7 +149,8 @@ class SizeOfDrills(click.ParamType[DrillSize]):
     metavar="NAME",
     default=SCRIPTED,
     show_default=True,
-    help="Who does the jobs: scripted, choice (a chat model takes each decision), or module:Class.",
+    help="Who does the jobs: scripted, choice (a chat model takes each decision), chat (it does whole jobs by tools; "
+    "chat-json: without tool calls), or module:Class.",
 )
 @click.option("--model", metavar="NAME", default="", help="The chat model of the reader, as its endpoint calls it.")
 @click.option(

@@ -12,7 +12,6 @@ import click
 from harness import paths
 from harness.cli.common import COULD_NOT_RUN, beside, load_stories, stop, terminal
 from harness.model.trial import (
-    CHOICE,
     DEFAULT_BACKENDS,
     SECRET,
     Chat,
@@ -190,16 +189,19 @@ def _selection(
     model: str,
 ) -> Selection:
     from harness.backend import interpreters, registry
-    from harness.gateway.chat.standin import CHOOSER
+    from harness.gateway.chat.standin import STANDING_IN
+    from harness.machine import extras
     from harness.play import drills, readers
 
     if "@" in reader:
         raise ValueError(f"--reader {reader}: name its model with --model")
-    label = name_reader(reader, model or (CHOOSER if (reader, chat) == (CHOICE, "stand-in") else ""))
+    label = name_reader(reader, model or (STANDING_IN.get(reader, "") if chat == "stand-in" else ""))
     readers.digest(label)  # that it is there is known before anything is played
     readers.find(label)
     if split_reader(label)[1] and not chat:
         raise ValueError(f"--reader {reader} asks a chat model: --chat stand-in, model, or a folder of recordings")
+    if split_reader(label)[1] and extras.explain_missing(["openai"]):
+        raise ValueError(extras.lacks("openai", f"--reader {reader}"))
 
     specs = interpreters.name_releases(registry.parse(text) for text in backends or DEFAULT_BACKENDS)
     chosen = () if "none" in drilled else drills.chosen(drilled)

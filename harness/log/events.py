@@ -10,6 +10,7 @@ from pydantic import AwareDatetime, Field, TypeAdapter
 
 from harness.adapter import Hit, Item, Layer, Scope, Source
 from harness.log.blobs import INLINE, Blobs, Ref
+from harness.log.calls import ModelCall
 from harness.model.backend import Backend, Fault
 from harness.model.facts import Stratum
 from harness.model.trial import Model, ReadPolicy, Trial
@@ -193,6 +194,8 @@ class Choice(Model):
 
     Attributes:
         origin: Where what decided stands; nowhere, although there is a value: a chat model guessed it.
+        entry: None, although memory decided: a question for another decision brought what asserts it.
+        query: Of the question that brought the entry; None: the last one that was asked for the decision.
     """
 
     decision: str
@@ -206,6 +209,7 @@ class Choice(Model):
     usable: int = 0
     undated: int = 0
     standing: Literal["verified", "unverifiable", "contradicted"] | None = None
+    query: str | None = Field(None, exclude_if=lambda query: query is None)  # so that other logs keep their bytes
 
 
 class Read(Model):
@@ -220,37 +224,6 @@ class Read(Model):
     line: int | None = None
     digest: str
     tokens: int
-
-
-class ModelCall(Model):
-    """What a reader asked a chat model for one decision, and what came of it.
-
-    Attributes:
-        prompt: The messages as text.
-        answer: What it said, whatever it was worth.
-        outcome: chose, unknown: it took one of the options, or said that it cannot tell. unreadable: it said something
-            else. refused, empty: it said nothing that counts. failed, timed-out: no answer came.
-        why: Of the other outcomes; empty of the first two.
-        model: The name under which it answered.
-        prompt_tokens, completion_tokens: As the upstream counts them.
-    """
-
-    decision: str
-    prompt: str
-    answer: str = ""
-    outcome: Literal["chose", "unknown", "unreadable", "refused", "empty", "failed", "timed-out"]
-    why: str = ""
-    model: str = ""
-    prompt_tokens: int = 0
-    completion_tokens: int = 0
-
-    @property
-    def answered(self) -> bool:
-        """Whether the model took a decision, or declined to in the way that it was offered."""
-        return self.outcome in ("chose", "unknown")
-
-
-CALLS: TypeAdapter[tuple[ModelCall, ...]] = TypeAdapter(tuple[ModelCall, ...])
 
 
 class Check(Model):

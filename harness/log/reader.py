@@ -18,8 +18,8 @@ from pydantic import TypeAdapter, ValidationError
 
 from harness.adapter import Hit
 from harness.log.blobs import BlobError, Blobs, Ref, unpack
+from harness.log.calls import CALLS, ModelCall
 from harness.log.events import (
-    CALLS,
     EVENT,
     FOUND,
     HITS,
@@ -29,7 +29,6 @@ from harness.log.events import (
     Event,
     Found,
     Listed,
-    ModelCall,
     Opened,
     Recalled,
     Worked,

@@ -22,7 +22,7 @@ EXTRAS = {
     "faiss_cpu": "mem0",
     "qdrant_client": "mem0",
     "faiss": "mem0",
-    "openai": "mem0",
+    "openai": "chat",
     "letta_client": "letta",
     "datasets": "data",
     "pandas": "data",

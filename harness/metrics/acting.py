@@ -66,7 +66,7 @@ def _count(view: View, trap: Trap, bad: Callable[[Decided], bool], *, by_memory:
     kept = [(key, taken) for key, taken in kept if not (by_memory and _is_unanswered(view, key))]
     hits = [taken for _, taken in kept if taken is not None and bad(taken)]
     none = view.record.explain_uncontrolled(NO_JOB, "recall")
-    return proportion(len(hits), len(kept), [_receipt(view, taken) for taken in hits], none=none)
+    return proportion(len(hits), len(kept), [_receipt(taken) for taken in hits], none=none)
 
 
 def _still(view: View) -> NotMeasured:
@@ -85,10 +85,9 @@ def _is_unanswered(view: View, key: Key) -> bool:
     return isinstance(event, Recalled) and event.fault is not None
 
 
-def _receipt(view: View, taken: Decided) -> str:
+def _receipt(taken: Decided) -> str:
     """The entry that was chosen, where the decision came from memory; else the line of the job."""
-    asked = view.record.decision_lines.get((taken.job.id, taken.decision.id))
-    return taken.receipt if taken.entry is None or asked is None else f"L{asked}:e{taken.entry}"
+    return taken.receipt if taken.entry is None or taken.asked is None else f"L{taken.asked}:e{taken.entry}"
 
 
 def used(view: View, trap: Trap, origin: str) -> Measure:
@@ -119,7 +118,7 @@ def pairs(view: View) -> list[ArmPair]:
     cold = view.cold.find_decided(None) if view.cold else {}
     end = f"L{len(view.log.events)}"
     return [
-        ArmPair(key, cold[key].verdict, taken.verdict if taken else None, _receipt(view, taken) if taken else end)
+        ArmPair(key, cold[key].verdict, taken.verdict if taken else None, _receipt(taken) if taken else end)
         for key, _, taken in view.decisions
         if key in cold
     ]

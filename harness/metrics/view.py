@@ -9,7 +9,8 @@ from functools import cached_property, wraps
 from typing import Literal, NamedTuple, TypeVar, cast
 
 from harness.adapter import Hit
-from harness.log.events import Event, Forgot, ModelCall, Recalled, Worked, Wrote
+from harness.log.calls import ModelCall
+from harness.log.events import Choice, Event, Forgot, Recalled, Worked, Wrote
 from harness.log.reader import Log
 from harness.model.backend import Declared, Fault
 from harness.model.facts import Stratum
@@ -98,6 +99,7 @@ class Decided:
     """One decision of a job under one read policy, as its check saw it. `origin` is where the reader found it.
 
     Attributes:
+        asked: The line of the recall that `entry` is of; without an entry, of the last one for the decision.
         call: What the reader asked its chat model for it, if it asked one.
     """
 
@@ -107,6 +109,7 @@ class Decided:
     verdict: str
     origin: str
     entry: int | None
+    asked: int | None = None
     call: ModelCall | None = None
 
     @property
@@ -298,7 +301,8 @@ class Record:
         jobs = {job.id: job for _, job in self.scenario.jobs()}
         for line, event in self.works(policy):
             choices = {choice.decision: choice for choice in event.choices}
-            calls = {call.decision: call for call in self.log.calls(event)}
+            asked = self.log.calls(event)
+            calls, last = {call.decision: call for call in asked}, asked[-1] if asked else None
             decisions = {decision.id: decision for decision in jobs[event.job].decisions}
             for check in event.checks:
                 choice, decision = choices.get(check.decision), decisions[check.decision]
@@ -311,9 +315,18 @@ class Record:
                         verdict=decision.judge(check.exit, check.value),
                         origin=choice.origin if choice else "nowhere",
                         entry=choice.entry if choice else None,
-                        call=calls.get(decision.id),
+                        asked=self._find_asked(event.job, decision.id, choice),
+                        # What a model left open in its job, it may have declined, or not come to.
+                        call=calls.get(decision.id)
+                        or (calls.get("") and last if not (choice and choice.value) else None),
                     ),
                 )
+
+    def _find_asked(self, job: str, decision: str, choice: Choice | None) -> int | None:
+        if choice is None or choice.query is None:
+            return self.decision_lines.get((job, decision))
+        own = ((line, event) for line, event in self.recalls("decision") if event.ref == f"{job}/{decision}")
+        return next((line for line, event in own if event.query == choice.query), None)
 
 
 @dataclass(frozen=True)

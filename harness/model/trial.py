@@ -96,8 +96,6 @@ DEFAULT_BUDGET = 800
 """Tokens of memory text that count for the primary recall: a few long memories, or a dozen short ones."""
 
 
-CHOICE = "choice"
-"""The reader by which a chat model takes each decision in one call."""
 SCRIPTED = "scripted"
 """The reader that follows fixed rules and understands every text."""
 

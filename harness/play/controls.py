@@ -18,6 +18,9 @@ from harness.text.classify import Classifier
 
 KEPT = ("ranked", "abstains", "usage", "source", "created", "scope_org", "scope_repo", "scope_branch", "scope_user")
 
+JOB = ""
+"""Stands for any question that the story does not ask itself."""
+
 
 class GoldMemory(InOnePage, BaseMemory):
     """Remembers everything, and answers a question of the story with the wanted facts that it was told."""
@@ -43,7 +46,7 @@ class GoldMemory(InOnePage, BaseMemory):
         return True
 
     def recall(self, query: str, scope: Scope, k: int, at: str) -> list[Hit]:
-        facts = self._wanted.get((query, at), ())
+        facts = self._wanted.get((query, at), self._wanted.get((JOB, at), ()))
         return [self._told[fact] for fact in facts if fact in self._told][:k]
 
     def usage(self) -> Usage:
@@ -77,7 +80,7 @@ class GoldStore:
 
 
 def list_wanted(name: str, scenario: Scenario) -> dict[tuple[str, str], list[str]]:
-    """(query, story time) -> the facts that this control answers with."""
+    """(query, story time) -> the facts that this control answers with; a reader may ask for its job in other words."""
     table: dict[tuple[str, str], list[str]] = {}
     for session, probe in scenario.probes():
         stale = [before for fact in probe.gold for before in scenario.predecessors(fact)]
@@ -88,6 +91,7 @@ def list_wanted(name: str, scenario: Scenario) -> dict[tuple[str, str], list[str
         for decision in job.decisions:
             facts = [option.fact for option in decision.options if option.verdict == verdict]
             table[decision.question, session.at.isoformat()] = facts
+            table.setdefault((JOB, session.at.isoformat()), []).extend(facts)
     return table
 
 

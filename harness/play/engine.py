@@ -6,7 +6,7 @@ The engine knows no adapter's name and computes no score. What it hands to a bac
 from __future__ import annotations
 
 import random
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import suppress
 from itertools import count, groupby
 from math import ceil
@@ -14,7 +14,8 @@ from math import ceil
 from harness.adapter import Item, Source
 from harness.gateway.meter import Meter
 from harness.log.blobs import pack
-from harness.log.events import CALLS, Began, Closed, Event, Opened, Worked, Written
+from harness.log.calls import CALLS
+from harness.log.events import Began, Closed, Event, Opened, Worked, Written
 from harness.model import canary
 from harness.model.backend import Backend, Fault
 from harness.model.facts import CANARY, STRATA, Fact, Remark
@@ -213,7 +214,9 @@ class Warm:
         for policy in tools.reader.policies:
             worked = None
             with suppress(Lost):  # what was asked until then is logged first
-                worked = _work(self._memory_session.part, tools, session, job, questions.ask, policy)
+                worked = _work(
+                    self._memory_session.part, tools, session, job, questions.ask, policy, questions.remember
+                )
             yield from questions.take_log()
             if worked is not None:
                 yield worked
@@ -223,8 +226,16 @@ class Warm:
         self._memory_session.go_on()
 
 
-def _work(part: Part, tools: Tools, session: Session, job: Job, ask: AskMemory, policy: ReadPolicy | None) -> Worked:
-    """Has a job decided, and does it in a work tree of the session's commit."""
+def _work(
+    part: Part,
+    tools: Tools,
+    session: Session,
+    job: Job,
+    ask: AskMemory,
+    policy: ReadPolicy | None,
+    remember: Callable[[str], bool] | None = None,
+) -> Worked:
+    """Has a job decided, and does it in a work tree of the session's commit, unless the reader did it in one."""
     context = Context(
         repo=tools.repo,
         explorer=tools.explorer,
@@ -236,10 +247,11 @@ def _work(part: Part, tools: Tools, session: Session, job: Job, ask: AskMemory, 
         policy=policy,
         seed=part.trial.seed,
         ask_model=tools.ask_model,
+        remember=remember,
     )
     outcome = readers.done(tools.reader, job, context, ask)
     values = {choice.decision: choice.value for choice in outcome.choices}
-    done = tools.work_trees.do(tools.repo, session.commit, job, values)
+    done = outcome.work or tools.work_trees.do(tools.repo, session.commit, job, values)
     return Worked(
         job=job.id,
         session=session.id,

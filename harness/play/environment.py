@@ -20,7 +20,9 @@ from harness.gateway.meter import Budget, Ledger, Meter
 from harness.log.folder import Folder
 from harness.log.redaction import Redactor
 from harness.machine import leftovers
-from harness.model.trial import Chat
+from harness.model.scenario import Job
+from harness.model.trial import Chat, Trial
+from harness.play import readers
 from harness.play.backends import DEADLINES, Playable
 from harness.play.children import Children
 from harness.play.readers import AskModel
@@ -58,6 +60,19 @@ class Settings:
     def redactor(self) -> Redactor:
         """Keeps the secrets out of all that is written down."""
         return Redactor(secret for each in self.playables.values() for secret in each.withheld)
+
+    def find_story(self, trial: Trial) -> Story:
+        """What a trial plays, as its reader needs it. Raises ReaderError."""
+        story = self.stories[trial.scenario]
+        return story.salt(trial.seed) if readers.salts(trial.reader) else story
+
+    def find_job(self, day: str, goal: str, seed: int) -> Job | None:
+        """A job of these stories as a reader that salts them is told it. Only for the stand-in, which plays by it."""
+        for story in (each.salt(seed) for each in self.stories.values()):
+            for session, job in story.scenario.jobs():
+                if (f"{session.at:%Y-%m-%d}", job.goal) == (day, goal):
+                    return job
+        return None
 
     @property
     def embedder_digest(self) -> str:
@@ -155,7 +170,7 @@ class Environment:
 def _children(settings: Settings, control: Control) -> Iterator[Stores]:
     assert settings.embedder is not None, "children embed"
     embedder = settings.embedder()
-    chat = upstream(settings.chat, environ) if settings.chat else None
+    chat = upstream(settings.chat, environ, settings.find_job) if settings.chat else None
     file = settings.cache / "embeddings.sqlite" if settings.cache else None
     with (
         closing(EmbeddingCache(file, embedder)) as cache,

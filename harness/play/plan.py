@@ -83,7 +83,7 @@ def part(trial: Trial, story: Story, backend: Backend | None, source: str, embed
 
     Args:
         source, embedder: Digests.
-        chat: Who answers models inside the backend; empty: nobody.
+        chat: Who answers models inside the backend, or the reader's; empty: nobody.
     """
     memories, told = story.noise(trial.noise, trial.seed)
     digests: dict[str, str] = {
@@ -95,6 +95,8 @@ def part(trial: Trial, story: Story, backend: Backend | None, source: str, embed
     }
     if backend is not None:
         digests |= _digests(backend, source, embedder, chat)
+    elif chat:
+        digests["chat"] = chat
     return Part(trial, story.scenario, memories, canaries(story.scenario, trial.seed), digests)
 
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple, TypeVar, cast
 
-from harness.adapter import Hit, Scope, Source, Usage
+from harness.adapter import Hit, Item, Scope, Source, Usage
 from harness.gateway.meter import Meter
 from harness.log.blobs import Blobs, pack
 from harness.log.events import (
@@ -91,6 +91,7 @@ class Questions:
         self._memory, self._session, self._job = memory_session, session, job
         self._known: dict[tuple[str, str], list[ReadEntry]] = {}
         self._events: list[Event] = []
+        self._kept = 0
 
     def ask(self, query: str, decision: Decision) -> list[ReadEntry]:
         """Raises Lost if the child is gone."""
@@ -100,12 +101,21 @@ class Questions:
             self._known[query, decision.id] = _entries(self._drive(self._memory.recall(asked, self._session)))
         return self._known[query, decision.id]
 
-    def _drive(self, steps: Generator[Event, None, Found]) -> Found:
+    def remember(self, text: str) -> bool:
+        """Keeps what the reader wants to be kept; it stands in the log as a remark of its job. Raises Lost."""
+        place, self._kept = self._memory.scenario.place(self._session), self._kept + 1
+        item = Item(text, place, self._session.at.isoformat(), "episodic", Source(session=self._session.id))
+        written = Written(name=f"reader:{self._job.id}:{self._kept}", item=item)
+        before = len(self._events)
+        self._drive(self._memory.write(self._session, "remark", [written]))
+        return any(isinstance(each, Wrote) and each.ids is not None for each in self._events[before:])
+
+    def _drive(self, steps: Iterator[Event] | Generator[Event, None, T]) -> T:
         while True:
             try:
                 self._events.append(next(steps))
             except StopIteration as end:
-                return cast("Found", end.value)
+                return cast("T", end.value)
 
     def take_log(self) -> Iterator[Event]:
         """What was asked since it was last called. Then ends the story if the child died in a question."""

@@ -13,6 +13,7 @@ from harness.model.scenario import Scenario
 from harness.model.trial import digest, digest_each
 from harness.play import noise
 from harness.play.readers.explore import Explorer
+from harness.play.salt import salt
 from harness.repo.checkout import Repo
 from harness.text.classify import Classifier
 
@@ -27,9 +28,11 @@ class Noise(NamedTuple):
 class Story:
     """One scenario and its repository. What is derived from them is made once, and anew where the story is sent to."""
 
-    def __init__(self, scenario: Scenario, repo: Repo) -> None:
+    def __init__(self, scenario: Scenario, repo: Repo, explorer: Explorer | None = None) -> None:
         self.scenario, self.repo = scenario, repo
+        self._explorer = explorer
         self._noises: dict[tuple[int, int], Noise] = {}
+        self._salted: dict[int, Story] = {}
         self._lock = threading.Lock()
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -42,7 +45,7 @@ class Story:
 
     @cached_property
     def explorer(self) -> Explorer:
-        return Explorer(self.repo)
+        return self._explorer or Explorer(self.repo)
 
     @cached_property
     def digest(self) -> str:
@@ -56,7 +59,16 @@ class Story:
                 self._noises[amount, seed] = Noise(memories, digest_each(asdict(each.item) for each in memories))
             return self._noises[amount, seed]
 
+    def salt(self, seed: int) -> Story:
+        """The same story with names of its own for this seed, where only a memory can know them."""
+        with self._lock:
+            if seed not in self._salted:
+                scenario = salt(self.scenario, self.repo, seed)
+                self._salted[seed] = self if scenario is self.scenario else Story(scenario, self.repo, self.explorer)
+            return self._salted[seed]
+
     def let_go(self) -> None:
         """Of its noise, once its last trial has ended: 100,000 memories take 240 MB."""
         with self._lock:
             self._noises.clear()
+            self._salted.clear()

@@ -95,7 +95,7 @@ def _story(trial: Trial, environment: Environment) -> Path:
 
 
 def _tools(trial: Trial, environment: Environment, classifier: Classifier, ask_model: AskModel | None) -> Tools:
-    story = environment.settings.stories[trial.scenario]
+    story = environment.settings.find_story(trial)
     return Tools(
         repo=story.repo,
         explorer=story.explorer,
@@ -198,9 +198,10 @@ def _playable(trial: Trial | DrillTrial, settings: Settings) -> Playable:
 
 def _part(trial: Trial, settings: Settings) -> Part:
     """A trial with all that it is made of."""
-    story, embedder = settings.stories[trial.scenario], settings.embedder_digest
+    story, embedder = settings.find_story(trial), settings.embedder_digest
     if trial.backend is None:
-        return plan.part(trial, story, None, "", embedder)
+        # Who plays a salted story asks its model without a memory, too.
+        return plan.part(trial, story, None, "", embedder, settings.answerer if readers.salts(trial.reader) else "")
     playable = _playable(trial, settings)
     return plan.part(trial, story, playable.backend, playable.source, embedder, settings.answerer)
 

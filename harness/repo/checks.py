@@ -3,25 +3,25 @@
 from __future__ import annotations
 
 import os
-import subprocess
 import sys
 import threading
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Future
-from contextlib import suppress
 from dataclasses import dataclass
-from pathlib import Path, PurePosixPath
-from typing import BinaryIO
+from pathlib import Path
 
 from harness.log.events import Check
-from harness.machine import bubblewrap
+from harness.machine import bubblewrap, command
 from harness.model.scenario import Edit, Job
 from harness.model.trial import digest
+from harness.repo import inside
 from harness.repo.checkout import Repo
-from harness.repo.series import reason
+from harness.repo.series import explain
 
 SECONDS = 60
 OUTPUT_LIMIT = 20_000
+DIFF_SECONDS, DIFF_BYTES = 300, 50_000_000
+"""Of git, for what a job left behind."""
 RAN = "run"
 """Stands for the decision in the record of a command that belongs to the whole job."""
 
@@ -66,10 +66,18 @@ def _work(repo: Repo, commit: str, job: Job, values: Mapping[str, str | None]) -
             value = values.get(decision.id)
             for edit in decision.edits if value is not None else ():
                 _apply(tree, edit, value or "")
-        before = bubblewrap.wrap(tree, repo.stores)
-        ran = tuple(_command(tree, RAN, command, before) for command in job.run)
-        checks = tuple(_command(tree, decision.id, decision.check, before) for decision in job.decisions)
-        return Work(_diff(tree, before), ran, checks)
+        return judge(tree, job, bubblewrap.wrap(tree, repo.stores))
+
+
+def judge(tree: Path, job: Job, before: Sequence[str]) -> Work:
+    """Runs the job's commands, then every check, in a work tree as it was left. Raises WorkError.
+
+    Args:
+        before: The words that contain a command.
+    """
+    ran = tuple(run(tree, RAN, words, before) for words in job.run)
+    checks = tuple(run(tree, decision.id, decision.check, before) for decision in job.decisions)
+    return Work(show_diff(tree, before), ran, checks)
 
 
 def _apply(tree: Path, edit: Edit, value: str) -> None:
@@ -77,55 +85,28 @@ def _apply(tree: Path, edit: Edit, value: str) -> None:
     path = edit.path.replace("{value}", value)
     new = edit.new.replace("{value}", value)
     if edit.old is None:
-        with _open(tree, path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC) as file:
+        with inside.open_file(tree, path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC) as file:
             file.write(new.encode())
     else:
-        with _open(tree, path, os.O_RDWR) as file:
+        with inside.open_file(tree, path, os.O_RDWR) as file:
             text = file.read().decode().replace(edit.old.replace("{value}", value), new, 1)
             file.seek(0)
             file.truncate()
             file.write(text.encode())
 
 
-def _open(tree: Path, path: str, how: int) -> BinaryIO:
-    """A file of the tree, its folders made if it may be; no part of its path is a link or leads up."""
-    *folders, name = PurePosixPath(path).parts
-    if PurePosixPath(path).is_absolute() or ".." in (*folders, name):
-        raise OSError(f"'{path}' is not a plain path inside the work tree")
-    at = os.open(tree, os.O_DIRECTORY)
-    try:
-        for folder in folders:
-            if how & os.O_CREAT:
-                with suppress(FileExistsError):
-                    os.mkdir(folder, dir_fd=at)
-            above, at = at, os.open(folder, os.O_DIRECTORY | os.O_NOFOLLOW, dir_fd=at)
-            os.close(above)
-        return os.fdopen(os.open(name, how | os.O_NOFOLLOW, 0o644, dir_fd=at), "r+b" if how & os.O_RDWR else "wb")
-    finally:
-        os.close(at)
-
-
-def _command(tree: Path, decision: str, command: Sequence[str], before: Sequence[str]) -> Check:
+def run(tree: Path, decision: str, words: Sequence[str], before: Sequence[str]) -> Check:
     """Runs one command without network keys or a home; the value seen is its last line of standard output."""
     try:
-        done = subprocess.run(
-            [*before, *command],
-            cwd=tree,
-            env=_environment(tree),
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            timeout=SECONDS,
-        )
-        code = bubblewrap.translate_exit(done.returncode, done.stderr) if before else done.returncode
-        out, err = done.stdout.decode("utf-8", "replace"), done.stderr.decode("utf-8", "replace")
-    except subprocess.TimeoutExpired:
-        code, out, err = 124, "", f"no end within {SECONDS} s"
+        done = command.run([*before, *words], tree, _environment(tree), SECONDS)
+        code = bubblewrap.translate_exit(done.code, done.err) if before else done.code
+        out, err = done.out.decode("utf-8", "replace"), done.err.decode("utf-8", "replace")
     except OSError as error:
-        code, out, err = 127, "", f"{command[0]}: {error.strerror}"
+        code, out, err = 127, "", f"{words[0]}: {error.strerror}"
     lines = out.strip().splitlines()
     value = lines[-1].strip() if code == 0 and lines else None
     output = (out + err).replace(str(tree), ".")[:OUTPUT_LIMIT]
-    return Check(decision=decision, command=tuple(command), exit=code, value=value or None, output=output)
+    return Check(decision=decision, command=tuple(words), exit=code, value=value or None, output=output)
 
 
 def _environment(tree: Path) -> dict[str, str]:
@@ -139,12 +120,16 @@ def _environment(tree: Path) -> dict[str, str]:
     }
 
 
-def _diff(tree: Path, before: Sequence[str]) -> str:
-    """The tracked changes and new files, as git shows them; a command may have told git to run something, too."""
+def show_diff(tree: Path, before: Sequence[str]) -> str:
+    """The tracked changes and new files, as git shows them; a command may have told git to run something, too.
+
+    Raises WorkError.
+    """
     env = {**_environment(tree), "GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_NOSYSTEM": "1"}
     env["GIT_DIR"], env["GIT_WORK_TREE"] = str(tree / ".git"), str(tree)  # never a repository further up
     for words in (("add", "--intent-to-add", "--all"), ("diff", "--no-color")):
-        shown = subprocess.run([*before, "git", *words], cwd=tree, env=env, check=False, capture_output=True)
-        if shown.returncode:
-            raise WorkError(f"the job left a work tree in which git {words[0]} fails: {reason(shown)}")
-    return shown.stdout.decode("utf-8", "replace")
+        shown = command.run([*before, "git", *words], tree, env, DIFF_SECONDS, DIFF_BYTES)
+        if shown.code:
+            why = explain(shown.err or shown.out, shown.code)
+            raise WorkError(f"the job left a work tree in which git {words[0]} fails: {why}")
+    return shown.out.decode("utf-8", "replace")

@@ -206,9 +206,14 @@ def git(
 
 def reason(done: subprocess.CompletedProcess[bytes]) -> str:
     """What git complained of, in one line, without its advice."""
-    said = (done.stderr or done.stdout).decode("utf-8", "replace").splitlines()
-    lines = [line.strip() for line in said if line.strip() and not line.startswith(("hint:", "When you", "If you"))]
-    return "; ".join(lines[:3]) or f"exit status {done.returncode}"
+    return explain(done.stderr or done.stdout, done.returncode)
+
+
+def explain(said: bytes, code: int) -> str:
+    """As `reason`, of what was said."""
+    lines = [line.strip() for line in said.decode("utf-8", "replace").splitlines()]
+    told = [line for line in lines if line and not line.startswith(("hint:", "When you", "If you"))]
+    return "; ".join(told[:3]) or f"exit status {code}"
 
 
 def cause(error: OSError) -> str:

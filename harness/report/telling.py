@@ -18,6 +18,7 @@ from harness.model.trial import ReadPolicy, list_policies
 from harness.report import erased, words
 from harness.report.entries import BLOCK, fact, list_entries, place, proof, quote, show, small, verdict
 from harness.report.packed import Node, node
+from harness.report.worked import tell_steps
 
 _UPDATE: Mapping[staleness.UpdateOutcome, str] = {
     "current_only": "", "both_flagged": "the old one marked beside it", "both_current_first": "the old one after it",
@@ -216,7 +217,9 @@ class Telling:
             yield node("p", "job", node("b", "", "job "), show(job.goal), small(job.id))
             decided = [self._tell_decision(job, decision, works) for decision in job.decisions]
             yield from decided
-            if works and (self.whole or any("bad" in each.cls for each in decided)):
+            telling = self.whole or any("bad" in each.cls for each in decided)
+            yield from tell_steps(self.record, works, whole=telling)
+            if works and telling:
                 trees = self._trees(works)
                 yield node("details", "", node("summary", "quiet", "diff of the work tree, checks and output"), *trees)
             if not works:
@@ -264,7 +267,8 @@ class Telling:
 
     def _evidence(self, job: Job, decision: Decision, works: Sequence[Worked], bad: bool) -> Iterator[Node | None]:
         """What came back for it, and what git says of what was chosen; open if it went wrong."""
-        line = self.record.decision_lines.get((job.id, decision.id))
+        taken = [self.record.find_decided(work.read_policy).get((job.id, decision.id)) for work in works]
+        line = next((each.asked for each in taken if each), self.record.decision_lines.get((job.id, decision.id)))
         event = self.record.log.events[line - 1] if line else None
         choices = [choice for work in works for choice in work.choices if choice.decision == decision.id]
         chosen = sorted({choice.entry for choice in choices if choice.entry is not None})
@@ -337,7 +341,7 @@ def _reader(taken: DecisionTaken, cls: str) -> Node:
 
 def _origin(choice: Choice | None) -> str:
     if choice is None or choice.origin == "nowhere":
-        return "left open" if choice is None or choice.value is None else "guessed: no entry that came back names it"
+        return "left open" if choice is None or choice.value is None else "guessed: nothing that it was shown names it"
     if choice.origin == "memory":
         return f"from memory, entry {choice.entry + 1}" if choice.entry is not None else "from memory"
     at = f"{choice.path}:{choice.line}" if choice.line is not None else choice.path or "somewhere"

@@ -12,7 +12,8 @@ from typing import Any
 import pytest
 
 from harness import paths
-from harness.log.events import ModelCall, Worked
+from harness.log.calls import ModelCall
+from harness.log.events import Worked
 from harness.log.folder import Folder
 from harness.log.reader import Log, canonical
 from harness.metrics.view import Record, View

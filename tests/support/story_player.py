@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 from unittest.mock import patch
 
 from harness.backend.registry import AdapterEntry
@@ -96,8 +96,9 @@ class Stage:
         playable = Playable(AdapterEntry(name, None, control=True), Spec(adapter=name), controls.describe(name))
         return self._played(folder, self.part(name).trial, playable)
 
-    def cold(self, folder: Path) -> Log:
-        return self._played(folder, self.part(None).trial)
+    def cold(self, folder: Path, **changes: Any) -> Log:
+        store = OneStore(cast(Any, None), self.ask_model) if self.ask_model else None
+        return self._played(folder, self.part(None, **changes).trial, store=store)
 
     def _played(
         self,

@@ -7,17 +7,21 @@ from pathlib import Path
 
 from harness.gateway.chat.forward import Forwarder
 from harness.gateway.chat.recording import Recorder, Replayer
-from harness.gateway.chat.standin import StandIn
+from harness.gateway.chat.standin import FindJob, StandIn
 from harness.gateway.chat.wire import ChatError, Upstream
 from harness.model.trial import Chat
 
 
-def upstream(chat: Chat, environ: Mapping[str, str]) -> Upstream:
-    """The one that answers; its `name` is what stands beside results. Raises ChatError, one line."""
+def upstream(chat: Chat, environ: Mapping[str, str], find_job: FindJob = lambda *_: None) -> Upstream:
+    """The one that answers; its `name` is what stands beside results. Raises ChatError, one line.
+
+    Args:
+        find_job: By which the stand-in plays whole jobs.
+    """
     keys = [key for key in (environ.get("OPENAI_API_KEY", "").strip(),) if key]
     if chat.answers == "recordings":
         if chat.folder is None:
             raise ChatError("a replay needs the folder of its recordings")
         return Replayer(Path(chat.folder), keys)
-    answering: Upstream = StandIn() if chat.answers == "stand-in" else Forwarder.from_environment(environ)
+    answering: Upstream = StandIn(find_job) if chat.answers == "stand-in" else Forwarder.from_environment(environ)
     return Recorder(answering, Path(chat.folder), keys) if chat.folder else answering

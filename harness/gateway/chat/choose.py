@@ -28,8 +28,12 @@ def list_options(body: Mapping[str, Any]) -> list[str] | None:
 
 
 def decide(prompt: str, options: Sequence[str]) -> str:
-    """The option that the first telling note names."""
-    notes = prompt.partition("Notes:")[2].partition("\nQuestion:")[0]
+    """The option that the first telling note of a prompt names."""
+    return decide_by(prompt.partition("Notes:")[2].partition("\nQuestion:")[0], options)
+
+
+def decide_by(notes: str, options: Sequence[str]) -> str:
+    """The option that the first telling note names; unknown, if there is none."""
     names = "|".join(re.escape(each) for each in sorted(options, key=len, reverse=True))
     over = re.compile(rf"\b(?:instead of|rather than|no longer|not|from|was)\b \W?(?:{names})(?![\w-])", re.IGNORECASE)
     for note in NOTE.findall(notes):

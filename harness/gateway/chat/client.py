@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Any, Literal, Self
 
+from harness.gateway.chat.normal import map_strings
 from harness.gateway.chat.wire import count_spent, message_of, parse
 
 SECONDS = 330.0
@@ -25,6 +26,7 @@ class Reply:
         why: Why there is no answer, in one line or, of a replay that misses, with a diff; empty if there is one.
         model: The name under which it answered.
         prompt, completion: Tokens as the upstream counts them, else as we do.
+        message: All of what it said, calls of tools too, as OpenAI writes it.
     """
 
     ending: Ending
@@ -33,17 +35,21 @@ class Reply:
     model: str = ""
     prompt: int = 0
     completion: int = 0
+    message: Mapping[str, Any] = field(default_factory=dict, compare=False)
 
 
 class ChatClient:
-    """Asks for whole answers under a key that the gateway knows. Never raises: what went wrong is in the reply."""
+    """Asks for whole answers under a key that the gateway knows, through OpenAI's own client.
+
+    It never raises: what went wrong is in the reply.
+    """
 
     def __init__(self, url: str, key: str) -> None:
-        import httpx  # here, as it takes 0.1 s that no command line without a chat model should wait for
+        import openai  # here, as it takes a second that no command line without a chat model should wait for
 
-        self._client = httpx.Client(
-            base_url=url + "/", headers={"authorization": f"Bearer {key}"}, timeout=SECONDS, trust_env=False
-        )
+        plain = openai.DefaultHttpxClient(timeout=SECONDS, trust_env=False)
+        # The gateway tries again, and knows what must not be tried again.
+        self._client = openai.OpenAI(base_url=url, api_key=key, max_retries=0, timeout=SECONDS, http_client=plain)
 
     def __enter__(self) -> Self:
         return self
@@ -52,34 +58,42 @@ class ChatClient:
         self._client.close()
 
     def complete(self, body: Mapping[str, Any]) -> Reply:
-        import httpx
+        import openai
 
-        content = json.dumps(body).encode()
         try:
-            answer = self._client.post("chat/completions", content=content)
-            found = answer.json()
-        except httpx.TimeoutException:
+            answer = self._client.chat.completions.with_raw_response.create(**map_strings(dict(body), _make_sound))
+            found = map_strings(json.loads(answer.http_response.content), _make_sound)
+        except openai.APITimeoutError:
             return Reply("timed-out", why=f"no answer within {SECONDS:g} s")
-        except (httpx.HTTPError, ValueError) as error:
+        except openai.APIStatusError as error:
+            return _fail(error.status_code, error.response.content)
+        except (openai.OpenAIError, ValueError, RecursionError) as error:
             return Reply("failed", why=f"the gateway did not answer ({type(error).__name__})")
-        if answer.status_code != 200:
-            return _fail(answer.status_code, found)
-        message, spent = message_of(found), count_spent(parse(content), found)
+        message, spent = message_of(found), count_spent(parse(json.dumps(body).encode()), found)
         told: dict[str, Any] = {
             "model": str(found.get("model") or ""),
             "prompt": spent.prompt,
             "completion": spent.completion,
+            "message": message,
         }
         refusal, text = str(message.get("refusal") or ""), str(message.get("content") or "")
         if refusal:
             return Reply("refused", refusal, "the model refused", **told)
-        if not text.strip():
+        if not text.strip() and not message.get("tool_calls"):
             return Reply("empty", text, "the model answered nothing", **told)
         return Reply("answered", text, **told)
 
 
-def _fail(status: int, body: Any) -> Reply:
-    error = body.get("error") if isinstance(body, dict) else None
+def _make_sound(text: str) -> str:
+    """Half of a pair of surrogates cannot be written to a log, or sent on."""
+    return text.encode("utf-8", "replace").decode()
+
+
+def _fail(status: int, body: bytes) -> Reply:
+    try:
+        error = json.loads(body)["error"]
+    except (ValueError, KeyError, TypeError):
+        error = {}
     error = error if isinstance(error, dict) else {}
     why = f"{status}: {error.get('message') or 'no reason was given'}"
     if error.get("code") == "empty_answer":

@@ -3,19 +3,27 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
+from typing import Any
 
 from harness.gateway import tokens
-from harness.gateway.chat import choose, extract
+from harness.gateway.chat import choose, extract, perform
 from harness.gateway.chat.normal import digest
+from harness.gateway.chat.perform import FindJob
 from harness.gateway.chat.wire import Asked, Completion, Refused, Whole, completion, text_of
+
+__all__ = ["CHOOSER", "MODEL", "PERFORMER", "STANDING_IN", "FindJob", "StandIn"]
 
 MODEL = "coldwarm-extractor-1"
 CHOOSER = "coldwarm-chooser-1"
+PERFORMER = "coldwarm-performer-1"
+STANDING_IN = {"choice": CHOOSER, "chat": PERFORMER, "chat-json": PERFORMER}
+"""Reader -> the name of the model that stands in for its own."""
 
 
 class StandIn(Whole):
-    """Splits what Mem0 2.2.1 is told into facts (`harness.gateway.chat.extract`), and takes one of some options
-    (`harness.gateway.chat.choose`).
+    """Splits what Mem0 2.2.1 is told into facts (`harness.gateway.chat.extract`), takes one of some options
+    (`harness.gateway.chat.choose`), and does jobs that it can look up (`harness.gateway.chat.perform`).
 
     Deterministic: the same request has the same answer on any day. What does not fit in the asked-for number of tokens
     is left out from the end on, so that the answer is whole JSON. Any other request is refused.
@@ -23,8 +31,13 @@ class StandIn(Whole):
 
     name = f"stand-in {MODEL}"
 
+    def __init__(self, find_job: FindJob = lambda *_: None) -> None:
+        self._find_job = find_job
+
     async def complete(self, asked: Asked) -> Completion:
         said = text_of(asked.messages[-1])
+        if (step := perform.find_step(asked.body, self._find_job, perform.believe)) is not None:
+            return self._answer(asked, PERFORMER, step)
         options, prompt = choose.list_options(asked.body), extract.read(said)
         if options is not None:
             model, text = CHOOSER, json.dumps({"choice": choose.decide(said, options)}, ensure_ascii=False)
@@ -33,18 +46,23 @@ class StandIn(Whole):
         else:
             raise Refused(
                 400,
-                f"{MODEL} is a stand-in that understands the extraction prompt of Mem0 2.2.1 and the questions of the "
-                "choice reader only: for anything else forward to a model, or replay a recording",
+                f"{MODEL} is a stand-in that understands the extraction prompt of Mem0 2.2.1, the questions of the "
+                "choice reader and the jobs of the chat reader only: for anything else forward to a model, or replay a "
+                "recording",
                 "messages",
                 "stand_in_only_extracts",
             )
-        cost = sum(tokens.count(text_of(message)) for message in asked.messages), tokens.count(text)
+        return self._answer(asked, model, {"role": "assistant", "content": text})
+
+    @staticmethod
+    def _answer(asked: Asked, model: str, message: Mapping[str, Any]) -> Completion:
+        cost = sum(map(tokens.count, map(text_of, asked.messages))), tokens.count(text_of(message))
         usage = {"prompt_tokens": cost[0], "completion_tokens": cost[1], "total_tokens": sum(cost)}
-        name = f"stand-in-{digest(dict(asked.body))[:16]}"
-        return completion(name, model, {"role": "assistant", "content": text}, "stop", usage)
+        finish = "tool_calls" if message.get("tool_calls") else "stop"
+        return completion(f"stand-in-{digest(dict(asked.body))[:16]}", model, message, finish, usage)
 
     async def models(self) -> list[str]:
-        return [MODEL, CHOOSER]
+        return [MODEL, CHOOSER, PERFORMER]
 
 
 def _answer(memories: list[extract.ExtractedMemory], limit: int | None) -> str:

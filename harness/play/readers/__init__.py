@@ -22,15 +22,17 @@ from typing import Any, Protocol
 from harness import paths
 from harness.adapter import Hit, Scope
 from harness.gateway.chat.client import Reply
-from harness.log.events import Choice, ModelCall, Read
+from harness.log.calls import ModelCall
+from harness.log.events import Choice, Read
 from harness.model.scenario import Decision, Job
 from harness.model.trial import ReadPolicy, split_reader
 from harness.play.readers.explore import Explorer
 from harness.repo.checkout import Repo
+from harness.repo.checks import Work
 from harness.text.classify import Classifier
 
 READERS = "coldwarm.readers"
-SHIPPED = ("choice", "scripted")
+SHIPPED = ("chat", "chat-json", "choice", "scripted")
 """Those that are a part of the harness."""
 
 
@@ -78,6 +80,7 @@ class Context:
         policy: How far it may believe what a memory says; None in the cold arm.
         seed: Of the trial, for what the reader draws.
         ask_model: None where nobody answers.
+        remember: Keeps a text in the memory, and says whether it did; None where there is none.
     """
 
     repo: Repo
@@ -90,6 +93,7 @@ class Context:
     policy: ReadPolicy | None
     seed: int = 0
     ask_model: AskModel | None = None
+    remember: Callable[[str], bool] | None = None
 
 
 @dataclass
@@ -98,6 +102,7 @@ class Outcome:
 
     Attributes:
         prompt, completion: Tokens by our own count, so that readers compare; what an upstream counts is on the calls.
+        work: What a reader did that works in a tree itself; None: the values of its choices are edited in.
     """
 
     choices: list[Choice] = field(default_factory=list)
@@ -105,6 +110,7 @@ class Outcome:
     calls: list[ModelCall] = field(default_factory=list)
     prompt: int = 0
     completion: int = 0
+    work: Work | None = None
 
 
 class Reader(Protocol):
@@ -143,6 +149,11 @@ def find(label: str) -> Reader:
     if not (callable(getattr(made, "work", None)) and getattr(made, "policies", None)):
         raise ReaderError(f"reader '{label}' is none: it needs `policies` and `work(job, context, ask)`")
     return made
+
+
+def salts(label: str) -> bool:
+    """Whether stories get names of their own for each seed, so that no model can know them. Raises ReaderError."""
+    return bool(getattr(_kind(split_reader(label)[0]), "salts", False))
 
 
 @cache

@@ -15,9 +15,11 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from harness.adapter import Scope
 from harness.gateway.chat.choose import UNKNOWN, find_named
 from harness.gateway.chat.client import Reply
-from harness.log.events import Choice, ModelCall
+from harness.log.calls import ModelCall
+from harness.log.events import Choice
 from harness.model.dates import moment
 from harness.model.scenario import Decision, Job, Option
 from harness.model.trial import ReadPolicy
@@ -52,7 +54,7 @@ class ChoiceReader:
         opened: set[str] = set()
         for decision in job.decisions:
             outcome.prompt += context.count(decision.question)
-            entries = [each for each in ask(decision.question, decision) if _is_usable(each, context)]
+            entries = [each for each in ask(decision.question, decision) if is_usable(each, context)]
             choice = self._choose(job, decision, entries, context, outcome) if entries else None
             choice = choice or explore(context, job, decision, opened, outcome)
             outcome.choices.append(choice)
@@ -82,7 +84,7 @@ class ChoiceReader:
             return Choice(decision=decision.id, value=None, origin="nowhere")
         option = decision.option(value)
         assert option is not None, "the answer is one of the options"
-        return _credit(context, decision, option, entries)
+        return credit(context, decision, option, entries)
 
     def _request(self, prompt: str, options: Sequence[str], seed: int) -> Mapping[str, Any]:
         """In OpenAI's form. The order of the options is drawn by the same seed as the one that is sent."""
@@ -135,7 +137,7 @@ def _find_choice(text: str) -> str | None:
     return found
 
 
-def _is_usable(entry: ReadEntry, context: Context) -> bool:
+def is_usable(entry: ReadEntry, context: Context) -> bool:
     """What the backend itself calls superseded, or another place's, is used by no reader."""
     return not entry.hit.superseded and is_for(entry, context.place)
 
@@ -144,16 +146,16 @@ def _describe(
     job: Job, decision: Decision, entries: Sequence[ReadEntry], options: Sequence[str], context: Context
 ) -> tuple[str, list[str], str]:
     """The prompt: what stands before the notes, the notes, what stands after them."""
-    place = context.place
-    where = ", ".join(
-        f"{name} {value}"
-        for name, value in (("repository", place.repo), ("branch", place.branch), ("user", place.user))
-        if value
-    )
-    before = f"Today: {context.at:%Y-%m-%d}. Place: {where}.\nTask: {job.goal}\n\nNotes:"
+    before = f"Today: {context.at:%Y-%m-%d}. Place: {describe_place(context.place)}.\nTask: {job.goal}\n\nNotes:"
     notes = [render(entry.text, entry.hit) for entry in entries]
     listed = "\n".join(f"* {each}" for each in (*options, UNKNOWN))
     return before, notes, f"\nQuestion: {decision.question}\n\nOptions:\n{listed}"
+
+
+def describe_place(place: Scope) -> str:
+    """Where a session works, in words."""
+    parts = (("repository", place.repo), ("branch", place.branch), ("user", place.user))
+    return ", ".join(f"{name} {value}" for name, value in parts if value)
 
 
 def _log_call(decision: Decision, prompt: str, reply: Reply, value: str | None) -> ModelCall:
@@ -169,7 +171,7 @@ def _log_call(decision: Decision, prompt: str, reply: Reply, value: str | None) 
     return ModelCall(outcome="unknown" if value == UNKNOWN else "chose", **told)
 
 
-def _credit(context: Context, decision: Decision, option: Option, entries: Sequence[ReadEntry]) -> Choice:
+def credit(context: Context, decision: Decision, option: Option, entries: Sequence[ReadEntry]) -> Choice:
     """The choice, with the first entry that asserts its fact, else that mentions it; without one it is a guess."""
     readings = [(entry, context.classifier.read(entry.text)) for entry in entries]
     asserting = [entry for entry, reading in readings if option.fact in reading.asserted]

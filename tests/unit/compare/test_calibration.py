@@ -10,7 +10,8 @@ import pytest
 
 from harness.compare import calibration, stats
 from harness.compare.calibration import Calibration, CalibrationError, Condition, PairedDecision, PolicyFit, Taken
-from harness.log.events import ModelCall, Worked
+from harness.log.calls import ModelCall
+from harness.log.events import Worked
 from harness.log.folder import Folder
 from harness.model.scenario import Scenario
 from harness.model.trial import READ_POLICIES, ReadPolicy

@@ -88,3 +88,15 @@ def test_they_declare_what_they_can_and_refuse_the_rest(name: str) -> None:
         with pytest.raises(Unsupported):
             call(HOME)
     assert {backend.support[word].level for word in ("entries", "forget", "supersede", "persistent")} == {"unsupported"}
+
+
+def test_a_job_that_is_asked_for_in_other_words_gets_all_that_its_decisions_want() -> None:
+    story = STORIES[0]
+    session, job = story.jobs()[0]
+    for name, verdict in (("oracle", "right"), ("stale_oracle", "stale")):
+        made = memory(story, name)
+        for fact in story.facts:
+            made.remember([Item(fact.plain.text, HOME, "2025-01-01", "project")])
+        hits = made.recall("in the words of a model", HOME, 9, session.at.isoformat())
+        wanted_ = [o.fact for each in job.decisions for o in each.options if o.verdict == verdict]
+        assert [hit.text for hit in hits] == [story.by_id[fact].plain.text for fact in wanted_]

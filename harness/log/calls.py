@@ -1,0 +1,60 @@
+"""What a reader asked its chat model, and what came of it: a part of the record of a job."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import Field, TypeAdapter
+
+from harness.model.trial import Model
+
+
+class ToolUse(Model):
+    """A tool that a chat model used in a job.
+
+    Attributes:
+        arguments: As it wrote them.
+        result: What it was told.
+        refused: It was not done: the tool, its arguments or what they ask for are not allowed.
+    """
+
+    tool: str
+    arguments: str
+    result: str
+    refused: bool = False
+
+
+class ModelCall(Model):
+    """What a reader asked a chat model, and what came of it.
+
+    Attributes:
+        decision: For which it was asked; empty: a step in the whole job.
+        prompt: The messages as text; of a step, those that are new, without the results of the tools before.
+        answer: What it said, whatever it was worth.
+        outcome: chose, unknown: it took one of the options, or said that it cannot tell. acted: it used tools.
+            finished: it ended the job. unreadable: it said something else. refused, empty: it said nothing that counts.
+            failed, timed-out: no answer came.
+        why: Of the other outcomes, and of a step after which the job was ended; else empty.
+        model: The name under which it answered.
+        prompt_tokens, completion_tokens: As the upstream counts them.
+    """
+
+    decision: str
+    prompt: str
+    answer: str = ""
+    outcome: Literal[
+        "chose", "unknown", "acted", "finished", "unreadable", "refused", "empty", "failed", "timed-out"
+    ]  # fmt: skip
+    why: str = ""
+    model: str = ""
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    uses: tuple[ToolUse, ...] = Field((), exclude_if=lambda uses: not uses)  # so that other logs keep their bytes
+
+    @property
+    def answered(self) -> bool:
+        """Whether the model took a decision, declined to in the way that it was offered, or ended its job itself."""
+        return self.outcome in ("chose", "unknown", "finished")
+
+
+CALLS: TypeAdapter[tuple[ModelCall, ...]] = TypeAdapter(tuple[ModelCall, ...])

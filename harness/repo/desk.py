@@ -1,0 +1,154 @@
+"""A work tree that somebody else works in: it lists, reads, searches, edits and runs what it may, and nothing else.
+
+Whoever sits at it is not trusted. Each path is walked without following a link, commands are those of the job, and what
+comes back has a length. What is asked for and is not to be had raises Refusal, which says why.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from harness.log.events import Check
+from harness.machine import bubblewrap, command
+from harness.model.scenario import Job
+from harness.repo import checks, inside
+from harness.repo.checkout import Repo
+from harness.repo.checks import RAN, Work, WorkError
+
+LARGEST = 400_000
+"""Characters of a file that can be read or written."""
+FILES, LINES = 2_000, 200
+"""Files that are walked, and lines that are listed or found, at most."""
+EDITS = 200
+SPOILT = 125
+
+
+class Refusal(Exception):  # noqa: N818  an answer to who works here, not a fault of ours
+    """What was asked for is not done. One line."""
+
+
+class Desk:
+    """A work tree and what may be done in it.
+
+    Attributes:
+        commands: That may be run, by their number from 1: those of the job, then those of its checks.
+        edited: How many edits were made.
+    """
+
+    def __init__(self, tree: Path, job: Job, before: Sequence[str]) -> None:
+        self._tree, self._job = tree, job
+        self._before = [*before, *command.hold()]
+        self.commands = tuple(dict.fromkeys([*job.run, *(each.check for each in job.decisions)]))
+        self.edited = 0
+
+    def list_files(self, path: str = ".") -> list[str]:
+        """The files below a folder, by name."""
+        return [name for name, _ in self._walk(path)]
+
+    def read_file(self, path: str) -> str:
+        try:
+            with inside.open_file(self._tree, path, os.O_RDONLY) as file:
+                data = file.read(4 * LARGEST + 1)
+            text = data.decode("utf-8")
+        except (OSError, ValueError) as error:
+            raise _refuse(path, error) from None
+        if len(text) > LARGEST:
+            raise Refusal(f"{path}: longer than {LARGEST:,} characters")
+        return text
+
+    def search_text(self, text: str, path: str = ".") -> list[str]:
+        """The lines that hold a text, whatever its case, each after its path and number."""
+        if not text.strip():
+            raise Refusal("the text to search for is empty")
+        wanted, found = text.casefold(), list[str]()
+        for name, size in self._walk(path):
+            try:
+                said = self.read_file(name) if size <= LARGEST else ""
+            except Refusal:
+                continue
+            hits = (f"{name}:{at}: {line[:300]}" for at, line in enumerate(said.splitlines(), 1))
+            found += [hit for hit in hits if wanted in hit.partition(": ")[2].casefold()]
+            if len(found) >= LINES:
+                return [*found[:LINES], f"(cut after {LINES} lines)"]
+        return found
+
+    def edit_file(self, path: str, old: str, new: str) -> None:
+        """Puts `new` in the place of `old`, which has to stand there exactly once; an empty `old` makes a new file."""
+        if self.edited >= EDITS:
+            raise Refusal(f"{EDITS} edits were made: no more are")
+        if len(new) > LARGEST:
+            raise Refusal(f"{path}: would be longer than {LARGEST:,} characters")
+        if old:
+            before = self.read_file(path)
+            count = before.count(old)
+            if count != 1:
+                raise Refusal(f"{path}: `old` stands there {count} times, not once: give more of what is around it")
+            new = before.replace(old, new)
+        how = os.O_WRONLY | (os.O_TRUNC if old else os.O_CREAT | os.O_EXCL)
+        try:
+            data = new.encode()
+            with inside.open_file(self._tree, path, how) as file:
+                file.write(data)
+        except (OSError, ValueError) as error:
+            raise _refuse(path, error) from None
+        self.edited += 1
+
+    def run_check(self, number: int) -> Check:
+        """Runs one of the commands."""
+        if not 1 <= number <= len(self.commands):
+            raise Refusal(f"there is no command {number}: they are 1 to {len(self.commands)}")
+        return checks.run(self._tree, RAN, self.commands[number - 1], self._before)
+
+    def finish(self) -> Work:
+        """What was left behind, judged as all work is; what cannot be judged has failed."""
+        try:
+            return checks.judge(self._tree, self._job, self._before)
+        except (WorkError, OSError) as error:
+            why = str(error)
+            failed = (
+                Check(decision=each.id, command=each.check, exit=SPOILT, output=why) for each in self._job.decisions
+            )
+            return Work("", (), tuple(failed))
+
+    def _walk(self, path: str) -> Iterator[tuple[str, int]]:
+        """The plain files below a folder and their sizes in bytes, in order; no links, nothing of git."""
+        try:
+            parts = inside.split(path)
+            at = inside.open_folder(self._tree, parts)
+        except (OSError, ValueError) as error:
+            raise _refuse(path, error) from None
+        above, seen = Path(*parts), 0
+        try:
+            for root, folders, files, here in os.fwalk(dir_fd=at, follow_symlinks=False):
+                folders[:] = sorted(each for each in folders if each != ".git")
+                for each in sorted(files):
+                    facts = os.stat(each, dir_fd=here, follow_symlinks=False)
+                    if stat.S_ISREG(facts.st_mode) and each != ".git":
+                        seen += 1
+                        if seen > FILES:
+                            return
+                        yield str(above / root / each), facts.st_size
+        except OSError:
+            return  # a command that is still at work took it away
+        finally:
+            os.close(at)
+
+
+@contextmanager
+def open_desk(repo: Repo, commit: str, job: Job) -> Iterator[Desk]:
+    """In a copy of the work tree of a commit, which is gone afterwards."""
+    with repo.worktree(commit) as tree:
+        yield Desk(tree, job, bubblewrap.wrap(tree, repo.stores))
+
+
+def _refuse(path: str, error: OSError | ValueError) -> Refusal:
+    """In our words: those of the system may name places of this machine."""
+    if isinstance(error, UnicodeError):
+        return Refusal(f"{path!r}: no UTF-8 text")
+    if isinstance(error, OSError) and error.errno is None:
+        return Refusal(str(error))
+    return Refusal(f"{path!r}: {getattr(error, 'strerror', None) or error}")
