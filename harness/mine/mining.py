@@ -18,7 +18,9 @@ from harness.mine.stories import MinedStory
 from harness.model.scenario import MINED
 from harness.repo.changes import Commit, list_commits
 from harness.repo.checkout import Repo, build
-from harness.repo.clone import Clone, find_head, locate
+from harness.repo.clone import Clone, locate
+from harness.repo.names import find_head
+from harness.report.words import plural
 from harness.selftest import suite
 
 REPORT = "mined.json"
@@ -57,19 +59,28 @@ def search(named: str, commit: str | None, amount: int, decided: Mapping[str, Ju
     if len(commits) < 2:
         raise MineError(f"{named}: has one commit, so nothing can have changed; name a repository with a history")
     reasons: Counter[str] = Counter()
-    chains = candidates.chain(list_seen(repo, commits, reasons), {each.hash: each.at for each in commits})
-    found = candidates.list_candidates(repo, chains, reasons)
+    found = find_candidates(repo, commits, reasons)
     dropped = [each for each in found if decided.get(each.id) == "drop"]
     if dropped:
         reasons["dropped by hand"] += len(dropped)
     kept = [each for each in found if each not in dropped]
     if not kept:
-        most = "; ".join(f"{reason}: {count}" for reason, count in reasons.most_common(3))
         raise MineError(
-            f"{named}: nothing to mine in {len(commits) - 1} changes ({most or 'no text file changed'}); "
+            f"{named}: nothing to mine in {plural(len(commits) - 1, 'change')} ({tell_most(reasons)}); "
             "name a repository with more history"
         )
     return Mined(repo, location, commits, kept, dropped, reasons)
+
+
+def tell_most(reasons: Counter[str]) -> str:
+    """Why most of what changed is no candidate."""
+    return "; ".join(f"{reason}: {count}" for reason, count in reasons.most_common(3)) or "no text file changed"
+
+
+def find_candidates(repo: Repo, commits: Sequence[Commit], reasons: Counter[str]) -> list[Candidate]:
+    """What these commits changed, oldest first; what is left out is counted with its reason."""
+    chains = candidates.chain(list_seen(repo, commits, reasons), {each.hash: each.at for each in commits})
+    return candidates.list_candidates(repo, chains, reasons)
 
 
 def write(mined: Mined, folder: Path, amount: int, seed: int, fixtures: Path, cache: Path) -> list[MinedStory]:
@@ -90,9 +101,9 @@ def write(mined: Mined, folder: Path, amount: int, seed: int, fixtures: Path, ca
     try:
         kept = _write_stories(draft, told, fixtures, cache, reasons)
         if not kept:
-            most = "; ".join(f"{reason}: {count}" for reason, count in reasons.most_common(3))
             raise MineError(
-                f"{mined.location}: {len(mined.candidates)} candidates are too few for a story that holds ({most}); "
+                f"{mined.location}: {plural(len(mined.candidates), 'candidate')}, too few for a story that holds "
+                f"({tell_most(reasons)}); "
                 "read more of the history with --commits"
             )
         (draft / REPORT).write_text(

@@ -77,10 +77,18 @@ class Change(NamedTuple):
     touched: int
 
 
-def list_commits(repo: Repo, amount: int) -> list[Commit]:
-    """The newest `amount` first-parent commits that have a parent, oldest first."""
+def list_commits(repo: Repo, amount: int, after: str | None = None) -> list[Commit]:
+    """The newest `amount` first-parent commits that have a parent, oldest first; before them the one they started from.
+
+    Args:
+        after: What this commit leads back to is not read.
+    """
     chain, at = list[tuple[str, str]](), repo.history.commits[-1]
-    while (parents := repo.history.parents[at]) and len(chain) < amount:
+    while (
+        (parents := repo.history.parents[at])
+        and len(chain) < amount
+        and not (after is not None and repo.contains(after, at))
+    ):
         chain.append((at, parents[0]))
         at = parents[0]
     chain.append((at, ""))  # what the oldest change changed
@@ -179,7 +187,7 @@ def _compare(repo: Repo, commits: Sequence[Commit]) -> dict[str, list[FileChange
                 found[commit].extend(filter(None, [_read_file(block)]))
             commit, block = name, []
             found[commit] = []
-        else:
+        elif block:
             block.append(row)
     return found
 

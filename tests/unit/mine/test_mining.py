@@ -11,7 +11,7 @@ from click.testing import CliRunner
 from harness.cli.mine import mine
 from harness.mine import mining, reviewing, shapes, skipped
 from harness.mine.mining import MineError
-from harness.repo.clone import find_head
+from harness.repo.names import find_head
 from harness.repo.series import FixtureError
 from harness.selftest import suite
 from tasks import loader
