@@ -132,15 +132,16 @@ def _expand_fact(fact: dict[str, Any], chains: _Chains) -> dict[str, Any]:
         rewrites.append({"text": changed, "mentions": [older]})
     derived = {
         "type": "project",
-        "forms": _forms(str(says.get("key", what if chains.holds(fact) else "")), value),
+        "forms": _forms(str(says.get("key", what if chains.holds(fact) else "")), what, value),
         **phrase(what, value, chains.where(fact)),
         "rewrites": rewrites,
     }
     return {**derived, **{name: each for name, each in fact.items() if name != "says"}}
 
 
-def _forms(word: str, value: str) -> list[list[str]]:
-    return [*([list(dict.fromkeys([word, speak(word)]))] if word else []), [value]]
+def _forms(key: str, what: str, value: str) -> list[list[str]]:
+    """The line says `key`, the sentences `what`; one of them is enough."""
+    return [*([list(dict.fromkeys([key, speak(key), what, speak(what)]))] if key else []), [value]]
 
 
 def _expand_session(session: Any, chains: _Chains) -> Any:

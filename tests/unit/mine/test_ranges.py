@@ -56,7 +56,9 @@ def test_what_no_commit_knows_is_there_to_be_uncommented(foreign: Foreign, tmp_p
     file = write(foreign, tmp_path).file
     text = file.read_text()
     assert text.count("#~ ") == 4
-    file.write_text(re.sub(r"^  #~ ", "  ", text, flags=re.MULTILINE))
+    text = re.sub(r"^  #~ ", "  ", text, flags=re.MULTILINE)
+    file.write_text(text.replace('what = "budget of [tool.shop]"', 'what = "what a trip may cost"'))
+    assert "a trip" in file.read_text()
     assert suite.validate([file], tmp_path, tmp_path / "cache") == []
     ((story, _),) = loader.load([file], tmp_path, tmp_path / "cache")
     assert story.by_id["told"].source is None and story.by_id["told"].type == "user"
