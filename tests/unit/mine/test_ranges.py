@@ -40,7 +40,7 @@ def test_a_range_becomes_a_short_story_that_holds(foreign: Foreign, tmp_path: Pa
     assert [session.id for session in story.sessions] == ["before", "after", "work"]
     lane = next(fact for fact in story.facts if fact.forms[-1] == ("harborline",))
     assert lane.source is not None and repo.line(lane.source.commit or "", "pyproject.toml", 2) == 'lane = "harborline"'
-    assert lane.forms[0] == ("lane",) and len(lane.rewrites) >= 3
+    assert "lane" in lane.forms[0] and len(lane.rewrites) >= 3
     assert "kestrelway" not in {form for fact in story.facts for part in fact.forms for form in part}, "in between"
 
 
