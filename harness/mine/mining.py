@@ -6,7 +6,7 @@ import json
 import shutil
 import tempfile
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -19,7 +19,8 @@ from harness.model.scenario import MINED
 from harness.repo.changes import Commit, list_commits
 from harness.repo.checkout import Repo, build
 from harness.repo.clone import Clone, locate
-from harness.repo.names import find_head
+from harness.repo.names import find_commit
+from harness.repo.series import FixtureError
 from harness.report.words import plural
 from harness.selftest import suite
 
@@ -54,7 +55,7 @@ def search(named: str, commit: str | None, amount: int, decided: Mapping[str, Ju
     Raises MineError where there are none, FixtureError for what is no whole repository.
     """
     location = locate(named, Path.cwd())
-    repo = build(Clone(location, commit or find_head(location)), cache)
+    repo = build(Clone(location, find_commit(location, commit or "HEAD")), cache)
     commits = list_commits(repo, amount)
     if len(commits) < 2:
         raise MineError(f"{named}: has one commit, so nothing can have changed; name a repository with a history")
@@ -77,6 +78,15 @@ def tell_most(reasons: Counter[str]) -> str:
     return "; ".join(f"{reason}: {count}" for reason, count in reasons.most_common(3)) or "no text file changed"
 
 
+def check_free(folder: Path) -> None:
+    """Raises MineError if no suite may be written there."""
+    try:
+        if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+            raise MineError(f"{folder}: is there already, and not empty; name a new folder")
+    except OSError as error:
+        raise MineError(f"{folder}: cannot be written: {error.strerror}") from None
+
+
 def find_candidates(repo: Repo, commits: Sequence[Commit], reasons: Counter[str]) -> list[Candidate]:
     """What these commits changed, oldest first; what is left out is counted with its reason."""
     chains = candidates.chain(list_seen(repo, commits, reasons), {each.hash: each.at for each in commits})
@@ -85,14 +95,9 @@ def find_candidates(repo: Repo, commits: Sequence[Commit], reasons: Counter[str]
 
 def write(mined: Mined, folder: Path, amount: int, seed: int, fixtures: Path, cache: Path) -> list[MinedStory]:
     """Writes up to `amount` stories that hold into a folder that is new or empty, at once when all is whole."""
-    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        raise MineError(f"{folder}: is there already, and not empty; name a new folder")
+    check_free(folder)
     reasons = Counter(mined.reasons)
-    told = [
-        story
-        for number, group in enumerate(stories.draw(mined.candidates, amount, seed), 1)
-        if (story := stories.write(mined.repo, mined.location, group, mined.candidates, number, seed, reasons))
-    ]
+    told = list(_list_stories(mined, amount, seed, reasons))
     try:
         folder.absolute().parent.mkdir(parents=True, exist_ok=True)
         draft = Path(tempfile.mkdtemp(prefix=f".{folder.name}-", dir=folder.absolute().parent))
@@ -118,6 +123,17 @@ def write(mined: Mined, folder: Path, amount: int, seed: int, fixtures: Path, ca
     finally:
         shutil.rmtree(draft, ignore_errors=True)
     return kept
+
+
+def _list_stories(mined: Mined, amount: int, seed: int, reasons: Counter[str]) -> Iterator[MinedStory]:
+    for number, group in enumerate(stories.draw(mined.candidates, amount, seed), 1):
+        try:
+            story = stories.write(mined.repo, mined.location, group, mined.candidates, number, seed, reasons)
+        except FixtureError as error:  # a link out of the tree, in which no job may work
+            reasons[f"story that does not hold: {error}"] += 1
+            continue
+        if story is not None:
+            yield story
 
 
 def _write_stories(

@@ -96,11 +96,12 @@ def list_commits(repo: Repo, amount: int, after: str | None = None) -> list[Comm
     told = _ask(
         repo, "log", "--no-walk=unsorted", "--stdin", f"--format={_FORMAT}",
         stdin="".join(f"{commit}\n" for commit, _ in chain).encode(),
-    ).decode("utf-8", "replace").splitlines()  # fmt: skip
+    ).decode("utf-8", "replace").split("\n")  # fmt: skip
     found, before = list[Commit](), datetime(1970, 1, 1, tzinfo=UTC)
-    for (commit, parent), row in zip(chain, (each for each in told if each.count("\0") == 4), strict=True):
-        _, author, email, seconds, subject = row.split("\0")
-        before = max(before + timedelta(seconds=1), datetime.fromtimestamp(min(int(seconds), 2**32), UTC))
+    for (commit, parent), row in zip(chain, filter(None, told), strict=True):
+        _, author, email, seconds, subject = row.split("\0", 4)
+        at = int(seconds) if seconds.isdecimal() else 0  # no git wrote such a commit
+        before = max(before + timedelta(seconds=1), datetime.fromtimestamp(min(at, 2**32), UTC))
         found.append(Commit(commit, parent, before, author, email, subject))
     return found
 
