@@ -140,10 +140,13 @@ def _environment(tree: Path) -> dict[str, str]:
 
 
 def _diff(tree: Path, before: Sequence[str]) -> str:
-    """The tracked changes and new files, as git shows them; a command may have told git to run something, too."""
+    """The tracked changes and new files, as git shows them; a command may have told git to run something, too.
+
+    Submodules are empty folders, and git would stumble over a .gitmodules that is none.
+    """
     env = {**_environment(tree), "GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_NOSYSTEM": "1"}
     env["GIT_DIR"], env["GIT_WORK_TREE"] = str(tree / ".git"), str(tree)  # never a repository further up
-    for words in (("add", "--intent-to-add", "--all"), ("diff", "--no-color")):
+    for words in (("add", "--intent-to-add", "--all"), ("diff", "--no-color", "--ignore-submodules=all")):
         shown = subprocess.run([*before, "git", *words], cwd=tree, env=env, check=False, capture_output=True)
         if shown.returncode:
             raise WorkError(f"the job left a work tree in which git {words[0]} fails: {reason(shown)}")

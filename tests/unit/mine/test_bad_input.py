@@ -181,8 +181,9 @@ def _twice(files: Callable[[str], dict[str, str | bytes]]) -> Make:
 def _name_oddly(foreign: Foreign) -> None:
     names = (
         b"caf\xe9.toml", "n\u00e9.toml".encode(), b"a\tb.toml", b"a\nb.toml", b"-dash.toml", b" lead.toml",
-        b"trail.toml ", b"co:lon.toml", b'quo"te.toml', b"back\\slash.toml", "zero\u200bwidth.toml".encode(), b"\x1b[31m.toml",
-        b"$(touch pwned).toml", b"{value}.toml", b"%s.toml", b"a" * 250 + b".toml", b"star*.toml", b"[x].toml",
+        b"trail.toml ", b"co:lon.toml", b'quo"te.toml', b"back\\slash.toml", "zero\u200bwidth.toml".encode(),
+        b"\x1b[31m.toml", b"$(touch pwned).toml", b"{value}.toml", b"%s.toml", b"a" * 250 + b".toml",
+        b"star*.toml", b"[x].toml",
     )  # fmt: skip
     for value in ("wagtail", "redstart"):
         for name in names:
@@ -283,6 +284,7 @@ def _date_oddly(foreign: Foreign) -> None:
 
 
 def _embed(foreign: Foreign) -> None:
+    foreign.commit({".gitmodules": "no configuration [[["})
     for _ in range(2):
         foreign.git("update-index", "--add", "--cacheinfo", f"160000,{foreign.git('rev-parse', 'HEAD')},sub.toml")
         foreign.git("commit", "--quiet", "--message", "A submodule")
@@ -328,7 +330,8 @@ def test_nothing_that_a_repository_configures_runs(foreign: Foreign, tmp_path: P
         "big.bin": "version https://git-lfs.github.com/spec/v1\noid sha256:" + "0" * 64 + "\nsize 5\n",
     })  # fmt: skip
     live(foreign)
-    _embed(foreign)
+    foreign.git("update-index", "--add", "--cacheinfo", f"160000,{foreign.git('rev-parse', 'HEAD')},sub")
+    foreign.git("commit", "--quiet", "--message", "A submodule")
     marker, head = tmp_path / "marker", foreign.git("rev-parse", "HEAD")
     set_traps(foreign, marker)
     before = digest(foreign.path)
