@@ -100,8 +100,8 @@ def list_commits(repo: Repo, amount: int, after: str | None = None) -> list[Comm
     found, before = list[Commit](), datetime(1970, 1, 1, tzinfo=UTC)
     for (commit, parent), row in zip(chain, filter(None, told), strict=True):
         _, author, email, seconds, subject = row.split("\0", 4)
-        at = int(seconds) if seconds.isdecimal() else 0  # no git wrote such a commit
-        before = max(before + timedelta(seconds=1), datetime.fromtimestamp(min(at, 2**32), UTC))
+        since = int(seconds) if seconds.isdecimal() else 0  # no git wrote such a commit
+        before = max(before + timedelta(seconds=1), datetime.fromtimestamp(min(since, 2**32), UTC))
         found.append(Commit(commit, parent, before, author, email, subject))
     return found
 

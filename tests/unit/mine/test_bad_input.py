@@ -333,7 +333,7 @@ def test_nothing_that_a_repository_configures_runs(foreign: Foreign, tmp_path: P
     foreign.git("update-index", "--add", "--cacheinfo", f"160000,{foreign.git('rev-parse', 'HEAD')},sub")
     foreign.git("commit", "--quiet", "--message", "A submodule")
     marker, head = tmp_path / "marker", foreign.git("rev-parse", "HEAD")
-    set_traps(foreign, marker)
+    set_traps(foreign.path, foreign.git, marker)
     before = digest(foreign.path)
     code, said = run(mine, foreign.path, "--to", tmp_path / "suite", "--review", tmp_path / "page.html")
     assert code == 0, said

@@ -124,7 +124,7 @@ def test_nothing_that_a_repository_configures_runs(foreign: Foreign, tmp_path: P
     foreign.git("update-index", "--add", "--cacheinfo", f"160000,{first},sub")
     foreign.git("commit", "--quiet", "--message", "A submodule")
     second = foreign.commit(**{"a.txt": "$Id$ two\n", "b.txt": "new\n"})
-    set_traps(foreign, marker)
+    set_traps(foreign.path, foreign.git, marker)
     foreign.git("--work-tree=.", "-c", "core.bare=false", "status", ok=False)
     assert marker.exists(), "the traps do not work"
     marker.unlink()
