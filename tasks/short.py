@@ -17,6 +17,8 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from harness.text.classify import holds
+
 NOTE = ".coldwarm/{id}.txt"
 """Where a short decision writes its value in the work tree."""
 CHECK = """\
@@ -140,8 +142,11 @@ def _expand_fact(fact: dict[str, Any], chains: _Chains) -> dict[str, Any]:
 
 
 def _forms(key: str, what: str, value: str) -> list[list[str]]:
-    """The line says `key`, the sentences `what`; one of them is enough."""
-    return [*([list(dict.fromkeys([key, speak(key), what, speak(what)]))] if key else []), [value]]
+    """The line says `key`; where the sentences do not, they say `what`."""
+    if not key:
+        return [[value]]
+    also = [] if holds(what, ((key, speak(key)),)) else [what, speak(what)]
+    return [list(dict.fromkeys([key, speak(key), *also])), [value]]
 
 
 def _expand_session(session: Any, chains: _Chains) -> Any:

@@ -6,7 +6,7 @@ import json
 import shutil
 import tempfile
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -25,6 +25,8 @@ from harness.report.words import plural
 from harness.selftest import suite
 
 REPORT = "mined.json"
+DRAWS = 9
+"""Times that stories are drawn from the candidates that are in none yet."""
 Judgement = Literal["keep", "drop"]
 
 
@@ -97,7 +99,7 @@ def write(mined: Mined, folder: Path, amount: int, seed: int, fixtures: Path, ca
     """Writes up to `amount` stories that hold into a folder that is new or empty, at once when all is whole."""
     check_free(folder)
     reasons = Counter(mined.reasons)
-    told = list(_list_stories(mined, amount, seed, reasons))
+    told = _list_stories(mined, amount, seed, reasons)
     try:
         folder.absolute().parent.mkdir(parents=True, exist_ok=True)
         draft = Path(tempfile.mkdtemp(prefix=f".{folder.name}-", dir=folder.absolute().parent))
@@ -125,15 +127,22 @@ def write(mined: Mined, folder: Path, amount: int, seed: int, fixtures: Path, ca
     return kept
 
 
-def _list_stories(mined: Mined, amount: int, seed: int, reasons: Counter[str]) -> Iterator[MinedStory]:
-    for number, group in enumerate(stories.draw(mined.candidates, amount, seed), 1):
-        try:
-            story = stories.write(mined.repo, mined.location, group, mined.candidates, number, seed, reasons)
-        except FixtureError as error:  # a link out of the tree, in which no job may work
-            reasons[f"story that does not hold: {error}"] += 1
-            continue
-        if story is not None:
-            yield story
+def _list_stories(mined: Mined, amount: int, seed: int, reasons: Counter[str]) -> list[MinedStory]:
+    """Candidates of a group that does not hold get another chance beside other ones."""
+    told, left = list[MinedStory](), list(mined.candidates)
+    for turn in range(DRAWS):
+        for group in stories.draw(mined.repo, left, amount - len(told), f"{seed} {turn}"):
+            try:
+                story = stories.write(mined.repo, mined.location, group, mined.candidates, len(told) + 1, seed, reasons)
+            except FixtureError as error:  # a link out of the tree, in which no job may work
+                reasons[f"story that does not hold: {error}"] += 1
+                continue
+            if story is not None:
+                told.append(story)
+                left = [each for each in left if each.id not in story.used]
+        if len(told) == amount:
+            break
+    return told
 
 
 def _write_stories(

@@ -156,11 +156,11 @@ def _choose(
     """Those of which one session can learn old values and a later one the new ones; one of each kind comes first."""
     last = commits[-1]
     end = Stand(last.hash, last.at, "", 0, "")
-    standing = [*stories.list_standing(repo, found, end, reasons)]
+    standing = [*stories.list_standing(repo, found, end)]
     moments = commits[: -1 : max(1, len(commits) // MOMENTS)]
     held = max((_list_held(repo, standing, moment) for moment in moments), key=len)
-    if len(held) < len(standing):
-        reasons["value that was not there when the others were"] += len(standing) - len(held)
+    if len(held) < len(found):
+        reasons["value that was not there when the others were"] += len(found) - len(held)
     turns: Counter[str] = Counter()
     ranked = []
     for each in sorted(held, key=lambda each: (each.changed, each.id), reverse=True):

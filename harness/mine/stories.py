@@ -30,6 +30,8 @@ FEWEST, MOST = 3, 6
 """Chains of one story."""
 STANDS = 4
 """Values of the longest chain that a story tells; of a longer one its newest."""
+PATIENCE = 20
+"""Candidates that do not go with a group, after which it is left as it is."""
 LEARNT = 5
 """Facts that one session learns."""
 OTHERS = 300
@@ -65,27 +67,44 @@ class MinedStory:
     used: tuple[str, ...]
 
 
-def draw(candidates: Sequence[Candidate], amount: int, seed: int) -> list[list[Candidate]]:
+def draw(repo: Repo, candidates: Sequence[Candidate], amount: int, seed: str) -> list[list[Candidate]]:
     """Up to `amount` groups of candidates that changed about the same time, oldest first.
 
     Drawn by seed, in turn from each kind of change and each folder, so that none fills the suite.
     """
     size = max(FEWEST, min(MOST, len(candidates) // max(1, amount)))
     rolled = random.Random(f"mine {seed}")  # noqa: S311  reproducible on purpose
-    groups: dict[tuple[str, str], list[Candidate]] = {}
+    alike: dict[tuple[str, str], list[Candidate]] = {}
     for each in candidates:
-        groups.setdefault((each.kind, each.folder), []).append(each)
-    for group in groups.values():
-        rolled.shuffle(group)
-    turns = [group for _, group in sorted(groups.items())]
+        alike.setdefault((each.kind, each.folder), []).append(each)
+    for some in alike.values():
+        rolled.shuffle(some)
+    turns = [some for _, some in sorted(alike.items())]
     rolled.shuffle(turns)
-    ordered = [group[at] for at in range(max(map(len, turns), default=0)) for group in turns if at < len(group)]
+    ordered = [some[at] for at in range(max(map(len, turns), default=0)) for some in turns if at < len(some)]
     chosen = sorted(ordered[: amount * size], key=lambda each: (each.changed, each.id))
-    parts = [chosen[at : at + size] for at in range(0, len(chosen), size)]
-    if len(parts) > 1 and len(parts[-1]) < FEWEST:
-        last = parts.pop()
-        parts[-1] += last
-    return [part for part in parts if len(part) >= FEWEST][:amount]
+    groups = list[list[Candidate]]()
+    while chosen and len(groups) < amount:
+        group, chosen = _gather(repo, chosen, size)
+        if len(group) >= FEWEST:
+            groups.append(group)
+    return groups
+
+
+def _gather(repo: Repo, candidates: Sequence[Candidate], size: int) -> tuple[list[Candidate], list[Candidate]]:
+    """A group that begins with the oldest candidate, and the rest: what still holds when the last of the group changes,
+    and says none of the same values."""
+    group, rest = [candidates[0]], list[Candidate]()
+    for at, each in enumerate(candidates[1:], 1):
+        if len(group) == size or len(rest) > PATIENCE:
+            return group, [*rest, *candidates[at:]]
+        said = {stand.value.casefold() for one in group for stand in one.stands}
+        apart = said.isdisjoint(stand.value.casefold() for stand in each.stands)
+        if apart and len(list(list_standing(repo, group, each.stands[-1]))) == len(group):
+            group.append(each)
+        else:
+            rest.append(each)
+    return group, rest
 
 
 def write(
@@ -94,7 +113,7 @@ def write(
 ) -> MinedStory | None:  # fmt: skip
     """A story that holds, of those of a group that do not stand in each other's way; None: too few are left."""
     end = max((each.stands[-1] for each in group), key=lambda stand: stand.at)
-    left = [_shorten(each) for each in list_standing(repo, group, end, reasons)]
+    left = [_shorten(each) for each in list_standing(repo, group, end)]
     rolled = random.Random(f"mine {seed} {number}")  # noqa: S311  reproducible on purpose
     rest = [each for each in everything if each not in group]
     rolled.shuffle(rest)
@@ -120,14 +139,12 @@ def _shorten(candidate: Candidate) -> Candidate:
     return replace(candidate, stands=candidate.stands[-STANDS:], commits=candidate.commits[-STANDS + 1 :])
 
 
-def list_standing(repo: Repo, group: Sequence[Candidate], end: Stand, reasons: Counter[str]) -> Iterator[Candidate]:
+def list_standing(repo: Repo, group: Sequence[Candidate], end: Stand) -> Iterator[Candidate]:
     """Those whose newest value the file still says at the end of the story."""
     texts = read_texts(repo, [(end.commit, each.file) for each in group])
     for each, text in zip(group, texts, strict=True):
         if text is not None and list_values(each.before, each.after, text) == {each.stands[-1].value}:
             yield each
-        else:
-            reasons["gone before its story ends"] += 1
 
 
 def name_chains(candidates: Sequence[Candidate]) -> list[str]:
