@@ -1,6 +1,9 @@
 """The short form of a story: what a file may leave out because it follows from the rest.
 
-    says = { what = "python_requires", value = ">=3.9" }   of a fact: its forms, phrasings and rewrites
+    says = { what = "python_requires", value = ">=3.9" }   of a fact: its forms, phrasings and rewrites;
+                                                           key = "...": the word of the line, if `what` says more,
+                                                           empty if the value tells enough by itself, as it does
+                                                           by default where a fact replaces none
     asks = "FACT"                                          of a probe: its questions and its gold
     asks = "FACT", line = "python_requires = {value}"      of a decision: its question, its edit, the check, which
                                                            reads the real file, and the options of the fact's chain
@@ -13,6 +16,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from typing import Any
+
+from harness.text.classify import holds
 
 NOTE = ".coldwarm/{id}.txt"
 """Where a short decision writes its value in the work tree."""
@@ -69,6 +74,10 @@ class _Chains:
             yield older
             name = older
 
+    def holds(self, fact: Mapping[str, Any]) -> bool:
+        """Whether the fact has a rival. What only one fact is about stands in its question, so it is no form of it."""
+        return "supersedes" in fact or any(each.get("supersedes") == fact.get("id") for each in self.facts.values())
+
     def where(self, fact: Mapping[str, Any]) -> str:
         source = fact.get("source")
         return str(fact["says"].get("where") or (source.get("path") if isinstance(source, dict) else "") or "")
@@ -107,10 +116,12 @@ def _expand_fact(fact: dict[str, Any], chains: _Chains) -> dict[str, Any]:
     if not isinstance(says, dict):
         return fact
     key = f"facts.{fact.get('id')}.says"
-    if unknown := sorted(says.keys() - {"what", "value", "where"}):
-        raise ShortError(f"{key}.{unknown[0]}: unknown key; there are what, value and where")
+    if unknown := sorted(says.keys() - {"what", "value", "where", "key"}):
+        raise ShortError(f"{key}.{unknown[0]}: unknown key; there are what, key, value and where")
     if not all(isinstance(says.get(word), str) and says[word].strip() for word in ("what", "value")):
         raise ShortError(f"{key}: needs a text 'what' and a text 'value'")
+    if not all(isinstance(says.get(word, ""), str) for word in ("key", "where")):
+        raise ShortError(f"{key}: 'key' and 'where' must be texts")
     what, value, place = says["what"], says["value"], _place(chains.where(fact))
     rewrites: list[Any] = [
         f"Use {value} for {what}{place}",
@@ -123,11 +134,19 @@ def _expand_fact(fact: dict[str, Any], chains: _Chains) -> dict[str, Any]:
         rewrites.append({"text": changed, "mentions": [older]})
     derived = {
         "type": "project",
-        "forms": [list(dict.fromkeys([what, speak(what)])), [value]],
+        "forms": _forms(str(says.get("key", what if chains.holds(fact) else "")), what, value),
         **phrase(what, value, chains.where(fact)),
         "rewrites": rewrites,
     }
     return {**derived, **{name: each for name, each in fact.items() if name != "says"}}
+
+
+def _forms(key: str, what: str, value: str) -> list[list[str]]:
+    """The line says `key`; where the sentences do not, they say `what`."""
+    if not key:
+        return [[value]]
+    also = [] if holds(what, ((key, speak(key)),)) else [what, speak(what)]
+    return [list(dict.fromkeys([key, speak(key), *also])), [value]]
 
 
 def _expand_session(session: Any, chains: _Chains) -> Any:

@@ -21,13 +21,7 @@ def write(name: str, tasks: Path, fixtures: Path, fixture: str, cache: Path) -> 
 
     Raises ScenarioError, one line, for a name that is none, a fixture that is not there, or a file that is.
     """
-    kinds = get_args(Kind)
-    match = NAME.fullmatch(name)
-    if match is None or match[1] not in kinds:
-        raise ScenarioError(f"{name}: scenario: must be KIND/NAME, of lower-case words; kinds are {', '.join(kinds)}")
-    file = tasks / match[1] / f"{match[2]}.toml"
-    if file.exists():
-        raise ScenarioError(f"{file}: file: is there already; choose another name")
+    file = find_place(name, tasks)
     if not (fixtures / fixture).is_dir():
         there = ", ".join(sorted(path.name for path in fixtures.glob("*/"))) or "none"
         raise ScenarioError(f"{file}: fixture: unknown '{fixture}'; there are {there} in {fixtures}")
@@ -39,17 +33,34 @@ def write(name: str, tasks: Path, fixtures: Path, fixture: str, cache: Path) -> 
     known = repo.files(repo.resolve(number))
     text = TEMPLATE.read_text("utf-8")
     for word, value in {
-        "KIND": match[1],
-        "TITLE": match[2].replace("-", " ").capitalize(),
+        "KIND": file.parent.name,
+        "TITLE": file.stem.replace("-", " ").capitalize(),
         "FIXTURE": fixture,
         "COMMIT": number,
         "RELEVANT": "README.md" if "README.md" in known else min(known),
     }.items():
         text = text.replace(f'"<{word}>"', json.dumps(value))
+    put(file, text)
+    return file
+
+
+def find_place(name: str, tasks: Path) -> Path:
+    """The file of a new scenario KIND/NAME. Raises ScenarioError, one line, for no such name, and if it is there."""
+    kinds = get_args(Kind)
+    match = NAME.fullmatch(name)
+    if match is None or match[1] not in kinds:
+        raise ScenarioError(f"{name}: scenario: must be KIND/NAME, of lower-case words; kinds are {', '.join(kinds)}")
+    file = tasks / match[1] / f"{match[2]}.toml"
+    if file.exists():
+        raise ScenarioError(f"{file}: file: is there already; choose another name")
+    return file
+
+
+def put(file: Path, text: str) -> None:
+    """Writes a new scenario. Raises ScenarioError, one line, where that is not possible."""
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
         with file.open("x", encoding="utf-8") as stream:
             stream.write(text)
     except OSError as error:
         raise ScenarioError(f"{file}: file: cannot be written: {error.strerror}") from None
-    return file

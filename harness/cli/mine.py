@@ -15,7 +15,7 @@ from harness.cli.common import FOLDER, shorten, stop, tell, terminal
 @click.option("--to", "folder", type=FOLDER, help="Folder of the suite: new, or empty.")
 @click.option("--stories", type=click.IntRange(1, 1000), default=30, show_default=True, help="At most.")
 @click.option("--seed", type=int, default=1, show_default=True, help="Of the draw over time, kinds and folders.")
-@click.option("--commit", help="The whole hash of the newest commit that is read. Default: HEAD.")
+@click.option("--commit", help="The newest commit that is read: branch, tag or hash. Default: HEAD.")
 @click.option(
     "--commits",
     type=click.IntRange(1),
@@ -54,6 +54,8 @@ def mine(
     if folder is None and review is None:
         stop("say what is wanted: --to DIR for a suite, --review PAGE.html for a page of its candidates")
     try:
+        if folder is not None:
+            mining.check_free(folder)
         decided = reviewing.read(decisions) if decisions else {}
         with say_during(terminal(), "reading the history"):
             mined = mining.search(repository, commit, commits, decided, paths.cache_root())

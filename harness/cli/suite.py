@@ -85,18 +85,44 @@ def new_adapter(name: str, into: Path) -> None:
 
 @new.command(name="scenario")
 @click.argument("name")
-@click.option("--fixture", required=True, help="The repository in which the story plays.")
+@click.option("--fixture", help="The fixture in which the story plays.")
+@click.option("--from", "between", metavar="OLDER..NEWER", help="Tell what these commits of --repo changed.")
+@click.option("--repo", "repository", default=".", show_default=True, help="With --from: a clone, or a URL.")
 @with_suite
-def new_scenario(name: str, fixture: str, tasks: Path, fixtures: Path) -> None:
-    """Write a scenario that holds, as KIND/NAME, to be changed from there."""
+def new_scenario(
+    name: str, fixture: str | None, between: str | None, repository: str, tasks: Path, fixtures: Path
+) -> None:
+    """Write a scenario that holds, as KIND/NAME, to be changed from there.
+
+    With --fixture it is a skeleton with a comment at every key. With --from it tells up to three values that changed in
+    your own repository, which is only read: what commits cannot know stands in it as lines to uncomment.
+
+    \b
+    Example: coldwarm new scenario migration/first --from v1.0..HEAD --repo ../our-service --suite our-suite
+             coldwarm run --suite our-suite -b chroma -b none -n 0 -d none
+    """
+    from harness.mine import mining, ranges
+    from harness.repo.checkout import FixtureError
+    from harness.report.words import plural
     from tasks import skeleton
     from tasks.loader import ScenarioError
 
+    if (fixture is None) == (between is None):
+        stop("say where the story plays: --fixture NAME, or --from OLDER..NEWER for commits of your own repository")
+    if between is not None and tasks == paths.TASKS:
+        stop("say where your own suite is, or shall be: --suite DIR")
     try:
-        file = skeleton.write(name, tasks, fixtures, fixture, paths.cache_root())
-    except ScenarioError as error:
+        if fixture is not None:
+            file = skeleton.write(name, tasks, fixtures, fixture, paths.cache_root())
+            tell(f"{shorten(file)}: written; {shorten(paths.TASKS / 'README.md')} explains it")
+            return
+        made = ranges.write(name, tasks, repository, str(between), paths.cache_root())
+    except (ScenarioError, mining.MineError, FixtureError) as error:
         stop(error)
-    tell(f"{shorten(file)}: written; {shorten(paths.TASKS / 'README.md')} explains it")
+    tell(f"{shorten(made.file)}: {made.lines} lines; {made.told} of {plural(made.found, 'value')} that changed "
+         f"in {plural(made.changes, 'commit')}")  # fmt: skip
+    tell(f"Prove it: coldwarm validate {shorten(made.file)}")
+    tell(f"Play it: coldwarm run --suite {shorten(tasks)} -b chroma -b none -n 0 -d none --open")
 
 
 @click.group()

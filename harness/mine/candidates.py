@@ -22,6 +22,8 @@ _HEADING = re.compile(r"#{1,6}\s+(.+?)\s*#*\s*")
 _UNDERLINE = re.compile(r"([=\-~^\"'#*+])\1{2,}\s*")
 _EMPTY = ("with", "uses", "env", "jobs", "steps", "strategy", "matrix", "include", "global", "run")
 """Keys that tell nothing of what stands below them."""
+_ARROW = re.compile(r"\s*(?:->|=>|→|⇒|➔|⟶)\s*")
+"""In a sentence it says that one thing took the place of another."""
 _SHOWN_BEFORE, _SHOWN_AFTER = 50, 40  # characters of a line around a gap
 
 
@@ -196,6 +198,8 @@ def _name(seen: Seen, path: str, rows: Sequence[str], number: int, before: str, 
         return f"the default of {shape.key} in {seen.owner}", shape.key
     if seen.kind == "record":
         return f"the status of the record {PurePosixPath(path).stem}", ""
+    if shape.key.upper() == "FROM" and shapes.form_of(path) == "docker":
+        return f"the base image of {PurePosixPath(path).name}", ""
     if shape.key:
         section = _find_section(path, rows, number)
         return (f"{shape.key} of {section}" if section else shape.key), shape.key
@@ -220,7 +224,7 @@ def _gap(before: str, after: str) -> str:
     words = re.findall(r"[A-Za-z]{2,}", left + " " + right)
     if len(words) < 2 or len("".join(words)) < 8:
         return ""
-    return f"the gap in “{left}___{right}”"
+    return f"the gap in “{_ARROW.sub(' : ', f'{left}___{right}')}”"
 
 
 def _tells_alone(values: Sequence[str]) -> bool:

@@ -18,10 +18,15 @@ from harness.mine.stories import MinedStory
 from harness.model.scenario import MINED
 from harness.repo.changes import Commit, list_commits
 from harness.repo.checkout import Repo, build
-from harness.repo.clone import Clone, find_head, locate
+from harness.repo.clone import Clone, locate
+from harness.repo.names import find_commit
+from harness.repo.series import FixtureError
+from harness.report.words import plural
 from harness.selftest import suite
 
 REPORT = "mined.json"
+DRAWS = 9
+"""Times that stories are drawn from the candidates that are in none yet."""
 Judgement = Literal["keep", "drop"]
 
 
@@ -52,36 +57,49 @@ def search(named: str, commit: str | None, amount: int, decided: Mapping[str, Ju
     Raises MineError where there are none, FixtureError for what is no whole repository.
     """
     location = locate(named, Path.cwd())
-    repo = build(Clone(location, commit or find_head(location)), cache)
+    repo = build(Clone(location, find_commit(location, commit or "HEAD")), cache)
     commits = list_commits(repo, amount)
     if len(commits) < 2:
         raise MineError(f"{named}: has one commit, so nothing can have changed; name a repository with a history")
     reasons: Counter[str] = Counter()
-    chains = candidates.chain(list_seen(repo, commits, reasons), {each.hash: each.at for each in commits})
-    found = candidates.list_candidates(repo, chains, reasons)
+    found = find_candidates(repo, commits, reasons)
     dropped = [each for each in found if decided.get(each.id) == "drop"]
     if dropped:
         reasons["dropped by hand"] += len(dropped)
     kept = [each for each in found if each not in dropped]
     if not kept:
-        most = "; ".join(f"{reason}: {count}" for reason, count in reasons.most_common(3))
         raise MineError(
-            f"{named}: nothing to mine in {len(commits) - 1} changes ({most or 'no text file changed'}); "
+            f"{named}: nothing to mine in {plural(len(commits) - 1, 'change')} ({tell_most(reasons)}); "
             "name a repository with more history"
         )
     return Mined(repo, location, commits, kept, dropped, reasons)
 
 
+def tell_most(reasons: Counter[str]) -> str:
+    """Why most of what changed is no candidate."""
+    return "; ".join(f"{reason}: {count}" for reason, count in reasons.most_common(3)) or "no text file changed"
+
+
+def check_free(folder: Path) -> None:
+    """Raises MineError if no suite may be written there."""
+    try:
+        if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+            raise MineError(f"{folder}: is there already, and not empty; name a new folder")
+    except OSError as error:
+        raise MineError(f"{folder}: cannot be written: {error.strerror}") from None
+
+
+def find_candidates(repo: Repo, commits: Sequence[Commit], reasons: Counter[str]) -> list[Candidate]:
+    """What these commits changed, oldest first; what is left out is counted with its reason."""
+    chains = candidates.chain(list_seen(repo, commits, reasons), {each.hash: each.at for each in commits})
+    return candidates.list_candidates(repo, chains, reasons)
+
+
 def write(mined: Mined, folder: Path, amount: int, seed: int, fixtures: Path, cache: Path) -> list[MinedStory]:
     """Writes up to `amount` stories that hold into a folder that is new or empty, at once when all is whole."""
-    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        raise MineError(f"{folder}: is there already, and not empty; name a new folder")
+    check_free(folder)
     reasons = Counter(mined.reasons)
-    told = [
-        story
-        for number, group in enumerate(stories.draw(mined.candidates, amount, seed), 1)
-        if (story := stories.write(mined.repo, mined.location, group, mined.candidates, number, seed, reasons))
-    ]
+    told = _list_stories(mined, amount, seed, reasons)
     try:
         folder.absolute().parent.mkdir(parents=True, exist_ok=True)
         draft = Path(tempfile.mkdtemp(prefix=f".{folder.name}-", dir=folder.absolute().parent))
@@ -90,9 +108,9 @@ def write(mined: Mined, folder: Path, amount: int, seed: int, fixtures: Path, ca
     try:
         kept = _write_stories(draft, told, fixtures, cache, reasons)
         if not kept:
-            most = "; ".join(f"{reason}: {count}" for reason, count in reasons.most_common(3))
             raise MineError(
-                f"{mined.location}: {len(mined.candidates)} candidates are too few for a story that holds ({most}); "
+                f"{mined.location}: {plural(len(mined.candidates), 'candidate')}, too few for a story that holds "
+                f"({tell_most(reasons)}); "
                 "read more of the history with --commits"
             )
         (draft / REPORT).write_text(
@@ -107,6 +125,24 @@ def write(mined: Mined, folder: Path, amount: int, seed: int, fixtures: Path, ca
     finally:
         shutil.rmtree(draft, ignore_errors=True)
     return kept
+
+
+def _list_stories(mined: Mined, amount: int, seed: int, reasons: Counter[str]) -> list[MinedStory]:
+    """Candidates of a group that does not hold get another chance beside other ones."""
+    told, left = list[MinedStory](), list(mined.candidates)
+    for turn in range(DRAWS):
+        for group in stories.draw(mined.repo, left, amount - len(told), f"{seed} {turn}"):
+            try:
+                story = stories.write(mined.repo, mined.location, group, mined.candidates, len(told) + 1, seed, reasons)
+            except FixtureError as error:  # a link out of the tree, in which no job may work
+                reasons[f"story that does not hold: {error}"] += 1
+                continue
+            if story is not None:
+                told.append(story)
+                left = [each for each in left if each.id not in story.used]
+        if len(told) == amount:
+            break
+    return told
 
 
 def _write_stories(

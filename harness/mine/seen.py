@@ -13,6 +13,9 @@ from harness.repo.changes import Change, Commit, FileChange, Hunk, Line, read_te
 from harness.repo.checkout import Repo
 
 _LITERAL = re.compile(r"[=:]\s*[\"'\d\-TFN\[(]")
+_LINK = re.compile(r"\]\([^)\s]*$|^\s*\[[^\]]+\]:\s*\S*$|\b(?:href|src)=[\"']?[^\"']*$")
+"""What stands before the target of a link."""
+_ANCHOR = re.compile(r"<a\b[^>]*\b(?:id|name)=[\"']?$")
 _UNEVEN = 30
 """Lines of the largest hunk of which each old line is compared with each new one."""
 
@@ -62,7 +65,7 @@ def _list_lines(change: Change, reasons: Counter[str]) -> Iterator[Seen]:
         if file.unread:
             reasons["binary, very large, or no UTF-8 text"] += 1
         elif reason := skipped.skip_file(file.new):
-            reasons[reason] += len(file.hunks)
+            reasons.update([reason] * len(file.hunks))
         else:
             for hunk in file.hunks:
                 for old, new, shape in _pair(file.new, hunk):
@@ -78,7 +81,7 @@ def _list_lines(change: Change, reasons: Counter[str]) -> Iterator[Seen]:
 
 def _skip_shape(shape: Shape) -> str | None:
     old, new = shape.old, shape.new
-    if "://" in old or "://" in new or (shape.kind == "text" and "://" in shape.before):
+    if "://" in old or "://" in new or (shape.kind == "text" and _is_anchor(shape)):
         return "link"
     if shape.kind == "place" and (
         old.lstrip("./").endswith(new.lstrip("./")) or new.lstrip("./").endswith(old.lstrip("./"))
@@ -93,6 +96,15 @@ def _skip_shape(shape: Shape) -> str | None:
     if shape.kind == "command":
         return "white space, case or quotes" if old.split() == new.split() else None
     return None
+
+
+def _is_anchor(shape: Shape) -> bool:
+    """Where a file went is a fact, where in it something stands is none."""
+    old, new = shape.old.lstrip("./"), shape.new.lstrip("./")
+    if "://" in shape.before or _ANCHOR.search(shape.before) or (old[:1] == new[:1] == "#"):
+        return True
+    same = old.endswith(f"/{new}") or new.endswith(f"/{old}")
+    return bool(_LINK.search(shape.before)) and (same or "#" in old + new)
 
 
 def _skip_number(shape: Shape) -> str | None:

@@ -16,6 +16,8 @@ RELEASE = re.compile(
     r"^(?:chore|build|release)?[(:\s\w)]*\b(?:bump(?:ed|s)?|release[ds]?|prepare)\b|^v?\d+\.\d+", re.IGNORECASE
 )
 VERSION = re.compile(r"[\^~<>=v! ]*\d+(?:\.(?:\d+|x|\*))+[\w.+-]*")
+_ACTION = re.compile(r"[\w.-]+(?:/[\w.-]+)+@\S+")
+"""A step of a CI file, whatever it is called: not what the project runs on."""
 PIN = re.compile(r"(?P<name>[\w./@-]+?)(?:[=~<>!]=|@v?|:v?)[\w.*^~-]+")
 RUNTIME = re.compile(
     r"python|node|ruby|php|java|jdk|rust|msrv|edition|golang|\bgo\b|ubuntu|debian|alpine|macos|windows|engines|"
@@ -93,8 +95,10 @@ def _skip_writing(old: str, new: str) -> str | None:
         return "white space, case or quotes"
     if not (re.search(r"\w", old) and re.search(r"\w", new)):
         return "punctuation"
-    if sorted(re.findall(r"\w+", old)) == sorted(re.findall(r"\w+", new)) and " " in old:
+    if sorted(re.findall(r"\w+", old.casefold())) == sorted(re.findall(r"\w+", new.casefold())) and " " in old:
         return "order"
+    if "${{" in old + new:
+        return "expression"
     return None
 
 
@@ -111,6 +115,8 @@ def _skip_meaning(old: str, new: str, what: str) -> str | None:
 
 
 def _skip_version(old: str, new: str, what: str, subject: str) -> str | None:
+    if _ACTION.fullmatch(old) and _ACTION.fullmatch(new) and old.split("@")[0] == new.split("@")[0]:
+        return "pin of a dependency"
     if "[" in old and re.search(r"[=<>~^]=?\d", old):
         return "pin of a dependency"
     if RUNTIME.search(what) and not re.search("dependenc", what, re.IGNORECASE):
@@ -127,9 +133,10 @@ def skip_words(old: str, new: str) -> str | None:
     """Why the change of a word in a sentence is no fact: it is spelling, or says the same."""
     if old.isalpha() and new.isalpha() and old.islower() and new.islower():
         return "change of wording"
-    if re.sub(r"\W", "", old).lower() == re.sub(r"\W", "", new).lower():
+    if re.sub(r"[\W_]", "", old).lower() == re.sub(r"[\W_]", "", new).lower():  # _x_ and *x* are emphasis
         return "spelling"
-    if SequenceMatcher(None, old.lower(), new.lower()).ratio() > 0.8 and not any(map(str.isdigit, old + new)):
+    alike = SequenceMatcher(None, old.lower(), new.lower()).ratio() > 0.8
+    if alike and "/" not in old + new and not any(map(str.isdigit, old + new)):
         return "spelling"
     return None
 

@@ -30,6 +30,8 @@ FEWEST, MOST = 3, 6
 """Chains of one story."""
 STANDS = 4
 """Values of the longest chain that a story tells; of a longer one its newest."""
+PATIENCE = 20
+"""Candidates that do not go with a group, after which it is left as it is."""
 LEARNT = 5
 """Facts that one session learns."""
 OTHERS = 300
@@ -65,27 +67,44 @@ class MinedStory:
     used: tuple[str, ...]
 
 
-def draw(candidates: Sequence[Candidate], amount: int, seed: int) -> list[list[Candidate]]:
+def draw(repo: Repo, candidates: Sequence[Candidate], amount: int, seed: str) -> list[list[Candidate]]:
     """Up to `amount` groups of candidates that changed about the same time, oldest first.
 
     Drawn by seed, in turn from each kind of change and each folder, so that none fills the suite.
     """
     size = max(FEWEST, min(MOST, len(candidates) // max(1, amount)))
     rolled = random.Random(f"mine {seed}")  # noqa: S311  reproducible on purpose
-    groups: dict[tuple[str, str], list[Candidate]] = {}
+    alike: dict[tuple[str, str], list[Candidate]] = {}
     for each in candidates:
-        groups.setdefault((each.kind, each.folder), []).append(each)
-    for group in groups.values():
-        rolled.shuffle(group)
-    turns = [group for _, group in sorted(groups.items())]
+        alike.setdefault((each.kind, each.folder), []).append(each)
+    for some in alike.values():
+        rolled.shuffle(some)
+    turns = [some for _, some in sorted(alike.items())]
     rolled.shuffle(turns)
-    ordered = [group[at] for at in range(max(map(len, turns), default=0)) for group in turns if at < len(group)]
+    ordered = [some[at] for at in range(max(map(len, turns), default=0)) for some in turns if at < len(some)]
     chosen = sorted(ordered[: amount * size], key=lambda each: (each.changed, each.id))
-    parts = [chosen[at : at + size] for at in range(0, len(chosen), size)]
-    if len(parts) > 1 and len(parts[-1]) < FEWEST:
-        last = parts.pop()
-        parts[-1] += last
-    return [part for part in parts if len(part) >= FEWEST][:amount]
+    groups = list[list[Candidate]]()
+    while chosen and len(groups) < amount:
+        group, chosen = _gather(repo, chosen, size)
+        if len(group) >= FEWEST:
+            groups.append(group)
+    return groups
+
+
+def _gather(repo: Repo, candidates: Sequence[Candidate], size: int) -> tuple[list[Candidate], list[Candidate]]:
+    """A group that begins with the oldest candidate, and the rest: what still holds when the last of the group changes,
+    and says none of the same values."""
+    group, rest = [candidates[0]], list[Candidate]()
+    for at, each in enumerate(candidates[1:], 1):
+        if len(group) == size or len(rest) > PATIENCE:
+            return group, [*rest, *candidates[at:]]
+        said = {stand.value.casefold() for one in group for stand in one.stands}
+        apart = said.isdisjoint(stand.value.casefold() for stand in each.stands)
+        if apart and len(list(list_standing(repo, group, each.stands[-1]))) == len(group):
+            group.append(each)
+        else:
+            rest.append(each)
+    return group, rest
 
 
 def write(
@@ -94,12 +113,12 @@ def write(
 ) -> MinedStory | None:  # fmt: skip
     """A story that holds, of those of a group that do not stand in each other's way; None: too few are left."""
     end = max((each.stands[-1] for each in group), key=lambda stand: stand.at)
-    left = [_shorten(each) for each in _standing(repo, group, end, reasons)]
+    left = [_shorten(each) for each in list_standing(repo, group, end)]
     rolled = random.Random(f"mine {seed} {number}")  # noqa: S311  reproducible on purpose
     rest = [each for each in everything if each not in group]
     rolled.shuffle(rest)
     while len(left) >= FEWEST:
-        chains = [Chained(name, each) for name, each in zip(_names(left), left, strict=True)]
+        chains = [Chained(name, each) for name, each in zip(name_chains(left), left, strict=True)]
         data = _tell(repo, location, chains, end, rest[:1], number)
         name = f"{number:03d}-{chains[0].name}"[:50].rstrip("-")
         try:
@@ -107,7 +126,7 @@ def write(
         except ValidationError as error:
             reasons[f"texts that no story may hold: {error.errors()[0]['msg'][:60]}"] += 1
             return None
-        wrong = _find_wrong(repo, scenario, chains)
+        wrong = find_wrong(repo, scenario, chains)
         if not wrong:
             others = list(_list_others(scenario, rest[1:], rolled))
             return MinedStory(name, {**data, "others": others}, tuple(each.id for each in left))
@@ -120,17 +139,15 @@ def _shorten(candidate: Candidate) -> Candidate:
     return replace(candidate, stands=candidate.stands[-STANDS:], commits=candidate.commits[-STANDS + 1 :])
 
 
-def _standing(repo: Repo, group: Sequence[Candidate], end: Stand, reasons: Counter[str]) -> Iterator[Candidate]:
+def list_standing(repo: Repo, group: Sequence[Candidate], end: Stand) -> Iterator[Candidate]:
     """Those whose newest value the file still says at the end of the story."""
     texts = read_texts(repo, [(end.commit, each.file) for each in group])
     for each, text in zip(group, texts, strict=True):
         if text is not None and list_values(each.before, each.after, text) == {each.stands[-1].value}:
             yield each
-        else:
-            reasons["gone before its story ends"] += 1
 
 
-def _names(candidates: Sequence[Candidate]) -> list[str]:
+def name_chains(candidates: Sequence[Candidate]) -> list[str]:
     found: list[str] = []
     for each in candidates:
         words = re.findall(r"[a-z0-9]+", f"{each.what}".lower().replace("the gap in", each.kind))
@@ -158,22 +175,22 @@ def _tell(
         f"All facts stand in the repository; nothing in it was only told.",
         "fixture": {"git": location, "commit": repo.history.commits[-1]},
         "scope": {"repo": named},
-        "facts": [fact for each in chains for fact in _facts(each)],
+        "facts": [fact for each in chains for fact in list_facts(each)],
         "sessions": [*_learning(repo, chains), *_asking(chains, end, unknown, files)],
     }
 
 
-def _facts(chained: Chained) -> Iterator[dict[str, Any]]:
+def list_facts(chained: Chained) -> Iterator[dict[str, Any]]:
+    """Its values in the short form, oldest first."""
     candidate = chained.candidate
-    key = list(dict.fromkeys([candidate.key, short.speak(candidate.key)])) if candidate.key else []
+    key = {} if candidate.key == candidate.what else {"key": candidate.key}
     for at, stand in enumerate(candidate.stands):
         yield {
             "id": chained.fact(at),
             "since": stand.at,
             **({"supersedes": chained.fact(at - 1)} if at else {}),
             "source": {"commit": stand.commit[:HASH], "path": stand.path, "line": stand.line},
-            "says": {"what": candidate.what, "value": stand.value},
-            "forms": [*([key] if key else []), [stand.value]],
+            "says": {"what": candidate.what, **key, "value": stand.value},
         }
 
 
@@ -206,13 +223,14 @@ def _decide(repo: Repo, known: Sequence[tuple[Stand, Chained, int]], now: Stand)
     changed = [one for one in newest.values() if one[2] > 0]
     texts = read_texts(repo, [(now.commit, stand.path) for stand, _, _ in changed])
     return [
-        _decision(each, at, stand.path)
+        make_decision(each, at, stand.path)
         for (stand, each, at), text in zip(changed, texts, strict=True)
         if text is not None and list_values(each.candidate.before, each.candidate.after, text) == {stand.value}
     ][:DECISIONS]
 
 
-def _decision(chained: Chained, at: int, file: str) -> dict[str, Any]:
+def make_decision(chained: Chained, at: int, file: str) -> dict[str, Any]:
+    """In the short form: what the file has to say where the fact's value is right."""
     candidate = chained.candidate
     line = f"{candidate.before}{{value}}{candidate.after}"
     moved = {} if candidate.stands[at].path == file else {"file": file}
@@ -232,7 +250,7 @@ def _asking(
         asked = short.ask(each.what, each.file)
         probes.append({"do": "probe", "id": "unknown", "ask": {"plain": asked}})
     yield _session("questions", end.at + timedelta(hours=1), end.commit, probes)
-    decisions = [_decision(each, len(each.candidate.stands) - 1, each.candidate.file) for each in chains]
+    decisions = [make_decision(each, len(each.candidate.stands) - 1, each.candidate.file) for each in chains]
     jobs = [decisions[at : at + DECISIONS] for at in range(0, len(decisions), DECISIONS)]
     for number, part in enumerate(jobs, 1):
         steps = _job(f"now-{number}", part)
@@ -246,7 +264,7 @@ def _session(name: str, at: object, commit: str, steps: Sequence[Mapping[str, An
 # --- what must hold ---------------------------------------------------------------------------------------------------
 
 
-def _find_wrong(repo: Repo, scenario: Scenario, chains: Sequence[Chained]) -> set[str]:
+def find_wrong(repo: Repo, scenario: Scenario, chains: Sequence[Chained]) -> set[str]:
     """The chains whose texts or lines do not hold; where a problem names none, the last one has to go."""
     resolved, found = proofs.hashed(scenario, repo)
     found = found or list(proofs.problems(resolved, repo))

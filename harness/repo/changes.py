@@ -77,10 +77,18 @@ class Change(NamedTuple):
     touched: int
 
 
-def list_commits(repo: Repo, amount: int) -> list[Commit]:
-    """The newest `amount` first-parent commits that have a parent, oldest first."""
+def list_commits(repo: Repo, amount: int, after: str | None = None) -> list[Commit]:
+    """The newest `amount` first-parent commits that have a parent, oldest first; before them the one they started from.
+
+    Args:
+        after: What this commit leads back to is not read.
+    """
     chain, at = list[tuple[str, str]](), repo.history.commits[-1]
-    while (parents := repo.history.parents[at]) and len(chain) < amount:
+    while (
+        (parents := repo.history.parents[at])
+        and len(chain) < amount
+        and not (after is not None and repo.contains(after, at))
+    ):
         chain.append((at, parents[0]))
         at = parents[0]
     chain.append((at, ""))  # what the oldest change changed
@@ -88,11 +96,12 @@ def list_commits(repo: Repo, amount: int) -> list[Commit]:
     told = _ask(
         repo, "log", "--no-walk=unsorted", "--stdin", f"--format={_FORMAT}",
         stdin="".join(f"{commit}\n" for commit, _ in chain).encode(),
-    ).decode("utf-8", "replace").splitlines()  # fmt: skip
+    ).decode("utf-8", "replace").split("\n")  # fmt: skip
     found, before = list[Commit](), datetime(1970, 1, 1, tzinfo=UTC)
-    for (commit, parent), row in zip(chain, (each for each in told if each.count("\0") == 4), strict=True):
-        _, author, email, seconds, subject = row.split("\0")
-        before = max(before + timedelta(seconds=1), datetime.fromtimestamp(min(int(seconds), 2**32), UTC))
+    for (commit, parent), row in zip(chain, filter(None, told), strict=True):
+        _, author, email, seconds, subject = row.split("\0", 4)
+        since = int(seconds) if seconds.isdecimal() else 0  # no git wrote such a commit
+        before = max(before + timedelta(seconds=1), datetime.fromtimestamp(min(since, 2**32), UTC))
         found.append(Commit(commit, parent, before, author, email, subject))
     return found
 
@@ -179,7 +188,7 @@ def _compare(repo: Repo, commits: Sequence[Commit]) -> dict[str, list[FileChange
                 found[commit].extend(filter(None, [_read_file(block)]))
             commit, block = name, []
             found[commit] = []
-        else:
+        elif block:
             block.append(row)
     return found
 

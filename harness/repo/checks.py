@@ -123,11 +123,11 @@ def _environment(tree: Path) -> dict[str, str]:
 def show_diff(tree: Path, before: Sequence[str]) -> str:
     """The tracked changes and new files, as git shows them; a command may have told git to run something, too.
 
-    Raises WorkError.
+    Submodules are empty folders, and git would stumble over a .gitmodules that is none. Raises WorkError.
     """
     env = {**_environment(tree), "GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_NOSYSTEM": "1"}
     env["GIT_DIR"], env["GIT_WORK_TREE"] = str(tree / ".git"), str(tree)  # never a repository further up
-    for words in (("add", "--intent-to-add", "--all"), ("diff", "--no-color")):
+    for words in (("add", "--intent-to-add", "--all"), ("diff", "--no-color", "--ignore-submodules=all")):
         shown = command.run([*before, "git", *words], tree, env, DIFF_SECONDS, DIFF_BYTES)
         if shown.code:
             why = explain(shown.err or shown.out, shown.code)

@@ -20,7 +20,7 @@ from harness.repo.history import History
 from harness.repo.series import MAIN, FixtureError, cause, git, reason
 
 CONFIG = "[core]\n\trepositoryformatversion = 0\n\tbare = {bare}\n"
-_URL = re.compile(r"[a-z][a-z0-9+.-]*://.+|[A-Za-z0-9_.-]+@[A-Za-z0-9_.-]+:.+")
+URL = re.compile(r"[a-z][a-z0-9+.-]*://.+|[A-Za-z0-9_.-]+@[A-Za-z0-9_.-]+:.+")
 _ODD = re.compile(r"[^A-Za-z0-9._-]+")
 _PATIENCE = 3600.0  # seconds to wait for another process that fetches the same repository
 _PASSED = (
@@ -51,7 +51,7 @@ class Clone:
 
 def locate(named: str, beside: Path) -> str:
     """A location as a story writes it: a URL, or a path, from the folder of the story's file on."""
-    return named if _URL.fullmatch(named) else str((beside / Path(named).expanduser()).absolute())
+    return named if URL.fullmatch(named) else str((beside / Path(named).expanduser()).absolute())
 
 
 def borrow(clone: Clone, cache: Path) -> tuple[Path, History, Sequence[Path]]:
@@ -60,12 +60,12 @@ def borrow(clone: Clone, cache: Path) -> tuple[Path, History, Sequence[Path]]:
     Raises FixtureError: no repository, not a whole one, or none that holds the commit.
     """
     target = cache.absolute() / f"{clone.name}-{clone.digest[:16]}"
-    remote = _URL.fullmatch(clone.location) is not None
-    objects = None if remote else _find_objects(clone)
+    remote = URL.fullmatch(clone.location) is not None
+    objects = None if remote else find_objects(clone)
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
         with FileLock(target.with_name(f".{target.name}.lock"), timeout=_PATIENCE):
-            _make(clone, target, objects)
+            make_directory(clone, target, objects)
             if remote and git("cat-file", "-e", f"{clone.commit}^{{commit}}", at=target).returncode:
                 _fetch(clone, target)
     except OSError as error:  # TimeoutError of the lock included
@@ -75,40 +75,7 @@ def borrow(clone: Clone, cache: Path) -> tuple[Path, History, Sequence[Path]]:
     return target, _read_history(clone, target), _list_borrowed(target)
 
 
-def find_head(location: str) -> str:
-    """The commit that a repository on this machine has checked out, read by hand, as git would read its configuration.
-
-    Raises FixtureError: no repository, or none with a commit.
-    """
-    clone = Clone(location, "")
-    _find_objects(clone)  # says what is no whole repository
-    folder, common = _find_folders(Path(location))
-    said = _read_line(folder / "HEAD")
-    for _ in range(5):  # a reference may name another one
-        if re.fullmatch(r"[0-9a-f]{40}", said):
-            return said
-        name = said.removeprefix("ref:").strip()
-        if ".." in name or not said.startswith("ref:"):
-            break
-        said = _read_line(common / name) or _find_packed(common / "packed-refs", name)
-    raise FixtureError(
-        f"fixture {clone.name}: {location}: its HEAD names no commit; make one, or name one with --commit"
-    )
-
-
-def _read_line(file: Path) -> str:
-    try:
-        return file.read_text("utf-8", "replace").strip()
-    except OSError:
-        return ""
-
-
-def _find_packed(file: Path, name: str) -> str:
-    rows = (row.split(" ") for row in _read_line(file).splitlines())
-    return next((row[0] for row in rows if len(row) == 2 and row[1] == name), "")
-
-
-def _find_folders(path: Path) -> tuple[Path, Path]:
+def find_folders(path: Path) -> tuple[Path, Path]:
     """The git directory of a work tree, and the one that holds objects and branches. May raise OSError."""
     folder = path / ".git"
     if folder.is_file():  # a work tree of another repository, or a submodule
@@ -120,11 +87,11 @@ def _find_folders(path: Path) -> tuple[Path, Path]:
     return folder, folder / common.read_text("utf-8", "replace").strip() if common.is_file() else folder
 
 
-def _find_objects(clone: Clone) -> Path:
+def find_objects(clone: Clone) -> Path:
     """Where a repository keeps its objects; found by hand, as git would read its configuration on the way."""
     path, name = Path(clone.location), f"fixture {clone.name}"
     try:
-        folder = _find_folders(path)[1]
+        folder = find_folders(path)[1]
         if not ((folder / "objects").is_dir() and (folder / "HEAD").is_file()):
             what = "is no git repository" if path.is_dir() else "there is no such folder"
             raise FixtureError(f"{name}: {path}: {what}; name a clone, or a URL as https://...")
@@ -140,7 +107,7 @@ def _find_objects(clone: Clone) -> Path:
     return objects
 
 
-def _make(clone: Clone, target: Path, objects: Path | None) -> None:
+def make_directory(clone: Clone, target: Path, objects: Path | None) -> None:
     """Makes our directory, or points it to where the repository is now."""
     (target / "objects" / "info").mkdir(parents=True, exist_ok=True)
     (target / "refs" / "heads").mkdir(parents=True, exist_ok=True)

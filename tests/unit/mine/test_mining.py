@@ -11,7 +11,7 @@ from click.testing import CliRunner
 from harness.cli.mine import mine
 from harness.mine import mining, reviewing, shapes, skipped
 from harness.mine.mining import MineError
-from harness.repo.clone import find_head
+from harness.repo.names import find_head
 from harness.repo.series import FixtureError
 from harness.selftest import suite
 from tasks import loader
@@ -209,9 +209,54 @@ def test_lines_of_each_kind_of_file(path: str, old: str, new: str, kind: str, va
         ("a b", "a  b", "lane", "white space, case or quotes"),
         ("2023", "2024", "year", "date"),
         ("deadbeefdeadbeef", "cafebabecafebabe", "rev", "hash"),
+        (
+            "actions/setup-node@v3",
+            "actions/setup-node@48b55a011bda9f5d6aeb4c2d9c7362e8dae4041e",
+            "uses",
+            "pin of a dependency",
+        ),
+        ("[linux, macOS]", "[macos, linux]", "os", "order"),
+        ("${{ github.head }}", "${{ github.ref }}", "repo", "expression"),
         ("3.8", "3.9", "python-version", None),
         ("harborline", "kestrelway", "lane", None),
     ],
 )
 def test_what_is_no_fact_has_a_reason(old: str, new: str, what: str, reason: str | None) -> None:
     assert skipped.skip_values(old, new, what, "A step") == reason
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "reason"),
+    [
+        ("See [ajv](Server.md#factory-ajv) for its options", "See [ajv](Server.md#ajv) for its options", "link"),
+        ('<a id="one-two"></a> is about the lanes', '<a id="two-one"></a> is about the lanes', "link"),
+        ("Such are _liveness_ checks of a lane", "Such are *liveness* checks of a lane", "spelling"),
+        ('* <a href="./docs/Hooks.md">the hooks</a>', '* <a href="./docs/guides/Hooks.md">the hooks</a>', None),
+        ("It reads `now.json` at the start", "It reads `later.json` at the start", None),
+    ],
+)
+def test_what_is_no_fact_in_a_document_has_a_reason(
+    foreign: Foreign, tmp_path: Path, old: str, new: str, reason: str | None
+) -> None:
+    for row in (old, new):
+        foreign.commit({"docs/guide.md": f"# Guide\n\n{row}\n"})
+    if reason is None:
+        (found,) = mining.search(str(foreign.path), None, 9, {}, tmp_path / "cache").candidates
+        assert found.kind == "text"
+    else:
+        with pytest.raises(MineError, match=f"{reason}: 1"):
+            mining.search(str(foreign.path), None, 9, {}, tmp_path / "cache")
+
+
+def test_what_goes_before_the_others_change_is_told_in_another_story(foreign: Foreign, tmp_path: Path) -> None:
+    """Values that never stood side by side are no reason to tell nothing."""
+    for turn in ("early", "late"):
+        names = [f"{name}_{turn}" for name in ("lane", "quay", "berth")]
+        for value in ("harborline", "kestrelway"):
+            foreign.commit({f"{name}.toml": f'{name} = "{value}-{name}"\n' for name in names})
+        if turn == "early":
+            foreign.git("rm", "--quiet", *(f"{name}.toml" for name in names))
+            foreign.commit({})
+    assert run(foreign.path, "--to", tmp_path / "suite")[0] == 0
+    told = [file.read_text() for file in loader.find(tmp_path / "suite")]
+    assert len(told) == 2 and ["kestrelway-lane_early" in each for each in told].count(True) == 1

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 import pickle
 import subprocess
@@ -17,6 +16,7 @@ from harness.repo.checkout import FixtureError, Repo, Trace, build
 from harness.repo.checks import WorkTrees
 from harness.repo.clone import Clone, locate
 from tasks.loader import load, validate
+from tests.support.foreign import digest, set_traps
 from tests.unit.conftest import House
 
 WHO = {
@@ -54,15 +54,6 @@ class Foreign:
         self.git("commit", "--quiet", "--message", "A step", "--allow-empty")
         return self.git("rev-parse", "HEAD")
 
-    def digest(self) -> str:
-        """Over names, bytes and times of everything in the repository."""
-        total = hashlib.sha256()
-        for file in sorted(self.path.rglob("*")):
-            about = file.lstat()
-            total.update(f"{file} {about.st_mode} {about.st_mtime_ns}\n".encode())
-            total.update(file.read_bytes() if file.is_file() else b"")
-        return total.hexdigest()
-
 
 RULE = "The platform is {}.\n"
 REST = "".join(f"Line {at} of the handbook stays as it is.\n" for at in range(8))
@@ -81,7 +72,7 @@ def test_a_clone_is_read_and_never_changed(foreign: Foreign, tmp_path: Path) -> 
     first = foreign.commit(**{"README.md": "# theirs\n", "docs__deploy.md": RULE.format("harborline") + REST})
     second = foreign.commit(**{"docs__deploy.md": "", "docs__ship.md": RULE.format("harborline") + REST})
     third = foreign.commit(**{"docs__ship.md": RULE.format("kestrelway") + REST})
-    before = foreign.digest()
+    before = digest(foreign.path)
     repo = opened(foreign, third, tmp_path)
     assert repo.commits == (first, second, third) and repo.name == "theirs"
     assert repo.files(first) == {"README.md": "# theirs\n", "docs/deploy.md": RULE.format("harborline") + REST}
@@ -92,7 +83,7 @@ def test_a_clone_is_read_and_never_changed(foreign: Foreign, tmp_path: Path) -> 
     with repo.worktree(second) as tree:
         assert (tree / "docs" / "ship.md").read_text() == RULE.format("harborline") + REST
         (tree / "docs" / "ship.md").write_text("mine\n")
-    assert foreign.digest() == before
+    assert digest(foreign.path) == before
 
 
 def test_only_what_the_pin_leads_to_is_there(foreign: Foreign, tmp_path: Path) -> None:
@@ -122,39 +113,6 @@ def test_merges_are_followed_on_both_sides(foreign: Foreign, tmp_path: Path) -> 
     assert repo.trace(trunk, "rule", 1, merge) == Trace("gone", by=merge)
 
 
-HOOKS = (
-    "applypatch-msg", "commit-msg", "fsmonitor-watchman", "post-checkout", "post-commit", "post-index-change",
-    "post-merge", "post-rewrite", "pre-auto-gc", "pre-commit", "pre-push", "reference-transaction",
-)  # fmt: skip
-
-
-def set_traps(foreign: Foreign, marker: Path) -> None:
-    """Everything by which a repository can make git run a command, each of which leaves a marker."""
-    trap = foreign.path.parent / "trap"
-    trap.write_text(f"#!/bin/sh\necho \"$0 $*\" >> '{marker}'\ncat\n")
-    trap.chmod(0o755)
-    hooks = foreign.path / ".git" / "traps"
-    for folder in (hooks, foreign.path / ".git" / "hooks"):
-        folder.mkdir(exist_ok=True)
-        for hook in HOOKS:
-            (folder / hook).unlink(missing_ok=True)
-            (folder / hook).symlink_to(trap)
-    more = foreign.path / ".git" / "more"
-    more.write_text(f'[core]\n\teditor = {trap}\n[diff]\n\texternal = {trap}\n[filter "evil"]\n\tsmudge = {trap}\n')
-    for key, value in {
-        "alias.cat-file": f"!{trap}", "alias.ls-tree": f"!{trap}", "alias.read-tree": f"!{trap}",
-        "core.alternateRefsCommand": str(trap), "core.askPass": str(trap), "core.fsmonitor": str(trap),
-        "core.gitProxy": str(trap), "core.hooksPath": str(hooks), "core.pager": str(trap), "core.sshCommand": str(trap),
-        "credential.helper": f"!{trap}", "diff.evil.command": str(trap), "diff.evil.textconv": str(trap),
-        "diff.external": str(trap), "filter.evil.clean": str(trap), "filter.evil.process": str(trap),
-        "filter.evil.required": "true", "filter.lfs.process": str(trap), "filter.lfs.required": "true",
-        "filter.lfs.smudge": str(trap), "gpg.program": str(trap), "include.path": str(more),
-        "merge.evil.driver": str(trap), "submodule.recurse": "true", "submodule.sub.update": f"!{trap}",
-        "uploadpack.packObjectsHook": str(trap), "core.worktree": "/", "core.autocrlf": "true", "core.bare": "true",
-    }.items():  # fmt: skip
-        foreign.git("config", key, value)
-
-
 def test_nothing_that_a_repository_configures_runs(foreign: Foreign, tmp_path: Path) -> None:
     marker = tmp_path / "marker"
     pointer = "version https://git-lfs.github.com/spec/v1\noid sha256:" + "0" * 64 + "\nsize 5\n"
@@ -166,12 +124,12 @@ def test_nothing_that_a_repository_configures_runs(foreign: Foreign, tmp_path: P
     foreign.git("update-index", "--add", "--cacheinfo", f"160000,{first},sub")
     foreign.git("commit", "--quiet", "--message", "A submodule")
     second = foreign.commit(**{"a.txt": "$Id$ two\n", "b.txt": "new\n"})
-    set_traps(foreign, marker)
+    set_traps(foreign.path, foreign.git, marker)
     foreign.git("--work-tree=.", "-c", "core.bare=false", "status", ok=False)
     assert marker.exists(), "the traps do not work"
     marker.unlink()
 
-    before = foreign.digest()
+    before = digest(foreign.path)
     repo = opened(foreign, second, tmp_path)
     assert repo.files(second)["big.bin"] == pointer and "sub" not in repo.files(second)
     assert repo.trace(first, "a.txt", 1, second) == Trace("gone", by=second)
@@ -191,7 +149,7 @@ def test_nothing_that_a_repository_configures_runs(foreign: Foreign, tmp_path: P
     fetched = build(Clone(f"file://{foreign.path}", second), tmp_path / "other")
     assert fetched.files(second) == repo.files(second) and fetched.digest == repo.digest
     assert not marker.exists(), marker.read_text()
-    assert foreign.digest() == before
+    assert digest(foreign.path) == before
 
 
 def test_other_ways_to_keep_a_repository(foreign: Foreign, tmp_path: Path) -> None:
