@@ -19,7 +19,7 @@ GIVEN = ("id", "text", "at", "kind", "scope", "source")
 """What stands for an item in arguments; a place that is looked at has `scope`, a memory that is named has `id`."""
 FIELDS: Mapping[str, tuple[str, ...]] = {
     "remember": GIVEN, "update": GIVEN, "recall": ("query", "k", "scope", "scopes", "at"),
-    "entries": ("scope", "offset", "limit"), "get": ("id", "scope"), "forget": ("id", "scope"),
+    "entries": ("scope", "offset", "page", "limit"), "get": ("id", "scope"), "forget": ("id", "scope"),
     "env": ("root", "gateway", "key", "dims"),
 }  # fmt: skip
 ROW = ("id", "text", "score", "created", "scope", "source")

@@ -11,14 +11,14 @@ import re
 import shutil
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict
 from hashlib import sha256
-from itertools import count, product
+from itertools import count
 from pathlib import Path
 from typing import Any, Self
 from uuid import uuid4
 
 from adapters._base import release
+from adapters._labels import holding_at, label, name_scope, read_label, read_scope
 from adapters._mcp_client import Client, ToolError
 from adapters._mcp_mapping import LIMIT, ServerMapping, dig, fill, find_mapping, list_rows, read_mapping
 from harness.adapter import (
@@ -39,59 +39,7 @@ from harness.adapter import (
 )
 
 SERVER = "server-memory"
-EVERYWHERE = "everywhere"
-KEPT = "surrogatepass"
-EMPTY = "_e"
-"""An empty name."""
-_ESCAPED = re.compile(rb"_([0-9a-f]{2})")
 SCOPES = ("scope_org", "scope_repo", "scope_branch", "scope_user")
-
-
-def label(*values: Any, **more: Any) -> str:
-    """Scopes and sources in characters that servers take for a name: `repo-storefront org-acme_20east`.
-
-    What is not given is left out.
-    """
-    given = {part: each for value in values for part, each in asdict(value).items()} | more
-    return " ".join(f"{part}-{_escape(str(each))}" for part, each in given.items() if each is not None)
-
-
-def _escape(value: str) -> str:
-    """Letters and digits as they are, every other byte in hexadecimal; no word ends in a mark."""
-    spelt = (
-        chr(each) if chr(each).isalnum() and each < 128 else f"_{each:02x}" for each in value.encode("utf-8", KEPT)
-    )
-    return "".join(spelt) or EMPTY
-
-
-def read_label(word: object, known: Any) -> dict[str, str] | None:
-    """None: it is not one of ours."""
-    pairs = [part.partition("-") for part in str(word).split(" ")]
-    if any(part not in {*asdict(known), "confidence"} or not value for part, _, value in pairs):
-        return None
-    return {
-        part: _ESCAPED.sub(_spell, value.removesuffix(EMPTY).encode()).decode("utf-8", KEPT) for part, _, value in pairs
-    }
-
-
-def _spell(escaped: re.Match[bytes]) -> bytes:
-    return bytes.fromhex(escaped[1].decode())
-
-
-def name_scope(scope: Scope) -> str:
-    return label(scope) or EVERYWHERE
-
-
-def read_scope(word: object) -> Scope | None:
-    """None: the server says none."""
-    parts = {} if word == EVERYWHERE else read_label(word, Scope())
-    return None if parts is None else Scope(**parts)
-
-
-def holding_at(place: Scope) -> list[str]:
-    """The labels of all scopes that apply to this place."""
-    choices = product(*((None, value) if value is not None else (None,) for value in asdict(place).values()))
-    return [name_scope(Scope(*parts)) for parts in choices]
 
 
 def read_hit(row: Mapping[str, Any]) -> Hit:
@@ -174,13 +122,13 @@ class McpMemory(BaseMemory):
     def _list(self, place: str) -> Iterator[Hit]:
         """Where the server lists no whole texts, each memory is read by its id."""
         tool = self.tools["entries"]
-        for start in count(0, LIMIT):
-            page = self.ask("entries", scope=place, offset=start, limit=LIMIT)
+        for at in count():
+            page = self.ask("entries", scope=place, offset=at * LIMIT, page=at + 1, limit=LIMIT)
             for row in page:
                 yield from (
                     [read_hit(row)] if row.get("text") is not None else self.hits("get", id=row["id"], scope=place)
                 )
-            if len(page) < LIMIT or not tool.uses("offset"):
+            if len(page) < LIMIT or not (tool.uses("offset") or tool.uses("page")):
                 return
 
     def entries(self, scope: Scope) -> list[Hit]:

@@ -9,8 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from adapters._labels import label, name_scope, read_scope
 from adapters._mcp_mapping import FOLDER, dig, fill, find_mapping, read_mapping
-from adapters.mcp import Mcp, McpMemory, label, name_scope, read_scope
+from adapters.mcp import Mcp, McpMemory
 from harness.adapter import Ack, Item, Scope, Source, Space
 from tests.support import fake_mcp_server
 
