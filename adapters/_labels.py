@@ -10,7 +10,7 @@ from typing import Any
 from harness.adapter import Scope
 
 EVERYWHERE = "everywhere"
-KEPT = "surrogatepass"
+KEPT, PLAIN = "surrogatepass", frozenset("abcdefghijklmnopqrstuvwxyz0123456789")
 EMPTY = "_e"
 """An empty name."""
 _ESCAPED = re.compile(rb"_([0-9a-f]{2})")
@@ -26,11 +26,11 @@ def label(*values: Any, **more: Any) -> str:
 
 
 def _escape(value: str) -> str:
-    """Letters and digits as they are, every other byte in hexadecimal; no word ends in a mark."""
-    spelt = (
-        chr(each) if chr(each).isalnum() and each < 128 else f"_{each:02x}" for each in value.encode("utf-8", KEPT)
-    )
-    return "".join(spelt) or EMPTY
+    """Lower-case letters and digits as they are, every other byte in hexadecimal; no word ends in a mark.
+
+    So names that differ in case only are different where a backend folds it.
+    """
+    return "".join(chr(each) if chr(each) in PLAIN else f"_{each:02x}" for each in value.encode("utf-8", KEPT)) or EMPTY
 
 
 def read_label(word: object, known: Any) -> dict[str, str] | None:

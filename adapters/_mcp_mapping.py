@@ -36,7 +36,8 @@ class Tool:
         rows: Where the memories lie in its answer, as a path; "" is the whole answer.
         pattern: Or a regular expression that finds them in its text, with groups of the names of ROW.
         row: Where a memory holds its parts, as paths.
-        missing: A regular expression: a failure that it matches means that there is no such memory.
+        missing: A regular expression: a failure that it matches means that there is no such memory; of `remember`, that
+            this text is held already, and not stored again.
     """
 
     tool: str

@@ -102,6 +102,8 @@ class McpMemory(BaseMemory):
         tool = self.tools[name]
         if tool.rows is None and not tool.pattern:
             return Ack((memory_id,))
+        if not rows and tool.missing and "entries" in self.tools:
+            return Ack(tuple(hit.memory_id for hit in self.entries(item.scope) if hit.text == item.text))
         return Ack(tuple(str(row["id"]) for row in rows if row.get("id")))
 
     def settle(self, seconds: float) -> bool:

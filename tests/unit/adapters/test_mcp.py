@@ -153,11 +153,11 @@ def test_a_server_that_nobody_maps(name: str) -> None:
         find_mapping(name)
 
 
-@pytest.mark.parametrize("part", ["a b", "", "ä/ö", "x-y_z", "_e", "a_20", "\ud800", "org-acme", "9"])
+@pytest.mark.parametrize("part", ["a b", "", "ä/ö", "x-y_z", "_e", "a_20", "\ud800", "org-acme", "9", "Shop"])
 def test_a_scope_comes_back_out_of_its_word(part: str) -> None:
     scope = Scope(repo=part, org="acme")
     assert read_scope(name_scope(scope)) == scope
-    assert label(scope).isascii() and not set(label(scope)) & set("%/=&\\*")
+    assert label(scope).isascii() and label(scope) == label(scope).lower() and not set(label(scope)) & set("%/=&\\*")
     assert read_scope("somebody's") is None and read_scope(None) is None and read_scope("everywhere") == Scope()
 
 
