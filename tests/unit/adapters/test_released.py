@@ -11,6 +11,7 @@ from harness.cli import commands
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(600)
 @pytest.mark.backend
 @pytest.mark.parametrize("asked", ["langgraph@3.1.2", "mcp@2026.8.31"])
 def test_it_keeps_the_contract(asked: str) -> None:
