@@ -237,12 +237,12 @@ def _declared(spec: Spec) -> list[str]:
     if entry.reference is None:
         raise RegistryError(f"backend '{_name(spec)}': a control without an adapter has no releases")
     with leftovers.temporary() as home:
-        declared = [
-            each.requirement for each in client.declare(entry.reference, home / "home", settings=spec.settings).packages
-        ]
-    if not declared:
+        declared = client.declare(entry.reference, home / "home", settings=spec.settings)
+    if declared.problem:
+        raise RegistryError(f"backend '{_name(spec)}': {declared.problem}")
+    if not declared.packages:
         raise RegistryError(f"backend '{_name(spec)}': its adapter declares no packages, so it has no releases")
-    return declared
+    return [each.requirement for each in declared.packages]
 
 
 def _resolve(spec: Spec, needed: Sequence[str], base: Interpreter) -> str:

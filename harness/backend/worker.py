@@ -117,11 +117,11 @@ class Worker:
             return self._adapter, str(error)
 
     def _describe(self, settings: Mapping[str, str]) -> dict[str, Any]:
-        adapter, _ = self._configured(settings)
+        adapter, problem = self._configured(settings)
         return {
             **self._declare(settings),
             "name": adapter.name,
-            "version": adapter.version(),
+            "version": "" if problem else adapter.version(),  # that of another one would not help
             "secrets": list(adapter.secrets),
             "server": to_wire(adapter.serve("http://127.0.0.1/v1")),
             "source": self._source(adapter),

@@ -14,19 +14,22 @@ from typing import Any
 from mcp.server import MCPServer
 from mcp.server.mcpserver.exceptions import ToolError
 
-PATH = Path(sys.argv[1], "memories.json")
 server = MCPServer("fake", log_level="ERROR")
 
 
+def place() -> Path:
+    return Path(sys.argv[1], "memories.json")
+
+
 def read() -> dict[str, dict[str, str]]:
-    found: dict[str, dict[str, str]] = json.loads(PATH.read_text()) if PATH.exists() else {}
+    found: dict[str, dict[str, str]] = json.loads(place().read_text()) if place().exists() else {}
     return found
 
 
 def write(rows: dict[str, dict[str, str]]) -> None:
-    draft = PATH.with_suffix(".new")
+    draft = place().with_suffix(".new")
     draft.write_text(json.dumps(rows))
-    draft.replace(PATH)
+    draft.replace(place())
 
 
 def show(rows: list[dict[str, Any]]) -> str:

@@ -13,6 +13,7 @@ from adapters._labels import label, name_scope, read_scope
 from adapters._mcp_mapping import FOLDER, dig, fill, find_mapping, read_mapping
 from adapters.mcp import Mcp, McpMemory
 from harness.adapter import Ack, Item, Scope, Source, Space
+from harness.backend import client
 from tests.support import fake_mcp_server
 
 SHOP, ORG = Scope(repo="storefront", org="acme"), Scope(org="acme")
@@ -151,6 +152,11 @@ def test_what_is_wrong_with_a_mapping_is_one_line(before: str, after: str, said:
 def test_a_server_that_nobody_maps(name: str) -> None:
     with pytest.raises(ValueError, match=rf"server cannot be '{name}'; known: .*server-memory"):
         find_mapping(name)
+
+
+def test_one_is_said_before_anything_else_is_missing(tmp_path: Path) -> None:
+    described = client.describe("adapters.mcp:Mcp", tmp_path / "home", settings={"server": "unknown"})
+    assert described.problem.startswith("server cannot be 'unknown'")
 
 
 @pytest.mark.parametrize("part", ["a b", "", "ä/ö", "x-y_z", "_e", "a_20", "\ud800", "org-acme", "9", "Shop"])
