@@ -10,6 +10,7 @@ setup(
     package_dir=BESIDE,
     package_data={
         "": ["py.typed"],
+        "adapters": ["mcp_servers/*.toml"],
         "harness.fixtures": ["repos/**"],
         "harness.report.templates": ["*"],
         "tasks": ["README.md", "*.toml", "*/*.toml"],

@@ -134,6 +134,14 @@ PRINTED = {
 
 
 class ChromaMemory(BaseMemory):
+    @staticmethod
+    def exactly(scope: Scope) -> Filter | None:
+        return exactly(scope)
+
+    @staticmethod
+    def holding_at(place: Scope) -> Filter | None:
+        return holding_at(place)
+
     def __init__(self, chromadb: Any, space: Space) -> None:
         self.space = space
         self.client = chromadb.PersistentClient(
@@ -169,13 +177,13 @@ class ChromaMemory(BaseMemory):
         found = self.collection.query(
             query_embeddings=embed(self.space, [query]),
             n_results=k,
-            where=holding_at(scope),
+            where=self.holding_at(scope),
             include=["documents", "metadatas", "distances"],
         )
         columns = (found[column][0] for column in ("ids", "documents", "metadatas", "distances"))
         return [hit(*row) for row in zip(*columns, strict=True)]
 
-    def _read(self, where: Filter, ids: Iterable[str] | None = None, **part: int) -> dict[str, Hit]:
+    def _read(self, where: Filter | None, ids: Iterable[str] | None = None, **part: int) -> dict[str, Hit]:
         wanted = None if ids is None else list(dict.fromkeys(ids))
         if wanted == []:  # refused by Chroma
             return {}
@@ -185,13 +193,13 @@ class ChromaMemory(BaseMemory):
 
     def entries(self, scope: Scope) -> Iterator[Hit]:
         for start in count(0, PAGE):
-            page = self._read(exactly(scope), limit=PAGE, offset=start)
+            page = self._read(self.exactly(scope), limit=PAGE, offset=start)
             yield from page.values()
             if len(page) < PAGE:
                 return
 
     def get(self, scope: Scope, memory_id: str) -> Hit | None:
-        return self._read(holding_at(scope), [memory_id]).get(memory_id)
+        return self._read(self.holding_at(scope), [memory_id]).get(memory_id)
 
     def update(self, scope: Scope, memory_id: str, item: Item) -> Ack:
         if self.get(scope, memory_id) is None or not item.text.strip():
@@ -204,14 +212,14 @@ class ChromaMemory(BaseMemory):
 
     def forget(self, scope: Scope, memory_ids: Sequence[str]) -> list[bool]:
         """Read back: the count that Chroma's delete returns is that of the ids asked for."""
-        there = self._read(holding_at(scope), memory_ids)
+        there = self._read(self.holding_at(scope), memory_ids)
         if there:
             self.collection.delete(ids=list(there))
-        left = self._read(holding_at(scope), there)
+        left = self._read(self.holding_at(scope), there)
         return [name in there and name not in left for name in memory_ids]
 
     def forget_scope(self, scope: Scope) -> None:
-        self.collection.delete(where=exactly(scope))
+        self.collection.delete(where=self.exactly(scope))
 
     def usage(self) -> Usage:
         """No model inside: vectors come from the gateway."""
@@ -228,7 +236,7 @@ class Chroma(BaseAdapter):
     imports = ("chromadb",)
     embeds = True
     packages = ("chromadb>=1.0.20,<2",)
-    native = (
+    native: ClassVar[tuple[str, ...]] = (
         "entries", "get", "update", "forget", "forget_scope", "compact",
         "ranked", "persistent", "usage", "scope_org", "scope_repo", "scope_branch", "scope_user",
     )  # fmt: skip
@@ -245,12 +253,13 @@ class Chroma(BaseAdapter):
         "expiry": "not in the API",
         "multi_process": "the embedded client is for one process",
     }
+    memory: ClassVar[type[ChromaMemory]] = ChromaMemory
 
     def version(self) -> str:
         return release("chromadb", "coldwarm[chroma]")
 
     def open(self, space: Space) -> Memory:
-        return ChromaMemory(sdk("chromadb", "coldwarm[chroma]"), space)
+        return self.memory(sdk("chromadb", "coldwarm[chroma]"), space)
 
     def storage(self, space: Space) -> list[Layer]:
         """The database, and one folder per vector index, named by Chroma."""

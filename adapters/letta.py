@@ -272,7 +272,7 @@ class Letta(BaseAdapter):
     name = "letta"
     memory: ClassVar[type[Store]] = LettaMemory
     imports = ("letta_client",)
-    embeds: ClassVar[bool] = True
+    embeds = True
     packages = ("letta-client>=1.12,<2",)
     native: ClassVar[tuple[str, ...]] = (
         "forget",

@@ -268,7 +268,14 @@ class Adapter(Protocol):
 
     @property
     def packages(self) -> Sequence[str]:
-        """What it needs installed, as requirements with the releases that it works with, the backend's own first."""
+        """What it needs installed, as requirements with the releases that it works with, the backend's own first.
+
+        `npm:NAME>=1,<2` is a Node package; it lies in `node_modules` of the environment that is made for it.
+        """
+
+    @property
+    def files(self) -> Sequence[str]:
+        """Files beside its modules that make it what it is, as paths: with them, it is another adapter."""
 
     @property
     def secrets(self) -> Sequence[str]:
@@ -351,8 +358,9 @@ class BaseAdapter(ABC):
     settings: ClassVar[Sequence[str]] = ()
     imports: ClassVar[Sequence[str]] = ()
     packages: Sequence[str] = ()
+    files: Sequence[str] = ()
     secrets: ClassVar[Sequence[str]] = ()
-    embeds: ClassVar[bool] = False
+    embeds: bool = False
     native: ClassVar[tuple[str, ...]] = ()
     emulated: ClassVar[Mapping[str, str]] = {}
     unsupported: ClassVar[Mapping[str, str]] = {}

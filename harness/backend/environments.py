@@ -1,8 +1,9 @@
 """Environments of backends: NAME@VERSION runs with that release of its package, in an environment that uv makes for it.
 
 What the adapter declares in `packages`, its first one at the release that was asked for, is resolved to a lock with
-hashes. Lock and Python name the environment: a folder in the cache, shared by all runs, made beside its place and
-renamed when it is whole. A resolution is kept as long as its environment is, so that nothing is asked of an index then.
+hashes. If that is a Node package (`npm:NAME`), npm resolves it, and installs it beside an interpreter and nothing else.
+Lock and Python name the environment: a folder in the cache, shared by all runs, made beside its place and renamed when
+it is whole. A resolution is kept as long as its environment is, so that nothing is asked of an index then.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from typing import NoReturn
 
 from filelock import FileLock
 from packaging.requirements import Requirement
+from packaging.version import Version
 from pydantic import ValidationError
 
 from harness import paths
@@ -31,7 +33,8 @@ from harness.backend import client, registry
 from harness.backend.client import MemoryFault
 from harness.backend.python import Interpreter, find
 from harness.backend.registry import RegistryError
-from harness.machine import leftovers, uv
+from harness.machine import leftovers, npm, uv
+from harness.machine.installers import Refused
 from harness.model.backend import Fault
 from harness.model.trial import Model, Spec
 
@@ -206,7 +209,7 @@ def _base(spec: Spec) -> Interpreter:
         return find(spec.python or sys.executable)
     try:
         found = uv.ask("python", "find", "--no-python-downloads", "--no-project", spec.python)
-    except uv.Refused:
+    except Refused:
         install = f"uv python install {spec.python}"
         _fail(spec, f"Python {spec.python} is not installed here: {install}, or name another with python=PATH")
     return find(found.strip())
@@ -214,8 +217,14 @@ def _base(spec: Spec) -> Interpreter:
 
 def _requirements(spec: Spec) -> tuple[str, ...]:
     """What the adapter declares, its own package at the release that was asked for."""
-    own, *others = map(Requirement, _declared(spec))
+    first, *rest = _declared(spec)
     release, _ = split(spec.release)
+    if first.startswith(npm.PREFIX):
+        name, allowed = npm.read_requirement(first)
+        if not allowed.contains(release, prereleases=True):
+            _fail(spec, f"its adapter needs {first}")
+        return (f"{npm.PREFIX}{name}=={release}",)
+    own, *others = map(Requirement, (first, *rest))
     if not own.specifier.contains(release, prereleases=True):
         _fail(spec, f"its adapter needs {own}")
     inside = f"[{','.join(sorted(own.extras))}]" if own.extras else ""
@@ -228,20 +237,23 @@ def _declared(spec: Spec) -> list[str]:
     if entry.reference is None:
         raise RegistryError(f"backend '{_name(spec)}': a control without an adapter has no releases")
     with leftovers.temporary() as home:
-        declared = [
-            each.requirement for each in client.declare(entry.reference, home / "home", settings=spec.settings).packages
-        ]
-    if not declared:
+        declared = client.declare(entry.reference, home / "home", settings=spec.settings)
+    if declared.problem:
+        raise RegistryError(f"backend '{_name(spec)}': {declared.problem}")
+    if not declared.packages:
         raise RegistryError(f"backend '{_name(spec)}': its adapter declares no packages, so it has no releases")
-    return declared
+    return [each.requirement for each in declared.packages]
 
 
 def _resolve(spec: Spec, needed: Sequence[str], base: Interpreter) -> str:
     """The lock. It names no index: whoever installs from it says where from."""
+    own, _, release = needed[0].partition("==")
     try:
+        if own.startswith(npm.PREFIX):
+            return npm.resolve(own.removeprefix(npm.PREFIX), release)
         return uv.ask("pip", "compile", "--generate-hashes", *PLAIN, "--python", base.path, "-", told="\n".join(needed))
-    except uv.Refused as error:
-        _fail(spec, f"Python {base.version}: {error}")
+    except Refused as error:
+        _fail(spec, str(error) if own.startswith(npm.PREFIX) else f"Python {base.version}: {error}")
 
 
 def _install(spec: Spec, lock: str, draft: Path, base: Interpreter) -> tuple[str, ...]:
@@ -250,10 +262,12 @@ def _install(spec: Spec, lock: str, draft: Path, base: Interpreter) -> tuple[str
     python = str(draft / "bin" / "python")
     try:
         uv.ask("venv", "--allow-existing", "--relocatable", "--no-project", "--python", base.path, str(draft))
+        if npm.is_lock(lock):
+            return npm.install(lock, draft)
         # Compiled, as a backend's process may write nothing there.
         uv.ask("pip", "sync", "--require-hashes", "--compile-bytecode", "--python", python, str(draft / LOCK))
         return tuple(uv.ask("pip", "freeze", "--python", python).split())
-    except uv.Refused as error:
+    except Refused as error:
         _fail(spec, str(error))
 
 
@@ -345,14 +359,25 @@ def list_releases(spec: Spec, above: str, below: str) -> list[str]:
 
     Raises EnvironmentFault.
     """
-    base, own = _base(spec), Requirement(_declared(spec)[0])
-    found: list[str] = []
+    base, first = _base(spec), _declared(spec)[0]
+    if first.startswith(npm.PREFIX):
+        return _list_node_releases(spec, first, above, below)
+    own, found = Requirement(first), list[str]()
     while True:
         newest = f"{own.name}>{above},<{found[-1] if found else below},{own.specifier}"
         try:
             said = uv.ask("pip", "compile", "--no-deps", *PLAIN, "--python", base.path, "-", told=newest)
-        except uv.Refused as error:
+        except Refused as error:
             if "Because " not in str(error):  # else there is none
                 _fail(spec, str(error))
             return found[::-1]
         found.append(said.strip().partition("==")[2].partition(" ")[0])
+
+
+def _list_node_releases(spec: Spec, requirement: str, above: str, below: str) -> list[str]:
+    name, allowed = npm.read_requirement(requirement)
+    try:
+        there = npm.list_releases(name)
+    except Refused as error:
+        _fail(spec, str(error))
+    return [str(each) for each in there if Version(above) < each < Version(below) and allowed.contains(each)]

@@ -6,9 +6,11 @@ from collections.abc import Mapping
 from typing import Generic, Literal, TypeVar
 
 from packaging.requirements import InvalidRequirement, Requirement
+from packaging.specifiers import SpecifierSet
 from pydantic import ConfigDict, TypeAdapter, field_validator
 
 from harness.adapter import CAPABILITIES, Ack, Hit, Layer, Server, Usage
+from harness.machine import npm
 from harness.model.backend import Declared
 from harness.model.trial import Model
 
@@ -51,6 +53,14 @@ class Reply(Model, Generic[T]):
     took: float
 
 
+def read_requirement(text: str) -> tuple[str, SpecifierSet]:
+    """Name and releases of a Python package, or of a Node package as npm:NAME. Raises InvalidRequirement."""
+    if text.startswith(npm.PREFIX):
+        return npm.read_requirement(text)
+    needed = Requirement(text)
+    return needed.name, needed.specifier
+
+
 class Package(Model):
     """What an adapter needs installed, and which release is installed where it runs, if any."""
 
@@ -61,18 +71,18 @@ class Package(Model):
     @classmethod
     def _readable(cls, text: str) -> str:
         try:
-            Requirement(text)
+            read_requirement(text)
         except InvalidRequirement:
-            raise ValueError(f"'{text}' is no requirement, as 'some-sdk>=1.0,<2' is") from None
+            raise ValueError(f"'{text}' is no requirement, as 'some-sdk>=1.0,<2' or 'npm:some-server>=1' is") from None
         return text
 
     @property
     def unfit(self) -> str:
         """Why the release that is installed is of no use; empty if it fits, or if none is installed."""
-        needed = Requirement(self.requirement)
-        if self.installed is None or needed.specifier.contains(self.installed, prereleases=True):
+        name, allowed = read_requirement(self.requirement)
+        if self.installed is None or allowed.contains(self.installed, prereleases=True):
             return ""
-        return f"{needed.name} {self.installed} is installed, and its adapter needs {self.requirement}"
+        return f"{name} {self.installed} is installed, and its adapter needs {self.requirement}"
 
 
 class Declaration(Model):

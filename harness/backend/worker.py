@@ -117,14 +117,14 @@ class Worker:
             return self._adapter, str(error)
 
     def _describe(self, settings: Mapping[str, str]) -> dict[str, Any]:
-        adapter, _ = self._configured(settings)
+        adapter, problem = self._configured(settings)
         return {
             **self._declare(settings),
             "name": adapter.name,
-            "version": adapter.version(),
+            "version": "" if problem else adapter.version(),  # that of another one would not help
             "secrets": list(adapter.secrets),
             "server": to_wire(adapter.serve("http://127.0.0.1/v1")),
-            "source": self._source(),
+            "source": self._source(adapter),
         }
 
     def _declare(self, settings: Mapping[str, str]) -> dict[str, Any]:
@@ -138,14 +138,20 @@ class Worker:
             "problem": problem,
         }
 
-    def _source(self) -> str:
-        """sha256 of the adapter's own modules: a changed adapter is never taken for the one in a log."""
+    def _source(self, adapter: Adapter) -> str:
+        """sha256 of the adapter's own modules and files: a changed one is never taken for the one in a log."""
         tops = {name.partition(".")[0] for name in (type(self._adapter).__module__, self._module)}
         files = sorted({m.__file__ for n, m in sys.modules.items() if n.partition(".")[0] in tops and m.__file__})
+        files += getattr(adapter, "files", ())  # adapters of before it was asked
         return hashlib.sha256(b"".join(Path(file).read_bytes() for file in files)).hexdigest()
 
 
 def _installed(requirement: str) -> str | None:
+    """A Node package lies in the environment of this interpreter."""
+    if node := re.match(r"npm:([@\w./-]+)", requirement):
+        with suppress(OSError, ValueError, LookupError):
+            return str(json.loads(Path(sys.prefix, "node_modules", node[1], "package.json").read_bytes())["version"])
+        return None
     named = re.match(r"[\w.-]+", requirement)
     with suppress(metadata.PackageNotFoundError):
         return metadata.version(named[0]) if named else None

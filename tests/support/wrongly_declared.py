@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import ClassVar
 
 from adapters.reference import Reference
 from adapters.vector_file import VectorFile
@@ -13,13 +12,13 @@ from harness.adapter import Memory, Space
 class Undeclared(VectorFile):
     """Asks for vectors, and does not say that it needs them."""
 
-    embeds: ClassVar[bool] = False
+    embeds = False
 
 
 class Overdeclared(Reference):
     """Says that it needs vectors, and asks for none."""
 
-    embeds: ClassVar[bool] = True
+    embeds = True
 
     def open(self, space: Space) -> Memory:
         return super().open(replace(space, dims=0))

@@ -40,6 +40,7 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
         ("fixtures", "repos/*/*.patch", "harness/fixtures"),
         ("reports/templates", "*.*", "harness/report/templates"),
         ("adapters", "*.py", "adapters"),
+        ("adapters", "mcp_servers/*.toml", "adapters"),
     ],
 )
 def test_a_wheel_holds_every_file_of(folder: str, pattern: str, inside: str, built: Path) -> None:

@@ -72,6 +72,11 @@ def test_an_adapter_without_packages_has_no_releases() -> None:
         environments.of(asked("notes@1.0"))
 
 
+def test_a_setting_that_the_adapter_does_not_know_comes_before_its_packages() -> None:
+    with pytest.raises(RegistryError, match=r"server cannot be 'unknown'; known: .*server-memory"):
+        environments.of(asked("mcp@1.0,server=unknown"))
+
+
 # --- what is made ----------------------------------------------------------------------------------------------------
 
 

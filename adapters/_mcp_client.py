@@ -1,0 +1,117 @@
+"""The protocol of MCP over standard input and output, as far as tools need it: a JSON message on a line.
+
+Not by the official SDK: a server that is written in Python shares the environment of its adapter and pins a release of
+that SDK, or has none.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import signal
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from typing import Any
+
+PROTOCOL = "2025-06-18"
+PDEATHSIG = 1
+GRACE = 5.0
+"""Seconds that a server has to end by itself, and once more when it was told to."""
+NO_SUCH_METHOD = -32601
+
+
+class ToolError(RuntimeError):
+    """What a server said when a tool failed, in one line."""
+
+
+class Client:
+    """A server that runs as long as this is open. Raises RuntimeError if it cannot be started or ends."""
+
+    def __init__(self, command: Sequence[str], env: Mapping[str, str], cwd: str) -> None:
+        self._asked = 0
+        try:
+            self._process = subprocess.Popen(
+                command,
+                env=env,
+                cwd=cwd,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                encoding="utf-8",
+                preexec_fn=_die_with_parent,
+            )
+        except OSError as error:
+            raise RuntimeError(f"the server cannot be started by '{command[0]}': {error.strerror}") from error
+        client = {"name": "coldwarm", "version": "1"}
+        self._ask("initialize", {"protocolVersion": PROTOCOL, "capabilities": {}, "clientInfo": client})
+        self._send({"method": "notifications/initialized"})
+
+    def call(self, tool: str, arguments: Mapping[str, Any]) -> tuple[Any, str]:
+        """What a tool answers: the value, which is its text where it is no JSON, and the text. Raises ToolError."""
+        answer = self._ask("tools/call", {"name": tool, "arguments": arguments})
+        text = "\n".join(part["text"] for part in answer.get("content", ()) if part.get("type") == "text")
+        if answer.get("isError"):
+            raise ToolError(f"{tool}: {' '.join(text.split())[:500]}")
+        told = answer.get("structuredContent", text)
+        value = told["result"] if isinstance(told, Mapping) and told.keys() == {"result"} else told  # as SDKs wrap it
+        with suppress(ValueError):
+            value = json.loads(value) if isinstance(value, str) else value
+        return value, text
+
+    def close(self) -> None:
+        """The end of its input is the end of a server; one that goes on is told to stop, then killed."""
+        process = self._process
+        for end in (lambda: process.communicate(timeout=GRACE), process.terminate, process.kill):
+            with suppress(subprocess.TimeoutExpired, OSError):
+                end()
+                process.wait(GRACE)
+                return
+
+    def _ask(self, method: str, params: Mapping[str, Any]) -> Mapping[str, Any]:
+        self._asked += 1
+        self._send({"id": self._asked, "method": method, "params": params})
+        while True:
+            message = self._read()
+            if "method" in message:
+                self._answer(message)
+            elif message.get("id") == self._asked:
+                break
+        if "error" in message:
+            raise ToolError(f"{params.get('name', method)}: {message['error'].get('message')}")
+        result: Mapping[str, Any] = message["result"]
+        return result
+
+    def _answer(self, message: Mapping[str, Any]) -> None:
+        """What the server asks of us; what it only tells is not answered."""
+        if message["method"] == "ping":
+            self._send({"id": message["id"], "result": {}})
+        elif "id" in message:
+            self._send({"id": message["id"], "error": {"code": NO_SUCH_METHOD, "message": "not offered"}})
+
+    def _send(self, message: Mapping[str, Any]) -> None:
+        assert self._process.stdin
+        try:
+            self._process.stdin.write(json.dumps({"jsonrpc": "2.0", **message}) + "\n")
+            self._process.stdin.flush()
+        except OSError:
+            raise self._gone() from None
+
+    def _read(self) -> Mapping[str, Any]:
+        """The next message; a line that is none is passed over, as the SDKs do."""
+        assert self._process.stdout
+        for line in self._process.stdout:
+            with suppress(ValueError):
+                if isinstance(message := json.loads(line), dict):
+                    return message
+        raise self._gone()
+
+    def _gone(self) -> RuntimeError:
+        with suppress(subprocess.TimeoutExpired):
+            self._process.wait(GRACE)
+        return RuntimeError(f"the server has closed its output, exit code {self._process.poll()}")
+
+
+def _die_with_parent() -> None:
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(PDEATHSIG, signal.SIGKILL)

@@ -1,0 +1,190 @@
+"""LangGraph's store over SQLite: each scope a namespace of its own, vectors of the texts from the gateway."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict
+from itertools import count
+from pathlib import Path
+from typing import Any, ClassVar
+from uuid import uuid4
+
+from adapters._base import release, sdk
+from adapters._labels import holding_at, name_scope, read_scope
+from harness.adapter import (
+    Ack,
+    BaseAdapter,
+    BaseMemory,
+    Hit,
+    Item,
+    Layer,
+    Memory,
+    Scope,
+    Source,
+    Space,
+    Usage,
+    delete_and_add,
+    embed,
+)
+
+ABOVE = "memories"
+"""The first label of every namespace."""
+FILE = "store.sqlite"
+PAGE = 1000
+STORE, VECTORS = "langgraph-checkpoint-sqlite", "langgraph.store.sqlite"
+INSTALL = "an environment by its release: -b langgraph@VERSION"
+
+
+def connect(path: Path) -> Any:
+    """As the vendor's from_conn_string does. Vectors are an extension, which not every Python's sqlite3 can load."""
+    import sqlite3
+
+    own = hasattr(sqlite3.Connection, "enable_load_extension")
+    library = sqlite3 if own else sdk("pysqlite3", INSTALL)
+    return library.connect(str(path), check_same_thread=False, isolation_level=None)
+
+
+def write_value(item: Item) -> dict[str, Any]:
+    given = {**asdict(item.source or Source()), "at": item.at, "kind": item.kind, "confidence": item.confidence}
+    return {"text": item.text, **{name: value for name, value in given.items() if value is not None}}
+
+
+class LanggraphMemory(BaseMemory):
+    fields: ClassVar[Sequence[str] | None] = ["text"]
+    """What vectors are made of, told with every write: this store goes past `fields` of its configuration."""
+
+    def __init__(self, langgraph: Any, base: Any, space: Space) -> None:
+        self.base, self.connection = base, connect(Path(space.root, FILE))
+        index = {"dims": space.dims, "embed": lambda texts: embed(space, texts), "fields": ["text"]}
+        self.store = langgraph.SqliteStore(self.connection, index=index)
+        self.store.setup()
+
+    def name(self, scope: Scope) -> tuple[str, ...]:
+        """The namespace of a scope."""
+        return (ABOVE, name_scope(scope))
+
+    def reach(self, place: Scope) -> list[tuple[str, ...]]:
+        """The namespaces of all scopes that apply to this place."""
+        return [(ABOVE, label) for label in holding_at(place)]
+
+    def read_name(self, label: str) -> Scope | None:
+        return read_scope(label)
+
+    def hit(self, row: Any) -> Hit:
+        value: Mapping[str, Any] = row.value
+        source = Source(*(value.get(part) for part in ("commit", "path", "line", "session")))
+        return Hit(
+            row.key,
+            value["text"],
+            score=getattr(row, "score", None),
+            source=None if source == Source() else source,
+            created=value["at"],
+            scope=self.read_name(row.namespace[1]),
+            confidence=value.get("confidence"),
+        )
+
+    def remember(self, items: Sequence[Item]) -> list[Ack]:
+        named = [(str(uuid4()), item) for item in items]
+        self._write([(key, item) for key, item in named if item.text.strip()])
+        return [Ack((key,) if item.text.strip() else ()) for key, item in named]
+
+    def _write(self, rows: Sequence[tuple[str, Item]]) -> None:
+        self.store.batch(
+            [self.base.PutOp(self.name(item.scope), key, write_value(item), index=self.fields) for key, item in rows]
+        )
+
+    def settle(self, seconds: float) -> bool:
+        return True
+
+    def recall(self, query: str, scope: Scope, k: int, at: str) -> list[Hit]:
+        if not query.strip() or k < 1:
+            return []
+        asked = [self.base.SearchOp(each, query=query, limit=k) for each in self.reach(scope)]
+        found = [row for rows in self.store.batch(asked) for row in rows]
+        return [self.hit(row) for row in sorted(found, key=lambda row: -row.score)[:k]]
+
+    def entries(self, scope: Scope) -> Iterator[Hit]:
+        for at in count():
+            page = self.store.search(self.name(scope), limit=PAGE, offset=at * PAGE)
+            yield from map(self.hit, page)
+            if len(page) < PAGE:
+                return
+
+    def _find(self, place: Scope, key: str) -> Any:
+        found = self.store.batch([self.base.GetOp(each, key) for each in self.reach(place)])
+        return next(filter(None, found), None)
+
+    def get(self, scope: Scope, memory_id: str) -> Hit | None:
+        row = self._find(scope, memory_id)
+        return self.hit(row) if row else None
+
+    def update(self, scope: Scope, memory_id: str, item: Item) -> Ack:
+        row = self._find(scope, memory_id)
+        if row is None or not item.text.strip():
+            return Ack(())
+        if row.namespace != self.name(item.scope):
+            self.store.delete(row.namespace, memory_id)
+        self._write([(memory_id, item)])
+        return Ack((memory_id,))
+
+    def supersede(self, scope: Scope, memory_ids: Sequence[str], item: Item) -> Ack:
+        return delete_and_add(self, scope, memory_ids, item)
+
+    def forget(self, scope: Scope, memory_ids: Sequence[str]) -> list[bool]:
+        return [self._delete(scope, key) for key in memory_ids]
+
+    def _delete(self, scope: Scope, key: str) -> bool:
+        """Read before and after: the store's delete answers nothing."""
+        row = self._find(scope, key)
+        if row is None:
+            return False
+        self.store.delete(row.namespace, key)
+        return self._find(scope, key) is None
+
+    def forget_scope(self, scope: Scope) -> None:
+        for hit in list(self.entries(scope)):
+            self.store.delete(self.name(scope), hit.memory_id)
+
+    def usage(self) -> Usage:
+        """No model inside: vectors come from the gateway."""
+        return Usage()
+
+    def close(self) -> None:
+        self.connection.close()
+
+
+class Langgraph(BaseAdapter):
+    name = "langgraph"
+    imports = (VECTORS, "sqlite_vec")
+    embeds = True
+    packages = (f"{STORE}>=3,<4", "pysqlite3-binary>=0.5; sys_platform == 'linux' and platform_machine == 'x86_64'")
+    native: ClassVar[tuple[str, ...]] = (
+        "entries", "get", "update", "forget", "ranked", "persistent", "multi_process", "usage",
+    )  # fmt: skip
+    emulated: ClassVar = {
+        "supersede": "delete and add, not atomic",
+        "forget_scope": "the memories of its namespace are deleted one by one",
+        "source": "echoed: stored in the value",
+        "created": "echoed: the story time in the value; the store's own dates cannot be set",
+        **dict.fromkeys(
+            ("scope_org", "scope_repo", "scope_branch", "scope_user"),
+            "the whole scope is one escaped label of a namespace; wider scopes are searched one by one",
+        ),
+    }
+    unsupported: ClassVar = {
+        "history": "no earlier versions of a value",
+        **dict.fromkeys(("snapshot", "restore"), "no versions of a store"),
+        "compact": "no documented compaction",
+        "abstains": "no threshold: always the k nearest, however far",
+        "expiry": "minutes from the last use on, by the wall clock; no date can be given",
+    }
+    memory: ClassVar[type[LanggraphMemory]] = LanggraphMemory
+
+    def version(self) -> str:
+        return release(STORE, INSTALL)
+
+    def open(self, space: Space) -> Memory:
+        return self.memory(sdk(VECTORS, INSTALL), sdk("langgraph.store.base", INSTALL), space)
+
+    def storage(self, space: Space) -> list[Layer]:
+        return [Layer("database", FILE, "sqlite")]

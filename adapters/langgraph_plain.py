@@ -1,0 +1,38 @@
+"""LangGraph's store as its quickstart shows it: the user's name is a label of the namespace, and nothing else is scope.
+
+The row `langgraph` shows what can be made of the store, this one what it does by itself: nothing here escapes a name,
+and vectors are made of what the configuration that the documentation shows leads to.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+from adapters._labels import EVERYWHERE
+from adapters.langgraph import ABOVE, Langgraph, LanggraphMemory
+from harness.adapter import Scope
+
+
+class PlainMemory(LanggraphMemory):
+    fields: ClassVar[Sequence[str] | None] = None
+
+    def name(self, scope: Scope) -> tuple[str, ...]:
+        return (ABOVE, scope.user or EVERYWHERE)
+
+    def reach(self, place: Scope) -> list[tuple[str, ...]]:
+        return [self.name(place)]
+
+    def read_name(self, label: str) -> Scope | None:
+        return Scope(user=None if label == EVERYWHERE else label)
+
+
+class LanggraphPlain(Langgraph):
+    name = "langgraph_plain"
+    native: ClassVar[tuple[str, ...]] = (*Langgraph.native, "scope_user")
+    emulated: ClassVar = {name: how for name, how in Langgraph.emulated.items() if not name.startswith("scope_")}
+    unsupported: ClassVar = {
+        **Langgraph.unsupported,
+        **dict.fromkeys(("scope_org", "scope_repo", "scope_branch"), "the quickstart knows users only"),
+    }
+    memory: ClassVar[type[LanggraphMemory]] = PlainMemory

@@ -1,0 +1,248 @@
+"""Any MCP memory server, by a mapping file: `server` names one of ours, or one in a folder of COLDWARM_ADAPTER_PATH.
+
+The server runs beside the adapter, in the environment that is made for its release, and ends with it.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from hashlib import sha256
+from itertools import count
+from pathlib import Path
+from typing import Any, Self
+from uuid import uuid4
+
+from adapters._base import release
+from adapters._labels import holding_at, label, name_scope, read_label, read_scope
+from adapters._mcp_client import Client, ToolError
+from adapters._mcp_mapping import LIMIT, ServerMapping, dig, fill, find_mapping, list_rows, read_mapping
+from harness.adapter import (
+    Ack,
+    BaseAdapter,
+    BaseMemory,
+    Hit,
+    Item,
+    Layer,
+    Memory,
+    Scope,
+    Source,
+    Space,
+    Support,
+    Unsupported,
+    applies,
+    delete_and_add,
+)
+
+SERVER = "server-memory"
+SCOPES = ("scope_org", "scope_repo", "scope_branch", "scope_user")
+
+
+def read_hit(row: Mapping[str, Any]) -> Hit:
+    score, cited = row.get("score"), read_label(row.get("source"), Source()) or {}
+    confidence, line = cited.pop("confidence", None), cited.pop("line", None)
+    source = Source(**cited, line=int(line) if line else None)
+    return Hit(
+        str(row["id"]),
+        str(row["text"]),
+        score=None if score is None else float(score),
+        source=None if source == Source() else source,
+        created=row.get("created") or None,
+        scope=read_scope(row.get("scope")),
+        confidence=None if confidence is None else float(confidence),
+    )
+
+
+class McpMemory(BaseMemory):
+    def __init__(self, mapping: ServerMapping, space: Space) -> None:
+        self.tools, self.failed = mapping.tools, mapping.failed
+        self.scoped = mapping.returns("scope")
+        given = {"root": space.root, "gateway": space.gateway, "key": space.key, "dims": str(space.dims)}
+        program, *rest = fill(mapping.command, given)
+        self.server = Client([find_program(program), *rest], {**os.environ, **fill(mapping.env, given)}, space.root)
+
+    def ask(self, name: str, **values: Any) -> list[dict[str, Any]]:
+        """The rows of the answer. Raises ToolError, also where the server says in words that the tool failed."""
+        tool = self.tools[name]
+        try:
+            answer, text = self.server.call(tool.tool, fill(tool.arguments, values))
+            if self.failed and (why := dig(answer, self.failed)):
+                raise ToolError(f"{tool.tool}: {why}")
+        except ToolError as error:
+            if tool.missing and re.search(tool.missing, str(error)):
+                return []
+            raise
+        return list_rows(tool, answer, text)
+
+    def hits(self, name: str, **values: Any) -> list[Hit]:
+        return [read_hit(row) for row in self.ask(name, **values)]
+
+    def sees(self, hit: Hit, place: Scope) -> bool:
+        """A memory whose scope the server does not say is seen from everywhere."""
+        return not self.scoped or (hit.scope is not None and applies(hit.scope, place))
+
+    def remember(self, items: Sequence[Item]) -> list[Ack]:
+        return [self._write("remember", uuid4().hex, item) if item.text.strip() else Ack(()) for item in items]
+
+    def _write(self, name: str, memory_id: str, item: Item) -> Ack:
+        """A tool that answers no rows has stored it under the id that it was given."""
+        rows = self.ask(
+            name,
+            id=memory_id,
+            text=item.text,
+            at=item.at,
+            kind=item.kind,
+            scope=name_scope(item.scope),
+            source=label(item.source or Source(), confidence=item.confidence),
+        )
+        tool = self.tools[name]
+        if tool.rows is None and not tool.pattern:
+            return Ack((memory_id,))
+        if not rows and tool.missing and "entries" in self.tools:
+            return Ack(tuple(hit.memory_id for hit in self.entries(item.scope) if hit.text == item.text))
+        return Ack(tuple(str(row["id"]) for row in rows if row.get("id")))
+
+    def settle(self, seconds: float) -> bool:
+        return True
+
+    def recall(self, query: str, scope: Scope, k: int, at: str) -> list[Hit]:
+        if not query.strip() or k < 1:
+            return []
+        tool, places = self.tools["recall"], holding_at(scope)
+        asked = {"query": query, "k": k, "at": at, "scopes": places}
+        each = places if tool.uses("scope") else [""]
+        found = {hit.memory_id: hit for place in each for hit in self.hits("recall", **asked, scope=place)}
+        hits = [hit for hit in found.values() if self.sees(hit, scope)]
+        if all(hit.score is not None for hit in hits):
+            hits.sort(key=lambda hit: -(hit.score or 0.0))
+        return hits[:k] if tool.uses("k") else hits
+
+    def _list(self, place: str) -> Iterator[Hit]:
+        """Where the server lists no whole texts, each memory is read by its id."""
+        tool = self.tools["entries"]
+        for at in count():
+            page = self.ask("entries", scope=place, offset=at * LIMIT, page=at + 1, limit=LIMIT)
+            for row in page:
+                yield from (
+                    [read_hit(row)] if row.get("text") is not None else self.hits("get", id=row["id"], scope=place)
+                )
+            if len(page) < LIMIT or not (tool.uses("offset") or tool.uses("page")):
+                return
+
+    def entries(self, scope: Scope) -> list[Hit]:
+        if "entries" not in self.tools:
+            raise Unsupported("entries")
+        hits = self._list(name_scope(scope))
+        return [hit for hit in hits if not self.scoped or hit.scope == scope]
+
+    def get(self, scope: Scope, memory_id: str) -> Hit | None:
+        if "get" in self.tools:
+            hits = iter(self.hits("get", id=memory_id, scope=name_scope(scope)))
+        elif self.tools["entries"].uses("scope"):
+            hits = (hit for place in holding_at(scope) for hit in self._list(place))
+        else:
+            hits = self._list("")
+        return next((hit for hit in hits if hit.memory_id == memory_id and self.sees(hit, scope)), None)
+
+    def update(self, scope: Scope, memory_id: str, item: Item) -> Ack:
+        if "update" not in self.tools:
+            raise Unsupported("update")
+        if self.get(scope, memory_id) is None or not item.text.strip():
+            return Ack(())
+        self._write("update", memory_id, item)
+        return Ack((memory_id,))
+
+    def supersede(self, scope: Scope, memory_ids: Sequence[str], item: Item) -> Ack:
+        return delete_and_add(self, scope, memory_ids, item)
+
+    def forget(self, scope: Scope, memory_ids: Sequence[str]) -> list[bool]:
+        """Read before and after: servers answer alike whether there was such a memory or not."""
+        if "forget" not in self.tools:
+            raise Unsupported("forget")
+        return [self._delete(scope, each) for each in memory_ids]
+
+    def _delete(self, scope: Scope, memory_id: str) -> bool:
+        if self.get(scope, memory_id) is None:
+            return False
+        self.ask("forget", id=memory_id, scope=name_scope(scope))
+        return self.get(scope, memory_id) is None
+
+    def forget_scope(self, scope: Scope) -> None:
+        for hit in self.entries(scope):
+            self.ask("forget", id=hit.memory_id, scope=name_scope(scope))
+
+    def close(self) -> None:
+        self.server.close()
+
+
+def find_program(name: str) -> str:
+    """That of the environment of this interpreter, else the one on PATH."""
+    prefix = Path(sys.prefix)
+    places = [str(prefix / "bin"), str(prefix / "node_modules" / ".bin"), os.environ.get("PATH", "")]
+    return shutil.which(name, path=os.pathsep.join(places)) or name
+
+
+def find_release(requirement: str, install: str) -> str:
+    """Of a package that is installed where this interpreter is. RuntimeError if there is none."""
+    kind, _, name = re.split(r"[<>=!~;\[ ]", requirement, maxsplit=1)[0].rpartition(":")
+    if not kind:
+        return release(name, install)
+    try:
+        return str(json.loads(Path(sys.prefix, "node_modules", name, "package.json").read_bytes())["version"])
+    except FileNotFoundError:
+        raise RuntimeError(f"{name} is not installed; {install}") from None
+
+
+class Mcp(BaseAdapter):
+    name = "mcp"
+    settings = ("server",)
+
+    def __init__(self) -> None:
+        self._choose(SERVER)
+
+    def _choose(self, server: str) -> None:
+        self.server, self.mapping = server, read_mapping(find_mapping(server))
+        self.packages, self.files = self.mapping.packages, (self.mapping.path,)
+        self.embeds = any("{gateway}" in value for value in self.mapping.env.values())
+
+    def configured(self, settings: Mapping[str, str]) -> Self:
+        made = type(self)()
+        made._choose(settings.get("server", SERVER))
+        return made
+
+    @property
+    def support(self) -> Mapping[str, Support]:
+        """What tools show, what this adapter makes of them, and what the mapping says beside."""
+        tools, returns = self.mapping.tools, self.mapping.returns
+        native = {*self.mapping.traits, *(tools.keys() & {"entries", "get", "update", "forget"})}
+        emulated = dict[str, str]()
+        if "entries" in tools and "get" not in tools:
+            emulated["get"] = "looked for among all that are listed"
+        if "forget" in tools and ("get" in tools or "entries" in tools):
+            emulated["supersede"] = "delete and add, not atomic"
+        if "entries" in tools and "forget" in tools:
+            emulated["forget_scope"] = "listed and deleted one by one"
+        if returns("created"):
+            emulated["created"] = "echoed: the story time, stored beside the text"
+        if returns("source"):
+            emulated["source"] = "echoed: stored beside the text"
+        if returns("scope"):
+            emulated |= dict.fromkeys(SCOPES, "the scope is one word beside the text; which apply is decided here")
+        found = {name: Support("unsupported", "no tool for it") for name in super().support}
+        found |= {name: Support("native") for name in native}
+        return {**found, **{name: Support("emulated", how) for name, how in emulated.items()}}
+
+    def version(self) -> str:
+        if not self.packages:
+            return f"by its command, mapping {sha256(Path(self.mapping.path).read_bytes()).hexdigest()[:7]}"
+        return find_release(self.packages[0], f"ask for a release: -b mcp@VERSION,server={self.server}")
+
+    def open(self, space: Space) -> Memory:
+        return McpMemory(self.mapping, space)
+
+    def storage(self, space: Space) -> list[Layer]:
+        return list(self.mapping.storage)

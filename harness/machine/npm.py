@@ -1,0 +1,88 @@
+"""Node packages by npm: `npm:NAME>=1,<2` among what an adapter needs, resolved to a lock and installed from one.
+
+A lock holds the integrity of every package and no address. Scripts of packages are never run.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+from contextlib import suppress
+from pathlib import Path
+
+from packaging.requirements import InvalidRequirement
+from packaging.specifiers import InvalidSpecifier, SpecifierSet
+from packaging.version import InvalidVersion, Version
+
+from harness.machine import leftovers
+from harness.machine.installers import Refused, run
+
+PREFIX = "npm:"
+WANTED, LOCK = "package.json", "package-lock.json"
+PLAIN = ("--ignore-scripts", "--no-audit", "--no-fund", "--no-update-notifier", "--no-color", "--loglevel=error")
+_NAME = re.compile(r"npm:((?:@[\w.-]+/)?[\w.-]+)\s*(.*)")
+_TAG = re.compile(r"npm error ?(?:[a-z]\w* )?")
+_NO_CAUSE = ("npm error code ", "npm error errno ", "npm error syscall ", "npm error path ")
+
+
+def read_requirement(text: str) -> tuple[str, SpecifierSet]:
+    """Name and releases of `npm:NAME>=1,<2`. Raises InvalidRequirement."""
+    if not (parts := _NAME.fullmatch(text)):
+        raise InvalidRequirement(text)
+    try:
+        return parts[1], SpecifierSet(parts[2])
+    except InvalidSpecifier as error:
+        raise InvalidRequirement(text) from error
+
+
+def resolve(name: str, release: str) -> str:
+    """The lock of one package at one release. Raises Refused, also where there is no npm."""
+    with leftovers.temporary() as folder:
+        (folder / WANTED).write_text(json.dumps({"dependencies": {name: release}}))
+        _ask(folder, "install", "--package-lock-only", "--omit-lockfile-registry-resolved", "--engine-strict")
+        found = json.loads((folder / LOCK).read_text(encoding="utf-8"))
+    found.pop("name", None)  # that of the folder
+    return json.dumps(found, indent=1) + "\n"
+
+
+def is_lock(text: str) -> bool:
+    """Whether it is a lock of ours, not one of uv's."""
+    return text.startswith("{")
+
+
+def install(lock: str, folder: Path) -> tuple[str, ...]:
+    """Fills `node_modules` of the folder, and says what is in it then, as npm:NAME==VERSION. Raises Refused."""
+    packages = json.loads(lock)["packages"]
+    (folder / WANTED).write_text(json.dumps(packages[""]))
+    (folder / LOCK).write_text(lock, encoding="utf-8")
+    _ask(folder, "ci", "--engine-strict")
+    names = ((place.rpartition("node_modules/")[2], each) for place, each in packages.items() if place)
+    return tuple(sorted({f"{PREFIX}{name}=={each['version']}" for name, each in names if not each.get("link")}))
+
+
+def list_releases(name: str) -> list[Version]:
+    """All that the registry has, but for those before a release, the oldest first. Raises Refused."""
+    with leftovers.temporary() as folder:
+        said = json.loads(_ask(folder, "view", name, "versions", "--json"))
+    found = list[Version]()
+    for each in [said] if isinstance(said, str) else said:
+        with suppress(InvalidVersion):
+            found.append(Version(each))
+    return sorted(each for each in found if not each.is_prerelease)
+
+
+def _ask(folder: Path, *command: str) -> str:
+    program = shutil.which("npm")
+    if program is None or shutil.which("node") is None:
+        raise Refused("it takes Node.js with npm, which are not on PATH: install Node.js 20 or newer")
+    code, said, complaint = run(program, *command, *PLAIN, cwd=folder)
+    if code:
+        raise Refused(_shorten(complaint) or f"npm ended with {code}")
+    return said
+
+
+def _shorten(complaint: str) -> str:
+    """Its first two lines that name a cause."""
+    lines = [line for line in complaint.splitlines() if line.startswith("npm error") and not line.startswith(_NO_CAUSE)]
+    return " ".join(_TAG.sub("", line, count=1).strip() for line in lines[:2])[:400]

@@ -1,0 +1,173 @@
+"""MCP servers by mapping files: a fake one that a mapping of this test names, and what mappings may get wrong."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from adapters._labels import label, name_scope, read_scope
+from adapters._mcp_mapping import FOLDER, dig, fill, find_mapping, read_mapping
+from adapters.mcp import Mcp, McpMemory
+from harness.adapter import Ack, Item, Scope, Source, Space
+from harness.backend import client
+from tests.support import fake_mcp_server
+
+SHOP, ORG = Scope(repo="storefront", org="acme"), Scope(org="acme")
+AT = "2026-02-03T10:00:00+00:00"
+MAPPING = f"""
+command = ['{sys.executable}', '{fake_mcp_server.__file__}', '{{root}}']
+storage = [["file", "memories.json", "file"]]
+traits = ["ranked", "abstains", "persistent"]
+failed = "problem.why"
+row = {{ id = "name", text = "text", created = "when", scope = "tag", source = "origin", score = "near" }}
+
+[remember]
+tool = "keep"
+arguments = {{ text = "{{text}}", tag = "{{scope}}", when = "{{at}}", origin = "{{source}}" }}
+pattern = '<(?P<id>\\w+)>'
+[recall]
+tool = "search"
+arguments = {{ words = "{{query:.250}}", tag = "{{scope}}", most = "{{k}}" }}
+rows = "found.memories"
+[entries]
+tool = "browse"
+arguments = {{ tag = "{{scope}}", start = "{{offset}}", most = "{{limit}}" }}
+rows = "found.memories"
+[get]
+tool = "look_up"
+arguments.name = "{{id}}"
+rows = "found.memories"
+missing = "nothing is called"
+[forget]
+tool = "drop"
+arguments.name = "{{id}}"
+"""
+
+
+def item(text: str, scope: Scope = SHOP, source: Source | None = None) -> Item:
+    return Item(text, scope, AT, "project", source=source, confidence=0.75 if source else None)
+
+
+@pytest.fixture
+def adapter(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Mcp:
+    (tmp_path / "lent").mkdir()
+    (tmp_path / "lent" / "fake.toml").write_text(MAPPING)
+    monkeypatch.syspath_prepend(str(tmp_path / "lent"))
+    return Mcp().configured({"server": "fake"})
+
+
+@pytest.fixture
+def memory(adapter: Mcp, tmp_path: Path) -> Iterator[McpMemory]:
+    (tmp_path / "root").mkdir()
+    opened = adapter.open(Space(str(tmp_path / "root"), "http://127.0.0.1:1/v1", "key", 0, 1))
+    assert isinstance(opened, McpMemory)
+    with closing(opened):
+        yield opened
+
+
+def test_what_it_is_told_comes_back_with_all_its_parts(memory: McpMemory) -> None:
+    source = Source("1a2b3c", "docs/deploy.md", 12, "monday")
+    ((name,),) = (ack.ids for ack in memory.remember([item("the queue is redis", source=source)]))
+    (hit,) = memory.recall("which queue is it", SHOP, 5, AT)
+    assert (hit.memory_id, hit.text, hit.score) == (name, "the queue is redis", 2.0)
+    assert (hit.source, hit.created, hit.scope, hit.confidence) == (source, AT, SHOP, 0.75)
+    assert memory.get(SHOP, name) is not None and memory.get(Scope(repo="other"), name) is None
+
+
+def test_wider_scopes_hold_and_the_best_come_first(memory: McpMemory) -> None:
+    memory.remember([item("queue", ORG), item("the queue is redis"), item("the queue is kafka", Scope(repo="other"))])
+    assert [hit.text for hit in memory.recall("the queue is", SHOP, 5, AT)] == ["the queue is redis", "queue"]
+    assert [hit.text for hit in memory.recall("the queue is", SHOP, 1, AT)] == ["the queue is redis"]
+    assert memory.recall("nothing of it", SHOP, 5, AT) == []
+
+
+def test_a_list_of_previews_is_read_past_its_pages(memory: McpMemory) -> None:
+    (first, *_) = memory.remember([item(f"fact number {at}") for at in range(201)])
+    memory.remember([item("elsewhere", ORG)])
+    assert len(entries := memory.entries(SHOP)) == 201 and entries[200].text == "fact number 200"
+    assert memory.forget(SHOP, [*first.ids, "n999"]) == [True, False]
+    memory.forget_scope(SHOP)
+    assert memory.entries(SHOP) == [] and len(memory.entries(ORG)) == 1
+
+
+def test_a_failure_that_the_server_only_says_in_its_answer_is_one(memory: McpMemory) -> None:
+    with pytest.raises(RuntimeError, match=r"^keep: no room$"):
+        memory.remember([item("refuse this")])
+    assert memory.remember([item(" ")]) == [Ack(())]
+
+
+def test_an_error_of_the_protocol_is_one_line(memory: McpMemory) -> None:
+    with pytest.raises(RuntimeError, match=r"^nosuch: "):
+        memory.server.call("nosuch", {})
+
+
+def test_a_server_that_ends_in_a_call_is_said(memory: McpMemory) -> None:
+    with pytest.raises(RuntimeError, match="the server has closed its output, exit code 7"):
+        memory.remember([item("end")])
+
+
+def test_it_declares_what_tools_and_mapping_show(adapter: Mcp) -> None:
+    told = {name: entry.level for name, entry in adapter.support.items()}
+    assert {told[name] for name in ("entries", "get", "forget", "ranked", "abstains")} == {"native"}
+    assert {told[name] for name in ("supersede", "forget_scope", "scope_repo", "source")} == {"emulated"}
+    assert {told[name] for name in ("update", "history", "usage", "expiry")} == {"unsupported"}
+    assert adapter.version().startswith("by its command, mapping ") and adapter.files[0].endswith("fake.toml")
+
+
+@pytest.mark.parametrize("path", sorted(FOLDER.glob("*.toml")), ids=lambda path: path.stem)
+def test_each_mapping_of_ours_is_sound_short_and_of_a_package(path: Path) -> None:
+    assert read_mapping(path).packages and len(path.read_text().splitlines()) <= 40
+    assert Mcp().configured({"server": path.stem}).support
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "said"),
+    [
+        ('tool = "keep"', 'tol = "keep"', "unknown key in [remember]: tol"),
+        ("{{query:.250}}", "{{question}}", "unknown field in [recall]: question"),
+        ("(?P<id>", "(?P<name>", "unknown group in [remember]: name"),
+        ("(?P<id>", "(?P<id", "fake.toml: "),
+        ('"ranked"', '"rated"', "unknown trait: rated"),
+        ("[recall]", "[recal]", "unknown key: recal"),
+        ('score = "near"', 'near = "score"', "unknown part of a row in"),
+        ('rows = "found.memories"', "", "[recall] says neither by rows nor by pattern"),
+        ("command", "comand", "unknown key: comand"),
+    ],
+)
+def test_what_is_wrong_with_a_mapping_is_one_line(before: str, after: str, said: str, tmp_path: Path) -> None:
+    path = tmp_path / "fake.toml"
+    before, after = (each.replace("{{", "{").replace("}}", "}") for each in (before, after))
+    assert before in MAPPING
+    path.write_text(MAPPING.replace(before, after, 1))
+    with pytest.raises(ValueError, match=r"^fake\.toml: ") as caught:
+        read_mapping(path)
+    assert said in str(caught.value) and "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("name", ["unknown", "../mcp_servers/server-memory"])
+def test_a_server_that_nobody_maps(name: str) -> None:
+    with pytest.raises(ValueError, match=rf"server cannot be '{name}'; known: .*server-memory"):
+        find_mapping(name)
+
+
+def test_one_is_said_before_anything_else_is_missing(tmp_path: Path) -> None:
+    described = client.describe("adapters.mcp:Mcp", tmp_path / "home", settings={"server": "unknown"})
+    assert described.problem.startswith("server cannot be 'unknown'")
+
+
+@pytest.mark.parametrize("part", ["a b", "", "ä/ö", "x-y_z", "_e", "a_20", "\ud800", "org-acme", "9", "Shop"])
+def test_a_scope_comes_back_out_of_its_word(part: str) -> None:
+    scope = Scope(repo=part, org="acme")
+    assert read_scope(name_scope(scope)) == scope
+    assert label(scope).isascii() and label(scope) == label(scope).lower() and not set(label(scope)) & set("%/=&\\*")
+    assert read_scope("somebody's") is None and read_scope(None) is None and read_scope("everywhere") == Scope()
+
+
+def test_a_field_alone_keeps_its_type() -> None:
+    values = {"k": 5, "query": "a {b}"}
+    assert fill({"n": "{k}", "q": ["{query:.3}!", "", 3]}, values) == {"n": 5, "q": ["a {!", "", 3]}
+    assert dig({"a": [{"b": 1}]}, "a.0.b") == 1 and dig({"a": []}, "a.0.b") is None and dig("text", "a") is None
