@@ -271,7 +271,7 @@ def keeps_data_where_it_says(bench: Bench) -> None:
 
 @check("persistent", "snapshot", "restore", "entries")
 def restores_a_mark(bench: Bench) -> None:
-    """brings back what a mark held, in another process, without what came later or was deleted since; no unknown mark"""
+    """brings back what a mark held, in another process, without what came later or went since; no unknown mark"""
     with bench.open() as memory:
         secret, _ = ids(memory, item(SECRET), item("A good rule."))
         mark = memory.snapshot()

@@ -6,6 +6,7 @@ import random
 import sqlite3
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -61,7 +62,7 @@ def test_the_cells_of_a_page_fill_it_from_the_first_to_its_end(tmp_path: Path, p
         assert kind == (INDEX if one[start] in (2, 10) else ROW) and len(cells) == number(one, start + 3)
         cells.sort(key=lambda cell: cell.start)
         assert cells[0].start == (number(one, start + 5) or 65536) and cells[-1].stop <= usable
-        assert all(left.stop <= right.start for left, right in zip(cells, cells[1:], strict=False))
+        assert all(left.stop <= right.start for left, right in pairwise(cells))
         assert sum(map(len, cells)) + one[start + 7] == usable - cells[0].start
         seen.add(one[start])
     assert seen == {2, 5, 10, 13}
