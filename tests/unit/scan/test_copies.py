@@ -51,6 +51,7 @@ def test_as_it_is_set_a_store_of_some_bytes_is_copied(store: Path) -> None:
 def test_what_exceeds_the_bound_is_left_out_and_listed(store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The bound holds for all copies together, and may be used up to its last byte."""
     monkeypatch.setattr(copies, "MOST", 30)
+    monkeypatch.setattr(copies, "PIECE", 4)
     (store / "a").write_bytes(b"a" * 10)
     (store / "b").write_bytes(b"b" * 5)
     (first, second, third), (told,) = take(store, "one", "two", "three")
@@ -60,7 +61,7 @@ def test_what_exceeds_the_bound_is_left_out_and_listed(store: Path, monkeypatch:
 
 
 def test_holes_take_nothing_and_stay_holes(store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(copies, "MOST", 8)
+    monkeypatch.setattr(copies, "MOST", 16)
     data = b"head" + bytes(90) + b"tail" + bytes(2)
     (store / "a").write_bytes(data)
 
@@ -68,8 +69,14 @@ def test_holes_take_nothing_and_stay_holes(store: Path, monkeypatch: pytest.Monk
         return iter([(0, 4), (94, 98)])
 
     monkeypatch.setattr(raw, "find_written", find_written)
-    (folder,), told = take(store)
-    assert (folder / "a").read_bytes() == data and told == []
+    folders, told = take(store, "one", "two")
+    assert [(folder / "a").read_bytes() for folder in folders] == [data, data] and told == []
+
+
+def test_a_step_may_be_looked_at_twice(store: Path) -> None:
+    (store / "a").write_bytes(b"a")
+    (first, second), told = take(store, "one", "one")
+    assert first == second and names(first) == ["a"] and told == []
 
 
 def test_what_is_no_regular_file_is_listed_with_the_reason(store: Path) -> None:

@@ -43,6 +43,8 @@ def test_files_come_in_the_order_of_their_names(tmp_path: Path) -> None:
         (tmp_path / name).touch()
     seen = [str(path.relative_to(tmp_path)) for path in raw.files(tmp_path, lambda path, why: None)]
     assert seen == ["a", "b/1", "b/2", "c"]
+    spared = [path.name for path in raw.files(tmp_path, lambda path, why: None, {tmp_path / "a", tmp_path / "b"})]
+    assert spared == ["c"]
 
 
 def test_files_beyond_the_bound_are_not_searched_and_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -50,7 +52,8 @@ def test_files_beyond_the_bound_are_not_searched_and_said(tmp_path: Path, monkey
     for name in "ab":
         (tmp_path / name).write_text(PIN)
     assert (look(tmp_path).files, look(tmp_path).problem) == (2, None)
-    (tmp_path / "c").write_text(PIN)
+    for name in "cd":
+        (tmp_path / name).write_text(PIN)
     found = look(tmp_path)
     assert (found.files, found.problem) == (2, "only the first 2 files were searched")
 
@@ -68,7 +71,7 @@ def test_bytes_beyond_the_bound_are_not_searched_and_said(tmp_path: Path, monkey
 def test_holes_are_no_part_of_the_bound(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(disk, "MOST", 50)
     (tmp_path / "a").write_bytes(bytes(400) + PIN.encode() + bytes(100))
-    write_holes(monkeypatch, (0, 20), (400, 430))
+    write_holes(monkeypatch, (0, 10), (400, 430), (440, 450))
     assert (look(tmp_path).problem, [each.offset for each in look(tmp_path).sightings]) == (None, [400])
     write_holes(monkeypatch, (0, 20), (400, 431))
     assert look(tmp_path).problem == "'a' was searched in its first 430 of 522 bytes only"

@@ -125,12 +125,14 @@ def test_a_pickled_list_is_sought_from_its_first_number_to_its_last() -> None:
 
 @pytest.mark.parametrize("form", ["f4", "f2", "i1"])
 def test_a_vector_that_the_data_cut_off_is_none_and_breaks_nothing(form: str) -> None:
-    copy = NEAR if form != "i1" else np.round(VECTOR / np.abs(VECTOR).max() * 127)
-    data = copy.astype(form).tobytes()
+    wanted = VECTOR.copy()
+    wanted[16:32] = np.abs(wanted[16:32])  # so that nothing, which is not negative, goes on as it does
+    needles = Needles({}, {"it": wanted.tobytes()})
+    data = (wanted * 3 if form != "i1" else np.round(wanted / np.abs(wanted).max() * 127)).astype(form).tobytes()
     for end in range(0, len(data), 1 + len(data) // 97):
-        for before in (0, 1, 7):
-            assert not list(NEEDLES.find(bytes(before) + data[:end]))
-    assert [match.start for match in NEEDLES.find(b"1234567" + data)] == [7]
+        for before in (b"", b"1", RNG.bytes(801)):
+            assert not list(needles.find(before + data[:end]))
+    assert [match.start for match in needles.find(b"1234567" + data)] == [7]
 
 
 def test_a_near_vector_is_in_one_value_or_in_none() -> None:

@@ -46,7 +46,7 @@ def make(path: Path, page: int, reserved: int) -> None:
 
 
 @pytest.mark.parametrize(
-    ("page", "reserved"), [(512, 0), (512, 28), (512, 30), (512, 32), (1024, 0), (1024, 8), (1024, 255), (4096, 0)]
+    ("page", "reserved"), [(512, 0), (512, 5), (512, 30), (512, 32), (1024, 0), (1024, 8), (1024, 255), (4096, 0)]
 )
 def test_the_cells_of_a_page_fill_it_from_the_first_to_its_end(tmp_path: Path, page: int, reserved: int) -> None:
     """SQLite says where they begin, how many there are, and how many bytes between them are lost."""
