@@ -322,3 +322,12 @@ def test_two_deleted_copies_are_two_and_a_row_lies_where_its_bytes_do(tmp_path: 
         ("rows t.x", "utf-8 in zlib", 1, path.read_bytes().index(whole)),
         ("rows t.x", "utf-8 in deflate", 1, 0),
     }
+
+
+def test_the_shortest_value_that_unpacks_to_more_is_searched(path: Path) -> None:
+    """Of 16 bytes, however long what is sought."""
+    text = next(
+        each for n in range(20, 90) if len(zlib.compress((each := "abcdef"[: n % 7] + "xy" * n).encode())) == 16
+    )
+    fill(path, "create table t (x)", rows=[(zlib.compress(text.encode()),)])
+    assert len(text) > 16 and [match.form for _, match in sqlite.rows(path, Needles({"it": text}))] == ["utf-8 in zlib"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 import pickle
 import zipfile
 from pathlib import Path
@@ -118,6 +119,19 @@ def test_a_pickled_list_is_sought_from_its_first_number_to_its_last() -> None:
     listed = pickle.dumps(VECTOR.tolist(), protocol=2)
     assert needle[:1] == b"G" and needle == listed[listed.index(b"(") + 1 : listed.index(b"e.")]
     assert len(needle) == 9 * len(VECTOR)
+
+
+@pytest.mark.parametrize("separators", [(", ", ": "), (",", ":")])
+def test_decimal_numbers_are_sought_from_the_first_digit_to_the_last(separators: tuple[str, str]) -> None:
+    listed = json.dumps(VECTOR.tolist(), separators=separators)
+    assert [match.start for match in NEEDLES.find(b"some" + listed.encode())] == [5]
+    other = listed[:-2] + ("1" if listed[-2] != "1" else "2") + "]"
+    assert not list(NEEDLES.find(other.encode()))
+
+
+def test_letters_of_any_alphabet_are_found_in_another_case() -> None:
+    for stored in ("ÄRGER ÜBER ÖL", "ärger über öl"):
+        assert [match.form for match in Needles({"it": "Ärger über Öl"}).find(stored.encode())] == ["another case"]
 
 
 # --- vectors ---

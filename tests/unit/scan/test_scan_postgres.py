@@ -106,10 +106,19 @@ def test_every_file_has_its_place(folder: Path) -> None:
     }
 
 
-def test_a_column_that_is_null_is_no_sign_of_a_deletion(folder: Path) -> None:
+@pytest.mark.parametrize(
+    ("xmax", "mask", "place"),
+    [
+        (OPEN, 0x0101, "live tuple"),
+        (DEAD, 0x0501, "dead tuple"),
+        (0, 0x0201, "dead tuple"),
+        (0, 0x0301, "live tuple"),
+    ],
+)
+def test_a_column_that_is_null_says_nothing_of_life(folder: Path, xmax: int, mask: int, place: str) -> None:
     """0x0001: some column is null."""
-    (folder / "base/5/1").write_bytes(page([row(CANARIES["live"], LIVE, OPEN, 0x0101)]))
-    assert places(scan(folder.parent, CLUSTER, NEEDLES)) == {"live": {"live tuple"}}
+    (folder / "base/5/1").write_bytes(page([row(CANARIES["live"], LIVE, xmax, mask)]))
+    assert places(scan(folder.parent, CLUSTER, NEEDLES)) == {"live": {place}}
 
 
 @pytest.mark.parametrize("log", ["pg_xact", "pg_clog"])
