@@ -1,0 +1,168 @@
+"""Cases at the edge of a measure: one more or less, and another number comes out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from harness.adapter import Hit, Item, Scope, Source, to_wire
+from harness.log.events import Event, Forgot
+from harness.log.transcript import Called
+from harness.metrics import score, trust
+from harness.metrics.trust import keeping
+from harness.metrics.view import Record
+from harness.model.backend import Fault
+from harness.model.drill import Piece, Plan
+from harness.model.trial import Measure
+from harness.text.classify import Classifier
+from tests.support.drill_player import measured
+from tests.support.logs import OLD, PORT, Tape, cold, hit
+from tests.support.measures import counts, value
+from tests.support.transcripts import transcript
+
+HOME = Scope("shop", "acme")
+FAULT = Fault(kind="crashed", op="entries", message="no more")
+
+
+# --- drills -----------------------------------------------------------------------------------------------------------
+
+
+def piece(name: str, role: str = "bulk") -> Piece:
+    return Piece(name=name, role=role, item=Item(f"Rule {name}", HOME, "2026-01-01T09:00:00Z", "project"))
+
+
+def call(op: str, about: Sequence[str], answer: object, step: str = "at once", **request: object) -> Called:
+    fault = FAULT if answer is None else None
+    return Called.model_validate(
+        {"step": step, "op": op, "about": about, "request": request, "answer": answer, "fault": fault}
+    )
+
+
+def told(name: str, **more: object) -> dict[str, object]:
+    return dict(to_wire(replace(Hit(f"id-{name}", f"Rule {name}"), **more)))  # type: ignore[arg-type]
+
+
+def stored(names: str, but: str = "", step: str = "bulk") -> Called:
+    return call("remember", [*names], [{"ids": [] if name in but else [f"id-{name}"]} for name in names], step)
+
+
+def ask(name: str, *brought: str, k: int = 5, step: str = "at once") -> Called:
+    return call("recall", [name], [told(each) for each in brought], step, query=name, k=k, scope=to_wire(HOME))
+
+
+def listing(names: str, about: str = "abcd", step: str = "at once") -> Called:
+    return call("entries", [*about], [told(each) for each in names], step, scope=to_wire(HOME))
+
+
+def judge(
+    folder: Path, events: Sequence[Event], role: str = "bulk", lacks: Mapping[str, str] = {}
+) -> Mapping[str, Measure]:
+    plan = Plan(pieces=tuple(piece(name, role) for name in "abcd"))
+    return measured(keeping.METRICS, transcript(folder, plan, events, drill="keeping", lacks=lacks))
+
+
+@pytest.mark.parametrize(
+    ("looks", "kept"),
+    [
+        ([listing("abcd")], 4),
+        ([listing("ab")], 2),
+        ([listing("ab"), ask("c", "c")], 4),  # all that was asked for is there: the listing is cut
+        ([listing("ab"), ask("c", "c"), ask("d", "a")], 3),
+        ([listing("ab"), ask("c", "a"), ask("d", "a")], 2),
+        ([listing("ab"), ask("a", "a")], 2),  # nothing of what it left out was asked for
+        ([], 0),
+    ],
+)
+def test_what_a_listing_of_a_batch_leaves_out_is_lost_unless_all_that_is_asked_for_is_there(
+    tmp_path: Path, looks: list[Event], kept: int
+) -> None:
+    assert counts(judge(tmp_path, [stored("abcd"), *looks])["batch_kept"]) == (kept, 4)
+
+
+def test_what_a_batch_did_not_acknowledge_is_lost_though_the_listing_is_cut(tmp_path: Path) -> None:
+    found = judge(tmp_path, [stored("abcd", but="d"), listing("ab"), ask("c", "c")])["batch_kept"]
+    assert counts(found) == (3, 4)
+
+
+def test_where_nothing_can_be_listed_those_of_a_batch_count_that_are_asked_for(tmp_path: Path) -> None:
+    found = judge(tmp_path, [stored("abcd"), ask("a", "a"), ask("b", "c")], lacks={"entries": "no"})["batch_kept"]
+    assert counts(found) == (1, 2)
+
+
+def test_more_hits_than_were_asked_for_are_malformed_where_the_store_ranks(tmp_path: Path) -> None:
+    events = [stored("abcd", step="written"), ask("a", "a", "b", k=1, step="own"), ask("b", "b", k=1, step="own")]
+    assert counts(judge(tmp_path / "ranks", events, "answer")["recalls_malformed"]) == (1, 2)
+    found = judge(tmp_path / "does not", events, "answer", {"ranked": "no"})["recalls_malformed"]
+    assert counts(found) == (0, 2)
+
+
+def test_the_second_place_is_not_the_first(tmp_path: Path) -> None:
+    events = [stored("abcd", step="written"), ask("a", "b", "a", step="own"), ask("b", "b", "a", step="own")]
+    found = judge(tmp_path, events, "answer")
+    assert (counts(found["own_text_first"]), counts(found["self_reachability"])) == ((1, 2), (2, 2))
+
+
+def test_a_listing_that_failed_may_have_shown_what_nobody_wrote(tmp_path: Path) -> None:
+    events = [stored("abcd", step="written"), listing("ab", step="written"), listing("c", step="written")]
+    broken = call("entries", [*"abcd"], None, "written", scope=to_wire(HOME))
+    assert counts(judge(tmp_path / "sound", events, "answer")["entries_unaccounted"]) == (0, 3)
+    assert counts(judge(tmp_path / "broken", [*events, broken], "answer")["entries_unaccounted"]) == (1, 4)
+
+
+def test_scores_that_differ_by_rounding_are_equal(tmp_path: Path) -> None:
+    def ranked(second: float) -> Called:
+        hits = [told("a", score=0.5), told("b", score=second)]
+        return call("recall", ["a"], hits, "own", query="a", k=5, scope=to_wire(HOME))
+
+    events = [stored("abcd", step="written"), ranked(0.5 + 5e-7), ranked(0.5 + 2e-6), ranked(0.6)]
+    assert counts(judge(tmp_path, events, "answer")["scores_out_of_order"]) == (2, 3)
+
+
+def test_which_measures_hang_on_the_machine() -> None:
+    assert {each.definition.name for each in trust.METRICS if each.by_chance} == trust.BY_CHANCE != set()
+
+
+# --- stories ----------------------------------------------------------------------------------------------------------
+
+
+def measures(tape: Tape) -> Mapping[str, Measure]:
+    return score([tape.log()])[0].measures
+
+
+def test_a_store_that_cannot_replace_says_so_in_its_own_words(tmp_path: Path) -> None:
+    tape = Tape(tmp_path, write_policy="curated", unsupported=["supersede"]).played().jobs("betadeploy")
+    found = measures(tape)["update_omission"]
+    assert (found.status, getattr(found, "reason", "")) == ("unsupported", "no supersede")
+
+
+def test_without_a_memory_nothing_is_supported(tmp_path: Path) -> None:
+    log = cold(tmp_path, "betadeploy")
+    record = Record(log, Classifier(log.scenario, {}))
+    assert not record.supports("forget") and record.support("forget").note == "no memory"
+
+
+def test_a_deletion_of_which_one_id_was_refused_is_not_called_done(tmp_path: Path) -> None:
+    looks = {("search", "pin"): True, ("search", "key"): True}
+    tape = Tape(tmp_path).played().jobs("betadeploy").look("before", looks).forget("key")
+    tape.add(Forgot(session="third", fact="pin", ids=("pin", "more"), said=(True, False)))
+    found = measures(tape.look("after", dict.fromkeys(looks, False)))["deletion_acknowledged"]
+    assert counts(found) == (1, 1)
+
+
+def test_of_several_equal_texts_the_source_that_fits_best_counts(tmp_path: Path) -> None:
+    for session in ("first", "second"):
+        tape = Tape(tmp_path / session).learn("first", "port").learn("second", "port", ids=[("again",)])
+        source = replace(tape.scenario.by_id["port"].source or Source(), session=session)
+        hits, of = counts(measures(tape.probe("tool-before", hit(PORT, source=source)))["source_fidelity"])
+        assert hits == of != 0
+
+
+def test_what_was_deleted_is_no_chance_any_more_and_what_was_to_be_is(tmp_path: Path) -> None:
+    for said, chance in (((True,), 1 / 2), (None, 5 / 6)):
+        tape = Tape(tmp_path / str(said), k=2).learn("first", "old", "port", ids=[("a", "b"), ("c",)])
+        tape.add(Forgot(session="first", fact="old", ids=("a",), said=said, fault=None if said else FAULT))
+        found = measures(tape.probe("tool-before", OLD, pool=4))["chance_at_k"]
+        assert value(found) == pytest.approx(chance)
