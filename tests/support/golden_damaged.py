@@ -18,7 +18,7 @@ from harness.log.folder import Folder
 from harness.log.reader import Log, read
 from harness.log.transcript import Transcript
 from harness.metrics import trust
-from harness.model.results import AnyCell
+from harness.model.results import AnyCell, TrustCell
 from harness.model.trial import Measure, Measured
 from tests.support import golden_drills
 from tests.support.damage import damage
@@ -29,6 +29,7 @@ ROUNDS = 12
 """Damaged copies of each drill."""
 TURNS = 4
 """Damaged copies of the whole sample; in every second one the cold logs and the controls are whole."""
+LAYERS = "(layers)"
 Table = dict[str, dict[str, str]]
 """Drill, or turn of the sample -> measure -> the version of its formula, and a digest of what it says."""
 
@@ -74,9 +75,11 @@ def entries(cells: Iterable[AnyCell]) -> dict[str, str]:
     for cell in cells:
         for name, measure in cell.measures.items():
             said.setdefault(name, []).append(_say(measure))
+        if isinstance(cell, TrustCell) and cell.layers:
+            said.setdefault(LAYERS, []).append(repr(cell.layers))
     known = {**metrics.DEFINITIONS, **trust.DEFINITIONS}
     return {
-        name: f"v{known[name].version} {hashlib.sha256(repr(each).encode()).hexdigest()[:12]}"
+        name: f"v{known[name].version if name in known else 1} {hashlib.sha256(repr(each).encode()).hexdigest()[:12]}"
         for name, each in sorted(said.items())
     }
 

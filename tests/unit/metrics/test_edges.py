@@ -12,6 +12,7 @@ from harness.adapter import Hit, Item, Scope, Source, to_wire
 from harness.log.events import Event, Forgot
 from harness.log.transcript import Called
 from harness.metrics import score, trust
+from harness.metrics.deletion import layers
 from harness.metrics.trust import keeping
 from harness.metrics.view import Record
 from harness.model.backend import Fault
@@ -150,6 +151,12 @@ def test_a_deletion_of_which_one_id_was_refused_is_not_called_done(tmp_path: Pat
     tape.add(Forgot(session="third", fact="pin", ids=("pin", "more"), said=(True, False)))
     found = measures(tape.look("after", dict.fromkeys(looks, False)))["deletion_acknowledged"]
     assert counts(found) == (1, 1)
+
+
+def test_a_layer_that_was_not_looked_at_after_the_deletion_says_so(tmp_path: Path) -> None:
+    tape = Tape(tmp_path).played().jobs("betadeploy").scanned("before", "db", "pin").forget("pin")
+    (layer,) = layers(tape.log())
+    assert (layer.problem, layer.before, layer.unread) == ("not looked at after the deletion", ("pin",), False)
 
 
 def test_of_several_equal_texts_the_source_that_fits_best_counts(tmp_path: Path) -> None:
