@@ -331,3 +331,10 @@ def test_the_shortest_value_that_unpacks_to_more_is_searched(path: Path) -> None
     )
     fill(path, "create table t (x)", rows=[(zlib.compress(text.encode()),)])
     assert len(text) > 16 and [match.form for _, match in sqlite.rows(path, Needles({"it": text}))] == ["utf-8 in zlib"]
+
+
+def test_what_two_columns_make_together_is_counted_each_time(tmp_path: Path, path: Path) -> None:
+    """No row shows it, and its bytes stand there."""
+    fill(path, "create table t (x, y)", rows=[(f"{at} {PIN[:9]}", PIN[9:]) for at in range(3)])
+    (seen,) = scan(tmp_path, Layer("db", "x.db", "sqlite"), NEEDLES).sightings
+    assert (seen.place, seen.count, seen.offset) == ("unused part of a page", 3, path.read_bytes().index(PIN.encode()))
