@@ -11,7 +11,7 @@ import pytest
 from harness.adapter import Hit, Item, Scope, Source, to_wire
 from harness.log.events import Event, Forgot
 from harness.log.transcript import Called
-from harness.metrics import score, trust
+from harness.metrics import faults, score, trust, views
 from harness.metrics.deletion import layers
 from harness.metrics.trust import keeping
 from harness.metrics.view import Record
@@ -126,6 +126,25 @@ def test_which_measures_hang_on_the_machine() -> None:
     assert {each.definition.name for each in trust.METRICS if each.by_chance} == trust.BY_CHANCE != set()
 
 
+def test_a_call_about_an_odd_text_and_a_plain_one_was_not_provoked(tmp_path: Path) -> None:
+    plan = Plan(pieces=(piece("a", "plain"), piece("b", "odd")))
+    refusal = Fault(kind="crashed", op="recall", message="no")
+
+    def provoked(*about: str) -> list[bool]:
+        calls = [ask("a", "a", step="own"), Called(step="own", op="recall", about=about, fault=refusal)]
+        told = transcript(tmp_path / "-".join(about), plan, calls, drill="keeping")
+        return [each.provoked for each in faults.of_drill(told)]
+
+    assert (provoked("b"), provoked("b", "a"), provoked("a")) == ([True], [False], [False])
+
+
+def test_without_a_memory_no_id_can_be_shaped_after_another(tmp_path: Path) -> None:
+    plan = Plan(pieces=(piece("a", "plain"),))
+    metric = next(each for each in trust.METRICS if each.definition.name == "unknown_id_called_deleted")
+    found = measured([metric], transcript(tmp_path, plan, [], drill="deletion"))["unknown_id_called_deleted"]
+    assert found.status == "not-applicable"
+
+
 # --- stories ----------------------------------------------------------------------------------------------------------
 
 
@@ -157,6 +176,14 @@ def test_a_layer_that_was_not_looked_at_after_the_deletion_says_so(tmp_path: Pat
     tape = Tape(tmp_path).played().jobs("betadeploy").scanned("before", "db", "pin").forget("pin")
     (layer,) = layers(tape.log())
     assert (layer.problem, layer.before, layer.unread) == ("not looked at after the deletion", ("pin",), False)
+
+
+def test_a_control_with_as_much_noise_stands_beside_a_trial(tmp_path: Path) -> None:
+    """Of the others the one with the least."""
+    controls = [Tape(tmp_path, "oracle", control=True, noise=noise).played().jobs("a").log() for noise in (0, 20, 5)]
+    for noise, nearest in ((0, 0), (5, 5), (20, 20), (7, 0)):
+        view = views([*controls, Tape(tmp_path, noise=noise).played().jobs("b").log()])[-1]
+        assert view.oracle is not None and view.oracle.log.trial.noise == nearest
 
 
 def test_of_several_equal_texts_the_source_that_fits_best_counts(tmp_path: Path) -> None:
