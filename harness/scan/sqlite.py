@@ -52,16 +52,14 @@ def rows(path: Path, needles: Needles) -> Iterator[tuple[str, Match]]:
             database = f"file:{quote(str(_copy(path, folder)))}"  # the log belongs to what is live
         try:
             with closing(sqlite3.connect(database, uri=True)) as link:
-                _set_bounds(link, path)
+                _bound_time(link)
                 yield from _rows(link, needles)
         except (sqlite3.Error, ValueError) as error:  # ValueError: a column whose name is no text
             raise Unreadable(str(error)) from None
 
 
-def _set_bounds(link: sqlite3.Connection, path: Path) -> None:
-    """No value can be larger than what holds it: what is, a column has computed. What never ends is ended."""
-    stored = sum(_size(path, end) for end in ("", *LOGS))
-    link.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, min(2 * stored, 1 << 30))
+def _bound_time(link: sqlite3.Connection) -> None:
+    """What never ends is ended."""
     until = time.monotonic() + SECONDS
     link.set_progress_handler(lambda: time.monotonic() > until, 10_000)
 

@@ -12,6 +12,7 @@ from harness.adapter import Hit, Item, Scope, Source, to_wire
 from harness.log.events import Event, Forgot
 from harness.log.transcript import Called
 from harness.metrics import faults, score, trust, views
+from harness.metrics.broken import BROKE, describe
 from harness.metrics.deletion import layers
 from harness.metrics.trust import keeping
 from harness.metrics.view import Record
@@ -143,6 +144,15 @@ def test_without_a_memory_no_id_can_be_shaped_after_another(tmp_path: Path) -> N
     metric = next(each for each in trust.METRICS if each.definition.name == "unknown_id_called_deleted")
     found = measured([metric], transcript(tmp_path, plan, [], drill="deletion"))["unknown_id_called_deleted"]
     assert found.status == "not-applicable"
+
+
+def test_what_broke_is_one_line_of_bounded_length_with_its_place() -> None:
+    try:
+        raise ValueError("two\nlines " + "x" * 500)
+    except ValueError as error:
+        said = describe(error)
+    what = said.removeprefix(BROKE).partition(" (test_edges.py:")[0]
+    assert len(what) == 200 and what.startswith("ValueError: two lines xxx") and said.endswith(")")
 
 
 # --- stories ----------------------------------------------------------------------------------------------------------

@@ -82,6 +82,8 @@ def test_bare_blocks_are_unpacked_up_to_their_bound(monkeypatch: pytest.MonkeyPa
         monkeypatch.setattr(unframed, "_LARGEST", most)
         for form, value in packed.items():
             assert ((form, text) in list(blocks(value))) == seen
+            found = Unpacking(Needles({"it": "after the other"})).value(value)
+            assert [(match.form, match.start) for match in found] == [(f"utf-8 in {form}", 0)] * 10 * seen
 
 
 def test_a_block_of_one_byte_is_one_and_a_block_of_none_is_not() -> None:
