@@ -308,6 +308,8 @@ def test_what_was_not_unpacked_is_no_plain_value_for_the_next_look(path: Path, m
 def test_trigrams_begin_nowhere(path: Path) -> None:
     fill(path, "create table t (x)", rows=[(PIN[at : at + 3],) for at in range(len(PIN) - 2)])
     assert list(rows(path)) == [("rows t.x", Match("pin", "trigrams", 0))]
+    fill(path, f"delete from t where x = '{PIN[5:8]}'")
+    assert list(rows(path)) == []
 
 
 def test_two_deleted_copies_are_two_and_a_row_lies_where_its_bytes_do(tmp_path: Path, path: Path) -> None:

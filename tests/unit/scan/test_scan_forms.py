@@ -142,7 +142,7 @@ def test_letters_of_any_alphabet_are_found_in_another_case() -> None:
 @pytest.mark.parametrize("form", ["f4", "f2", "i1"])
 def test_a_vector_that_the_data_cut_off_is_none_and_breaks_nothing(form: str) -> None:
     wanted = VECTOR.copy()
-    wanted[16:32] = np.abs(wanted[16:32])  # so that nothing, which is not negative, goes on as it does
+    wanted[16:] = np.abs(wanted[16:])  # so that nothing, which is not negative, goes on as it does
     needles = Needles({}, {"it": wanted.tobytes()})
     data = (wanted * 3 if form != "i1" else np.round(wanted / np.abs(wanted).max() * 127)).astype(form).tobytes()
     for end in range(0, len(data), 1 + len(data) // 97):
