@@ -142,7 +142,7 @@ def test_a_call_about_an_odd_text_and_a_plain_one_was_not_provoked(tmp_path: Pat
 def test_without_a_memory_no_id_can_be_shaped_after_another(tmp_path: Path) -> None:
     plan = Plan(pieces=(piece("a", "plain"),))
     metric = next(each for each in trust.METRICS if each.definition.name == "unknown_id_called_deleted")
-    found = measured([metric], transcript(tmp_path, plan, [], drill="deletion"))["unknown_id_called_deleted"]
+    found = measured((metric,), transcript(tmp_path, plan, [], drill="deletion"))["unknown_id_called_deleted"]
     assert found.status == "not-applicable"
 
 
