@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -153,6 +154,9 @@ def test_what_broke_is_one_line_of_bounded_length_with_its_place() -> None:
         said = describe(error)
     what = said.removeprefix(BROKE).partition(" (test_edges.py:")[0]
     assert len(what) == 200 and what.startswith("ValueError: two lines xxx") and said.endswith(")")
+    with pytest.raises(json.JSONDecodeError) as deep:
+        json.loads("{")
+    assert " (decoder.py:" in describe(deep.value)
 
 
 # --- stories ----------------------------------------------------------------------------------------------------------
@@ -202,6 +206,8 @@ def test_of_several_equal_texts_the_source_that_fits_best_counts(tmp_path: Path)
         source = replace(tape.scenario.by_id["port"].source or Source(), session=session)
         hits, of = counts(measures(tape.probe("tool-before", hit(PORT, source=source)))["source_fidelity"])
         assert hits == of != 0
+    lost = measures(Tape(tmp_path).learn("first", "port").probe("tool-before", hit(PORT)))["source_fidelity"]
+    assert value(lost) == 0 and lost.receipts == ("L3:e0",)
 
 
 def test_what_was_deleted_is_no_chance_any_more_and_what_was_to_be_is(tmp_path: Path) -> None:
