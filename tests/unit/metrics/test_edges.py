@@ -23,7 +23,7 @@ from harness.model.trial import Measure
 from harness.text.classify import Classifier
 from tests.support.drill_player import measured
 from tests.support.logs import OLD, PORT, Tape, cold, hit
-from tests.support.measures import counts, value
+from tests.support.measures import counts, unanswered, value
 from tests.support.transcripts import transcript
 
 HOME = Scope("shop", "acme")
@@ -122,6 +122,13 @@ def test_scores_that_differ_by_rounding_are_equal(tmp_path: Path) -> None:
 
     events = [stored("abcd", step="written"), ranked(0.5 + 5e-7), ranked(0.5 + 2e-6), ranked(0.6)]
     assert counts(judge(tmp_path, events, "answer")["scores_out_of_order"]) == (2, 3)
+
+
+def test_a_memory_that_both_first_looks_failed_to_show_is_one(tmp_path: Path) -> None:
+    broken = [call("entries", ["b"], None, "written", scope=to_wire(HOME)),
+              call("recall", ["b"], None, "own", query="b", k=5, scope=to_wire(HOME))]  # fmt: skip
+    events = [stored("ab", step="written"), call("settle", [], True, "written"), listing("a", "a", "written"), *broken]
+    assert unanswered(judge(tmp_path, events, "answer")["settled_too_early"]) == (1, 2, 1)
 
 
 def test_which_measures_hang_on_the_machine() -> None:
