@@ -9,13 +9,14 @@ from pathlib import Path
 
 import pytest
 
-from harness.adapter import Hit, Item, Scope, Source, to_wire
+from harness.adapter import Hit, Item, Layer, Scope, Source, to_wire
 from harness.log.events import Event, Forgot
-from harness.log.transcript import Called
+from harness.log.transcript import Called, Looked
 from harness.metrics import faults, score, trust, views
 from harness.metrics.broken import BROKE, describe
 from harness.metrics.deletion import layers
 from harness.metrics.trust import keeping
+from harness.metrics.trust.residue import Residue
 from harness.metrics.view import Record
 from harness.model.backend import Fault
 from harness.model.drill import Piece, Plan
@@ -129,6 +130,15 @@ def test_a_memory_that_both_first_looks_failed_to_show_is_one(tmp_path: Path) ->
               call("recall", ["b"], None, "own", query="b", k=5, scope=to_wire(HOME))]  # fmt: skip
     events = [stored("ab", step="written"), call("settle", [], True, "written"), listing("a", "a", "written"), *broken]
     assert unanswered(judge(tmp_path, events, "answer")["settled_too_early"]) == (1, 2, 1)
+
+
+def test_what_nobody_declared_comes_last(tmp_path: Path) -> None:
+    looks = [
+        Looked(step="before", layer=Layer(name, name, "file"), declared=name != "beside", files=1, bytes=1)
+        for name in ("beside", "db", "log", "beside", "db")
+    ]
+    told = transcript(tmp_path, Plan(pieces=(piece("a", "plain"),)), looks, drill="deletion")
+    assert Residue(told).layers() == ["db", "log", "beside"]
 
 
 def test_which_measures_hang_on_the_machine() -> None:
