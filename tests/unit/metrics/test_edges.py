@@ -16,7 +16,8 @@ from harness.metrics import faults, score, trust, views
 from harness.metrics.broken import BROKE, describe
 from harness.metrics.deletion import layers
 from harness.metrics.trust import keeping
-from harness.metrics.trust.residue import Residue
+from harness.metrics.trust.reach import Reach
+from harness.metrics.trust.residue import Residue, _look_by_route
 from harness.metrics.view import Record
 from harness.model.backend import Fault
 from harness.model.drill import Piece, Plan
@@ -139,6 +140,13 @@ def test_what_nobody_declared_comes_last(tmp_path: Path) -> None:
     ]
     told = transcript(tmp_path, Plan(pieces=(piece("a", "plain"),)), looks, drill="deletion")
     assert Residue(told).layers() == ["db", "log", "beside"]
+
+
+def test_a_look_that_failed_after_the_deletion_says_so_and_one_before_shows_nothing(tmp_path: Path) -> None:
+    told = transcript(tmp_path, Plan(pieces=(piece("a", "forget"),)), [stored("a", step="written")], drill="deletion")
+    looks = [_look_by_route(Reach.of(told), step, "search", ["a"]) for step in ("before", "after")]
+    assert [look.reason for look in looks] == ["", "1 of 1 calls failed or were not made"]
+    assert {look.verdict for look in looks} == {"not-seen-before"}
 
 
 def test_which_measures_hang_on_the_machine() -> None:
