@@ -112,6 +112,7 @@ sample: .venv/.ready
 	@$(BIN)/coldwarm pack .cache/sample/latest -o reports/sample.tar.xz
 	@$(BIN)/coldwarm report -q reports/sample.tar.xz
 	@$(BIN)/python -m tests.support.golden_sample
+	@$(BIN)/python -m tests.support.golden_damaged
 
 lint: .venv/.ready
 	@$(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/mypy && $(BIN)/lint-imports

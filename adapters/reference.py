@@ -73,7 +73,6 @@ ERASE_SCOPE = "DELETE FROM memories WHERE repo IS :repo AND org IS :org AND bran
 
 def connect(path: Path) -> sqlite3.Connection:
     """What is deleted is overwritten with zeros, and nothing is left in temporary files."""
-    path.parent.mkdir(parents=True, exist_ok=True)
     database = sqlite3.connect(path, timeout=BUSY_SECONDS, isolation_level=None)
     database.row_factory = sqlite3.Row
     for setting in ("secure_delete = ON", "temp_store = MEMORY"):
@@ -117,7 +116,7 @@ class ReferenceMemory(BaseMemory):
     def remember(self, items: Sequence[Item]) -> list[Ack]:
         vectors = self.vectors(items)
         with self.writing():
-            return [self.add(item, vector) for item, vector in zip(items, vectors, strict=True)]
+            return list(map(self.add, items, vectors))
 
     def vectors(self, items: Sequence[Item]) -> list[bytes]:
         """Little-endian float32, empty for a blank text. Not inside a transaction: nobody waits for an embedder."""
@@ -142,7 +141,7 @@ class ReferenceMemory(BaseMemory):
 
     def columns(self, item: Item, vector: bytes) -> dict[str, Any]:
         fields = {name: getattr(item, name) for name in ("text", "at", "kind", "confidence")}
-        source = json.dumps(to_wire(item.source), ensure_ascii=False) if item.source else None
+        source = json.dumps(to_wire(item.source)) if item.source else None
         expires = moment(item.expires) if item.expires else None
         return {**fields, **vars(item.scope), "source": source, "expires": expires, "vector": vector}
 
@@ -154,10 +153,13 @@ class ReferenceMemory(BaseMemory):
         rows = [row for row in self.visible(scope) if row["expires"] is None or row["expires"] > now]
         if not rows or not query.strip() or k < 1:
             return []
-        matrix = self.numpy.frombuffer(b"".join(row["vector"] for row in rows), dtype="<f4").reshape(len(rows), -1)
-        scores = (matrix @ self.numpy.array(self.embed([query])[0], dtype="<f4")).tolist()
-        ranked = sorted(zip(scores, rows, strict=True), key=lambda pair: -pair[0])
-        return [self.hit(row, score) for score, row in ranked[:k] if score >= self.near]
+        asked = self.numpy.array(self.embed([query])[0], dtype="<f4")
+        matrix = self.numpy.frombuffer(b"".join(row["vector"] for row in rows), dtype="<f4").reshape(
+            len(rows), len(asked)
+        )
+        scores = matrix @ asked
+        ranked = self.numpy.argsort(-scores, kind="stable")[:k]
+        return [self.hit(rows[at], float(scores[at])) for at in ranked if scores[at] >= self.near]
 
     def visible(self, place: Scope, memory_id: str | None = None) -> list[sqlite3.Row]:
         """The memories that hold at a place, or the one of them with this id."""
@@ -183,7 +185,7 @@ class ReferenceMemory(BaseMemory):
         with self.writing():
             rows = self.visible(scope, memory_id) if vector else []
             for row in rows:
-                earlier = json.dumps([*json.loads(row["earlier"]), row["text"]], ensure_ascii=False)
+                earlier = json.dumps([*json.loads(row["earlier"]), row["text"]])
                 self.db.execute(CHANGE, {"id": memory_id, "earlier": earlier, **self.columns(item, vector)})
         return Ack(tuple(row["id"] for row in rows))
 
@@ -208,9 +210,7 @@ class ReferenceMemory(BaseMemory):
 
     def forget_scope(self, scope: Scope) -> None:
         with self.writing():
-            for row in self.db.execute(LISTED, vars(scope)).fetchall():
-                self.db.execute(ERASE, [row["id"]])
-            self.db.execute(ERASE_SCOPE, vars(scope))  # what only a mark still holds
+            self.db.execute(ERASE_SCOPE, vars(scope))  # from the marks too
 
     def snapshot(self) -> str:
         with self.writing():

@@ -2,7 +2,8 @@
 
 A change is one that a slip of a hand makes: a comparison or its bound, a condition the other way round, `and` for `or`,
 a number, a flag, a sign, a step left out, nothing returned. Of SQL: a condition left out, the order, a number.
-Not changed: annotations, decorators, docstrings, messages of errors, and strings that nothing is compared with.
+Not changed: annotations, decorators, docstrings, assertions (`strict=` of a zip is one), messages of errors, and
+strings that nothing is compared with. Nothing is not returned in place of False: True is.
 """
 
 from __future__ import annotations
@@ -186,6 +187,8 @@ def _standing(parent: ast.AST, field: str) -> Iterator[tuple[Any, str, int | Non
     value = getattr(parent, field, None)
     listed: Iterable[tuple[int | None, Any]] = enumerate(value) if isinstance(value, list) else [(None, value)]
     for at, each in listed:
+        if getattr(each, "arg", None) == "strict":  # of a zip: an assertion
+            continue
         if isinstance(each, ast.expr | ast.comprehension | ast.keyword | ast.arguments | ast.withitem | ast.pattern):
             yield parent, field, at, each
 
@@ -249,7 +252,7 @@ def _instead_of(node: ast.AST, parent: ast.AST, field: str) -> Iterator[tuple[st
     if condition and not isinstance(node, ast.Compare | ast.BoolOp | ast.UnaryOp | ast.Constant):
         yield _says(node, _at(node, ast.UnaryOp(ast.Not(), node)))  # type: ignore[arg-type]
     returned = isinstance(parent, ast.Return | ast.Yield | ast.Lambda) and field in ("value", "body")
-    if returned and not (isinstance(node, ast.Constant) and node.value is None):
+    if returned and not (isinstance(node, ast.Constant) and (node.value is None or node.value is False)):
         word = {ast.Return: "return", ast.Yield: "yield", ast.Lambda: "lambda:"}[type(parent)]
         yield f"{word} None", _at(node, ast.Constant(None))
 

@@ -6,7 +6,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from harness.adapter import Ack, Scope, Source
-from harness.conformance.bench import SHOP, SOURCE, Bench, check, equal, expect, find, holds, ids, item
+from harness.backend.client import MemoryFault
+from harness.conformance.bench import SHOP, SOURCE, Bench, Broken, check, equal, expect, find, holds, ids, item
 from harness.conformance.writing import SHIP
 
 CANARY = "k4n4ry7f3"
@@ -270,7 +271,7 @@ def keeps_data_where_it_says(bench: Bench) -> None:
 
 @check("persistent", "snapshot", "restore", "entries")
 def restores_a_mark(bench: Bench) -> None:
-    """brings back what a mark held, in another process, without what came later or was deleted since"""
+    """brings back what a mark held, in another process, without what came later or went since; no unknown mark"""
     with bench.open() as memory:
         secret, _ = ids(memory, item(SECRET), item("A good rule."))
         mark = memory.snapshot()
@@ -283,6 +284,11 @@ def restores_a_mark(bench: Bench) -> None:
         expect(
             len(listed) == 1 and holds(listed, "A good rule."), f"the restored state: {[hit.text for hit in listed]}"
         )
+        try:
+            memory.restore(UNKNOWN[0])
+        except MemoryFault:
+            return
+        raise Broken("it says that it restored a mark that it never gave")
 
 
 @check("persistent", "multi_process", "entries")

@@ -207,7 +207,8 @@ def keeps_to_k(bench: Bench) -> None:
         memory.remember([item(f"ship number {at}") for at in range(12)])
         memory.settle(20)
         for k in (1, 5, 50):
-            hits = find(memory, "ship", k=k)
+            hits = find(memory, "ship number 7", k=k)
+            expect(bool(hits), f"nothing for k = {k}")
             expect(len(hits) <= k, f"{len(hits)} hits for k = {k}")
             equal(len({hit.memory_id for hit in hits}), len(hits), "different memories")
 

@@ -163,7 +163,7 @@ class Survey:
                 self._search(path, opened, self._allow(path, opened, file), file, tally)
                 file.read = 1
         except FileNotFoundError:
-            file.size = 0
+            pass
         except OSError as error:
             file.size = 0
             file.problems.append(f"{path.name[:200]!a} cannot be read: {error.strerror}")

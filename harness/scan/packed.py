@@ -103,7 +103,7 @@ class Unpacking:
     def _stream(self, start: Start, source: ReadBytes) -> Generator[Match, None, int]:
         """Its matches; returns where it ends, or where it begins if it is none."""
         unpacker, at, step, found = start.made(), start.at, FIRST, bytearray()
-        overlap = max(1, self._needles.longest)
+        overlap = self._needles.longest
         while not unpacker.eof and not self._is_spent():
             try:
                 data = getattr(unpacker, "unconsumed_tail", b"") or b""

@@ -59,27 +59,27 @@ class Cluster:
 
     def _lives(self, header: bytes) -> bool:
         """Whether a transaction that begins now sees the tuple. A transaction that has not ended did not happen."""
-        if len(header) < 23:
+        if len(header) < 24:
             return False
         xmin, xmax = struct.unpack_from("<2I", header)
         mask = struct.unpack_from("<H", header, 20)[0]
         if mask & _XMIN_FROZEN == _XMIN_INVALID:
             return False
-        if not mask & _XMIN_COMMITTED and self._fate(xmin) != _COMMITTED:
+        if not mask & _XMIN_COMMITTED and not self._committed(xmin):
             return False
         if mask & (_XMAX_INVALID | _XMAX_LOCK_ONLY | _XMAX_IS_MULTI) or not xmax:
             return True  # a multixact is several lockers, at times with an updater: called live until it is hinted
-        return not (mask & _XMAX_COMMITTED or self._fate(xmax) == _COMMITTED)
+        return not (mask & _XMAX_COMMITTED or self._committed(xmax))
 
-    def _fate(self, xid: int) -> int:
-        """How a transaction ended, by the commit log; 0: it did not, or it is not known."""
+    def _committed(self, xid: int) -> bool:
+        """Whether the commit log says that a transaction happened; one that is not known did not."""
         if xid in (1, 2):  # of the first start, and frozen
-            return _COMMITTED
+            return True
         for name in ("pg_xact", "pg_clog"):
             try:
                 with (self._top / name / f"{xid // _XACTS:04X}").open("rb") as log:
                     log.seek(xid % _XACTS // 4)
-                    return (log.read(1) or b"\0")[0] >> 2 * (xid % 4) & 3
+                    return (log.read(1) or b"\0")[0] >> 2 * (xid % 4) & 3 == _COMMITTED
             except OSError:
                 continue
-        return 0
+        return False

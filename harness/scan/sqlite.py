@@ -52,16 +52,14 @@ def rows(path: Path, needles: Needles) -> Iterator[tuple[str, Match]]:
             database = f"file:{quote(str(_copy(path, folder)))}"  # the log belongs to what is live
         try:
             with closing(sqlite3.connect(database, uri=True)) as link:
-                _set_bounds(link, path)
+                _bound_time(link)
                 yield from _rows(link, needles)
         except (sqlite3.Error, ValueError) as error:  # ValueError: a column whose name is no text
             raise Unreadable(str(error)) from None
 
 
-def _set_bounds(link: sqlite3.Connection, path: Path) -> None:
-    """No value can be larger than what holds it: what is, a column has computed. What never ends is ended."""
-    stored = sum(_size(path, end) for end in ("", *LOGS))
-    link.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, min(max(2 * stored, 1 << 20), 1 << 30))
+def _bound_time(link: sqlite3.Connection) -> None:
+    """What never ends is ended."""
     until = time.monotonic() + SECONDS
     link.set_progress_handler(lambda: time.monotonic() > until, 10_000)
 
@@ -116,7 +114,6 @@ def _table(
     grams: dict[str, set[bytes]] = {}
     waiting: list[tuple[str, bytes]] = []
     held, floor = 0, min(needles.shortest, SMALLEST)
-    plain = frozenset[bytes]() if wide else needles.plain  # where it is wide, both forms of a value are searched
     cursor = link.execute(f"select {_list_stored(link, table)} from {_quote(table)}")  # noqa: S608  quoted
     places = [f"rows {_plain(table)}.{_plain(column[0])}" for column in cursor.description]
     for row in cursor:
@@ -125,7 +122,7 @@ def _table(
                 continue
             if len(value) == 3:
                 grams.setdefault(place, set()).add(value.lower())
-            elif len(value) >= floor and value not in plain:
+            elif len(value) >= floor and value not in needles.plain:
                 waiting.append((place, value))
                 held += len(value)
                 if wide:  # as it stands in the file

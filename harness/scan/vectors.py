@@ -51,7 +51,7 @@ def _to_unsigned(windows: Windows) -> Numbers:
 
 
 def _centre(values: Numbers) -> Numbers:
-    centred: Numbers = values - values.mean(axis=-1, keepdims=True)
+    centred: Numbers = values - values.mean(axis=1, keepdims=True)
     return centred
 
 
@@ -74,12 +74,12 @@ class Vectors:
             raise ValueError("a vector is not a row of at least two float32 numbers")
         self._dims = max(map(len, vectors.values()), default=0) // 4
         stacked = np.frombuffer(b"".join(vectors[name] for name in self._names), "<f4").reshape(-1, max(1, self._dims))
-        norms = np.linalg.norm(stacked.astype("f8"), axis=-1, keepdims=True)
+        norms = np.linalg.norm(stacked.astype("f8"), axis=1, keepdims=True)
         if not (np.isfinite(norms).all() and (norms > 0).all()):
             raise ValueError("a vector is zero or not finite")
         self._units = stacked / norms
         self._centred = _centre(self._units.astype("f8"))
-        self._centred /= np.maximum(np.linalg.norm(self._centred, axis=-1, keepdims=True), np.finfo("f8").tiny)
+        self._centred /= np.maximum(np.linalg.norm(self._centred, axis=1, keepdims=True), np.finfo("f8").tiny)
         self._tables = {width: self._lookups(width) for width in LAYOUTS}
 
     def _lookups(self, width: int) -> list[npt.NDArray[np.uint8]]:

@@ -49,7 +49,7 @@ def normalise(text: str) -> str:
 @lru_cache(maxsize=16_384)
 def _normalise(text: str) -> str:
     while (done := _pass(text)) != text:
-        if done.isascii() and text.isascii():
+        if done.isascii():  # what the next pass would change is not plain
             return done
         text = done
     return text

@@ -58,6 +58,12 @@ def test_each_slip_is_made_once_and_undone(tmp_path: Path) -> None:
     assert [mutant.function for mutant in module.mutants[5:7]] == [None, ("of", 5)]
 
 
+def test_assertions_stay_and_false_becomes_true_only(tmp_path: Path) -> None:
+    source = "def f(a, b):\n    assert a\n    for x, y in zip(a, b, strict=True):\n        return False\n    return 0\n"
+    changes = [mutant.key.change for mutant in of(tmp_path / "f.py", source).mutants]
+    assert changes == ["False -> True", "0 -> 1", "return None"]
+
+
 def test_a_mutant_keeps_its_name_when_other_lines_move(tmp_path: Path) -> None:
     before = {mutant.key for mutant in of(tmp_path / "shares.py", SOURCE).mutants}
     moved = SOURCE.replace("@property", "LATER = ()\n\n\n@property")

@@ -26,6 +26,10 @@ class ScopeCase(NamedTuple):
 class ScopeView(DrillView):
     """A transcript of isolation: what was asked where, and what belongs there."""
 
+    def tell_crossing(self, line: int, name: str) -> str:
+        """The look at what a change of another scope left; without one, that change."""
+        return self.line("cross written", name) or self.transcript.receipt(line, name)
+
     def was_found(self, name: str) -> bool:
         """The control of every search: asked for in its own scope, it came back."""
         return self.sees("own", name, "recall") is True or self.sees("place", name, "recall") is True

@@ -112,7 +112,7 @@ def by_updating(view: ScopeView) -> Iterable[ScopeCase]:
         still, new = view.sees("cross written", name), view.sees("cross written", text)
         changed = True if still is False or new else None if still is None or new is None else False
         if changed is not False or view.sees("own written", name) is False:
-            yield ScopeCase(changed, view.line("cross written", name) or view.transcript.receipt(line, name))
+            yield ScopeCase(changed, view.tell_crossing(line, name))
 
 
 def by_forgetting(view: ScopeView) -> Iterable[ScopeCase]:
@@ -123,7 +123,7 @@ def by_forgetting(view: ScopeView) -> Iterable[ScopeCase]:
         still = view.sees("cross written", name)
         if not still or view.sees("own written", name) is False:
             bad = None if still is None else not still
-            yield ScopeCase(bad, view.line("cross written", name) or view.transcript.receipt(line, name))
+            yield ScopeCase(bad, view.tell_crossing(line, name))
 
 
 def by_superseding(view: ScopeView) -> Iterable[ScopeCase]:
@@ -135,7 +135,7 @@ def by_superseding(view: ScopeView) -> Iterable[ScopeCase]:
         still = view.stands("cross written", name)
         if not still or view.stands("own written", name) is False:
             bad = None if still is None else not still
-            yield ScopeCase(bad, view.line("cross written", name) or view.transcript.receipt(line, name))
+            yield ScopeCase(bad, view.tell_crossing(line, name))
 
 
 def by_forgetting_a_scope(view: ScopeView) -> Iterable[ScopeCase]:

@@ -138,7 +138,7 @@ def settled_too_early(transcript: Transcript) -> Measure:
         silent = not late and any(_is_unanswered(first[op]) for op in asked)
         of += bool(asked)
         unanswered += silent
-        bad += late[:1] or [line for op in asked if silent for line, _ in first[op][:1]][:1]
+        bad += late[:1] or [line for op in asked if silent for line, _ in first[op]][:1]
     return proportion(len(bad), of, receipts(bad), none=NOTHING, unanswered=unanswered)
 
 

@@ -106,6 +106,55 @@ def test_every_file_has_its_place(folder: Path) -> None:
     }
 
 
+@pytest.mark.parametrize(
+    ("xmax", "mask", "place"),
+    [
+        (OPEN, 0x0101, "live tuple"),
+        (DEAD, 0x0501, "dead tuple"),
+        (0, 0x0201, "dead tuple"),
+        (0, 0x0301, "live tuple"),
+    ],
+)
+def test_a_column_that_is_null_says_nothing_of_life(folder: Path, xmax: int, mask: int, place: str) -> None:
+    """0x0001: some column is null."""
+    (folder / "base/5/1").write_bytes(page([row(CANARIES["live"], LIVE, xmax, mask)]))
+    assert places(scan(folder.parent, CLUSTER, NEEDLES)) == {"live": {place}}
+
+
+@pytest.mark.parametrize("log", ["pg_xact", "pg_clog"])
+def test_the_commit_log_goes_on_in_other_files(folder: Path, log: str) -> None:
+    """32 pages a file, by its old name too. What is in no file did not happen."""
+    (folder / "pg_xact").rename(folder / log)
+    second = 32 * 8192 * 4 + LIVE
+    (folder / log / "0001").write_bytes((folder / log / "0000").read_bytes())
+    rows = [row(CANARIES["live"], second, 0, 0x0800), row(CANARIES["open"], second * 3, 0, 0x0800)]
+    (folder / "base/5/1").write_bytes(page([*rows, row(CANARIES["undone"], second - LIVE + LOST, 0, 0x0800)]))
+    found = places(scan(folder.parent, CLUSTER, NEEDLES))
+    assert found == {"live": {"live tuple"}, "open": {"dead tuple"}, "undone": {"dead tuple"}}
+
+
+def test_what_the_first_start_wrote_and_what_is_frozen_needs_no_log(folder: Path) -> None:
+    (folder / "pg_xact/0000").unlink()
+    rows = [row(CANARIES[name], xmin, 0, 0x0800) for xmin, name in enumerate(("live", "index", "dead"), 1)]
+    (folder / "base/5/1").write_bytes(page(rows))
+    found = places(scan(folder.parent, CLUSTER, NEEDLES))
+    assert found == {"live": {"live tuple"}, "index": {"live tuple"}, "dead": {"dead tuple"}}
+
+
+def test_a_tuple_ends_where_its_length_says(folder: Path) -> None:
+    """What stands right behind it is free, also on the last bytes of a page; a header alone is no living tuple."""
+    whole = row("x" * 7, LIVE, 0, 0x0900)
+    made = bytearray(page([whole + CANARIES["free"].encode()]))
+    made[24:28] = struct.pack("<I", struct.unpack_from("<I", made, 24)[0] & 0x1FFFF | len(whole) << 17)
+    (folder / "base/5/1").write_bytes(made)
+    last = bytearray(page([row(CANARIES["live"], LIVE, 0, 0x0900)]))
+    at = 8192 - 23
+    last[24:28] = struct.pack("<I", at | 1 << 15 | 23 << 17)
+    last[at - 40 :] = bytes(40) + CANARIES["dead"].encode() + b"\xff"
+    (folder / "base/5/2").write_bytes(last)
+    assert places(scan(folder.parent, CLUSTER, NEEDLES)) == {"free": {"free space of a page"}, "dead": {"dead tuple"}}
+
+
 def test_what_is_no_data_folder_is_searched_and_said(folder: Path) -> None:
     (folder / "PG_VERSION").unlink()
     (folder / "base/5/1").write_text(CANARIES["live"])
