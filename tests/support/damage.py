@@ -16,7 +16,8 @@ from pydantic import TypeAdapter, ValidationError
 
 from harness.adapter import Ack, Hit
 from harness.log.blobs import Ref, unpack
-from harness.log.events import CALLS, FOUND, HITS, WRITTEN, Event
+from harness.log.calls import CALLS
+from harness.log.events import FOUND, HITS, WRITTEN, Event
 from harness.log.reader import Played
 from harness.log.transcript import SIGHTINGS, Called, Transcript
 
