@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -24,6 +25,7 @@ ADAPTER = """
 import json
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 from adapters.notes import Notes
 
@@ -98,7 +100,7 @@ def test_what_cannot_be_made_is_one_line(packages: FakeRegistry, monkeypatch: py
 
 
 def test_without_node(packages: FakeRegistry, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("harness.machine.npm.shutil.which", lambda *_: None)
+    monkeypatch.setattr("harness.machine.npm.shutil", SimpleNamespace(which=lambda _: None))
     assert "it takes Node.js with npm, which are not on PATH" in refused(ASKED)
 
 
