@@ -125,7 +125,7 @@ def write(name: str, suite: Path, repository: str, between: str, cache: Path) ->
     found = mining.find_candidates(repo, commits, reasons)
     left = _choose(repo, found, commits, reasons)
     while left:
-        chains = _tell_apart(left[:CHAINS])
+        chains = _take(left)
         text = _tell(file, repo, between, chains, commits)
         wrong = _find_wrong(repo, file, text, chains)
         if not wrong:
@@ -190,10 +190,13 @@ def _find_stand(candidate: Candidate, moment: Commit) -> Stand:
     return next((each for each in reversed(candidate.stands) if each.at <= moment.at), candidate.stands[0])
 
 
-def _tell_apart(candidates: Sequence[Candidate]) -> list[Chained]:
-    return [
-        Chained(name, each) for name, each in zip(stories.name_chains(candidates), candidates, strict=True)
-    ]  # fmt: skip
+def _take(candidates: Sequence[Candidate]) -> list[Chained]:
+    """The first ones that stand apart from each other."""
+    taken: list[Candidate] = []
+    for each in candidates:
+        if len(taken) < CHAINS and all(stories.stand_apart(one, each) for one in taken):
+            taken.append(each)
+    return [Chained(name, each) for name, each in zip(stories.name_chains(taken), taken, strict=True)]
 
 
 def _find_wrong(repo: Repo, file: Path, text: str, chains: Sequence[Chained]) -> set[str]:

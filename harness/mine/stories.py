@@ -92,19 +92,26 @@ def draw(repo: Repo, candidates: Sequence[Candidate], amount: int, seed: str) ->
 
 
 def _gather(repo: Repo, candidates: Sequence[Candidate], size: int) -> tuple[list[Candidate], list[Candidate]]:
-    """A group that begins with the oldest candidate, and the rest: what still holds when the last of the group changes,
-    and says none of the same values."""
+    """A group that begins with the oldest candidate, and the rest: each stands apart from the others and holds when
+    the last of them changes."""
     group, rest = [candidates[0]], list[Candidate]()
     for at, each in enumerate(candidates[1:], 1):
         if len(group) == size or len(rest) > PATIENCE:
             return group, [*rest, *candidates[at:]]
-        said = {stand.value.casefold() for one in group for stand in one.stands}
-        apart = said.isdisjoint(stand.value.casefold() for stand in each.stands)
+        apart = all(stand_apart(one, each) for one in group)
         if apart and len(list(list_standing(repo, group, each.stands[-1]))) == len(group):
             group.append(each)
         else:
             rest.append(each)
     return group, rest
+
+
+def stand_apart(one: Candidate, other: Candidate) -> bool:
+    """Whether a question for one of them is none for the other, nor an answer of one an answer of the other."""
+    said = {stand.value.casefold() for stand in one.stands}
+    return one.what.casefold() != other.what.casefold() and said.isdisjoint(
+        stand.value.casefold() for stand in other.stands
+    )
 
 
 def write(

@@ -260,3 +260,14 @@ def test_what_goes_before_the_others_change_is_told_in_another_story(foreign: Fo
     assert run(foreign.path, "--to", tmp_path / "suite")[0] == 0
     told = [file.read_text() for file in loader.find(tmp_path / "suite")]
     assert len(told) == 2 and ["kestrelway-lane_early" in each for each in told].count(True) == 1
+
+
+def test_two_things_of_one_name_are_never_in_one_story(foreign: Foreign, tmp_path: Path) -> None:
+    """A question for one would be a question for the other."""
+    live(foreign)
+    for value in ("wagtail", "redstart"):
+        foreign.commit({f"{name}.env": f"HARBOUR={value}-{name}\n" for name in ("one", "two")})
+    found = {each.what for each in mining.search(str(foreign.path), None, 99, {}, tmp_path / "cache").candidates}
+    assert run(foreign.path, "--to", tmp_path / "suite", "--stories", "1")[0] == 0
+    told = "".join(file.read_text() for file in loader.find(tmp_path / "suite"))
+    assert "HARBOUR" in found and ("redstart-one" in told) + ("redstart-two" in told) <= 1
