@@ -73,6 +73,7 @@ ERASE_SCOPE = "DELETE FROM memories WHERE repo IS :repo AND org IS :org AND bran
 
 def connect(path: Path) -> sqlite3.Connection:
     """What is deleted is overwritten with zeros, and nothing is left in temporary files."""
+    path.parent.mkdir(parents=True, exist_ok=True)
     database = sqlite3.connect(path, timeout=BUSY_SECONDS, isolation_level=None)
     database.row_factory = sqlite3.Row
     for setting in ("secure_delete = ON", "temp_store = MEMORY"):

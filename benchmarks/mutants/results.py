@@ -179,7 +179,7 @@ of the classifier, the scanner or the measures by their tests.
 
 This page is written by `make mutants`, which takes long. The job fails for a survivor that
 `benchmarks/mutants/survivors.toml` does not list with a reason, and for a listed one that is told apart now. A survivor
-with a reason is equivalent: no test of answers could tell it apart. The last column leaves it out; the fourth does not.
+with a reason is equivalent: it changes nothing that is promised. The last column leaves it out; the fourth does not.
 Where not all mutants of a room were judged, they are a sample in an order that is drawn by their names, given with
 Wilson's interval at 95 %. Tests were written in sight of survivors, so mutants that nobody has looked at may do worse.
 
