@@ -10,8 +10,8 @@ import asyncio
 import pickle
 import sys
 import threading
-from collections.abc import Callable, Mapping
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from importlib import metadata
 from pathlib import Path
@@ -33,6 +33,7 @@ from harness.play.environment import Control, Environment, Settings
 from harness.play.reuse import digest_code
 from harness.play.story import Story
 from harness.play.trial import load, play_trial
+from harness.play.trouble import ExecutorError
 from harness.repo.checkout import Repo, build
 from harness.repo.clone import Clone
 
@@ -179,7 +180,7 @@ class Player(WorkerPlugin):  # type: ignore[misc]  # its types are not read
         self.refused, self.threads = "", 0
 
     async def setup(self, worker: Worker) -> None:
-        self._open = ExitStack()
+        self._open, self._playing, self._ended = ExitStack(), 0, threading.Condition()
         self._tell: Tell = lambda message: worker.log_event(self._run, message)
         try:
             admission = await asyncio.to_thread(self._enter)
@@ -201,11 +202,26 @@ class Player(WorkerPlugin):  # type: ignore[misc]  # its types are not read
 
     def play(self, trial: Trial | DrillTrial) -> bytes:
         """The parcel of what was played. In any thread."""
-        path, blobs = play_trial(trial, self._environment), self._environment.blobs
+        with self._under_way():
+            path, blobs = play_trial(trial, self._environment), self._environment.blobs
+            try:
+                return parcel.pack(trial.id, load(trial, path, blobs))
+            finally:
+                path.unlink(missing_ok=True)
+
+    @contextmanager
+    def _under_way(self) -> Iterator[None]:
+        """A trial, which the environment outlives."""
+        with self._ended:
+            if self._environment.control.stopping:
+                raise ExecutorError("the run has ended on this worker")
+            self._playing += 1
         try:
-            return parcel.pack(trial.id, load(trial, path, blobs))
+            yield
         finally:
-            path.unlink(missing_ok=True)
+            with self._ended:
+                self._playing -= 1
+                self._ended.notify_all()
 
     def _enter(self) -> Admission:
         admission = _admit(self._ticket)
@@ -220,6 +236,9 @@ class Player(WorkerPlugin):  # type: ignore[misc]  # its types are not read
 
     def _leave(self) -> None:
         if hasattr(self, "_environment"):
-            self._environment.control.stop.set()
-            self._environment.stores.kill()
+            with self._ended:
+                self._environment.control.stop.set()
+                while self._playing:  # what it opens meanwhile is ended, too, and nothing is left behind
+                    self._environment.stores.kill()
+                    self._ended.wait(0.1)
         self._open.close()

@@ -26,15 +26,28 @@ from tests.e2e.test_kill import _gone, _heed
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 
-HEAD = "import time\n\nfrom adapters.notes import Notes\n\n\n"
-SLOW = "class {name}(Notes):\n    name = '{label}'\n\n    def recall(self, *asked):\n        time.sleep({seconds})\n"
-SLOW += "        return super().recall(*asked)\n"
-STORES = (
-    HEAD
-    + SLOW.format(name="Own", label="own", seconds=0.1)
-    + "\n\n"
-    + SLOW.format(name="Other", label="other", seconds=0.1)
-)
+STORES = """import time
+
+from adapters.notes import Notes, NotesMemory
+
+
+class SlowMemory(NotesMemory):
+    def recall(self, *asked):
+        time.sleep(0.05)
+        return super().recall(*asked)
+
+
+class Own(Notes):
+    name = "own"
+
+    def open(self, space):
+        return SlowMemory(self.path(space))
+
+
+class Other(Own):
+    name = "other"
+"""
+"""Two stores, a trial of which takes two seconds, so that something can happen in its middle."""
 NEEDS = """import own_sdk
 
 from adapters.notes import Notes
