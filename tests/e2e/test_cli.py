@@ -124,9 +124,11 @@ def test_validate_names_every_problem_and_counts_them(cli: Cli, tmp_path: Path) 
 def test_the_doctor_opens_every_adapter(program: Cli, tmp_path: Path) -> None:
     done = program("doctor", "--out", tmp_path / "out")
     assert done.returncode == 0, done.stdout
-    marked = {line[5:27].strip(): line.split()[0] for line in done.stdout.splitlines()}
-    servers = {"adapter letta", "adapter letta_blocks", "adapter mem0_platform"}  # they need a server, or a key
-    assert {marked[name] for name in marked if name not in servers} == {"ok"}
-    assert marked["adapter mem0_platform"] == "no" and {marked[name] for name in servers} <= {"ok", "no"}
+    marked = {name: mark for mark, name in re.findall(r"^(\w+) +((?:adapter )?\w+)", done.stdout, re.MULTILINE)}
+    servers = {"adapter letta", "adapter letta_blocks"}  # may be installed
+    elsewhere = {f"adapter {name}" for name in ("langgraph", "langgraph_plain", "mcp", "mem0_platform")}
+    """They take an environment of their own, or a key."""
+    assert {marked[name] for name in marked if name not in servers | elsewhere} == {"ok"}
+    assert {marked[name] for name in elsewhere} == {"no"} and {marked[name] for name in servers} <= {"ok", "no"}
     sick = program("doctor", "--out", "/proc/nowhere")
     assert sick.returncode == 3 and "BAD  reports" in sick.stdout
