@@ -211,7 +211,9 @@ class ReferenceMemory(BaseMemory):
 
     def forget_scope(self, scope: Scope) -> None:
         with self.writing():
-            self.db.execute(ERASE_SCOPE, vars(scope))  # from the marks too
+            for row in self.db.execute(LISTED, vars(scope)).fetchall():
+                self.db.execute(ERASE, [row["id"]])
+            self.db.execute(ERASE_SCOPE, vars(scope))  # what only a mark still holds
 
     def snapshot(self) -> str:
         with self.writing():

@@ -48,6 +48,17 @@ def test_a_restore_brings_back_the_mark_less_what_was_erased_since(space: Space)
         assert len(list(memory.entries(SHOP))) == 2
 
 
+@pytest.mark.parametrize("forgotten", [SHOP, OTHER])
+def test_a_forgotten_scope_takes_the_marks_of_a_memory_that_moved(space: Space, forgotten: Scope) -> None:
+    with closing(Reference().open(space)) as memory:
+        (name,) = memory.remember([item("k4n4ry")])[0].ids
+        mark = memory.snapshot()
+        memory.update(SHOP, name, item("moved", OTHER))
+        memory.forget_scope(forgotten)
+        memory.restore(mark)
+        assert not list(memory.entries(SHOP)) and not list(memory.entries(OTHER))
+
+
 def test_an_update_keeps_the_earlier_text_until_it_is_forgotten(space: Space) -> None:
     with closing(Reference().open(space)) as memory:
         (name,) = memory.remember([item("first k4n4ry")])[0].ids

@@ -240,7 +240,7 @@ HOSTILE = {
     "a file outside": "cat {outside}/secret; echo x",
     "a link to a file outside": "ln -s {outside}/secret s; cat s; echo x",
     "writing outside": "echo planted > {outside}/secret; echo planted > {outside}/new; echo x",
-    "the home": "ls -a ~root /home /root; cat /root/.*; echo x",
+    "the home": "ls -a ~ ~root /home; cat ~root/.*; echo x",
     "our sources": "cat {root}/pyproject.toml {root}/tasks/*/*.toml; echo x",
     "processes outside": "kill -9 {pid}; ps aux; echo x",
     "mounting": "mount --bind / mnt; umount /proc; echo x",
