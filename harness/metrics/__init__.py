@@ -6,7 +6,7 @@ Every module beside this one that defines METRICS adds its own: a measure, with 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import partial
 
 from harness.log.reader import Log
@@ -46,6 +46,16 @@ def score(logs: Sequence[Log]) -> list[Cell]:
     A log of which nothing can be computed, because we break, has one cell that says so.
     """
     return score_and_view(logs)[0]
+
+
+def preview(log: Log, names: Collection[str]) -> Mapping[str, Measure]:
+    """Some measures of one log by itself, read by its first policy; what compares with other logs lacks them."""
+
+    def measure(log: Log) -> Mapping[str, Measure]:
+        view = next(_views([log]))[0]
+        return {metric.definition.name: _measure(metric, view) for metric in METRICS if metric.definition.name in names}
+
+    return broken.guard(measure, log, lambda why: dict.fromkeys(names, failed(why)))
 
 
 def score_and_view(logs: Sequence[Log]) -> tuple[list[Cell], list[View]]:

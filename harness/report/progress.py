@@ -21,11 +21,11 @@ from harness.model.trial import Measured, Trial
 from harness.report.receipts import sound
 from harness.report.words import plain, plural
 
-SHOWN = tuple(
-    (name, progress.did)
+SHOWN = {
+    name: progress.did
     for name in metrics.list_placed(lambda words: words.progress.place if words.progress else None)
     if (progress := metrics.words_of(name).progress)
-)
+}
 SLOW = 10.0
 """Seconds after which what goes on is named, and again whenever it has taken twice as long."""
 
@@ -120,7 +120,8 @@ class PlainProgress(Watch):
         self.over(log.trial.id)
         self._bar.advance(self._task)
         self.look()
-        self.noted(describe_drill(log) if isinstance(log, Transcript) else line(log))
+        if not self._console.quiet:
+            self.noted(describe_drill(log) if isinstance(log, Transcript) else line(log))
 
     def broke(self, trial: Trial | DrillTrial, why: str) -> None:
         self.over(trial.id)
@@ -153,10 +154,9 @@ def line(log: Log) -> str:
         fault = log.closed.fault if log.closed else None
         why = f"{fault.kind} in {fault.op}: {fault.message}" if fault else "no closing event"
         return f"{head} {log.closed.status if log.closed else 'incomplete'}: {' '.join(why.split())[:120]}"
-    cell = metrics.score([log])[0]
-    numbers = []
-    for name, word in SHOWN:
-        measure = cell.measures[name]
+    measures, numbers = metrics.preview(log, SHOWN), []
+    for name, word in SHOWN.items():
+        measure = measures[name]
         if isinstance(measure, Measured) and measure.hits is not None:
             numbers.append(f"{word} {measure.hits:g}/{measure.of}")
     return f"{head} {'  '.join(numbers)}{_describe_failing(faults.of_trial(log))}"
