@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 
 from harness.log.transcript import Handled, Op, Transcript
@@ -18,8 +18,10 @@ from harness.metrics.trust.metric import ASKS, DrillWords, Headline, TrustMetric
 from harness.metrics.trust.view import DrillDeed, DrillLook, DrillView, lacks
 from harness.model.drill import Piece
 from harness.model.trial import Measure
+from harness.text.finder import Finder
 
 Effect = Callable[[Piece, DrillLook], bool]
+BOTH: tuple[Op, ...] = ("entries", "recall")
 
 
 class Kills(DrillView):
@@ -40,24 +42,35 @@ class Kills(DrillView):
     def is_answered(self, op: Op) -> list[DrillLook]:
         return [DrillLook(line, call) for line, call in self.transcript.calls(op) if call.fault is None]
 
-    @cached_property
-    def failed(self) -> list[DrillLook]:
-        """The looks that failed, of both kinds."""
-        calls = (*self.transcript.calls("entries"), *self.transcript.calls("recall"))
-        return [DrillLook(line, call) for line, call in calls if call.fault]
-
     def is_unanswered(self, deed: DrillDeed) -> bool:
         """Whether a look at it behind a later kill failed."""
-        return any(self.era(look.line) > self.era(deed.line) and _covers(look, deed.piece) for look in self.failed)
+        failed = self.looks_at(deed.piece, BOTH, failed=True)
+        return any(self.era(look.line) > self.era(deed.line) for look in failed)
 
-    @cached_property
-    def rows(self) -> list[DrillLook]:
+    @property
+    def rows(self) -> tuple[Op, ...]:
         """The looks that say what is stored: listings; recalls by own text where nothing can be listed."""
-        return self.is_answered("entries" if self.transcript.supports("entries") else "recall")
+        return ("entries",) if self.transcript.supports("entries") else ("recall",)
 
     @cached_property
     def both(self) -> list[DrillLook]:
         return sorted([*self.is_answered("entries"), *self.is_answered("recall")], key=lambda look: look.line)
+
+    @cached_property
+    def _of_memory(self) -> Mapping[tuple[str, bool], list[DrillLook]]:
+        """Memory ("": all, by a listing), whether it failed -> the looks at it."""
+        found: dict[tuple[str, bool], list[DrillLook]] = {}
+        for op in BOTH:
+            for line, call in self.transcript.calls(op):
+                for name in ("",) if op == "entries" else call.about:
+                    found.setdefault((name, call.fault is not None), []).append(DrillLook(line, call))
+        return found
+
+    def looks_at(self, piece: Piece, ops: Sequence[Op], *, failed: bool = False) -> list[DrillLook]:
+        """In their order: a listing looks at all, a recall at the memory whose own text was the question."""
+        names = [{"entries": "", "recall": piece.name}[op] for op in ops]
+        found = (look for name in names for look in self._of_memory.get((name, failed), ()))
+        return sorted(found, key=lambda look: look.line)
 
     def shows(self, piece: Piece, look: DrillLook) -> bool:
         return piece.name in self.list_shown(look.call)
@@ -78,31 +91,48 @@ class Kills(DrillView):
         pieces = self.plan.by_name
         return pieces[pieces[name].twin or ""]
 
-    def list_controlled(
-        self, deeds: Sequence[DrillDeed], looks: Sequence[DrillLook], effect: Effect
-    ) -> list[DrillDeed]:
+    def list_controlled(self, deeds: Sequence[DrillDeed], ops: Sequence[Op], effect: Effect) -> list[DrillDeed]:
         """The deeds with a kill behind them that count: see the head of this file."""
-        killed = [deed for deed in deeds if self.era(deed.line) < len(self.kills)]
-        seen = [[effect(deed.piece, look) for look in looks if self._between(deed, look)] for deed in killed]
+        killed = [deed for deed in deeds if self.era(deed.line) < len(self.kills) and is_looked_at(deed.piece, ops)]
+        seen = [
+            [effect(deed.piece, look) for look in self.looks_at(deed.piece, ops) if self._between(deed, look)]
+            for deed in killed
+        ]
         sound = any(each and all(each) for each in seen)
         return [deed for deed, each in zip(killed, seen, strict=True) if (all(each) if each else sound)]
 
-    def final(self, looks: Sequence[DrillLook], piece: Piece) -> DrillLook | None:
+    def final(self, ops: Sequence[Op], piece: Piece) -> DrillLook | None:
         """The last look at this piece behind the last kill."""
-        return next((look for look in reversed(self.behind(looks)) if _covers(look, piece)), None)
+        behind = self.behind(self.looks_at(piece, ops))
+        return behind[-1] if behind else None
 
     def behind(self, looks: Sequence[DrillLook]) -> list[DrillLook]:
         """Those behind the last kill."""
         return [look for look in looks if self.era(look.line) == len(self.kills)]
 
     def _between(self, deed: DrillDeed, look: DrillLook) -> bool:
-        """Whether it looks at the deed behind it and before the next kill."""
-        return _covers(look, deed.piece) and look.line > deed.line and self.era(look.line) == self.era(deed.line)
+        """Whether it is a look behind the deed and before the next kill."""
+        return look.line > deed.line and self.era(look.line) == self.era(deed.line)
+
+    @cached_property
+    def _whole(self) -> Finder:
+        return Finder(piece.item.text for piece in self.plan.pieces)
+
+    @cached_property
+    def _of_text(self) -> Mapping[str, list[str]]:
+        found: dict[str, list[str]] = {}
+        for piece in self.plan.pieces:
+            found.setdefault(piece.item.text, []).append(piece.name)
+        return found
+
+    def find_whole(self, text: str) -> list[str]:
+        """The memories whose whole text stands in this one."""
+        return [name for each in self._whole.find(text) for name in self._of_text[each]]
 
 
-def _covers(look: DrillLook, piece: Piece) -> bool:
-    """A listing looks at all, a recall at the memory whose own text was the question."""
-    return look.call.op == "entries" or piece.name in look.call.about
+def is_looked_at(piece: Piece, ops: Sequence[Op]) -> bool:
+    """In a large drill most memories are listed, and never asked for by their own text."""
+    return piece.role != "listed" or "entries" in ops
 
 
 def _receipts(kills: Kills, bad: Sequence[tuple[DrillDeed, DrillLook | None]]) -> list[str]:
@@ -115,11 +145,9 @@ def _receipts(kills: Kills, bad: Sequence[tuple[DrillDeed, DrillLook | None]]) -
     return list(dict.fromkeys(found))
 
 
-def _at_the_end(
-    kills: Kills, deeds: Sequence[DrillDeed], looks: Sequence[DrillLook], effect: Effect, none: str
-) -> Measure:
+def _at_the_end(kills: Kills, deeds: Sequence[DrillDeed], ops: Sequence[Op], effect: Effect, none: str) -> Measure:
     """Of these deeds, those whose effect the last look behind the last kill does not show."""
-    finals = [(deed, kills.final(looks, deed.piece)) for deed in deeds]
+    finals = [(deed, kills.final(ops, deed.piece)) for deed in deeds]
     bad = [(deed, look) for deed, look in finals if look is None or not effect(deed.piece, look)]
     unanswered = sum(look is None and kills.is_unanswered(deed) for deed, look in bad)
     return proportion(len(bad), len(deeds), _receipts(kills, bad), none=none, unanswered=unanswered)
@@ -130,9 +158,10 @@ def lost(transcript: Transcript) -> Measure:
     kills = Kills.of(transcript)
     kept = [deed for deed in kills.deeds("remember") if deed.piece.name not in kills.touched]
     deeds = kills.list_controlled(kept, kills.rows, kills.shows)
-    last = kills.behind(kills.both)
     bad = [
-        deed for deed in deeds if not any(_covers(look, deed.piece) and kills.shows(deed.piece, look) for look in last)
+        deed
+        for deed in deeds
+        if not any(kills.shows(deed.piece, look) for look in kills.behind(kills.looks_at(deed.piece, BOTH)))
     ]
     unanswered = sum(kills.is_unanswered(deed) for deed in bad)
     lines = _receipts(kills, [(deed, kills.final(kills.rows, deed.piece)) for deed in bad])
@@ -190,7 +219,7 @@ def torn(transcript: Transcript) -> Measure:
 def _odd(kills: Kills, look: DrillLook) -> Counter[str]:
     """Texts that hold no whole piece, and the names of pieces beyond their first time."""
     texts = kills.texts(look.call)
-    held = [[piece.name for piece in kills.plan.pieces if piece.item.text in text] for text in texts]
+    held = [kills.find_whole(text) for text in texts]
     strange = Counter(text for text, names in zip(texts, held, strict=True) if not names)
     times = Counter(name for names in held for name in names)
     return strange + Counter({name: more - 1 for name, more in times.items()})
@@ -206,12 +235,13 @@ def forgets_undone(transcript: Transcript) -> Measure:
         for deed in kills.forgotten()
         if any(kills.shows(deed.piece, look) for look in looks if look.line < deed.line)
     ]
-    deeds = kills.list_controlled(known, looks, lambda piece, look: not kills.shows(piece, look))
+    deeds = kills.list_controlled(known, BOTH, lambda piece, look: not kills.shows(piece, look))
     bad: list[tuple[DrillDeed, DrillLook | None]] = []
     for deed in deeds:
         later = [look for look in looks if kills.era(look.line) > kills.era(deed.line)]
         back = next((look for look in later if kills.shows(deed.piece, look)), None)
-        if back or kills.is_unanswered(deed) or not any(_covers(look, deed.piece) for look in later):
+        looked = any(kills.era(look.line) > kills.era(deed.line) for look in kills.looks_at(deed.piece, BOTH))
+        if back or kills.is_unanswered(deed) or not looked:
             bad.append((deed, back))
     unanswered = sum(back is None and kills.is_unanswered(deed) for deed, back in bad)
     none = "no acknowledged forget took effect before a kill on a memory that was seen"
@@ -238,12 +268,10 @@ def unfindable(transcript: Transcript) -> Measure:
     listed = kills.behind(kills.is_answered("entries"))
     if not listed:
         return failed("nothing was listed after the last kill")
-    deeds = kills.list_controlled(
-        [*kills.deeds("remember"), *kills.deeds("update")], kills.is_answered("recall"), kills.shows
-    )
+    deeds = kills.list_controlled([*kills.deeds("remember"), *kills.deeds("update")], ("recall",), kills.shows)
     survivors = [deed for deed in deeds if kills.shows(deed.piece, listed[-1])]
     none = "no memory that its own text found before a kill was listed after the last"
-    return _at_the_end(kills, survivors, kills.is_answered("recall"), kills.shows, none)
+    return _at_the_end(kills, survivors, ("recall",), kills.shows, none)
 
 
 CHANGING = (*ASKS, "forget", "update")

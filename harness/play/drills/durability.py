@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import chain, pairwise
+from math import ceil
 
 from harness.adapter import Item, Scope
 from harness.model.drill import DrillName, Piece, Plan
@@ -24,6 +25,11 @@ SMALLEST = 4
 """Writes of a round at least: one before the look, one behind it, two in flight."""
 NEWEST = 3
 """Writes of a round that are asked for by their own text after its kill."""
+CALLS = 25
+"""Batches of a round at most."""
+ASKED = 1000
+"""Writes that are asked for by their own text at most, some more than that: to ask for all takes time in the square of
+the size. The others are listed only."""
 AIR_MS = (1, 2, 4, 8, 16, 32)
 """How old a write in flight is when the process is killed: stores take from one to fifty for a write."""
 SCOPE = Scope(repo="tidewater")
@@ -81,7 +87,7 @@ def _round(at: int, writes: int, flying: bool, draw: random.Random) -> Round:
     name = f"round {at + 1:02}"
     names = [f"{name}.{turn}" for turn in range(1, writes + 1)]
     kept = writes - (draw.randint(1, 2) if flying else 0)
-    cuts = sorted({0, *draw.sample(range(1, kept), draw.randint(1, (kept + 1) // 2)), kept})
+    cuts = sorted({0, *draw.sample(range(1, kept), draw.randint(1, min(CALLS, (kept + 1) // 2))), kept})
     oldest = f"round {at:02}.1" if at else None
     return Round(
         name=name,
@@ -95,12 +101,16 @@ def _round(at: int, writes: int, flying: bool, draw: random.Random) -> Round:
 
 
 def plan(size: int, seed: int) -> Plan:
-    return Plan(pieces=(*(piece for each in rounds(size, seed) for piece in _pieces(each, seed)), _piece(END, seed)))
+    nth = ceil(size / ASKED)
+    return Plan(
+        pieces=(*(piece for each in rounds(size, seed) for piece in _pieces(each, seed, nth)), _piece(END, seed))
+    )
 
 
-def _pieces(each: Round, seed: int) -> Iterator[Piece]:
-    for name in chain(*each.batches):
-        yield _piece(name, seed)
+def _pieces(each: Round, seed: int, nth: int) -> Iterator[Piece]:
+    """Of the writes of a round each nth is asked for by its own text, and the first, which a later round may change."""
+    for at, name in enumerate(chain(*each.batches)):
+        yield _piece(name, seed, "listed" if at % nth else "kept")
     for name in each.air:
         yield _piece(name, seed, "air")
     if each.updated:
@@ -131,7 +141,7 @@ def play(stage: DrillSession) -> None:
         changed = _live(stage, each)
         stage.kill(each.name, during=[pieces[name] for name in each.air], seconds=each.seconds)
         if each is schedule[-1]:
-            asked: Sequence[Piece] = stage.plan.pieces
+            asked: Sequence[Piece] = _asked(stage.plan.pieces)
         else:
             asked = [*(pieces[name] for name in [*chain(*each.batches)][-NEWEST:]), *changed]
         if not _revive(stage, each.name, asked):
@@ -147,9 +157,13 @@ def _live(stage: DrillSession, each: Round) -> list[Piece]:
     for batch in early:
         stage.remember(each.name, batch)
     changed = [] if each.late else _change(stage, each)
-    _look(stage, f"before the kill of {each.name}", [*chain(*early), *changed])
+    _look(stage, f"before the kill of {each.name}", [*_asked(chain(*early)), *changed])
     stage.remember(each.name, last)
     return _change(stage, each) if each.late else changed
+
+
+def _asked(pieces: Iterable[Piece]) -> list[Piece]:
+    return [piece for piece in pieces if piece.role != "listed"]
 
 
 def _change(stage: DrillSession, each: Round) -> list[Piece]:

@@ -20,6 +20,7 @@ from harness.model.backend import FaultKind
 from harness.model.drill import DrillTrial
 from harness.model.trial import Measured, NotMeasured
 from harness.play import drills
+from harness.play.drills import durability
 from harness.play.drills.durability import DRILL, END, ROUNDS, SMALLEST, lesson, plan, rounds
 from harness.play.drills.stage import DrillStore
 from tests.support.drill_player import drilled, measured
@@ -36,7 +37,7 @@ def test_a_plan_is_the_same_again_and_its_memories_are_told_apart(size: int, see
     assert made == plan(size, seed)
     assert len({piece.canary for piece in made.pieces}) == len({p.item.text for p in made.pieces}) == len(made.pieces)
     assert all(piece.item.text.endswith(f" {piece.canary}") for piece in made.pieces)
-    assert len(made.of("kept", "air")) == max(size, SMALLEST) + 1
+    assert len(made.of("kept", "listed", "air")) == max(size, SMALLEST) + 1
     assert all(made.by_name[piece.twin or ""].role == "kept" for piece in made.of("new"))
 
 
@@ -105,6 +106,27 @@ def test_a_store_that_is_saved_on_closing_has_lost_all(tmp_path: Path) -> None:
     assert isinstance(measure, Measured) and measure.value == 1
 
 
+@pytest.mark.parametrize("lacks", [["update"], ["update", "entries"]])
+@pytest.mark.parametrize("forgets", [False, True])
+def test_of_a_large_store_some_are_asked_for_and_all_are_counted_that_were_looked_at(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, lacks: list[str], *, forgets: bool
+) -> None:
+    monkeypatch.setattr(durability, "ASKED", 40)
+    host = FakeHost(tmp_path / "s", lacks=lacks, memory=Forgetful if forgets else Killed)
+    told = played(tmp_path, host, size=400)
+    listed = {piece.name for piece in told.plan.of("listed")}
+    last = [call.step for _, call in told.calls("recall")][-1]
+    asked = {call.about[0] for _, call in told.calls("recall", last)}
+    assert len(listed) > 300 and len(asked) > 20 and not asked & listed
+    measures = measured(METRICS, told)
+    lost = measures["lost_by_kill"]
+    assert isinstance(lost, Measured) and lost.value == float(forgets)
+    assert lost.of == pytest.approx(len(asked) if "entries" in lacks else 380, abs=30)
+    if not forgets and "entries" not in lacks:
+        unfindable = measures["unfindable_after_kill"]
+        assert isinstance(unfindable, Measured) and (unfindable.value, unfindable.of) == (0, lost.of - len(listed))
+
+
 # --- stores that stay shut --------------------------------------------------------------------------------------------
 
 
@@ -114,6 +136,14 @@ class Killed(FakeMemory):
     def kill_during(self, op: str, items: Sequence[Item], *, seconds: float) -> None:
         self._host.calls.append(("in flight", tuple(items)))
         self.kill()
+
+
+class Forgetful(Killed):
+    """A kill takes all that was stored."""
+
+    def kill(self) -> None:
+        super().kill()
+        self._host.items.clear()
 
 
 def played(folder: Path, host: FakeHost, size: int = 12) -> Transcript:
