@@ -143,6 +143,9 @@ DrillEvent: TypeAlias = Annotated[
     Drilled | Called | Handled | Looked | Tried | Broke | Ended, Field(discriminator="kind")
 ]
 DRILL_EVENT: TypeAdapter[DrillEvent] = TypeAdapter(DrillEvent)
+LARGE = 1_000_000
+"""Bytes of a plan that is not kept for the next transcript."""
+PLAN: TypeAdapter[Plan] = TypeAdapter(Plan)
 ANSWER: TypeAdapter[Any] = TypeAdapter(JsonValue)
 SIGHTINGS: TypeAdapter[tuple[Sighting, ...]] = TypeAdapter(tuple[Sighting, ...])
 STEPS: TypeAdapter[Steps] = TypeAdapter(Steps)
@@ -246,10 +249,14 @@ class Transcript(Played):
                 raise LogError(f"{self.path}:{line}: not the answer to {call.op}: {why}") from None
 
 
-@lru_cache(maxsize=16)
 def _plan(data: bytes) -> Plan:
+    return _known_plan(data) if len(data) < LARGE else PLAN.validate_json(data)
+
+
+@lru_cache(maxsize=16)
+def _known_plan(data: bytes) -> Plan:
     """Every backend of a run is put to the same few drills."""
-    return Plan.model_validate_json(data)
+    return PLAN.validate_json(data)
 
 
 TRANSCRIPT = FileKind("drill", DRILL_EVENT, Drilled, "plan", _plan)

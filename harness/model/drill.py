@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from dataclasses import dataclass
 from functools import cached_property
-from typing import Annotated
+from typing import Annotated, Any, ClassVar
 
-from pydantic import Field
+from pydantic import Field, TypeAdapter
 
-from harness.adapter import Item
-from harness.model.trial import Model, digest
+from harness.adapter import CLOSED, Item
+from harness.model.trial import Model, digest, digest_each
 
 DrillName = Annotated[str, Field(pattern=r"^[a-z][a-z_]{1,30}$")]
 """Of a module in each of the two packages; that such a drill is there is checked where it is asked for."""
@@ -40,8 +41,9 @@ class DrillTrial(Model):
         return f"{backend[:100]}-{self.drill}-{self.size}-s{self.seed}-{digest(self)[:8]}"
 
 
-class Piece(Model):
-    """One memory of a drill. `role` is the drill's own word for its part in the test.
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """One memory of a drill, of which there may be 300,000. `role` is the drill's own word for its part in the test.
 
     Attributes:
         canary: A string found in this memory's text only.
@@ -55,6 +57,10 @@ class Piece(Model):
     canary: str | None = None
     query: str | None = None
     twin: str | None = None
+    __pydantic_config__: ClassVar[Mapping[str, Any]] = CLOSED
+
+
+_PIECE: TypeAdapter[Piece] = TypeAdapter(Piece)
 
 
 class Plan(Model):
@@ -65,6 +71,11 @@ class Plan(Model):
     @cached_property
     def by_name(self) -> Mapping[str, Piece]:
         return {piece.name: piece for piece in self.pieces}
+
+    @cached_property
+    def digest(self) -> str:
+        """As `trial.digest`, of a piece at a time."""
+        return digest_each(map(_PIECE.dump_python, self.pieces), "pieces")
 
     def of(self, *roles: str) -> tuple[Piece, ...]:
         return tuple(piece for piece in self.pieces if piece.role in roles)

@@ -33,13 +33,18 @@ def digest(value: Any) -> str:
     return hashlib.sha256(_canonical(plain)).hexdigest()
 
 
-def digest_each(values: Iterable[Any]) -> str:
-    """The digest of a list of plain values, of which one at a time is held."""
-    found, between = hashlib.sha256(b"["), b""
+def digest_each(values: Iterable[Any], name: str | None = None) -> str:
+    """The digest of a list of plain values, of which one at a time is held.
+
+    Args:
+        name: The list is all that an object holds, under this name.
+    """
+    before, after = (b"[", b"]") if name is None else (b'{"%s":[' % name.encode(), b"]}")
+    found, between = hashlib.sha256(before), b""
     for value in values:
         found.update(between + _canonical(value))
         between = b","
-    found.update(b"]")
+    found.update(after)
     return found.hexdigest()
 
 

@@ -19,6 +19,9 @@ from harness.play.engine import canaries
 from harness.play.session import Part
 from harness.play.story import Story
 
+MANY = 5000
+"""Memories of a trial or a drill that take half a minute to embed, so that they are embedded for who asks only."""
+
 
 class Shard(NamedTuple):
     """A share of a run: scenarios with all their trials, then backends with all their drills, are dealt in turns.
@@ -129,11 +132,19 @@ def _size(selection: Selection, drill: Drill) -> int:
     return drill.least if selection.drill_size == "least" else selection.drill_size or drill.size
 
 
+def write_drill(drill: Drill, size: int, seed: int) -> Plan:
+    """What a drill writes and asks: the same for every backend, so that it is kept, unless that takes much memory."""
+    return _write(drill, size, seed) if size < MANY else drill.plan(size, seed)
+
+
 @lru_cache
-def write_drill(drill: Drill, size: int, seed: int) -> tuple[Plan, str]:
-    """What a drill writes and asks, and its digest: the same for every backend."""
-    plan = drill.plan(size, seed)
-    return plan, digest(plan)
+def _write(drill: Drill, size: int, seed: int) -> Plan:
+    return drill.plan(size, seed)
+
+
+@lru_cache
+def digest_drill(drill: Drill, size: int, seed: int) -> str:
+    return write_drill(drill, size, seed).digest
 
 
 def drill_digests(plan: str, backend: Backend, source: str, embedder: str, chat: str = "") -> dict[str, str]:

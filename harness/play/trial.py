@@ -38,9 +38,6 @@ from harness.play.store import SETTLE_SECONDS, Handle, Store
 from harness.scan.copies import Copies
 from harness.text.classify import Classifier
 
-MANY = 5000
-"""Memories of a trial or a drill that take half a minute to embed: so many are embedded for who asks only."""
-
 
 def play_trial(trial: Trial | DrillTrial, environment: Environment) -> Path:
     """Plays a trial or a drill into a log of its own, whose payloads are blobs; its store is removed afterwards.
@@ -55,7 +52,7 @@ def play_trial(trial: Trial | DrillTrial, environment: Environment) -> Path:
 def identity(trial: Trial | DrillTrial, settings: Settings) -> str:
     """Equal for two trials that must have the same outcome; nothing is played or opened."""
     if isinstance(trial, DrillTrial):
-        return plan.identity(trial, _plan_drill(trial, settings)[1])
+        return plan.identity(trial, _digest_drill(trial, settings))
     return plan.identity(trial, _part(trial, settings).digests)
 
 
@@ -115,9 +112,9 @@ def _lend_chat(trial: Trial, stores: Stores) -> AbstractContextManager[AskModel 
 
 
 def _drill(trial: DrillTrial, environment: Environment) -> Path:
-    written, digests = _plan_drill(trial, environment.settings)
-    playable = _playable(trial, environment.settings)
-    if len(written.pieces) >= MANY:
+    written = plan.write_drill(drills.ALL[trial.drill], trial.size, trial.seed)
+    playable, digests = _playable(trial, environment.settings), _digest_drill(trial, environment.settings)
+    if len(written.pieces) >= plan.MANY:
         _try_out(trial, playable, written.pieces[0].item, environment)
     environment.stores.warm(_list_texts(written), trial.backend)
     with (
@@ -166,7 +163,7 @@ def _home(
         gold = controls.list_wanted(playable.entry.name, part.scenario)
         yield GoldStore(playable.backend, lambda: controls.GoldMemory(gold, classifier)), Meter()
         return
-    if part.trial.noise >= MANY:
+    if part.trial.noise >= plan.MANY:
         _try_out(part.trial, playable, part.noise[0].item, environment)
     environment.stores.warm(engine.texts(part), part.trial.backend)
     with environment.stores.lend(playable, part.trial.seed, folder) as lent:
@@ -206,13 +203,10 @@ def _part(trial: Trial, settings: Settings) -> Part:
     return plan.part(trial, story, playable.backend, playable.source, embedder, settings.answerer)
 
 
-def _plan_drill(trial: DrillTrial, settings: Settings) -> tuple[Plan, Mapping[str, str]]:
-    """What a drill writes and asks, and its digests."""
+def _digest_drill(trial: DrillTrial, settings: Settings) -> Mapping[str, str]:
     playable = _playable(trial, settings)
-    written, told = plan.write_drill(drills.ALL[trial.drill], trial.size, trial.seed)
-    return written, plan.drill_digests(
-        told, playable.backend, playable.source, settings.embedder_digest, settings.answerer
-    )
+    told = plan.digest_drill(drills.ALL[trial.drill], trial.size, trial.seed)
+    return plan.drill_digests(told, playable.backend, playable.source, settings.embedder_digest, settings.answerer)
 
 
 @cache

@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 
 from harness.log.blobs import Blobs
 from harness.log.events import Event
-from harness.log.transcript import Drilled, Ended
+from harness.log.transcript import PLAN, Drilled, Ended
 from harness.machine.modules import find_defining
 from harness.model.backend import Fault
 from harness.model.drill import DrillName, DrillTrial, Plan
@@ -46,7 +46,7 @@ def play(
         keep: See Stage.
     """
     drill, support = ALL[trial.drill], store.backend.support
-    plan_ref = blobs.put(plan.model_dump_json().encode())
+    plan_ref = blobs.put(PLAN.dump_json(plan))
     emit(Drilled(trial=trial, backend=store.backend, plan=plan_ref, digests=digests, host=host))
     for need in drill.needs:
         if not support[need].supported:

@@ -136,9 +136,7 @@ def _piece(
 def _revise(piece: Piece) -> Piece:
     """The same memory under the same canary, a little later."""
     item = replace(piece.item, text=f"{piece.item.text}, confirmed again", at="2026-02-20T09:00:00+00:00")
-    return piece.model_copy(
-        update={"name": f"{piece.name}-revised", "role": "revision", "item": item, "twin": piece.name}
-    )
+    return replace(piece, name=f"{piece.name}-revised", role="revision", item=item, twin=piece.name)
 
 
 def _others(draw: random.Random, amounts: dict[str, int]) -> Iterator[Piece]:

@@ -81,7 +81,7 @@ def _around(seed: int) -> Iterator[Piece]:
     for at, scope in enumerate((*AROUND, CLOSED)):
         for role in ("abroad", "abroad erased", "abroad later") if scope != CLOSED else ("abroad erased",):
             piece = _piece(f"{role}{at}", role, OTHER[at % len(OTHER)], seed, n=at + 31, part=f"{PARTS[at]} abroad")
-            yield piece.model_copy(update={"item": replace(piece.item, scope=scope)})
+            yield replace(piece, item=replace(piece.item, scope=scope))
 
 
 def _piece(

@@ -11,8 +11,8 @@ from harness import paths
 from harness.backend import client, registry
 from harness.log.events import Written
 from harness.model.scenario import Scenario
-from harness.model.trial import Selection, Spec, Trial
-from harness.play import noise, plan
+from harness.model.trial import Selection, Spec, Trial, digest
+from harness.play import drills, noise, plan
 from harness.play.controls import describe
 from harness.play.session import Part
 from harness.play.story import Story
@@ -158,3 +158,16 @@ def test_the_noise_of_a_story_is_made_once_for_all_of_its_trials(
     made.clear()
     parts = [plan.part(trial, shared, None, "", "e") for _ in range(3)]
     assert made == [4] and len({id(each.noise) for each in parts}) == 1
+
+
+@pytest.mark.parametrize("name", sorted(drills.ALL))
+def test_the_digest_of_what_a_drill_writes_is_that_of_its_canonical_json(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    drill = drills.ALL[name]
+    told = plan.digest_drill(drill, drill.least, 1)
+    assert told == digest(drill.plan(drill.least, 1))
+    assert plan.write_drill(drill, drill.least, 1) is plan.write_drill(drill, drill.least, 1)
+    monkeypatch.setattr(plan, "MANY", drill.least)
+    large = plan.write_drill(drill, drill.least, 1)
+    assert large is not plan.write_drill(drill, drill.least, 1) and large.digest == told

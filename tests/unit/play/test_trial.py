@@ -20,8 +20,7 @@ from harness.log.transcript import read as read_transcript
 from harness.model.backend import Backend
 from harness.model.drill import DrillTrial
 from harness.model.trial import Selection, Spec, Trial
-from harness.play import controls, noise
-from harness.play import trial as playing
+from harness.play import controls, noise, plan
 from harness.play.backends import Playable, describe_all
 from harness.play.environment import Control, Environment, Settings
 from harness.play.executor import Threads
@@ -166,7 +165,7 @@ def test_many_memories_are_embedded_for_who_asks_only(
     story: Story, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, backend: str, asks: bool
 ) -> None:
     embedder = FakeEmbedder()
-    monkeypatch.setattr(playing, "MANY", 5)
+    monkeypatch.setattr(plan, "MANY", 5)
     found = describe_all(Selection(backends=(Spec(adapter=backend),))).playables
     settings = Settings(tmp_path, found, {story.scenario.id: story}, lambda: embedder)
     with Environment(settings) as environment:
@@ -180,7 +179,7 @@ def test_many_memories_are_embedded_for_who_asks_only(
 @pytest.mark.parametrize(("backend", "asks"), [("notes", False), ("vector_file", True)])
 def test_so_are_those_of_a_drill(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, backend: str, asks: bool) -> None:
     embedder = FakeEmbedder()
-    monkeypatch.setattr(playing, "MANY", 20)
+    monkeypatch.setattr(plan, "MANY", 20)
     found = describe_all(Selection(backends=(Spec(adapter=backend),), drills=("rollback",))).playables
     settings = Settings(tmp_path, found, embedder=lambda: embedder)
     drill = DRILL.model_copy(update={"backend": backend, "drill": "rollback"})
