@@ -42,6 +42,13 @@ def test_each_look_has_a_whole_copy(store: Path, monkeypatch: pytest.MonkeyPatch
         assert (folder / "deep/a").read_bytes() == bytes(range(250))
 
 
+def test_folders_in_folders_are_copied(store: Path) -> None:
+    (store / "deep/deeper/deepest").mkdir(parents=True)
+    (store / "deep/deeper/deepest/a").write_bytes(b"a")
+    (folder,), told = take(store)
+    assert names(folder) == ["deep/deeper/deepest/a"] and told == []
+
+
 def test_as_it_is_set_a_store_of_some_bytes_is_copied(store: Path) -> None:
     (store / "a").write_bytes(b"some bytes" * 1000)
     (folder,), told = take(store)

@@ -108,6 +108,10 @@ def test_what_no_layer_covers_is_looked_at_last(tmp_path: Path) -> None:
     assert rest[:2] == (disk.UNDECLARED, False) and [each.path for each in rest[2].sightings] == ["beside"]
 
 
+def test_what_an_adapter_may_not_name_is_said_in_the_words_of_the_system(tmp_path: Path) -> None:
+    assert look(tmp_path, "a\0b").problem == "'a\\x00b' cannot be read: embedded null byte"
+
+
 # --- bytes ---
 
 
@@ -303,6 +307,25 @@ def test_what_was_not_unpacked_is_no_plain_value_for_the_next_look(path: Path, m
     assert [match.form for _, match in sqlite.rows(path, needles)] == ["utf-8 in zlib"]
     fill(path, "delete from t", rows=[("nothing of it at all",)])
     assert list(sqlite.rows(path, needles)) == [] and b"nothing of it at all" in needles.plain
+
+
+def test_what_only_unpacks_is_found_at_the_next_look_too(path: Path) -> None:
+    needles = Needles({"pin": PIN})
+    fill(path, "create table t (x)", rows=[(zlib.compress(PIN.encode()),)])
+    assert [len(list(sqlite.rows(path, needles))) for _ in range(2)] == [1, 1]
+
+
+def test_what_stands_before_a_spoilt_page_is_found(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Batches are searched as they fill, and not all at the end."""
+    monkeypatch.setattr(sqlite, "BATCH", 100)
+    fill(path, "create table t (x)", rows=[(PIN,), *[("x" * 900,)] * 40])
+    data = bytearray(path.read_bytes())
+    data[-int.from_bytes(data[16:18], "big")] = 0x77
+    path.write_bytes(data)
+    found: list[str] = []
+    with pytest.raises(sqlite.Unreadable, match="table t: database disk image is malformed"):
+        found += (place for place, _ in rows(path))
+    assert found == ["rows t.x"]
 
 
 def test_trigrams_begin_nowhere(path: Path) -> None:
