@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import errno
+import io
 import os
 import random
 import sqlite3
+import zipfile
 import zlib
 from collections.abc import Iterator, Sequence
 from contextlib import closing
@@ -66,6 +68,8 @@ def test_bytes_beyond_the_bound_are_not_searched_and_said(tmp_path: Path, monkey
     (tmp_path / "c").write_bytes(PIN.encode())
     found = look(tmp_path)
     assert found.problem == "'c' was searched in its first 0 of 22 bytes only" and len(found.sightings) == 1
+    (tmp_path / "d").write_bytes(b"d")
+    assert (look(tmp_path).problem or "").endswith("'d' was searched in its first 0 of 1 bytes only")
 
 
 def test_holes_are_no_part_of_the_bound(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -201,6 +205,14 @@ def test_a_stream_that_holds_nothing_else_and_lacks_its_end_is_searched() -> Non
         assert [match.form for match in Unpacking(Needles({"it": canary})).value(data)] == ["utf-8 in zlib"]
 
 
+def test_a_stream_behind_one_that_breaks_off_is_found(tmp_path: Path) -> None:
+    """What only began like a stream takes no bytes from the next."""
+    broken, whole = zlib.compress(PIN[::-1].encode())[:12], zlib.compress(PIN.encode())
+    (tmp_path / "a").write_bytes(broken + b"\xff" * 8 + whole)
+    (found,) = look(tmp_path).sightings
+    assert (found.form, found.offset) == ("utf-8 in zlib", 20)
+
+
 def test_the_share_of_a_file_is_used_up_to_its_last_byte(monkeypatch: pytest.MonkeyPatch) -> None:
     plain = random.Random(1).randbytes(100) + PIN.encode()
     for share, seen in ((2 * len(plain) + 1, 2), (2 * len(plain), 2), (len(plain) + 1, 2), (len(plain), 1)):
@@ -313,6 +325,22 @@ def test_what_only_unpacks_is_found_at_the_next_look_too(path: Path) -> None:
     needles = Needles({"pin": PIN})
     fill(path, "create table t (x)", rows=[(zlib.compress(PIN.encode()),)])
     assert [len(list(sqlite.rows(path, needles))) for _ in range(2)] == [1, 1]
+
+
+def test_few_values_are_kept_in_mind(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sqlite, "KNOWN", 2)
+    needles = Needles({"pin": PIN})
+    for turn in range(3):
+        fill(path, "create table if not exists t (x)", rows=[(f"{turn} and {at}, of no interest",) for at in range(3)])
+        assert list(sqlite.rows(path, needles)) == [] and len(needles.plain) == 2
+
+
+def test_a_value_that_is_a_zip_archive_is_unpacked(path: Path) -> None:
+    archive = io.BytesIO()
+    with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as zipped:
+        zipped.writestr("a", PIN)
+    fill(path, "create table t (x)", rows=[(archive.getvalue(),)])
+    assert [match.form for _, match in rows(path)] == ["utf-8 in deflate"]
 
 
 def test_what_stands_before_a_spoilt_page_is_found(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

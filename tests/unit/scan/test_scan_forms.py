@@ -190,3 +190,8 @@ def test_the_nearest_of_several_copies_counts(tmp_path: Path, turned: bool) -> N
     (seen,) = scan(tmp_path, Layer("all", ".", "file"), NEEDLES).sightings
     cosine = float(halves.astype("f8") @ VECTOR / np.linalg.norm(halves.astype("f8")) / np.linalg.norm(VECTOR))
     assert seen.count == 2 and seen.nearness == pytest.approx(cosine, abs=1e-7)
+
+
+def test_what_is_searched_is_described_in_full() -> None:
+    told = encodings.describe_searched()
+    assert all(form in told for form in (*encodings.TEXT, *encodings.VECTOR, *encodings.PACKED))
