@@ -205,6 +205,13 @@ def test_a_stream_that_holds_nothing_else_and_lacks_its_end_is_searched() -> Non
         assert [match.form for match in Unpacking(Needles({"it": canary})).value(data)] == ["utf-8 in zlib"]
 
 
+@pytest.mark.parametrize("at", [90, 127, 128, 250])
+def test_a_stream_may_begin_anywhere_in_a_piece(at: int) -> None:
+    data = b"\xff" * at + zlib.compress(PIN.encode())
+    found = Unpacking(NEEDLES).file(lambda start, most: data[start : start + most], range(0, len(data), 128), 128)
+    assert [match.start for match in found] == [at]
+
+
 def test_a_stream_behind_one_that_breaks_off_is_found(tmp_path: Path) -> None:
     """What only began like a stream takes no bytes from the next."""
     broken, whole = zlib.compress(PIN[::-1].encode())[:12], zlib.compress(PIN.encode())
