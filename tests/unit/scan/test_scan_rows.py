@@ -177,6 +177,12 @@ def test_two_deleted_copies_are_two_and_a_row_lies_where_its_bytes_do(tmp_path: 
     }
 
 
+def test_rows_begin_where_the_first_of_their_bytes_lies(tmp_path: Path, path: Path) -> None:
+    fill(path, "create table t (x)", rows=[(PIN,), (PIN,)])
+    (seen,) = scan(tmp_path, Layer("db", "x.db", "sqlite"), NEEDLES).sightings
+    assert (seen.place, seen.count, seen.offset) == ("rows t.x", 2, path.read_bytes().index(PIN.encode()))
+
+
 def test_the_shortest_value_that_unpacks_to_more_is_searched(path: Path) -> None:
     """Of 16 bytes, however long what is sought."""
     text = next(
