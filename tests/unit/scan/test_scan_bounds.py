@@ -101,8 +101,10 @@ def test_what_a_layer_could_not_look_at_is_not_said_again_of_the_rest(tmp_path: 
 
 
 def test_the_sixth_problem_is_counted(tmp_path: Path) -> None:
-    for at in range(6):
+    for at in range(5):
         os.mkfifo(tmp_path / f"pipe{at}")
+    assert (look(tmp_path).problem or "").endswith("pipe4 is not a regular file and was not followed")
+    os.mkfifo(tmp_path / "pipe5")
     assert (look(tmp_path).problem or "").endswith("pipe4 is not a regular file and was not followed; and 1 more")
 
 
@@ -221,6 +223,18 @@ def test_a_stream_may_begin_anywhere_in_a_piece(at: int) -> None:
     data = b"\xff" * at + zlib.compress(PIN.encode())
     found = Unpacking(NEEDLES).file(lambda start, most: data[start : start + most], range(0, len(data), 128), 128)
     assert [match.start for match in found] == [at]
+
+
+def test_half_a_stream_at_the_border_of_two_pieces_is_one() -> None:
+    data = b"\xff" * 128 + zlib.compress(PIN.encode())[:-6]
+    found = Unpacking(NEEDLES).file(lambda start, most: data[start : start + most], range(0, len(data), 128), 128)
+    assert [match.start for match in found] == [128]
+
+
+def test_a_stream_behind_one_that_holds_a_stream_is_found(tmp_path: Path) -> None:
+    outer, second = zlib.compress(b"it holds " + zlib.compress(b"nothing of it"), 0), zlib.compress(PIN.encode())
+    (tmp_path / "a").write_bytes(outer + second)
+    assert [each.offset for each in look(tmp_path).sightings] == [len(outer)]
 
 
 def test_a_stream_may_begin_where_another_ends(tmp_path: Path) -> None:

@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 
 from harness.adapter import Layer
+from harness.machine import leftovers
 from harness.scan import packed, sqlite
 from harness.scan.disk import Needles, scan
 from harness.scan.needles import Match
@@ -104,8 +105,12 @@ def test_without_room_for_a_copy_rows_are_not_read_and_that_is_said(
 
     fill(path, "create table t (x)", rows=[(PIN,)])
     path.with_name("x.db-journal").write_bytes(b"log")
-    monkeypatch.setattr(shutil, "copyfile", refuse)
-    with pytest.raises(sqlite.Unreadable, match="no copy to read the log with: No space left on device"):
+    with monkeypatch.context() as within:
+        within.setattr(shutil, "copyfile", refuse)
+        with pytest.raises(sqlite.Unreadable, match="no copy to read the log with: No space left on device"):
+            list(rows(path))
+    monkeypatch.setattr(leftovers, "temporary", refuse)
+    with pytest.raises(sqlite.Unreadable, match="no room for a copy: No space left on device"):
         list(rows(path))
 
 
