@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import platform
 import tomllib
 from collections import Counter
@@ -17,7 +16,8 @@ from benchmarks.mutants.changes import Module, Mutant
 from benchmarks.mutants.rooms import ROOT
 
 LISTED = Path(__file__).with_name("survivors.toml")
-KEPT = ROOT / ".cache" / "mutants"
+KEPT = Path(__file__).with_name("verdicts")
+"""One file for each room, a line for each mutant: what it is called, in short, and what told it apart."""
 PAGE = ROOT / "docs" / "mutants.md"
 Verdicts = Mapping[str, str]
 """Mutant -> what told it apart; empty or `units.UNREACHED`: nothing."""
@@ -54,16 +54,27 @@ def complain(modules: Mapping[str, Module], verdicts: Verdicts, every: Collectio
     return lines
 
 
-def read(file: Path) -> dict[str, str]:
-    """The verdicts in a file, the last of each mutant; none if there is no file."""
+def read(file: Path, every: Iterable[str]) -> dict[str, str]:
+    """The verdicts in a file on these mutants, the last of each; none if there is no file."""
+    names = {_short(name): name for name in every}
     lines = file.read_text("utf-8").splitlines() if file.exists() else []
-    return dict(json.loads(line) for line in lines)
+    said = (line.partition(" ") for line in lines)
+    return {names[short]: killer for short, _, killer in said if short in names}
 
 
 def add(file: Path, name: str, killer: str | None) -> None:
     """At once, as whoever judges may be stopped."""
     with file.open("a", encoding="utf-8") as lines:
-        lines.write(json.dumps([name, killer or ""]) + "\n")
+        lines.write(_line(name, killer or ""))
+
+
+def _line(name: str, killer: str) -> str:
+    """Of a test, its file."""
+    return f"{_short(name)} {killer.partition('::')[0]}\n"
+
+
+def _short(name: str) -> str:
+    return hashlib.sha256(name.encode()).hexdigest()[:12]
 
 
 def order(room: str, names: Iterable[str]) -> list[str]:
@@ -73,15 +84,17 @@ def order(room: str, names: Iterable[str]) -> list[str]:
 
 def kept(room: str) -> Path:
     KEPT.mkdir(parents=True, exist_ok=True)
-    return KEPT / f"{room}.jsonl"
+    return KEPT / f"{room}.txt"
 
 
 def page(modules: Mapping[str, Mapping[str, Module]]) -> str:
-    """Writes the page from what is kept of each room; a line that says so."""
+    """Writes the page from what is kept of each room, and that in order; a line that says so."""
     found = {}
     for room, files in modules.items():
         every = {str(mutant.key): mutant for module in files.values() for mutant in module.mutants}
-        found[room] = every, {name: killer for name, killer in read(kept(room)).items() if name in every}
+        verdicts = read(kept(room), every)
+        kept(room).write_text("".join(sorted(_line(*each) for each in verdicts.items())), "utf-8")
+        found[room] = every, verdicts
     PAGE.write_text("\n".join(_page(found)) + "\n", "utf-8")
     return "docs/mutants.md tells it"
 
@@ -185,6 +198,8 @@ Wilson's interval at 95 %. Tests were written in sight of survivors, so mutants 
 
 `python -m benchmarks.mutants ROOM --sample 50` takes minutes; with `--keep` and `--more` a run goes on where the last
 one was stopped, and with `--again` it asks only those that survived, which is what one wants after writing a test.
+Verdicts are kept in `benchmarks/mutants/verdicts/`. One is forgotten when its line changes; tests that became weaker
+since are noticed by a run without `--more`.
 
 Two sorts of tests are left out: those of `tests/unit/metrics/test_formulas.py`, which notice any change of the
 syntax, and those of `tests/unit/text/test_linear.py`, which measure time. Docstrings, annotations, decorators,
