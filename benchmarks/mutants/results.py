@@ -94,6 +94,8 @@ def page(modules: Mapping[str, Mapping[str, Module]]) -> str:
         every = {str(mutant.key): mutant for module in files.values() for mutant in module.mutants}
         verdicts = read(kept(room), every)
         kept(room).write_text("".join(sorted(_line(*each) for each in verdicts.items())), "utf-8")
+        if (others := every.keys() - verdicts.keys()) <= listed().keys():
+            verdicts |= dict.fromkeys(others, "")
         found[room] = every, verdicts
     PAGE.write_text("\n".join(_page(found)) + "\n", "utf-8")
     return "docs/mutants.md tells it"
@@ -118,11 +120,14 @@ def _page(found: Found) -> Iterator[str]:
         shown = (_judged(every, verdicts), _share(dead, len(verdicts), part), known, len(left) - known)
         cells = (room, f"{len(every):,}", *shown, _share(dead, len(verdicts) - known, part))
         yield f"| {' | '.join(map(str, cells))} |"
-    judged = Counter(survives(killer) for _, verdicts in found.values() for killer in verdicts.values())
+    judged = [each for _, verdicts in found.values() for each in verdicts.items()]
     if not judged:
         return
-    percent = 100 * judged[False] / judged.total()
-    yield f"\nTogether {judged[False]:,} of {judged.total():,} are told apart, {percent:.1f} %."
+    left = [name for name, killer in judged if survives(killer)]
+    dead, known = len(judged) - len(left), sum(name in reasons for name in left)
+    raw, rest = 100 * dead / len(judged), 100 * dead / max(1, len(judged) - known)
+    yield f"\nTogether {dead:,} of {len(judged):,} are told apart: {raw:.1f} % with equivalent ones as survivors,"
+    yield f"{rest:.1f} % without those {known:,} that are listed with a reason."
     yield f"{datetime.now(UTC):%Y-%m-%d}, {_versions()}"
     yield "\n## By what\n| room | told apart by | mutants |\n|---|---|---|"
     for room, (_, verdicts) in found.items():
@@ -193,6 +198,7 @@ of the classifier, the scanner or the measures by their tests.
 This page is written by `make mutants`, which takes long. The job fails for a survivor that
 `benchmarks/mutants/survivors.toml` does not list with a reason, and for a listed one that is told apart now. A survivor
 with a reason is equivalent: it changes nothing that is promised. The last column leaves it out; the fourth does not.
+Where none but listed ones have not been judged, these count as survivors.
 Where not all mutants of a room were judged, they are a sample in an order that is drawn by their names, given with
 Wilson's interval at 95 %. Tests were written in sight of survivors, so mutants that nobody has looked at may do worse.
 
