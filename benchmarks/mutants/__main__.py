@@ -63,8 +63,8 @@ def main(
         modules = room.modules()
         every = {str(mutant.key): mutant for module in modules.values() for mutant in module.mutants}
         with tempfile.TemporaryDirectory() as folder:
-            file = results.kept(room.name) if keep else Path(folder, "verdicts.jsonl")
-            known = results.read(file)
+            file = results.kept(room.name) if keep else Path(folder, "verdicts.txt")
+            known = results.read(file, every)
             names = [name for name in results.order(room.name, every) if _asked(known.get(name), again, more)]
             names = names[:sample]
             click.echo(f"--- {room.name}: {len(names)} of {len(every)} mutants")
@@ -79,7 +79,7 @@ def main(
             except units.Broken as error:
                 click.echo(f"{room.name}: {error}", err=True)
                 sys.exit(3)
-            verdicts = {name: killer for name, killer in results.read(file).items() if name in every}
+            verdicts = results.read(file, every)
         lines = results.complain(modules, verdicts, every)
         dead = sum(not results.survives(killer) for killer in verdicts.values())
         click.echo(f"{dead} of {len(verdicts)} told apart ({time.monotonic() - began:.0f} s)")

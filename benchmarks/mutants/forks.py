@@ -98,6 +98,12 @@ def _start(task: Task) -> tuple[int, int]:
         os._exit(code)
 
 
+def bound(seconds: float) -> None:
+    """Of a task, by itself: so many seconds of processors from now on, within those that it was given."""
+    _, hard = resource.getrlimit(resource.RLIMIT_CPU)
+    resource.setrlimit(resource.RLIMIT_CPU, (min(int(time.process_time() + seconds) + 1, hard), hard))
+
+
 def _end(pid: int, data: bytes) -> Any:
     """The answer; what the process started ends with it."""
     _, status = os.waitpid(pid, 0)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import platform
 import tomllib
 from collections import Counter
@@ -17,7 +16,8 @@ from benchmarks.mutants.changes import Module, Mutant
 from benchmarks.mutants.rooms import ROOT
 
 LISTED = Path(__file__).with_name("survivors.toml")
-KEPT = ROOT / ".cache" / "mutants"
+KEPT = Path(__file__).with_name("verdicts")
+"""One file for each room, a line for each mutant: what it is called, in short, and what told it apart."""
 PAGE = ROOT / "docs" / "mutants.md"
 Verdicts = Mapping[str, str]
 """Mutant -> what told it apart; empty or `units.UNREACHED`: nothing."""
@@ -54,16 +54,27 @@ def complain(modules: Mapping[str, Module], verdicts: Verdicts, every: Collectio
     return lines
 
 
-def read(file: Path) -> dict[str, str]:
-    """The verdicts in a file, the last of each mutant; none if there is no file."""
+def read(file: Path, every: Iterable[str]) -> dict[str, str]:
+    """The verdicts in a file on these mutants, the last of each; none if there is no file."""
+    names = {_short(name): name for name in every}
     lines = file.read_text("utf-8").splitlines() if file.exists() else []
-    return dict(json.loads(line) for line in lines)
+    said = (line.partition(" ") for line in lines)
+    return {names[short]: killer for short, _, killer in said if short in names}
 
 
 def add(file: Path, name: str, killer: str | None) -> None:
     """At once, as whoever judges may be stopped."""
     with file.open("a", encoding="utf-8") as lines:
-        lines.write(json.dumps([name, killer or ""]) + "\n")
+        lines.write(_line(name, killer or ""))
+
+
+def _line(name: str, killer: str) -> str:
+    """Of a test, its file."""
+    return f"{_short(name)} {killer.partition('::')[0]}\n"
+
+
+def _short(name: str) -> str:
+    return hashlib.sha256(name.encode()).hexdigest()[:12]
 
 
 def order(room: str, names: Iterable[str]) -> list[str]:
@@ -73,15 +84,19 @@ def order(room: str, names: Iterable[str]) -> list[str]:
 
 def kept(room: str) -> Path:
     KEPT.mkdir(parents=True, exist_ok=True)
-    return KEPT / f"{room}.jsonl"
+    return KEPT / f"{room}.txt"
 
 
 def page(modules: Mapping[str, Mapping[str, Module]]) -> str:
-    """Writes the page from what is kept of each room; a line that says so."""
+    """Writes the page from what is kept of each room, and that in order; a line that says so."""
     found = {}
     for room, files in modules.items():
         every = {str(mutant.key): mutant for module in files.values() for mutant in module.mutants}
-        found[room] = every, {name: killer for name, killer in read(kept(room)).items() if name in every}
+        verdicts = read(kept(room), every)
+        kept(room).write_text("".join(sorted(_line(*each) for each in verdicts.items())), "utf-8")
+        if (others := every.keys() - verdicts.keys()) <= listed().keys():
+            verdicts |= dict.fromkeys(others, "")
+        found[room] = every, verdicts
     PAGE.write_text("\n".join(_page(found)) + "\n", "utf-8")
     return "docs/mutants.md tells it"
 
@@ -105,11 +120,14 @@ def _page(found: Found) -> Iterator[str]:
         shown = (_judged(every, verdicts), _share(dead, len(verdicts), part), known, len(left) - known)
         cells = (room, f"{len(every):,}", *shown, _share(dead, len(verdicts) - known, part))
         yield f"| {' | '.join(map(str, cells))} |"
-    judged = Counter(survives(killer) for _, verdicts in found.values() for killer in verdicts.values())
+    judged = [each for _, verdicts in found.values() for each in verdicts.items()]
     if not judged:
         return
-    percent = 100 * judged[False] / judged.total()
-    yield f"\nTogether {judged[False]:,} of {judged.total():,} are told apart, {percent:.1f} %."
+    left = [name for name, killer in judged if survives(killer)]
+    dead, known = len(judged) - len(left), sum(name in reasons for name in left)
+    raw, rest = 100 * dead / len(judged), 100 * dead / max(1, len(judged) - known)
+    yield f"\nTogether {dead:,} of {len(judged):,} are told apart: {raw:.1f} % with equivalent ones as survivors,"
+    yield f"{rest:.1f} % without those {known:,} that are listed with a reason."
     yield f"{datetime.now(UTC):%Y-%m-%d}, {_versions()}"
     yield "\n## By what\n| room | told apart by | mutants |\n|---|---|---|"
     for room, (_, verdicts) in found.items():
@@ -180,11 +198,14 @@ of the classifier, the scanner or the measures by their tests.
 This page is written by `make mutants`, which takes long. The job fails for a survivor that
 `benchmarks/mutants/survivors.toml` does not list with a reason, and for a listed one that is told apart now. A survivor
 with a reason is equivalent: it changes nothing that is promised. The last column leaves it out; the fourth does not.
+Where none but listed ones have not been judged, these count as survivors.
 Where not all mutants of a room were judged, they are a sample in an order that is drawn by their names, given with
 Wilson's interval at 95 %. Tests were written in sight of survivors, so mutants that nobody has looked at may do worse.
 
 `python -m benchmarks.mutants ROOM --sample 50` takes minutes; with `--keep` and `--more` a run goes on where the last
 one was stopped, and with `--again` it asks only those that survived, which is what one wants after writing a test.
+Verdicts are kept in `benchmarks/mutants/verdicts/`. One is forgotten when its line changes; tests that became weaker
+since are noticed by a run without `--more`.
 
 Two sorts of tests are left out: those of `tests/unit/metrics/test_formulas.py`, which notice any change of the
 syntax, and those of `tests/unit/text/test_linear.py`, which measure time. Docstrings, annotations, decorators,

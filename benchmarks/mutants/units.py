@@ -36,7 +36,7 @@ OPTIONS = (
     "no:cacheprovider", "-p", "no:xdist", "-m", "not browser and not backend",
 )  # fmt: skip
 BUSY, CLOCK = 8.0, 90.0
-"""Seconds that a mutant has beside some times what its tests take without it."""
+"""Seconds that each test, and all of them by the clock, have beside some times what they take without a change."""
 SLOWER = 4
 PRIOR = 0.05
 """Kills that every test is thought to have had: first comes what kills most in a second."""
@@ -142,8 +142,9 @@ class _Judge:
                     continue
                 kills = self._kills[f"{file}:{mutant.key.place}"]
                 order = sorted(reached, key=lambda at: -(kills[at] + PRIOR) / costs[at])
-                spent = sum(costs[at] for at in order) * SLOWER
-                work = _put_to(mutant, self.modules[file], functions, [items[at] for at in order])
+                put, took = [items[at] for at in order], [costs[at] for at in order]
+                spent = sum(took) * SLOWER
+                work = _put_to(mutant, self.modules[file], functions, put, took)
                 yield number, Task(work, BUSY + spent, CLOCK + spent * 3)
 
         places = {item.nodeid: at for at, item in enumerate(items)}
@@ -209,7 +210,9 @@ def _find(module: CodeType, name: str, first: int) -> CodeType:
     return next(each for each in _within(module) if (each.co_qualname, each.co_firstlineno) == (name, first))
 
 
-def _put_to(mutant: Mutant, module: Module, functions: Sequence[FunctionType], items: Sequence[pytest.Item]) -> Any:
+def _put_to(
+    mutant: Mutant, module: Module, functions: Sequence[FunctionType], items: Sequence[pytest.Item], costs: list[float]
+) -> Any:
     def work() -> str | None:
         assert mutant.function is not None
         try:
@@ -218,17 +221,23 @@ def _put_to(mutant: Mutant, module: Module, functions: Sequence[FunctionType], i
                 each.__code__ = code
         except (SyntaxError, ValueError) as error:
             return f"cannot be: {error}"
-        return _run(items)
+        return _run(items, costs)
 
     return work
 
 
-def _run(items: Sequence[pytest.Item]) -> str | None:
-    """The first test that fails."""
+def _run(items: Sequence[pytest.Item], costs: Sequence[float] = ()) -> str | None:
+    """The first test that fails.
+
+    Args:
+        costs: Processor seconds of each without a change; some times that, and what never ends is ended.
+    """
     failures = _Failures()
     manager = items[0].config.pluginmanager
     manager.register(failures)
-    for item, following in zip(items, [*items[1:], None], strict=True):
+    for at, (item, following) in enumerate(zip(items, [*items[1:], None], strict=True)):
+        if costs:
+            forks.bound(BUSY + costs[at] * SLOWER)
         item.config.hook.pytest_runtest_protocol(item=item, nextitem=following)
         if failures.first:
             return failures.first

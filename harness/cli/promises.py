@@ -70,7 +70,7 @@ def hunt_spec(
     """Hunts, says what was found, and gives the exit code. Raises MemoryFault if the backend cannot be opened."""
     from harness.conformance import promises as hunting
 
-    with hunting.open_ground(spec, paths.cache_root()) as place:
+    with hunting.open_ground(spec, paths.cache_root(), seconds) as place:
         return _hunt(place, seconds, operations, seed, cases)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 from harness.backend.client import Deadlines
@@ -20,17 +21,24 @@ from harness.play.sequences import SequencePlayer, print_program
 from harness.promises.hunt import Hunted, Play, hunt
 
 DEADLINES = Deadlines(open=60.0, call=10.0, item=0.3)
-"""Of a hunt: a backend that hangs must leave time to make its sequence shorter."""
+"""Of a hunt of `PATIENT` seconds or less: a backend that hangs must leave time to make its sequence shorter."""
+PATIENT = 600.0
 OPERATIONS = 10**9
 """No bound but the time."""
 LARGEST = 1030
 
 
 @contextmanager
-def open_ground(spec: Spec, cache: Path) -> Iterator[Setting]:
-    """Where sequences are played; the backend was opened once. Raises RegistryError and MemoryFault."""
+def open_ground(spec: Spec, cache: Path, seconds: float = PATIENT) -> Iterator[Setting]:
+    """Where sequences are played; the backend was opened once. Raises RegistryError and MemoryFault.
+
+    Args:
+        seconds: Of the hunt. Beyond `PATIENT` deadlines grow with it: who has hours, waits longer for a busy machine.
+    """
     cache.mkdir(parents=True, exist_ok=True)
-    with open_setting(spec, None, DEADLINES, cache / "embeddings.sqlite") as place:
+    more = max(1.0, seconds / PATIENT)
+    deadlines = replace(DEADLINES, open=DEADLINES.open * more, call=DEADLINES.call * more, item=DEADLINES.item * more)
+    with open_setting(spec, None, deadlines, cache / "embeddings.sqlite") as place:
         place.try_open()
         yield place
 

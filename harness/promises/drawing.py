@@ -188,11 +188,12 @@ def drop(steps: Steps, at: int) -> Steps | None:
     return _renumber(steps[:at] + steps[at + 1 :], at, lambda of: _without(of, lost), mark)
 
 
-def lessen(steps: Steps, at: int, count: int) -> Steps | None:
-    """With a smaller batch."""
+def lessen(steps: Steps, at: int, count: int, *, first: bool = False) -> Steps | None:
+    """With a smaller batch: without its last memories, or without its first."""
     stored = [each for _, each in number(steps)][at]
+    lost = range(stored.start, stored.stop - count) if first else range(stored.start + count, stored.stop)
     fewer = (*steps[:at], steps[at].model_copy(update={"count": count}), *steps[at + 1 :])
-    return _renumber(fewer, at + 1, lambda of: _without(of, range(stored.start + count, stored.stop)), None)
+    return _renumber(fewer, at + 1, lambda of: _without(of, lost), None)
 
 
 def _without(of: int, lost: range) -> int | None:
@@ -225,7 +226,9 @@ def simplify(steps: Steps) -> Iterator[Steps]:
     for at, step in enumerate(steps):
         if step.count > 1:
             counts = sorted({1, 2, step.count // 2, step.count * 9 // 10, step.count - 1} - {step.count, 0})
-            yield from filter(None, (lessen(steps, at, count) for count in counts))
+            yield from filter(
+                None, (lessen(steps, at, count, first=first) for count in counts for first in (False, True))
+            )
         for change in _list_plainer(step):
             yield (*steps[:at], step.model_copy(update=change), *steps[at + 1 :])
     scopes = dict.fromkeys(step.scope for step in steps if step.op not in PLACELESS)

@@ -99,6 +99,14 @@ def test_what_is_not_as_it_is_listed_is_said(monkeypatch: pytest.MonkeyPatch) ->
     ]
 
 
+def test_the_last_verdict_on_a_mutant_that_is_still_one_counts(tmp_path: Path) -> None:
+    file = tmp_path / "room.txt"
+    assert results.read(file, ["x"]) == {}
+    for name, killer in (("x", "tests/t.py::t"), ("gone", None), ("y", "contract: gets_by_id"), ("x", None)):
+        results.add(file, name, killer)
+    assert results.read(file, ["x", "y", "new"]) == {"x": "", "y": "contract: gets_by_id"}
+
+
 @pytest.mark.slow
 def test_each_listed_survivor_is_a_mutant_and_has_a_reason() -> None:
     every = {str(mutant.key) for room in ROOMS.values() for each in room.modules().values() for mutant in each.mutants}

@@ -17,8 +17,9 @@ from harness.play.sequences import SequencePlayer, print_program
 from harness.promises.hunt import hunt
 
 WHOLE = 1000
-"""Operations from which on a drill has the long time and the large batches."""
-SECONDS, BRIEF = 20.0, 6.0
+"""Operations from which on a drill has the large batches."""
+SECONDS = 20.0
+"""For a machine or a backend that cannot play so many: operations are what ends a hunt, equal on every machine."""
 LARGEST, SMALLER = 1030, 101
 
 
@@ -28,7 +29,6 @@ def plan(size: int, seed: int) -> Plan:
 
 
 def play(stage: DrillSession) -> None:
-    whole = stage.trial.size >= WHOLE
     if stage.supports("extracts"):
         return
     store = cast(ChildStore, stage.store)
@@ -37,8 +37,8 @@ def play(stage: DrillSession) -> None:
         stage.store.backend,
         stage.trial.seed,
         operations=stage.trial.size,
-        seconds=SECONDS if whole else BRIEF,
-        largest=LARGEST if whole else SMALLER,
+        seconds=SECONDS,
+        largest=LARGEST if stage.trial.size >= WHOLE else SMALLER,
     )
     stage.note(Tried(sequences=found.sequences, calls=found.calls))
     if found.shortest is not None:

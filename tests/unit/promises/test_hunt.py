@@ -111,6 +111,13 @@ class Dies(Shelf):
         raise MemoryFault(Fault(kind="timed-out", op="get", message="no answer within 5 s"), alive=False)
 
 
+class DiesOnSupersede(Shelf):
+    """Of whatever memory, which first is one of a batch."""
+
+    def supersede(self, scope: Scope, names: Sequence[str], item: Item) -> Ack:
+        raise MemoryFault(Fault(kind="crashed", op="supersede", message="no"), alive=False)
+
+
 class ListsTooMuch(Shelf):
     """Sound, but its answers are longer than we read."""
 
@@ -172,6 +179,8 @@ def test_an_answer_that_is_longer_than_we_read_breaks_no_promise() -> None:
                            "list repo=api"], "m101, which is gone, is listed in repo=api"),
         (ListsByPattern, ["remember a memory (m1) in repo=api", "list repo=a%i"],
          "m1 of repo=api is listed in repo=a%i"),
+        (DiesOnSupersede, ["remember a memory (m1) in repo=api", "supersede m1 by a memory (m2), asked in repo=api"],
+         "supersede crashed: no"),
         (NeverSettles, ["list repo=api"], "settle breach: not settled after 20 s"),
         (Dies, ["get an unknown id, asked in repo=api"], "get timed-out: no answer within 5 s"),
     ],
@@ -274,6 +283,9 @@ def test_leaving_out_a_step_renumbers_what_comes_later() -> None:
     fewer = drawing.lessen(steps, 0, 1)
     assert fewer is not None
     assert [step.of for step in fewer] == [(), (), (1,), (1,)]
+    fewer = drawing.lessen(steps, 0, 2, first=True)
+    assert fewer is not None
+    assert [step.of for step in fewer] == [(), (), (0, 2), (2,)]
     marked = (Step(op="snapshot"), Step(op="snapshot"), Step(op="restore", of=(1,)), Step(op="restore", of=(0,)))
     assert drawing.drop(marked, 0) == (Step(op="snapshot"), Step(op="restore", of=(0,)))
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from harness.machine import files
 from harness.scan import copies, raw
 from harness.scan.copies import LEFT_OUT, Copies
 
@@ -40,6 +41,23 @@ def test_each_look_has_a_whole_copy(store: Path, monkeypatch: pytest.MonkeyPatch
     for folder in folders:
         assert names(folder) == ["b", "deep/a"]
         assert (folder / "deep/a").read_bytes() == bytes(range(250))
+
+
+def test_folders_in_folders_are_copied(store: Path) -> None:
+    (store / "deep/deeper/deepest").mkdir(parents=True)
+    (store / "deep/deeper/deepest/a").write_bytes(b"a")
+    (folder,), told = take(store)
+    assert names(folder) == ["deep/deeper/deepest/a"] and told == []
+
+
+def test_a_file_that_cannot_be_read_is_left_out(store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(path: Path) -> None:
+        raise PermissionError(path)
+
+    (store / "a").write_bytes(b"a")
+    monkeypatch.setattr(files, "open_regular", refuse)
+    (folder,), told = take(store)
+    assert (folder / LEFT_OUT).read_text() == "a is left out\n" and len(told) == 1
 
 
 def test_as_it_is_set_a_store_of_some_bytes_is_copied(store: Path) -> None:

@@ -190,3 +190,15 @@ def test_the_nearest_of_several_copies_counts(tmp_path: Path, turned: bool) -> N
     (seen,) = scan(tmp_path, Layer("all", ".", "file"), NEEDLES).sightings
     cosine = float(halves.astype("f8") @ VECTOR / np.linalg.norm(halves.astype("f8")) / np.linalg.norm(VECTOR))
     assert seen.count == 2 and seen.nearness == pytest.approx(cosine, abs=1e-7)
+
+
+@pytest.mark.parametrize(("head", "size"), [(b"PK", 0x4B50), (b"PK", 0x24B50), (b"\x78\x9c", 0x9C78)])
+def test_a_block_whose_size_reads_like_the_head_of_a_stream_is_unpacked(head: bytes, size: int) -> None:
+    block = lz4.block.compress(PIN.encode() + bytes(size - len(PIN)))
+    assert block.startswith(head)
+    assert [match.form for match in Unpacking(Needles({"pin": PIN})).value(block)] == ["utf-8 in lz4"]
+
+
+def test_what_is_searched_is_described_in_full() -> None:
+    told = encodings.describe_searched()
+    assert all(form in told for form in (*encodings.TEXT, *encodings.VECTOR, *encodings.PACKED))

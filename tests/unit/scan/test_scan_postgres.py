@@ -155,6 +155,11 @@ def test_a_tuple_ends_where_its_length_says(folder: Path) -> None:
     assert places(scan(folder.parent, CLUSTER, NEEDLES)) == {"free": {"free space of a page"}, "dead": {"dead tuple"}}
 
 
+def test_a_file_beside_the_folders_lies_in_none(folder: Path) -> None:
+    (folder / "postmaster.opts").write_text(CANARIES["open"])
+    assert places(scan(folder.parent, CLUSTER, NEEDLES)) == {"open": {""}}
+
+
 def test_what_is_no_data_folder_is_searched_and_said(folder: Path) -> None:
     (folder / "PG_VERSION").unlink()
     (folder / "base/5/1").write_text(CANARIES["live"])

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from harness.adapter import Layer
 from harness.scan import raw
 from harness.scan.disk import Needles, scan
-from harness.scan.vectors import NEAR
+from harness.scan.vectors import NEAR, Vectors
 
 Vector = npt.NDArray[np.float32]
 DIMS = 96
@@ -187,3 +187,9 @@ def test_other_bytes_are_no_vectors() -> None:
 def test_vectors_that_cannot_be_told_are_refused(vectors: list[bytes], words: str) -> None:
     with pytest.raises(ValueError, match=words):
         Needles({}, dict(zip("ab", vectors, strict=False)))
+
+
+def test_nothing_is_nearer_than_the_same() -> None:
+    """A cosine that rounding puts above 1 is 1."""
+    copies = [list(Vectors({"it": made(seed).tobytes()}).near(made(seed).tobytes())) for seed in range(40)]
+    assert {cosine > 1 for found in copies for *_, cosine in found} == {False}
