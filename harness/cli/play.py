@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 GROUPS = {
     "What is played": (
         "backends", "scenarios", "split", "noise", "write", "seed", "seeds", "drilled", "drill_size", "reader",
-        "model", "k", "budget",
+        "model", "k", "budget", "undated",
     ),
     "Chat models": ("chat", "record", "chat_budget", "chat_cost", "chat_price"),
     "How it is played": ("jobs", "dask", "shard", "only", "keep", "resume", "fresh"),
@@ -133,6 +133,11 @@ class SizeOfDrills(click.ParamType[DrillSize]):
     default=DEFAULT_BUDGET,
     show_default=True,
     help="Tokens of memory text that count as recalled.",
+)
+@click.option(
+    "--undated",
+    is_flag=True,
+    help="Write all memories of a story with the same date: no date tells which of two rivals is newer.",
 )
 @click.option(
     "--drill",

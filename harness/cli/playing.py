@@ -187,6 +187,7 @@ def _selection(
     record: Path | None,
     reader: str,
     model: str,
+    undated: bool,
 ) -> Selection:
     from harness.backend import interpreters, registry
     from harness.gateway.chat.standin import STANDING_IN
@@ -208,7 +209,7 @@ def _selection(
     return Selection(
         backends=specs, scenarios=scenarios, split=split, noise=noise, writes=write, k=k, budget=budget,
         seeds=tuple(range(1, seeds + 1)) if seeds else seed, drills=chosen, drill_size=drill_size,
-        chat=_chat(chat, record), reader=label,
+        chat=_chat(chat, record), reader=label, undated=undated,
     )  # fmt: skip
 
 
