@@ -149,7 +149,7 @@ def test_a_memory_without_its_line_is_not_lost(opened: Open, tmp_path: Path) -> 
     assert sorted(hit.text for hit in memory.entries(SHOP)) == ["First.", "Second."]
     assert not list(tmp_path.rglob("*.new"))
     memory.remember([item("Third.")])
-    assert len(opened().entries(SHOP)) == 3
+    assert len(list(opened().entries(SHOP))) == 3
 
 
 def test_a_file_that_is_no_memory_is_left_alone(opened: Open, tmp_path: Path) -> None:
