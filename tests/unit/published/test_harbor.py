@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from harness import paths
+from harness.play.engine import canaries
 from harness.play.story import Story
 from harness.published import harbor
 from tasks import loader
@@ -99,7 +100,7 @@ def test_the_agent_sees_no_answer_and_cold_no_memory(stories: list[Story], expor
 
 def test_the_notes_end_with_the_job_and_hold_nothing_forgotten(stories: list[Story], exported: Path) -> None:
     for story in (each.salt(harbor.SEED) for each in stories):
-        marks = harbor.canaries(story.scenario, harbor.SEED)
+        marks = canaries(story.scenario, harbor.SEED)
         for session, job in story.scenario.jobs():
             task = exported / f"{story.scenario.id.replace('/', '-')}-{job.id}-warm"
             notes = (task / "environment" / "memory" / "NOTES.md").read_text("utf-8")
@@ -115,8 +116,8 @@ def test_the_notes_end_with_the_job_and_hold_nothing_forgotten(stories: list[Sto
                 )
                 assert not (forgotten and mark in notes)
     texts = [path.read_text("utf-8") for path in exported.glob("secret-*/environment/memory/NOTES.md")]
-    marks = [mark for story in stories for mark in harbor.canaries(story.scenario, harbor.SEED).values()]
-    assert any(mark in text for text in texts for mark in marks), "what was not forgotten is there"
+    known = [mark for story in stories for mark in canaries(story.scenario, harbor.SEED).values()]
+    assert any(mark in text for text in texts for mark in known), "what was not forgotten is there"
 
 
 def test_a_folder_that_holds_something_is_left_alone(stories: list[Story], tmp_path: Path) -> None:
@@ -131,7 +132,7 @@ def test_what_was_forgotten_before_the_job_is_not_in_its_notes() -> None:
     *before, third = STORY.sessions
     job, forget = third.steps
     turned = third.model_copy(update={"steps": (forget, job)})
-    marks = harbor.canaries(STORY, harbor.SEED)
+    marks = canaries(STORY, harbor.SEED)
     for session, kept in ((third, True), (turned, False)):
         told = STORY.model_copy(update={"sessions": (*before, session)})
         notes = "".join(harbor.list_notes(told, session, told.jobs()[-1][1]))
