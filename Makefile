@@ -94,7 +94,7 @@ selftest: .venv/.ready
 
 conform: .venv/.ready
 	@echo "checking every adapter against the contract (some four minutes)"
-	@$(BIN)/coldwarm conform agents_md bm25 chroma chroma_plain mem0 mem0,store=chroma mem0,store=faiss mem0,infer=true notes vector_file reference \
+	@$(BIN)/coldwarm conform agents_md bm25 chroma chroma_plain claude_memory codex_memories mem0 mem0,store=chroma mem0,store=faiss mem0,infer=true notes vector_file reference \
 	  langgraph@3.1.2 mcp@2026.8.31 mcp@3.11.0,server=mempalace
 
 # The recordings are of the stand-in: coldwarm run -b mem0,infer=true ... --chat stand-in --record fixtures/chat/mem0

@@ -58,7 +58,23 @@ class FileAdapter(BaseAdapter):
         return [Layer("file", self.file, "file")]
 
 
-class FileMemory(BaseMemory):
+class LocalMemory(BaseMemory):
+    """For stores on disk with no model inside."""
+
+    def settle(self, seconds: float) -> bool:
+        return True
+
+    def supersede(self, scope: Scope, memory_ids: Sequence[str], item: Item) -> Ack:
+        return delete_and_add(self, scope, memory_ids, item)
+
+    def usage(self) -> Usage:
+        return Usage()
+
+    def close(self) -> None:
+        """Nothing is held open."""
+
+
+class FileMemory(LocalMemory):
     """The state is a text of whole lines. A write is in the file when it returns: appended, or the file replaced."""
 
     def __init__(self, path: Path) -> None:
@@ -82,18 +98,6 @@ class FileMemory(BaseMemory):
         fresh.write_bytes(text.encode("utf-8", "surrogatepass"))
         fresh.replace(self.path)
 
-    def settle(self, seconds: float) -> bool:
-        return True
-
-    def supersede(self, scope: Scope, memory_ids: Sequence[str], item: Item) -> Ack:
-        return delete_and_add(self, scope, memory_ids, item)
-
-    def usage(self) -> Usage:
-        return Usage()
-
-    def close(self) -> None:
-        """Nothing is held open."""
-
 
 class RowAdapter(FileAdapter):
     """What `RowMemory` can do, short of a ranking."""
@@ -115,47 +119,29 @@ class RowAdapter(FileAdapter):
     }
 
 
-class RowMemory(FileMemory):
-    """Rows as JSON lines, in the order of writing; `find` is what a store adds. A blank text is not stored.
+class Rows(LocalMemory):
+    """Memories as rows, in the order of writing; `find` and where they are kept is what a store adds. A blank text is
+    not stored.
 
     Without `scoped`, every row is seen from everywhere and no scope comes back.
     """
 
     scoped: ClassVar[bool] = True
 
-    def __init__(self, path: Path) -> None:
-        super().__init__(path)
+    def __init__(self) -> None:
         self.rows: dict[str, Item] = {}
-        if text := self.text():
-            self.load(text)
 
     @abstractmethod
     def find(self, query: str, visible: Sequence[str], k: int) -> list[tuple[str, float | None]]:
         """Ids out of `visible` (in the order of writing) with their scores, best first."""
 
-    def load(self, text: str) -> None:
-        for line in text.split("\n")[:-1]:
-            row = json.loads(line)
-            name = row.pop("id")
-            self.rows[name] = read_item(row)
-
-    def dump(self, ids: Iterable[str]) -> str:
-        return "".join(self.line(name) + "\n" for name in ids)
-
-    def line(self, name: str) -> str:
-        """Without escapes, so that whoever looks into the file finds the text that was remembered."""
-        return json.dumps({"id": name, **to_wire(self.rows[name])}, ensure_ascii=False)
-
+    @abstractmethod
     def changed(self, added: Sequence[str] | None = None) -> None:
         """After each change of the rows: writes them.
 
         Args:
             added: They are new, and nothing else changed.
         """
-        if added is None:
-            self.rewrite(self.dump(self.rows))
-        else:
-            self.add(self.dump(added))
 
     def remember(self, items: Sequence[Item]) -> list[Ack]:
         acks = [Ack((self._insert(item),) if item.text.strip() else ()) for item in items]
@@ -207,3 +193,32 @@ class RowMemory(FileMemory):
             raise Unsupported("forget_scope")
         self.rows = {name: item for name, item in self.rows.items() if item.scope != scope}
         self.changed()
+
+
+class RowMemory(Rows, FileMemory):
+    """Rows as JSON lines in one file."""
+
+    def __init__(self, path: Path) -> None:
+        Rows.__init__(self)
+        FileMemory.__init__(self, path)
+        if text := self.text():
+            self.load(text)
+
+    def load(self, text: str) -> None:
+        for line in text.split("\n")[:-1]:
+            row = json.loads(line)
+            name = row.pop("id")
+            self.rows[name] = read_item(row)
+
+    def dump(self, ids: Iterable[str]) -> str:
+        return "".join(self.line(name) + "\n" for name in ids)
+
+    def line(self, name: str) -> str:
+        """Without escapes, so that whoever looks into the file finds the text that was remembered."""
+        return json.dumps({"id": name, **to_wire(self.rows[name])}, ensure_ascii=False)
+
+    def changed(self, added: Sequence[str] | None = None) -> None:
+        if added is None:
+            self.rewrite(self.dump(self.rows))
+        else:
+            self.add(self.dump(added))

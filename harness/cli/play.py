@@ -45,9 +45,9 @@ if TYPE_CHECKING:
 GROUPS = {
     "What is played": (
         "backends", "scenarios", "split", "noise", "write", "seed", "seeds", "drilled", "drill_size", "reader",
-        "model", "k", "budget",
+        "model", "k", "budget", "undated",
     ),
-    "Chat models": ("chat", "record", "chat_budget", "chat_cost", "chat_price"),
+    "Chat models": ("chat", "record", "chat_budget", "chat_cost", "chat_price", "prices", "yes"),
     "How it is played": ("jobs", "dask", "shard", "only", "keep", "resume", "fresh"),
     "What fails the run": ("gates", "baseline", "allow", "allow_faults"),
     "Output": ("out", "quiet", "as_json", "browse"),
@@ -135,6 +135,11 @@ class SizeOfDrills(click.ParamType[DrillSize]):
     help="Tokens of memory text that count as recalled.",
 )
 @click.option(
+    "--undated",
+    is_flag=True,
+    help="Write all memories of a story with the same date: no date tells which of two rivals is newer.",
+)
+@click.option(
     "--drill",
     "-d",
     "drilled",
@@ -165,6 +170,13 @@ class SizeOfDrills(click.ParamType[DrillSize]):
 @click.option("--chat-budget", type=click.IntRange(1), help="Tokens of chat calls after which the run stops.")
 @click.option("--chat-cost", type=float, help="Money for chat calls after which the run stops, at --chat-price.")
 @click.option("--chat-price", type=(float, float), help="Price of a million tokens: prompt, completion.")
+@click.option(
+    "--prices",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="A table of prices, as reports/prices.toml: for the estimate, and for --chat-cost.",
+)
+@click.option("--yes", is_flag=True, help="Start a paid run without asking, once its estimate is printed.")
 @click.option("--jobs", "-j", type=click.IntRange(1, 64), default=1, show_default=True, help="Trials side by side.")
 @click.option(
     "--dask",

@@ -34,6 +34,8 @@ def play(
     chat_budget: int | None,
     chat_cost: float | None,
     chat_price: tuple[float, float] | None,
+    prices: Path | None,
+    yes: bool,
     jobs: int,
     dask: str | None,
     allow: tuple[str, ...],
@@ -55,6 +57,7 @@ def play(
     """Plays, and says how it goes on; the parameters are those of `run`. What ends it early stops the command."""
     from harness import regress
     from harness.backend import registry
+    from harness.cli import paying
     from harness.gateway.chat.choice import upstream
     from harness.gateway.chat.wire import ChatError
     from harness.gateway.embedder import EmbedderError
@@ -63,6 +66,7 @@ def play(
     from harness.log.folder import Folder, FolderError
     from harness.log.trial_cache import TrialCache
     from harness.machine import extras
+    from harness.model.prices import read_prices
     from harness.play import plan, runner
     from harness.play.trouble import ExecutorError
     from harness.report.progress import PlainProgress
@@ -76,7 +80,10 @@ def play(
         if shard and (gates or baseline):
             raise regress.RegressError("a shard is no run that gates could judge: give them to `coldwarm merge`")
         selection = _resume(folder, **asked) if folder else _selection(**asked)
-        allowance = Budget(chat_budget, chat_cost, *(chat_price or (0.0, 0.0)))
+        table = read_prices(prices) if prices else None
+        known = table.models.get(split_reader(selection.reader)[1]) if table else None
+        paid = chat_price or ((known.prompt, known.completion) if known else (0.0, 0.0))
+        allowance = Budget(chat_budget, chat_cost, *paid)
         chat = upstream(selection.chat, os.environ).name if selection.chat else ""
         screen = terminal(quiet=quiet, as_json=as_json)
         executor, playables, stories = _prepare(
@@ -85,10 +92,13 @@ def play(
         if baseline and extras.explain_missing(["scipy"]):
             stop(extras.lacks("scipy", "comparing drills with a baseline"), COULD_NOT_RUN)
         dealt = plan.Shard.parse(shard) if shard else None
-        ids = [trial.id for trial in plan.trials(selection, [story for story, _ in stories])]
+        planned = plan.trials(selection, [story for story, _ in stories])
+        ids = [trial.id for trial in planned]
         ids += [trial.id for trial in plan.list_drills(selection, [*playables.playables])]
         if only and not any(name.startswith(only) for name in ids):
             raise ValueError(f"--trial {' '.join(only)}: no trial of this run has an id that begins so")
+        wanted = [trial for trial in planned if not only or trial.id.startswith(only)]
+        paying.ask(screen, selection, wanted, [story for story, _ in stories], chat_price or known, table, yes=yes)
         folder = folder or Folder.create(out)
         regress.keep(folder, gates, baseline)
     except (FolderError, registry.RegistryError, regress.RegressError, ChatError, ValueError) as error:
@@ -187,6 +197,7 @@ def _selection(
     record: Path | None,
     reader: str,
     model: str,
+    undated: bool,
 ) -> Selection:
     from harness.backend import interpreters, registry
     from harness.gateway.chat.standin import STANDING_IN
@@ -208,7 +219,7 @@ def _selection(
     return Selection(
         backends=specs, scenarios=scenarios, split=split, noise=noise, writes=write, k=k, budget=budget,
         seeds=tuple(range(1, seeds + 1)) if seeds else seed, drills=chosen, drill_size=drill_size,
-        chat=_chat(chat, record), reader=label,
+        chat=_chat(chat, record), reader=label, undated=undated,
     )  # fmt: skip
 
 

@@ -196,6 +196,23 @@ def export_suite(directory: Path, tasks: Path, fixtures: Path) -> None:
     click.echo(shorten(directory / "README.md"))
 
 
+@export.command(name="harbor")
+@click.argument("directory", metavar="DIR", type=FOLDER)
+@click.option("--scenario", "-s", "names", multiple=True, help="Of one id, kind or file; repeatable. Default: all.")
+@with_suite
+def export_harbor(directory: Path, names: tuple[str, ...], tasks: Path, fixtures: Path) -> None:
+    """Write each job as two tasks of Harbor, cold and warm, into the new folder DIR; checks judge there as here."""
+    from harness.play.story import Story
+    from harness.published import harbor
+    from harness.report.words import plural
+
+    try:
+        written = harbor.export(directory, [Story(*each) for each in load_stories(tasks, fixtures, names, "all")])
+    except harbor.HarborError as error:
+        stop(error)
+    click.echo(f"{shorten(directory)}: {plural(written.tasks, 'task')} of {plural(written.jobs, 'job')}")
+
+
 @export.command(name="results")
 @click.argument("folder", metavar="RUN", type=FOLDER)
 @click.argument("directory", metavar="DIR", type=FOLDER)

@@ -174,6 +174,7 @@ def _conditions(file: RunFile) -> Conditions:
         noise=selection.noise,
         headline_noise=selection.headline_noise,
         headline_read=list_policies(reader)[0],
+        undated=selection.undated,
     )
 
 

@@ -45,6 +45,7 @@ class ChatCount:
     Attributes:
         prompt, completion: Tokens, as the upstream says, and of `counted` calls as counted here, because it did not
             say. `failed` calls are among `calls`, with the tokens that they are known to have cost.
+        cached: Of `prompt`, what the upstream says it read from a cache.
     """
 
     calls: int = 0
@@ -52,6 +53,7 @@ class ChatCount:
     completion: int = 0
     counted: int = 0
     failed: int = 0
+    cached: int = 0
 
     def __add__(self, other: ChatCount) -> ChatCount:
         return ChatCount(
@@ -60,7 +62,12 @@ class ChatCount:
             self.completion + other.completion,
             self.counted + other.counted,
             self.failed + other.failed,
+            self.cached + other.cached,
         )
+
+    def told(self) -> dict[str, int]:
+        """As a log has it: of an upstream without a cache it is what it was before caches were counted."""
+        return {name: count for name, count in vars(self).items() if count or name != "cached"}
 
 
 class ChatFault(NamedTuple):

@@ -37,6 +37,7 @@ class ModelCall(Model):
         why: Of the other outcomes, and of a step after which the job was ended; else empty.
         model: The name under which it answered.
         prompt_tokens, completion_tokens: As the upstream counts them.
+        cached_tokens: Of the prompt, what it says it read from a cache.
     """
 
     decision: str
@@ -49,7 +50,9 @@ class ModelCall(Model):
     model: str = ""
     prompt_tokens: int = 0
     completion_tokens: int = 0
-    uses: tuple[ToolUse, ...] = Field((), exclude_if=lambda uses: not uses)  # so that other logs keep their bytes
+    # What most calls lack is not written, so that their logs keep their bytes.
+    cached_tokens: int = Field(0, exclude_if=lambda cached: not cached)
+    uses: tuple[ToolUse, ...] = Field((), exclude_if=lambda uses: not uses)
 
     @property
     def answered(self) -> bool:

@@ -345,7 +345,7 @@ class Metered(Event):
     """What the trial used up: embeddings and chat calls by phase, counted at the endpoint; and as the backend reports.
 
     Attributes:
-        chat: Phase -> calls, prompt, completion, counted, failed (`harness.gateway.meter.ChatCount`).
+        chat: Phase -> calls, prompt, completion, counted, failed, cached (`harness.gateway.meter.ChatCount`).
         models: The name under which a chat model answered -> calls.
         prompt, completion, calls: Of models inside, in the backend's words.
         fault: Of the first question for that which failed.

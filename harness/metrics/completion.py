@@ -38,7 +38,18 @@ def checks_failed(view: View) -> Measure:
     return proportion(len(broken) + len(lost), len(view.decisions), broken + lost, none=NO_JOB)
 
 
-DECISIONS_RIGHT, JOBS_DONE = "decisions_right", "jobs_done"
+def guessed_right(view: View) -> Measure:
+    """Where only a memory can know, and none of its entries is behind it, a right value is luck or a model's guess."""
+    told = [
+        taken
+        for _, decision, taken in view.decisions
+        if any(each.verdict == "right" and view.scenario.by_id[each.fact].source is None for each in decision.options)
+    ]
+    lucky = [taken.receipt for taken in told if taken is not None and _right(taken) and taken.origin != "memory"]
+    return proportion(len(lucky), len(told), lucky, none="no decision is about what only a memory can know")
+
+
+DECISIONS_RIGHT, JOBS_DONE, GUESSED_RIGHT = "decisions_right", "jobs_done", "guessed_right"
 METRICS = (
     metric(
         DECISIONS_RIGHT, "higher", "proportion",
@@ -56,6 +67,12 @@ METRICS = (
         JOBS_DONE, "higher", "proportion", "jobs of which every decision is right / jobs of the story", jobs_done,
         reads=True, cold=True, aside="the cost of each job done stands in the column of cost",
         words=Words(WORK, 20, thing="jobs done", did="got {} jobs done", between=Between(20, cold=True)),
+    ),
+    metric(
+        GUESSED_RIGHT, "lower", "proportion",
+        "decisions that only a memory can know and that are right without an entry of it / such decisions",
+        guessed_right, reads=True, cold=True, aside="a part of `decisions_right` that is no merit of a memory",
+        words=Words(WORK, 25),
     ),
     metric(
         "checks_failed", "lower", "proportion",

@@ -256,6 +256,7 @@ class Conditions(Model):
     headline_noise: int
     headline_write: WritePolicy = "append"
     headline_read: ReadPolicy = "trusting"
+    undated: bool = Field(False, exclude_if=lambda undated: not undated)
 
 
 class Unplayed(Model):

@@ -139,6 +139,8 @@ class Selection(Model):
     """None: nobody answers chat calls, so backends with a model inside cannot be played."""
     reader: str = SCRIPTED
     """Who does the jobs: a registered name, or module:Class; `@MODEL` behind it, if a chat model reads for it."""
+    undated: bool = False
+    """Every memory is written with the date of the story's first session: which of two rivals is newer is not told."""
 
     @property
     def headline_noise(self) -> int:
@@ -157,6 +159,7 @@ class Trial(Model):
     reader: str
     k: int = Field(ge=1)
     budget: int = Field(ge=1)
+    undated: bool = Field(False, exclude_if=lambda undated: not undated)  # so that other trials keep their ids
 
     @cached_property
     def id(self) -> str:

@@ -6,6 +6,7 @@ The engine knows no adapter's name and computes no score. What it hands to a bac
 from __future__ import annotations
 
 import random
+import time
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import suppress
 from itertools import count, groupby
@@ -249,8 +250,10 @@ def _work(
         ask_model=tools.ask_model,
         remember=remember,
     )
+    begun = time.monotonic()
     outcome = readers.done(tools.reader, job, context, ask)
     values = {choice.decision: choice.value for choice in outcome.choices}
+    took = time.monotonic() - begun
     done = outcome.work or tools.work_trees.do(tools.repo, session.commit, job, values)
     return Worked(
         job=job.id,
@@ -265,4 +268,5 @@ def _work(
         ran=done.ran,
         checks=done.checks,
         calls=pack(tools.blobs, CALLS, tuple(outcome.calls)) if outcome.calls else None,
+        took=took,
     )

@@ -60,6 +60,7 @@ def trials(selection: Selection, scenarios: Sequence[Scenario]) -> list[Trial]:
             reader=selection.reader,
             k=selection.k,
             budget=selection.budget,
+            undated=selection.undated,
         )
         for scenario in scenarios
         for seed in selection.seeds

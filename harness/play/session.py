@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 import time
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal, NamedTuple, TypeVar, cast
 
 from harness.adapter import Hit, Item, Scope, Source, Usage
@@ -258,6 +258,7 @@ class MemorySession(StoreSession[Handle]):
         """Remembers a batch; with `replaces`, one item as the successor of those memories."""
         if not written:
             return
+        written = [self._date(each) for each in written]
         items = [each.item for each in written]
         ids: tuple[tuple[str, ...], ...] | None
         if replaces:
@@ -281,6 +282,13 @@ class MemorySession(StoreSession[Handle]):
             took=took,
         )
         self.go_on()
+
+    def _date(self, written: Written) -> Written:
+        """As it is, or with the date that all memories of an undated story have."""
+        if not self.trial.undated:
+            return written
+        first = self.scenario.sessions[0].at.isoformat()
+        return replace(written, item=replace(written.item, at=first))
 
     def _store(self, written: Sequence[Written], ids: Sequence[tuple[str, ...]]) -> None:
         """What a write means for the pool, for a later forget, and for cutting hits into entries."""
@@ -309,7 +317,7 @@ class MemorySession(StoreSession[Handle]):
             told = None
         return Metered(
             embeddings={phase: dict(vars(count)) for phase, count in meter.counts().items()},
-            chat={phase: dict(vars(count)) for phase, count in meter.chat().items()},
+            chat={phase: count.told() for phase, count in meter.chat().items()},
             models=meter.models(),
             refused=tuple(ChatRefused(**each._asdict(), times=times) for each, times in meter.faults().items()),
             prompt=told.prompt if told else None,

@@ -45,14 +45,14 @@ def _differs(old: Baseline, new: Baseline) -> Iterator[str]:
         yield f"{name.replace('_', ' ')} {_describe(then)} then, {_describe(now)} now"
 
 
-OF_STORIES = {"budget", "reader", "headline_noise", "headline_write", "headline_read"}
+OF_STORIES = {"budget", "reader", "undated", "headline_noise", "headline_write", "headline_read"}
 """Conditions of which drills know nothing."""
 
 
 def _conditions(old: Baseline, new: Baseline) -> dict[str, tuple[object, object]]:
     """Those that are not the same, then and now."""
     then, now = (
-        {**side.conditions.model_dump(mode="json", exclude={"noise"})} for side in (old, new)
+        {"undated": False, **side.conditions.model_dump(mode="json", exclude={"noise"})} for side in (old, new)
     )  # fmt: skip  # the levels beside the headline's are no part of a row
     if not (old.stories and new.stories):
         then["reader"] = now["reader"]  # drills have none

@@ -8,10 +8,11 @@ from typing import Literal
 
 from harness import metrics
 from harness.compare.statements import COLD, DOMINANCE, DUMP, ENOUGH, find_dominated, headline
+from harness.metrics.completion import GUESSED_RIGHT
 from harness.metrics.recall import CHANCE, RECALL
 from harness.metrics.words import Column as AskedColumn
 from harness.model.results import Cell, Pooled, Results, Row
-from harness.model.trial import SCRIPTED, Definition, NotMeasured, WritePolicy
+from harness.model.trial import SCRIPTED, Definition, Measured, NotMeasured, WritePolicy
 from harness.report import words
 from harness.report.worst import MARK, Worst, worst
 
@@ -285,13 +286,27 @@ def suite(results: Results) -> str:
     return f"suite {words.visible(said.version, 40)}, split {said.split}" if said else ""
 
 
+def _tell_guesses(results: Results) -> list[str]:
+    """What a model decides right without a memory, where only a memory can know, was guessed."""
+    if results.run.conditions.reader == SCRIPTED:
+        return []
+    cold = [cell.measures.get(GUESSED_RIGHT) for cell in results.cells if cell.arm == "cold"]
+    measured = [each for each in cold if isinstance(each, Measured) and each.of]
+    hits, of = sum(each.hits or 0 for each in measured), sum(each.of or 0 for each in measured)
+    return (
+        [f"Guessed: without a memory, {hits:g} of {of} decisions that only a memory can know came out right."]
+        if of
+        else []
+    )
+
+
 def cannot_say(results: Results) -> list[str]:
     """What a reader must not take from this run."""
     if not results.stories:
         return [words.CANNOT_SAY_OF_DRILLS]
     reader = results.run.conditions.reader
     first = words.CANNOT_SAY if reader == SCRIPTED else words.CANNOT_SAY_OF_ONE.format(reader=words.visible(reader, 60))
-    said = [first, *([words.CANNOT_SAY_OF_DRILLS] if results.trust else [])]
+    said = [first, *([words.CANNOT_SAY_OF_DRILLS] if results.trust else []), *_tell_guesses(results)]
     scenarios = len(results.stories)
     if scenarios < ENOUGH:
         said.append(

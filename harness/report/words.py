@@ -144,6 +144,9 @@ def power(results: Results) -> list[str]:
     return [f"{', '.join(names)}: this run could have shown {what}." for what, names in grouped.items()]
 
 
+UNDATED = ", all memories written with the same date"
+
+
 def conditions(results: Results) -> str:
     """What was held fixed, in one line."""
     held = results.run.conditions
@@ -157,7 +160,7 @@ def conditions(results: Results) -> str:
     return visible(
         f"Held fixed: k {held.k}, {held.budget:,} tokens of memory text ({held.tokens}), reader {held.reader}, "
         f"embedder {held.embedder}, write {held.headline_write}, read {held.headline_read}, "
-        f"noise {held.headline_noise} of {noise} played, seed {seeds}.{contained}"
+        f"noise {held.headline_noise} of {noise} played, seed {seeds}{UNDATED if held.undated else ''}.{contained}"
     )
 
 

@@ -26,6 +26,7 @@ class Reply:
         why: Why there is no answer, in one line or, of a replay that misses, with a diff; empty if there is one.
         model: The name under which it answered.
         prompt, completion: Tokens as the upstream counts them, else as we do.
+        cached: Of the prompt, what it says it read from a cache.
         message: All of what it said, calls of tools too, as OpenAI writes it.
     """
 
@@ -36,6 +37,7 @@ class Reply:
     prompt: int = 0
     completion: int = 0
     message: Mapping[str, Any] = field(default_factory=dict, compare=False)
+    cached: int = 0
 
 
 class ChatClient:
@@ -75,6 +77,7 @@ class ChatClient:
             "prompt": spent.prompt,
             "completion": spent.completion,
             "message": message,
+            "cached": spent.cached,
         }
         refusal, text = str(message.get("refusal") or ""), str(message.get("content") or "")
         if refusal:

@@ -64,7 +64,7 @@ class _ChatCall:
         self._book(wire.count_spent(self.asked, answer), answer["model"], fault)
 
     def _book(self, cost: Spent, model: str, fault: ChatFault | None = None) -> None:
-        count = ChatCount(1, cost.prompt, cost.completion, int(cost.counted), int(fault is not None))
+        count = ChatCount(1, cost.prompt, cost.completion, int(cost.counted), int(fault is not None), cost.cached)
         self._ledger.add(cost.prompt, cost.completion, self.asked.model, model)
         self._meter.add_chat(self._phase, count, model, fault)
 

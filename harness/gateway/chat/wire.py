@@ -37,11 +37,13 @@ class Spent(NamedTuple):
 
     Attributes:
         counted: Here, with our own encoding, because the upstream did not say.
+        cached: Of the prompt, what the upstream says it read from a cache.
     """
 
     prompt: int = 0
     completion: int = 0
     counted: bool = False
+    cached: int = 0
 
 
 class UpstreamFault(Refused):
@@ -151,10 +153,17 @@ def count_spent(asked: Asked, answer: Completion | None) -> Spent:
     if isinstance(usage, dict):
         prompt, completion = usage.get("prompt_tokens"), usage.get("completion_tokens")
         if type(prompt) is int and type(completion) is int and prompt >= 0 and completion >= 0:
-            return Spent(prompt, completion)
+            return Spent(prompt, completion, cached=_count_cached(usage, prompt))
     rest = [json.dumps(asked.body[key]) for key in ("tools", "response_format") if asked.body.get(key)]
     prompt = sum(tokens.count(text) for text in (*map(text_of, asked.messages), *rest))
     return Spent(prompt, tokens.count(text_of(message_of(answer))) if answer else 0, counted=True)
+
+
+def _count_cached(usage: Mapping[str, Any], prompt: int) -> int:
+    """As OpenAI writes it; 0 where nothing, or nothing sound, is said."""
+    details = usage.get("prompt_tokens_details")
+    cached = details.get("cached_tokens") if isinstance(details, dict) else None
+    return cached if type(cached) is int and 0 <= cached <= prompt else 0
 
 
 def message_of(answer: Completion) -> dict[str, Any]:

@@ -245,7 +245,8 @@ class _Talk:
         outcome, why = self._judge(reply, uses)
         return ModelCall(
             decision="", prompt=new, answer=cut(reply.text, WRITTEN), outcome=outcome, why=why, model=reply.model,
-            prompt_tokens=reply.prompt, completion_tokens=reply.completion, uses=tuple(uses),
+            prompt_tokens=reply.prompt, completion_tokens=reply.completion, cached_tokens=reply.cached,
+            uses=tuple(uses),
         )  # fmt: skip
 
     def _judge(

@@ -96,8 +96,8 @@ def test_declares_each_capability_and_refuses_what_it_declares_unsupported(adapt
 
 
 def test_no_sdk_is_loaded_before_a_store_is_opened() -> None:
-    plain = ("bm25", "full_context", "none", "notes", "placebo", "random", "reference", "refusal", "vector_file")
-    names = [*plain, "chroma", "mem0"]
+    plain = ("bm25", "full_context", "none", "notes", "placebo", "protocol", "random", "reference", "refusal")
+    names = [*plain, "claude_memory", "codex_memories", "vector_file", "chroma", "mem0"]
     loads = "".join(f"import adapters.{name}\n" for name in names)
     show = "import sys; print(*sorted({'bm25s', 'numpy', 'chromadb', 'mem0', 'openai', 'pydantic'} & set(sys.modules)))"
     done = subprocess.run([sys.executable, "-c", loads + show], cwd=ROOT, capture_output=True, text=True, check=True)

@@ -17,6 +17,7 @@ from adapters.bm25 import Bm25
 from adapters.full_context import FullContext
 from adapters.notes import Notes
 from adapters.placebo import NOTES, Placebo
+from adapters.protocol import INSTRUCTION, Protocol
 from adapters.random import Random
 from adapters.refusal import Refusal
 from adapters.vector_file import VectorFile
@@ -144,10 +145,17 @@ def test_placebo_says_what_is_asked_for_many_times_and_hangs_on_no_memory(space:
         assert memory.recall("else", SHOP, 5, AT) != before
 
 
+def test_protocol_gives_its_instruction_whatever_it_was_told(space: Space) -> None:
+    with closing(Protocol().open(space)) as memory:
+        memory.remember([item("Ship by script.")])
+        assert [hit.text for hit in memory.recall("ship", SHOP, 5, AT)] == [INSTRUCTION]
+        assert memory.recall("ship", SHOP, 0, AT) == [] and memory.entries(SHOP) == []
+
+
 @pytest.mark.parametrize("file", sorted(TASKS.glob("*/*.toml")), ids=lambda file: file.stem)
 def test_placebo_tells_nothing_of_any_story(file: Path) -> None:
     classifier = Classifier(read(file), {})
-    assert not any(classifier.read(note).named for note in NOTES)
+    assert not any(classifier.read(note).named for note in (*NOTES, INSTRUCTION))
 
 
 steps = st.lists(

@@ -57,6 +57,19 @@ class TestPlacebo(Quick):
     exceptions: ClassVar = {"knows_nothing_when_new": "notes that tell nothing, which is what this control is for"}
 
 
+class TestProtocol(Quick):
+    adapter = "protocol"
+    exceptions: ClassVar = {"knows_nothing_when_new": "an instruction, which is what this control is for"}
+
+
+class TestClaudeMemory(Quick):
+    adapter = "claude_memory"
+
+
+class TestCodexMemories(Quick):
+    adapter = "codex_memories"
+
+
 @pytest.mark.slow
 @pytest.mark.backend
 class TestChroma(Quick):

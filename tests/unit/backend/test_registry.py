@@ -25,7 +25,17 @@ def test_all_that_the_project_registers_is_known() -> None:
         "notes",
         "vector_file",
     }
-    controls = {"none", "placebo", "refusal", "random", "reference", "full_context", "oracle", "stale_oracle"}
+    controls = {
+        "none",
+        "placebo",
+        "protocol",
+        "refusal",
+        "random",
+        "reference",
+        "full_context",
+        "oracle",
+        "stale_oracle",
+    }
     assert {name for name, entry in known.items() if entry.control} == controls
     assert list(known) == sorted(known)
     assert {name for name, entry in known.items() if entry.reference is None} == set(registry.ORACLES)

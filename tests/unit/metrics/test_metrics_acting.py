@@ -36,6 +36,20 @@ def test_stale_use_is_a_stale_value_in_the_work_tree_taken_from_memory(tmp_path:
     assert counts(found["jobs_done"]) == (0, 2)
 
 
+def test_what_only_a_memory_can_know_is_guessed_where_no_entry_is_behind_it(tmp_path: Path) -> None:
+    made = cold(tmp_path, "betadeploy")
+    found = measures(made)
+    assert counts(found["guessed_right"]) == (2, 2) and counts(found["decisions_right"]) == (4, 4)
+    assert found["guessed_right"].receipts, "the port, which the repository says, is no guess"
+    tape = Tape(tmp_path).played().work("order", {"tool": "betadeploy", "port": "8123"})
+    tape.work("drill", {"tool": "betadeploy", "port": "8123"}, origin="nowhere")
+    assert counts(measures(tape.log())["guessed_right"]) == (1, 2)
+    wrong = Tape(tmp_path).played().work("order", {"tool": "alphadeploy", "port": "8123"}, origin="nowhere")
+    assert counts(
+        measures(wrong.work("drill", {"tool": None, "port": "8123"}, origin="nowhere").log())["guessed_right"]
+    ) == (0, 2)
+
+
 def test_stale_from_the_repository_is_told_apart(tmp_path: Path) -> None:
     tape = Tape(tmp_path).played().work("order", {"tool": "alphadeploy", "port": "8123"}, origin="repo")
     found = measures(tape.work("drill", {"tool": None, "port": "8123"}).log(), *controls(tmp_path))

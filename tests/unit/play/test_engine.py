@@ -160,6 +160,19 @@ def test_noise_is_mixed_into_what_the_sessions_write(small: Stage, tmp_path: Pat
     assert first != sorted(first) and first != sorted(first, reverse=True)
 
 
+@pytest.mark.parametrize("policy", ["append", "curated"])
+def test_an_undated_story_tells_one_date_and_is_another_trial(small: Stage, tmp_path: Path, policy: str) -> None:
+    where = host(tmp_path)
+    log = small.play(tmp_path, where, amount=10, write_policy=policy, undated=True)
+    first = small.scenario.sessions[0].at.isoformat()
+    written = [each.item for event in log.list_events(Wrote) for each in log.items(event)]
+    assert {item.at for item in written} == {first} and len({event.session for event in log.list_events(Wrote)}) > 1
+    asked = {event.at for event in log.list_events(Recalled)}
+    assert len(asked) > 1, "the agent still knows what day it is"
+    dated = small.part("fake", amount=10, write_policy=policy).trial
+    assert dated.id != log.trial.id and "undated" not in dated.model_dump(mode="json")
+
+
 def test_a_curator_writes_noise_and_remarks_first(small: Stage, tmp_path: Path) -> None:
     log = small.play(tmp_path, host(tmp_path), amount=40, write_policy="curated")
     for event in log.list_events(Wrote):

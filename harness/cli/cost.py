@@ -1,0 +1,33 @@
+"""`coldwarm cost`: what the chat calls of runs cost."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from harness.cli.common import FOLDER, open_run, stop
+
+
+@click.command()
+@click.argument("folders", type=FOLDER, nargs=-1, required=True, metavar="RUN...")
+@click.option(
+    "--prices", type=click.Path(path_type=Path), metavar="FILE", help="What tokens cost, as reports/prices.toml."
+)
+def cost(folders: tuple[Path, ...], prices: Path | None) -> None:
+    """Tell what the chat calls of runs cost, as a page in Markdown: for each job done, and by payer and phase.
+
+    From logs alone, so prices may change after the run.
+
+    \b
+    coldwarm cost coldwarm-runs/latest --prices prices.toml
+    """
+    from harness.compare import costs
+    from harness.model.prices import PricesError, read_prices
+    from harness.report import costed
+
+    try:
+        known = read_prices(prices) if prices else None
+    except PricesError as error:
+        stop(error)
+    click.echo(costed.page(costs.costs([open_run(folder) for folder in folders]), known), nl=False)

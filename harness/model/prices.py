@@ -1,0 +1,63 @@
+"""What a million tokens of a chat model cost: a table that its owner keeps, with the day on which it was right."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping
+from datetime import date
+from pathlib import Path
+
+from pydantic import Field, ValidationError
+
+from harness.model.trial import Model
+
+MILLION = 1_000_000
+
+
+class PricesError(ValueError):
+    """A table that cannot be read: one line with the file, the key and the reason."""
+
+
+class Price(Model):
+    """Of a million tokens.
+
+    Attributes:
+        cached: Of prompt tokens that the provider read from its cache; None: as other prompt tokens.
+    """
+
+    prompt: float = Field(ge=0)
+    completion: float = Field(ge=0)
+    cached: float | None = Field(None, ge=0)
+
+    def cost(self, prompt: int, completion: int, cached: int = 0) -> float:
+        """Of so many tokens; `cached` are among those of the prompt."""
+        read = self.prompt if self.cached is None else self.cached
+        return ((prompt - cached) * self.prompt + cached * read + completion * self.completion) / MILLION
+
+
+class Prices(Model):
+    """Attributes:
+    day: On which these prices were right.
+    currency: As it stands behind a sum.
+    models: The model's name, as its endpoint calls it -> its price.
+    """
+
+    day: date = Field(alias="date")
+    currency: str = Field(min_length=1, max_length=12)
+    models: Mapping[str, Price] = {}
+
+    def __str__(self) -> str:
+        return f"prices of {self.day} in {self.currency}"
+
+
+def read_prices(file: Path) -> Prices:
+    """Raises PricesError."""
+    try:
+        return Prices.model_validate(tomllib.loads(file.read_text("utf-8")))
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        why = error.strerror if isinstance(error, OSError) else str(error)
+        raise PricesError(f"{file}: {why}") from None
+    except ValidationError as error:
+        first = error.errors()[0]
+        key = ".".join(map(str, first["loc"])) or "the table"
+        raise PricesError(f"{file}: {key}: {first['msg'].lower()}") from None

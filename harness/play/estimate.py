@@ -1,0 +1,54 @@
+"""What a run will ask of a chat model, told before the first call."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import NamedTuple
+
+from harness.model.prices import Price
+from harness.model.scenario import Scenario
+from harness.model.trial import Trial, split_reader
+
+CALL, ANSWER = 400, 10
+"""Tokens of one call of the choice reader, as measured with k 5 (docs/readers.md); a whole file takes more."""
+JOB, JOB_CALLS, JOB_ANSWER = 10_000, 8, 600
+"""Tokens and calls of one job of a reader that works by tools, as measured with the stand-in; a model that looks around
+takes more."""
+MOST = 150_000
+"""Tokens after which such a reader ends its job."""
+
+
+class Estimate(NamedTuple):
+    """Attributes:
+    most: Tokens that it cannot exceed; None: there is no such limit.
+    """
+
+    calls: int
+    prompt: int
+    completion: int
+    most: int | None = None
+
+    def money(self, price: Price) -> float:
+        return price.cost(self.prompt, self.completion)
+
+
+def estimate(trials: Iterable[Trial], scenarios: Iterable[Scenario]) -> Estimate:
+    """Of the reader; models inside backends are asked as often as the backend likes, and are not in it."""
+    stories = {each.id: each for each in scenarios}
+    count: Mapping[str, tuple[int, int]] = {
+        name: (sum(len(job.decisions) for _, job in story.jobs()), len(story.jobs())) for name, story in stories.items()
+    }
+    calls = prompt = completion = 0
+    most: int | None = None
+    for trial in trials:
+        reader, model = split_reader(trial.reader)
+        decisions, jobs = count.get(trial.scenario, (0, 0))
+        if not model:
+            continue
+        if reader == "choice":
+            asked = decisions if trial.backend else 0  # cold asks nobody
+            calls, prompt, completion = calls + asked, prompt + asked * CALL, completion + asked * ANSWER
+        else:
+            calls, prompt, completion = calls + jobs * JOB_CALLS, prompt + jobs * JOB, completion + jobs * JOB_ANSWER
+            most = (most or 0) + jobs * MOST
+    return Estimate(calls, prompt, completion, most)

@@ -1,0 +1,140 @@
+"""Jobs as tasks of Harbor: what an agent sees, what it does not, and that the exported checks judge as ours do."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from harness import paths
+from harness.play.engine import canaries
+from harness.play.story import Story
+from harness.published import harbor
+from tasks import loader
+from tests.support.logs import NEW, OLD, STORY
+
+STORIES = ("stale-deploy-rule/told-on-a-call", "secret-erasure/customers-card")
+
+
+@pytest.fixture(scope="module")
+def stories(tmp_path_factory: pytest.TempPathFactory) -> list[Story]:
+    loaded = loader.load(loader.find(paths.TASKS, STORIES), paths.FIXTURES, tmp_path_factory.mktemp("cache"))
+    return [Story(*each) for each in loaded]
+
+
+@pytest.fixture(scope="module")
+def exported(stories: list[Story], tmp_path_factory: pytest.TempPathFactory) -> Path:
+    root = tmp_path_factory.mktemp("harbor") / "tasks"
+    written = harbor.export(root, stories)
+    jobs = sum(len(story.scenario.jobs()) for story in stories)
+    assert written == (2 * jobs, jobs) and len(list(root.iterdir())) == 2 * jobs
+    return root
+
+
+def judged(task: Path, room: Path, *, solved: bool, change: dict[str, str] | None = None) -> dict[str, Any]:
+    """The reward of a work tree as it stands, with the right edits or with others."""
+    tree, logs = room / "app", room / "logs"
+    shutil.rmtree(room, ignore_errors=True)
+    shutil.copytree(task / "environment" / "repo", tree, symlinks=True)
+    env = {**os.environ, "COLDWARM_TREE": str(tree), "COLDWARM_LOGS": str(logs)}
+    if solved:
+        solution = room / "solution"
+        shutil.copytree(task / "solution", solution)
+        if change:
+            edits = solution / "edits.json"
+            text = edits.read_text("utf-8")
+            for right, other in change.items():
+                text = text.replace(right, other)
+            edits.write_text(text, "utf-8")
+        subprocess.run([sys.executable, solution / "solve.py"], env=env, check=True)
+    subprocess.run([sys.executable, task / "tests" / "judge.py"], env=env, check=True, capture_output=True)
+    found: dict[str, Any] = json.loads((logs / "reward.json").read_text("utf-8"))
+    return found
+
+
+def test_the_solution_is_right_and_the_tree_as_it_stands_is_not(exported: Path, tmp_path: Path) -> None:
+    for task in sorted(exported.iterdir()):
+        many = len(json.loads((task / "tests" / "job.json").read_text("utf-8"))["decisions"])
+        right = judged(task, tmp_path / "right", solved=True)
+        assert right["reward"] == 1 and right["right"] == many
+        bare = judged(task, tmp_path / "bare", solved=False)
+        assert bare["reward"] == 0 and bare["right"] < many
+        assert sum(bare[name] for name in ("right", "stale", "lure", "other", "unresolved", "failed")) == many
+
+
+def test_a_stale_value_is_seen_as_stale(stories: list[Story], exported: Path, tmp_path: Path) -> None:
+    for story in (each.salt(harbor.SEED) for each in stories):
+        for _, job in story.scenario.jobs():
+            pairs = {
+                each.right.value: next(option.value for option in each.options if option.verdict == "stale")
+                for each in job.decisions
+                if any(option.verdict == "stale" for option in each.options)
+            }
+            task = exported / f"{story.scenario.id.replace('/', '-')}-{job.id}-cold"
+            found = judged(task, tmp_path / "stale", solved=True, change=pairs)
+            assert found["reward"] == 0 and found["stale"] == len(pairs) > 0, found
+
+
+def test_the_agent_sees_no_answer_and_cold_no_memory(stories: list[Story], exported: Path) -> None:
+    for story in (each.salt(harbor.SEED) for each in stories):
+        for session, job in story.scenario.jobs():
+            for arm in ("cold", "warm"):
+                task = exported / f"{story.scenario.id.replace('/', '-')}-{job.id}-{arm}"
+                said = (task / "instruction.md").read_text("utf-8")
+                assert all(each.question in said for each in job.decisions) and f"{session.at:%Y-%m-%d}" in said
+                assert not any(f"{option.verdict}" in said for each in job.decisions for option in each.options)
+                seen = sorted(each.name for each in (task / "environment").iterdir())
+                assert seen == ["Dockerfile", "memory", "repo"] if arm == "warm" else ["Dockerfile", "repo"]
+                assert ("/memory/NOTES.md" in said) == (arm == "warm")
+                assert not (task / "environment" / "repo" / ".git").exists()
+                config = tomllib.loads((task / "task.toml").read_text("utf-8"))
+                assert config["metadata"]["arm"] == arm and config["task"]["name"] == f"coldwarm/{task.name}"
+
+
+def test_the_notes_end_with_the_job_and_hold_nothing_forgotten(stories: list[Story], exported: Path) -> None:
+    for story in (each.salt(harbor.SEED) for each in stories):
+        marks = canaries(story.scenario, harbor.SEED)
+        for session, job in story.scenario.jobs():
+            task = exported / f"{story.scenario.id.replace('/', '-')}-{job.id}-warm"
+            notes = (task / "environment" / "memory" / "NOTES.md").read_text("utf-8")
+            assert (
+                all(line[2:12] <= f"{session.at:%Y-%m-%d}" for line in notes.splitlines()) and "{canary}" not in notes
+            )
+            for name, mark in marks.items():
+                forgotten = any(
+                    name in getattr(step, "facts", ()) and step.do == "forget"
+                    for each in story.scenario.sessions
+                    if each.at < session.at
+                    for step in each.steps
+                )
+                assert not (forgotten and mark in notes)
+    texts = [path.read_text("utf-8") for path in exported.glob("secret-*/environment/memory/NOTES.md")]
+    known = [mark for story in stories for mark in canaries(story.scenario, harbor.SEED).values()]
+    assert any(mark in text for text in texts for mark in known), "what was not forgotten is there"
+
+
+def test_a_folder_that_holds_something_is_left_alone(stories: list[Story], tmp_path: Path) -> None:
+    (tmp_path / "mine.txt").write_text("mine")
+    for place in (tmp_path, tmp_path / "mine.txt"):
+        with pytest.raises(harbor.HarborError, match="not an empty folder"):
+            harbor.export(place, stories)
+    assert [each.name for each in tmp_path.iterdir()] == ["mine.txt"]
+
+
+def test_what_was_forgotten_before_the_job_is_not_in_its_notes() -> None:
+    *before, third = STORY.sessions
+    job, forget = third.steps
+    turned = third.model_copy(update={"steps": (forget, job)})
+    marks = canaries(STORY, harbor.SEED)
+    for session, kept in ((third, True), (turned, False)):
+        told = STORY.model_copy(update={"sessions": (*before, session)})
+        notes = "".join(harbor.list_notes(told, session, told.jobs()[-1][1]))
+        assert (marks["pin"] in notes) is kept and OLD in notes and NEW in notes
+        assert notes.index(OLD) < notes.index(NEW), "in the order of telling"
