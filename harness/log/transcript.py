@@ -34,13 +34,18 @@ WRITES: tuple[Op, ...] = ("remember", "update", "supersede")
 
 
 class Drilled(Event):
-    """The opening event: who is tested with what."""
+    """The opening event: who is tested with what.
+
+    Attributes:
+        older: The release that hands its store over, in a drill of that.
+    """
 
     kind: Literal["drilled"] = "drilled"
     log_schema: int = SCHEMA
     protocol: int = PROTOCOL
     trial: DrillTrial
     backend: Backend
+    older: Backend | None = None
     plan: Ref
     digests: Mapping[str, str]
     host: Mapping[str, str] = {}

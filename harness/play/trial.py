@@ -26,7 +26,7 @@ from harness.log.transcript import Ended, Transcript
 from harness.machine import leftovers
 from harness.model.canary import query_word
 from harness.model.drill import DrillTrial, Plan
-from harness.model.trial import Trial, split_reader
+from harness.model.trial import Trial, digest, split_reader
 from harness.play import controls, drills, engine, plan, readers, trouble
 from harness.play.backends import Playable
 from harness.play.controls import GoldStore
@@ -116,13 +116,13 @@ def _lend_chat(trial: Trial, stores: Stores) -> AbstractContextManager[AskModel 
 
 def _drill(trial: DrillTrial, environment: Environment) -> Path:
     written, digests = _plan_drill(trial, environment.settings)
-    playable = _playable(trial, environment.settings)
+    playable, older = _playable(trial, environment.settings), _find_older(trial, environment.settings)
     if len(written.pieces) >= MANY:
         _try_out(trial, playable, written.pieces[0].item, environment)
     environment.stores.warm(_list_texts(written), trial.backend)
     with (
         environment.place(trial.id, DRILLS) as (path, folder),
-        environment.stores.lend(playable, trial.seed, folder) as (store, _),
+        environment.stores.lend(playable, trial.seed, folder, older) as (store, _),
         Writer(path, environment.blobs.redactor) as log,
     ):
 
@@ -143,6 +143,7 @@ def _drill(trial: DrillTrial, environment: Environment) -> Path:
                 digests,
                 describe_machine(),
                 Copies(folder, environment.control.noted) if environment.settings.keep else None,
+                older.backend if older else None,
             )
     return path
 
@@ -191,6 +192,12 @@ def _try_out(trial: Trial | DrillTrial, playable: Playable, item: Item, environm
         leftovers.remove(folder)
 
 
+def _find_older(trial: DrillTrial, settings: Settings) -> Playable | None:
+    """The release that hands its store over, in a drill of that."""
+    label = settings.playables[trial.backend].older if drills.ALL[trial.drill].hands_over else ""
+    return settings.playables[label] if label else None
+
+
 def _playable(trial: Trial | DrillTrial, settings: Settings) -> Playable:
     assert trial.backend is not None
     return settings.playables[trial.backend]
@@ -210,9 +217,12 @@ def _plan_drill(trial: DrillTrial, settings: Settings) -> tuple[Plan, Mapping[st
     """What a drill writes and asks, and its digests."""
     playable = _playable(trial, settings)
     written, told = plan.write_drill(drills.ALL[trial.drill], trial.size, trial.seed)
-    return written, plan.drill_digests(
-        told, playable.backend, playable.source, settings.embedder_digest, settings.answerer
-    )
+    digests = plan.drill_digests(told, playable.backend, playable.source, settings.embedder_digest, settings.answerer)
+    older = _find_older(trial, settings)
+    return written, {
+        **digests,
+        "older": digest([older.backend.model_dump(mode="json"), older.source]),
+    } if older else digests
 
 
 @cache

@@ -35,6 +35,8 @@ class DrillStore(Store[RemoteMemory], Protocol):
     def folder(self) -> Path: ...
     def compact(self) -> None: ...
     def beside(self, name: str) -> DrillStore: ...
+    def as_older(self) -> DrillStore:
+        """The same store, as the older release opens it."""
 
 
 @dataclass(frozen=True)
@@ -46,6 +48,7 @@ class Drill:
         size: Memories in the store unless asked otherwise.
         least: No more than its measures need.
         needs: Capabilities without which nothing is played.
+        hands_over: Played only where another release of the backend is played, too, whose store is taken over.
     """
 
     name: DrillName
@@ -56,6 +59,7 @@ class Drill:
     plan: Callable[[int, int], Plan]
     """(size, seed) -> what is written."""
     play: Callable[[DrillSession], None]
+    hands_over: bool = False
 
 
 class DrillSession(StoreSession[RemoteMemory]):
@@ -85,8 +89,10 @@ class DrillSession(StoreSession[RemoteMemory]):
 
     # --- lifetimes ---
 
-    def open(self, step: str, who: str = "a") -> None:
-        self._handle(step, who, "opened", lambda: self._enter(who))
+    def open(self, step: str, who: str = "a", *, older: bool = False) -> None:
+        """Args: older: By the older release."""
+        store = self.store.as_older() if older else self.store
+        self._handle(step, who, "opened", lambda: self._enter(who, store))
 
     def close(self, step: str, who: str = "a") -> None:
         self._handle(step, who, "closed", lambda: self._leave(who))
@@ -106,7 +112,8 @@ class DrillSession(StoreSession[RemoteMemory]):
             must(act)
         except Lost as error:
             lost = error
-        self._emit(Handled(step=step, who=who, what=what, fault=lost.fault if lost else None))
+        took = self._memories[who].took if what == "opened" and not lost else None
+        self._emit(Handled(step=step, who=who, what=what, fault=lost.fault if lost else None, took=took))
         if lost and what == "opened":
             raise lost
 

@@ -18,6 +18,7 @@ from harness.selftest.planted import (
     recall,
     scopes,
     seeming,
+    upgrading,
 )
 from harness.selftest.planted import bytes as places
 from harness.selftest.planted.base import Planted
@@ -37,6 +38,7 @@ MODULES = (
     alike,
     cheating,
     failing,
+    upgrading,
     *([prying] if degree() != "module path only" else []),
 )
 FAULTS: tuple[type[Planted], ...] = tuple(
