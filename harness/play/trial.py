@@ -218,11 +218,9 @@ def _plan_drill(trial: DrillTrial, settings: Settings) -> tuple[Plan, Mapping[st
     playable = _playable(trial, settings)
     written, told = plan.write_drill(drills.ALL[trial.drill], trial.size, trial.seed)
     digests = plan.drill_digests(told, playable.backend, playable.source, settings.embedder_digest, settings.answerer)
-    older = _find_older(trial, settings)
-    return written, {
-        **digests,
-        "older": digest([older.backend.model_dump(mode="json"), older.source]),
-    } if older else digests
+    if older := _find_older(trial, settings):
+        digests["older"] = digest([older.backend.model_dump(mode="json"), older.source])
+    return written, digests
 
 
 @cache

@@ -29,3 +29,9 @@ class Planted(Reference):
 
     def open(self, space: Space) -> ReferenceMemory:
         return self.Memory(self.path(space), space, sdk("numpy", "coldwarm"))
+
+
+class Upgraded(Planted):
+    """One believable bug in taking over the store of an older release, which is sound unless it says another."""
+
+    older: ClassVar[str] = "adapters.reference:Reference"

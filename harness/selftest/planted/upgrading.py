@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import time
-from typing import Any, ClassVar
+from typing import Any
 
 from adapters._base import sdk
 from adapters.reference import Reference
 from harness.adapter import Scope, Space
-from harness.selftest.planted.base import Planted, ReferenceMemory
+from harness.selftest.planted.base import ReferenceMemory, Upgraded
 
-SOUND = "adapters.reference:Reference"
 OWN, MIGRATED = 1, 2
 """Of `user_version`: a store that this release made, and one that it took over from an older one."""
 TOMBSTONE = -1
@@ -53,12 +52,6 @@ class KeepsTombstones(Reference):
 
     def open(self, space: Space) -> ReferenceMemory:
         return self.Memory(self.path(space), space, sdk("numpy", "coldwarm"))
-
-
-class Upgraded(Planted):
-    """One believable bug in taking over a store."""
-
-    older: ClassVar[str] = SOUND
 
 
 class LosesDatesOnUpgrade(Upgraded):
