@@ -238,7 +238,7 @@ class Chroma(BaseAdapter):
     packages = ("chromadb>=1.0.20,<2",)
     native: ClassVar[tuple[str, ...]] = (
         "entries", "get", "update", "forget", "forget_scope", "compact",
-        "ranked", "persistent", "usage", "scope_org", "scope_repo", "scope_branch", "scope_user",
+        "ranked", "persistent", "concurrent", "usage", "scope_org", "scope_repo", "scope_branch", "scope_user",
     )  # fmt: skip
     emulated: ClassVar = {
         "supersede": "delete and add, not atomic",

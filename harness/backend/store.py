@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -16,7 +16,7 @@ from harness.backend.client import Deadlines, MemoryFault, RemoteMemory
 from harness.backend.forkserver import Launcher, spawn
 from harness.backend.servers import Service
 from harness.backend.supervised import ServiceError
-from harness.model.backend import Backend, Fault
+from harness.model.backend import Backend, EmbedderName, Fault
 
 
 def opaque() -> str:
@@ -47,6 +47,8 @@ class ChildStore:
     service: Service | None = None
     """The server in which its memories live; it gives this store a place of its own before the first open."""
     older: OlderRelease | None = None
+    switch: Callable[[EmbedderName], int] = lambda _: 0
+    """Puts another embedder behind its key, and says how many numbers a vector has now."""
     homes: Iterator[int] = field(default_factory=partial(count, 1))
 
     def open(self) -> RemoteMemory:
@@ -69,6 +71,10 @@ class ChildStore:
         return replace(
             self, adapter=self.older.adapter, backend=self.older.backend, space=space, launch=self.older.launch
         )
+
+    def switch_embedder(self, name: EmbedderName) -> None:
+        """From the next opening on, the endpoint embeds otherwise, and the space says how long its vectors are."""
+        self.space = replace(self.space, dims=self.switch(name))
 
     def _serve(self, service: Service) -> None:
         with _faults():

@@ -77,12 +77,15 @@ class Called(Event):
 
 
 class Handled(Event):
-    """A process with the store open came or went. A kill may leave a write in flight: `about` names its pieces."""
+    """A process with the store open came or went, or another embedder was put behind the endpoint.
+
+    A kill may leave a write in flight: `about` names its pieces.
+    """
 
     kind: Literal["handled"] = "handled"
     step: str
     who: str = "a"
-    what: Literal["opened", "closed", "killed", "compacted"]
+    what: Literal["opened", "closed", "killed", "compacted", "switched"]
     about: tuple[str, ...] = ()
     fault: Fault | None = None
 

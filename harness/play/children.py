@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from harness.adapter import Space
@@ -15,6 +16,8 @@ from harness.backend.servers import Services
 from harness.backend.store import ChildStore, OlderRelease
 from harness.gateway.gateway import Gateway
 from harness.gateway.meter import Meter
+from harness.gateway.switched import SwitchedEmbedder
+from harness.model.backend import EmbedderName
 from harness.play.backends import Playable
 from harness.play.readers import AskModel
 
@@ -86,12 +89,25 @@ class Children:
             try:
                 yield (
                     ChildStore(
-                        reference, playable.backend, root, space, self.deadlines, launch, service, self._older(older)
+                        reference,
+                        playable.backend,
+                        root,
+                        space,
+                        self.deadlines,
+                        launch,
+                        service,
+                        self._older(older),
+                        partial(self._switch, meter),
                     ),
                     meter,
                 )
             finally:
                 self.gateway.unregister(*keys)
+
+    def _switch(self, meter: Meter, name: EmbedderName) -> int:
+        """Which embedder answers who is counted by this meter; how many numbers its vectors have."""
+        meter.switched = SwitchedEmbedder(name, self.dims) if self.dims and name != "own" else None
+        return meter.switched.dims if meter.switched else self.dims
 
     def _older(self, playable: Playable | None) -> OlderRelease | None:
         if playable is None or playable.entry.reference is None:

@@ -8,6 +8,8 @@ BYTES = "bytes on disk: no operation shows them"
 DISK = "looks at the disk, answers rightly"
 MODELS = "usage of models, which sequences do not ask for"
 OLDER = "a store of an older release: sequences are played with one release"
+AT_ONCE = "writes in flight at once: sequences write one thing after the other"
+SWITCHED = "another embedder: sequences are played with one"
 SUITE = "knows the suite, answers rightly"
 OUT_OF_REACH: Mapping[str, str] = {
     "Slow": "time: no promise of the contract",
@@ -25,6 +27,8 @@ OUT_OF_REACH: Mapping[str, str] = {
         ),
         OLDER,
     ),
+    **dict.fromkeys(("WritesTheFileItRead", "FailsWhenBusy", "RepeatsWhatWasSlow", "IndexesOneAtATime"), AT_ONCE),
+    **dict.fromkeys(("KeepsOldVectors", "FillsShortVectorsUp", "RefusesAnotherEmbedder", "EmbedsTheOldOnly"), SWITCHED),
     **dict.fromkeys(("LooksAroundItsFile", "ImportsTheSuite", "KnowsItsNames"), SUITE),
     **dict.fromkeys(
         (

@@ -6,6 +6,7 @@ from harness.machine.sandbox import degree
 from harness.selftest.planted import (
     alike,
     bounds,
+    bursting,
     cheating,
     deletion,
     detours,
@@ -18,6 +19,7 @@ from harness.selftest.planted import (
     recall,
     scopes,
     seeming,
+    switching,
     upgrading,
 )
 from harness.selftest.planted import bytes as places
@@ -39,6 +41,8 @@ MODULES = (
     cheating,
     failing,
     upgrading,
+    bursting,
+    switching,
     *([prying] if degree() != "module path only" else []),
 )
 FAULTS: tuple[type[Planted], ...] = tuple(
