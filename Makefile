@@ -62,7 +62,7 @@ bench-full: .venv/.ready
 
 # Every row that a machine with two cores can play: the shipped backends, stores inside of Mem0, releases in environments
 # of their own (uv and npm make them), and Letta's server. Node.js with npm is needed for server-memory.
-ROWS := none refusal random full_context notes agents_md bm25 bm25,variant=okapi vector_file chroma chroma_plain \
+ROWS := none refusal random full_context notes agents_md bm25 bm25,variant=okapi vector_file chroma chroma_plain chroma_server \
   mem0 mem0,store=chroma mem0,store=faiss mem0,infer=true mem0_plain langgraph@3.1.2 langgraph_plain@3.1.2 \
   mcp@2026.8.31 mcp@3.11.0,server=mempalace letta letta_blocks
 bench-all: .venv/.ready $(if $(LETTA_BASE_URL),,$(LETTA)/.ready)
@@ -105,7 +105,7 @@ selftest: .venv/.ready
 
 conform: .venv/.ready
 	@echo "checking every adapter against the contract (some four minutes)"
-	@$(BIN)/coldwarm conform agents_md bm25 chroma chroma_plain mem0 mem0,store=chroma mem0,store=faiss mem0,infer=true notes vector_file reference \
+	@$(BIN)/coldwarm conform agents_md bm25 chroma chroma_plain chroma_server mem0 mem0,store=chroma mem0,store=faiss mem0,infer=true notes vector_file reference \
 	  langgraph@3.1.2 mcp@2026.8.31 mcp@3.11.0,server=mempalace
 
 # The recordings are of the stand-in: coldwarm run -b mem0,infer=true ... --chat stand-in --record fixtures/chat/mem0
