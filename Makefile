@@ -1,5 +1,6 @@
 # make bench   sets up .venv from the lock, plays one story of each kind, prints the table, says where the report is
 # make bench-full  plays all stories, without noise as well, and drills of full size
+# make bench-all   plays every row that a machine with two cores can play, Letta and releases in environments among them
 # make test    the tests, without the slow ones and the browser's;   make test-all   every test;  make selftest  proves suite and measures
 # make lint    ruff, mypy, import rules;            make speed      the project's own benchmarks
 # make mutants  makes small slips in the reference store, the measures, the scanner and the classifier: each must be noticed
@@ -36,7 +37,7 @@ AS_A_PLACE := --config-settings editable_mode=compat
 # imports them.
 UNCOMPILED := /(datasets|fontTools|kubernetes|matplotlib|mypyc?|pandas|pyarrow|setuptools|sklearn|sqlalchemy)/
 
-.PHONY: browser calibration docs site letta bench-letta bench-local-model bench-mem0 sample bench bench-full test test-all selftest conform lint speed mutants lock clean
+.PHONY: browser calibration docs site letta bench-all bench-letta bench-local-model bench-mem0 sample bench bench-full test test-all selftest conform lint speed mutants lock clean
 .DEFAULT_GOAL := bench
 
 .venv/.ready: requirements.lock installer.lock pyproject.toml
@@ -58,6 +59,16 @@ bench-full: BENCH = --jobs 2
 bench-full: .venv/.ready
 	@echo "playing all stories, with and without noise, and drills of full size (some five minutes on 2 cores)"
 	@$(BIN)/coldwarm run $(BENCH)
+
+# Every row that a machine with two cores can play: the shipped backends, stores inside of Mem0, releases in environments
+# of their own (uv and npm make them), and Letta's server. Node.js with npm is needed for server-memory.
+ROWS := none refusal random full_context notes agents_md bm25 bm25,variant=okapi vector_file chroma chroma_plain chroma_server \
+  mem0 mem0,store=chroma mem0,store=faiss mem0,infer=true mem0_plain langgraph@3.1.2 langgraph_plain@3.1.2 \
+  mcp@2026.8.31 mcp@3.11.0,server=mempalace letta letta_blocks
+bench-all: .venv/.ready $(if $(LETTA_BASE_URL),,$(LETTA)/.ready)
+	@echo "playing one story of each kind, and the drills, against every row (at most 45 minutes on 2 cores; each row for"
+	@echo "seconds: make bench-all BENCH='-s forgotten-runbook -n 0 -d none -j 2')"
+	@$(BIN)/coldwarm run $(ROWS:%=-b %) --chat stand-in $(BENCH)
 
 test: .venv/.ready
 	@echo "running the tests (some two minutes on 2 cores; the slow ones: make test-all)"
@@ -94,7 +105,7 @@ selftest: .venv/.ready
 
 conform: .venv/.ready
 	@echo "checking every adapter against the contract (some four minutes)"
-	@$(BIN)/coldwarm conform agents_md bm25 chroma chroma_plain claude_memory codex_memories mem0 mem0,store=chroma mem0,store=faiss mem0,infer=true notes vector_file reference \
+	@$(BIN)/coldwarm conform agents_md bm25 chroma chroma_plain chroma_server claude_memory codex_memories mem0 mem0,store=chroma mem0,store=faiss mem0,infer=true notes vector_file reference \
 	  langgraph@3.1.2 mcp@2026.8.31 mcp@3.11.0,server=mempalace
 
 # The recordings are of the stand-in: coldwarm run -b mem0,infer=true ... --chat stand-in --record fixtures/chat/mem0

@@ -11,6 +11,7 @@ import json
 import signal
 import subprocess
 import sys
+import threading
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import Any
@@ -27,10 +28,14 @@ class ToolError(RuntimeError):
 
 
 class Client:
-    """A server that runs as long as this is open. Raises RuntimeError if it cannot be started or ends."""
+    """A server that runs as long as this is open; several threads may have calls in flight.
+
+    Raises RuntimeError if it cannot be started or ends.
+    """
 
     def __init__(self, command: Sequence[str], env: Mapping[str, str], cwd: str) -> None:
-        self._asked = 0
+        self._asked, self._answers = 0, dict[Any, Mapping[str, Any]]()
+        self._turn, self._reading = threading.RLock(), threading.Lock()
         try:
             self._process = subprocess.Popen(
                 command,
@@ -69,14 +74,20 @@ class Client:
                 return
 
     def _ask(self, method: str, params: Mapping[str, Any]) -> Mapping[str, Any]:
-        self._asked += 1
-        self._send({"id": self._asked, "method": method, "params": params})
-        while True:
-            message = self._read()
-            if "method" in message:
-                self._answer(message)
-            elif message.get("id") == self._asked:
-                break
+        with self._turn:
+            self._asked += 1
+            number = self._asked
+            self._send({"id": number, "method": method, "params": params})
+        while number not in self._answers:
+            with self._reading:  # one thread at a time reads, for all that wait
+                if number in self._answers:
+                    break
+                message = self._read()
+                if "method" in message:
+                    self._answer(message)
+                else:
+                    self._answers[message.get("id")] = message
+        message = self._answers.pop(number)
         if "error" in message:
             raise ToolError(f"{params.get('name', method)}: {message['error'].get('message')}")
         result: Mapping[str, Any] = message["result"]
@@ -92,8 +103,9 @@ class Client:
     def _send(self, message: Mapping[str, Any]) -> None:
         assert self._process.stdin
         try:
-            self._process.stdin.write(json.dumps({"jsonrpc": "2.0", **message}) + "\n")
-            self._process.stdin.flush()
+            with self._turn:
+                self._process.stdin.write(json.dumps({"jsonrpc": "2.0", **message}) + "\n")
+                self._process.stdin.flush()
         except OSError:
             raise self._gone() from None
 

@@ -47,6 +47,7 @@ QDRANT = Store(
         "abstains": Support("native"),
         "compact": Support("unsupported", "no documented compaction"),
         "multi_process": Support("unsupported", "the embedded store is locked by one process"),
+        "concurrent": Support("unsupported", "serial: threads that share the embedded store lose acknowledged writes"),
     },
     close=lambda store: store.client.close(),  # Memory.close() keeps the store's lock
 )
@@ -59,6 +60,7 @@ CHROMA = Store(
         "abstains": Support("unsupported", "scores are at least 0.2, Mem0's threshold is 0.1: always the k nearest"),
         "compact": Support("emulated", "`chroma vacuum`; Mem0's own history has no compaction"),
         "multi_process": Support("unsupported", "the embedded client is for one process"),
+        "concurrent": Support("native"),
     },
     close=lambda store: store.client.close(),
     compact=Chroma().compact,

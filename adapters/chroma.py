@@ -144,11 +144,15 @@ class ChromaMemory(BaseMemory):
 
     def __init__(self, chromadb: Any, space: Space) -> None:
         self.space = space
-        self.client = chromadb.PersistentClient(
-            path=str(Path(space.root, "chroma")), settings=chromadb.Settings(anonymized_telemetry=False)
-        )
+        self.client = self.connect(chromadb, space)
         self.collection = self.client.get_or_create_collection(
             "memories", embedding_function=None, configuration={"hnsw": {"space": "cosine"}}
+        )
+
+    @staticmethod
+    def connect(chromadb: Any, space: Space) -> Any:
+        return chromadb.PersistentClient(
+            path=str(Path(space.root, "chroma")), settings=chromadb.Settings(anonymized_telemetry=False)
         )
 
     def remember(self, items: Sequence[Item]) -> list[Ack]:
@@ -238,7 +242,7 @@ class Chroma(BaseAdapter):
     packages = ("chromadb>=1.0.20,<2",)
     native: ClassVar[tuple[str, ...]] = (
         "entries", "get", "update", "forget", "forget_scope", "compact",
-        "ranked", "persistent", "usage", "scope_org", "scope_repo", "scope_branch", "scope_user",
+        "ranked", "persistent", "concurrent", "usage", "scope_org", "scope_repo", "scope_branch", "scope_user",
     )  # fmt: skip
     emulated: ClassVar = {
         "supersede": "delete and add, not atomic",

@@ -159,7 +159,7 @@ class Langgraph(BaseAdapter):
     embeds = True
     packages = (f"{STORE}>=3,<4", "pysqlite3-binary>=0.5; sys_platform == 'linux' and platform_machine == 'x86_64'")
     native: ClassVar[tuple[str, ...]] = (
-        "entries", "get", "update", "forget", "ranked", "persistent", "multi_process", "usage",
+        "entries", "get", "update", "forget", "ranked", "persistent", "multi_process", "concurrent", "usage",
     )  # fmt: skip
     emulated: ClassVar = {
         "supersede": "delete and add, not atomic",

@@ -5,7 +5,6 @@ The server runs beside the adapter, in the environment that is made for its rele
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import shutil
@@ -17,7 +16,6 @@ from pathlib import Path
 from typing import Any, Self
 from uuid import uuid4
 
-from adapters._base import release
 from adapters._labels import holding_at, label, name_scope, read_label, read_scope
 from adapters._mcp_client import Client, ToolError
 from adapters._mcp_mapping import LIMIT, ServerMapping, dig, fill, find_mapping, list_rows, read_mapping
@@ -36,6 +34,7 @@ from harness.adapter import (
     Unsupported,
     applies,
     delete_and_add,
+    find_installed,
 )
 
 SERVER = "server-memory"
@@ -186,17 +185,6 @@ def find_program(name: str) -> str:
     return shutil.which(name, path=os.pathsep.join(places)) or name
 
 
-def find_release(requirement: str, install: str) -> str:
-    """Of a package that is installed where this interpreter is. RuntimeError if there is none."""
-    kind, _, name = re.split(r"[<>=!~;\[ ]", requirement, maxsplit=1)[0].rpartition(":")
-    if not kind:
-        return release(name, install)
-    try:
-        return str(json.loads(Path(sys.prefix, "node_modules", name, "package.json").read_bytes())["version"])
-    except FileNotFoundError:
-        raise RuntimeError(f"{name} is not installed; {install}") from None
-
-
 class Mcp(BaseAdapter):
     name = "mcp"
     settings = ("server",)
@@ -218,7 +206,7 @@ class Mcp(BaseAdapter):
     def support(self) -> Mapping[str, Support]:
         """What tools show, what this adapter makes of them, and what the mapping says beside."""
         tools, returns = self.mapping.tools, self.mapping.returns
-        native = {*self.mapping.traits, *(tools.keys() & {"entries", "get", "update", "forget"})}
+        native = {*self.mapping.traits, "concurrent", *(tools.keys() & {"entries", "get", "update", "forget"})}
         emulated = dict[str, str]()
         if "entries" in tools and "get" not in tools:
             emulated["get"] = "looked for among all that are listed"
@@ -239,7 +227,10 @@ class Mcp(BaseAdapter):
     def version(self) -> str:
         if not self.packages:
             return f"by its command, mapping {sha256(Path(self.mapping.path).read_bytes()).hexdigest()[:7]}"
-        return find_release(self.packages[0], f"ask for a release: -b mcp@VERSION,server={self.server}")
+        if found := find_installed(self.packages[0]):
+            return found
+        name = re.split(r"[<>=!~;\[ ]", self.packages[0], maxsplit=1)[0].removeprefix("npm:")
+        raise RuntimeError(f"{name} is not installed; ask for a release: -b mcp@VERSION,server={self.server}")
 
     def open(self, space: Space) -> Memory:
         return McpMemory(self.mapping, space)

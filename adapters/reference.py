@@ -6,6 +6,7 @@ import json
 import math
 import re
 import sqlite3
+import threading
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
@@ -33,6 +34,8 @@ from harness.adapter import (
     to_wire,
 )
 
+PROBE = "which embedder is this"
+"""Its vector is kept, and tells whether another embedder answers."""
 BUSY_SECONDS = 30.0
 """How long a call waits for another process."""
 
@@ -44,6 +47,7 @@ TABLES = (
     repo TEXT, org TEXT, branch TEXT, user TEXT, at TEXT NOT NULL, kind TEXT NOT NULL, source TEXT, confidence REAL,
     expires REAL, vector BLOB NOT NULL, earlier TEXT NOT NULL, UNIQUE (id, mark))""",
     "CREATE TABLE IF NOT EXISTS marks (mark INTEGER PRIMARY KEY)",
+    "CREATE TABLE IF NOT EXISTS embedder (vector BLOB NOT NULL)",
 )
 ADD = """
 INSERT INTO memories (mark, id, text, repo, org, branch, user, at, kind, source, confidence, expires, vector, earlier)
@@ -74,7 +78,7 @@ ERASE_SCOPE = "DELETE FROM memories WHERE repo IS :repo AND org IS :org AND bran
 def connect(path: Path) -> sqlite3.Connection:
     """What is deleted is overwritten with zeros, and nothing is left in temporary files."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    database = sqlite3.connect(path, timeout=BUSY_SECONDS, isolation_level=None)
+    database = sqlite3.connect(path, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False)
     database.row_factory = sqlite3.Row
     for setting in ("secure_delete = ON", "temp_store = MEMORY"):
         database.execute(f"PRAGMA {setting}")
@@ -103,14 +107,39 @@ class ReferenceMemory(BaseMemory):
     def __init__(self, path: Path, space: Space, numpy: Any) -> None:
         self.space, self.numpy = space, numpy
         self.db = connect(path)
+        self.turn = threading.RLock()
         with self.writing():
             for table in TABLES:
                 self.db.execute(table)
+        self.keep_up()
+
+    def keep_up(self) -> None:
+        """Where the embedder is not the one that embedded the store, all of it is embedded anew."""
+        known = self.db.execute("SELECT vector FROM embedder").fetchone()
+        vector = self.pack(self.embed([PROBE])[0])
+        if known is not None and known["vector"] == vector:
+            return
+        if known is not None:
+            self.embed_again()
+        with self.writing():
+            self.db.execute("DELETE FROM embedder")
+            self.db.execute("INSERT INTO embedder VALUES (?)", [vector])
+
+    def embed_again(self) -> None:
+        rows = self.db.execute("SELECT seq, text FROM memories").fetchall()
+        vectors = self.embed([row["text"] for row in rows])
+        with self.writing():
+            for row, vector in zip(rows, vectors, strict=True):
+                self.db.execute("UPDATE memories SET vector = ? WHERE seq = ?", [self.pack(vector), row["seq"]])
+
+    def pack(self, vector: Sequence[float]) -> bytes:
+        data: bytes = self.numpy.array(vector, dtype="<f4").tobytes()
+        return data
 
     @contextmanager
     def writing(self) -> Iterator[None]:
-        """All or nothing; whoever else writes waits until it is done."""
-        with self.db:
+        """All or nothing; whoever else writes, thread or process, waits until it is done."""
+        with self.turn, self.db:
             self.db.execute("BEGIN IMMEDIATE")
             yield
 
@@ -122,7 +151,7 @@ class ReferenceMemory(BaseMemory):
     def vectors(self, items: Sequence[Item]) -> list[bytes]:
         """Little-endian float32, empty for a blank text. Not inside a transaction: nobody waits for an embedder."""
         texts = [item.text for item in items if item.text.strip()]
-        found = (self.numpy.array(vector, dtype="<f4").tobytes() for vector in self.embed(texts))
+        found = map(self.pack, self.embed(texts))
         return [next(found) if item.text.strip() else b"" for item in items]
 
     def embed(self, texts: Sequence[str]) -> list[list[float]]:

@@ -11,12 +11,17 @@ import base64
 import http.client
 import json
 import os
+import re
+import sys
 import threading
 from abc import ABC, abstractmethod
 from array import array
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, fields
 from functools import cache
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
 from typing import Any, ClassVar, Literal, Protocol, Self, get_args, runtime_checkable
 from urllib.parse import urlsplit
 
@@ -25,12 +30,16 @@ Operation = Literal[
 ]
 Trait = Literal[
     "ranked", "abstains", "source", "created", "expiry",
-    "scope_org", "scope_repo", "scope_branch", "scope_user", "persistent", "multi_process", "usage", "extracts",
+    "scope_org", "scope_repo", "scope_branch", "scope_user",
+    "persistent", "multi_process", "concurrent", "usage", "extracts",
 ]  # fmt: skip
-"""extracts: a model inside rewrites what it is told; texts come back as facts of its own making."""
+"""concurrent: several threads may call `remember` at once. extracts: a model inside rewrites what it is told; texts
+come back as facts of its own making."""
 CAPABILITIES: tuple[str, ...] = get_args(Operation) + get_args(Trait)
 CLOSED: Mapping[str, Any] = {"extra": "forbid", "strict": True, "allow_inf_nan": False}
 """How the parent reads the wire types below: no unknown field, no conversion."""
+UNDECLARED: Mapping[str, str] = {"concurrent": "serial: it is told one thing after the other"}
+"""Why a capability is not there that an adapter says nothing of."""
 BATCH = 1024
 """Texts in one request for embeddings."""
 PLACE: Mapping[str, Any] = {"extra": "forbid"}
@@ -219,7 +228,7 @@ class Memory(Protocol):
     """An open store. Synchronous; may raise anything, each exception is logged as the backend's."""
 
     def remember(self, items: Sequence[Item]) -> list[Ack]:
-        """Store; one Ack per item, in order. Returning acknowledges the write."""
+        """Store; one Ack per item, in order. Returning acknowledges the write. One at a time, unless `concurrent`."""
 
     def settle(self, seconds: float) -> bool:
         """Wait until recall sees every acknowledged write; False if it did not within `seconds`."""
@@ -377,7 +386,7 @@ class BaseAdapter(ABC):
         return {
             word: Support("native") if word in self.native
             else Support("emulated", self.emulated[word]) if word in self.emulated
-            else Support("unsupported", self.unsupported.get(word, "not offered by this adapter"))
+            else Support("unsupported", self.unsupported.get(word, UNDECLARED.get(word, "not offered by this adapter")))
             for word in CAPABILITIES
         }  # fmt: skip
 
@@ -399,6 +408,19 @@ class BaseAdapter(ABC):
         prints what the last one brings; "" where there is none. For a report to those who maintain it.
         """
         return ""
+
+
+def find_installed(requirement: str) -> str | None:
+    """The release of a package that is installed here, as `packages` names it; None if there is none.
+
+    A Node package lies in the environment of this interpreter.
+    """
+    with suppress(OSError, ValueError, LookupError, PackageNotFoundError):
+        if node := re.match(r"npm:([@\w./-]+)", requirement):
+            return str(json.loads(Path(sys.prefix, "node_modules", node[1], "package.json").read_bytes())["version"])
+        if named := re.match(r"[\w.-]+", requirement):
+            return version(named[0])
+    return None
 
 
 def delete_and_add(memory: Memory, scope: Scope, memory_ids: Sequence[str], item: Item) -> Ack:

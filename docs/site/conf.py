@@ -12,6 +12,7 @@ PAGES = {
     "Extend": ("docs/adapters", "docs/scenarios", "tasks/README"),
     "Understand": (
         "docs/concepts",
+        "docs/drills",
         "docs/measures",
         "docs/promises",
         "docs/mutants",

@@ -26,6 +26,7 @@ from harness.backend.replies import (
     ACKS,
     BOOL,
     BOOLS,
+    BURST,
     DECLARATION,
     DESCRIPTION,
     HIT,
@@ -37,6 +38,7 @@ from harness.backend.replies import (
     TEXT,
     TEXTS,
     USAGE,
+    BurstWrite,
     Declaration,
     Description,
     Reply,
@@ -119,6 +121,13 @@ class RemoteMemory:
         acks = self._as_many("remember", self._list(ACKS, "remember", items, items=len(items)), items)
         self._check_acks("remember", acks)
         return acks
+
+    def burst(self, items: Sequence[Item], *, at_once: bool) -> list[BurstWrite]:
+        """Each item by a `remember` of its own; at once: all of them in flight together, one thread each."""
+        self._pool += len(items)
+        found = self._as_many("burst", self._list(BURST, "burst", items, at_once, items=len(items)), items)
+        self._check_acks("remember", [each.ack for each in found if each.ack])
+        return found
 
     def settle(self, seconds: float) -> bool:
         return self._must(BOOL, "settle", seconds, items=self._pool)

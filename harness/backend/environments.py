@@ -57,7 +57,7 @@ class Made(Model):
     """What is written down beside an environment.
 
     Attributes:
-        names: The backends that used it, as mem0@2.0.4.
+        names: The backends that used it, as mem0@2.0.4+store=faiss.
         requirements: What was resolved.
         python: The version of its interpreter.
         packages: What is installed, as name==version.
@@ -276,7 +276,8 @@ def _fail(spec: Spec, why: str) -> NoReturn:
 
 
 def _name(spec: Spec) -> str:
-    return spec.model_copy(update={"settings": {}}).label
+    """With its settings: which server or store it is decides what is installed."""
+    return spec.label
 
 
 # --- the cache ----------------------------------------------------------------------------------------------------

@@ -16,6 +16,8 @@ from harness.backend.registry import RegistryError
 from harness.machine import extras, leftovers
 from harness.model.trial import Spec
 
+_ABSENT = re.compile(r"crashed in \w+: RuntimeError: (\S+ is not installed; .*)", re.DOTALL)
+"""Nothing crashed: the adapter says what it lacks."""
 _RELEASE = re.compile(r"v?(\d[\w.!+-]*)")
 
 
@@ -44,9 +46,11 @@ def shown(spec: Spec) -> Mapping[str, str]:
 
 def explain_missing(spec: Spec, fault: MemoryFault) -> str:
     """What a backend said that cannot be had: what to install here, or in which interpreter it is missing."""
+    absent = _ABSENT.fullmatch(str(fault))
+    said = absent[1] if absent else str(fault)
     if spec.python and not spec.pinned:
-        return f"{fault} (in its own interpreter, Python {find(spec.python).version})"
-    return extras.spell_out(str(fault))
+        return f"{said} (in its own interpreter, Python {find(spec.python).version})"
+    return extras.spell_out(said)
 
 
 def name_releases(specs: Iterable[Spec]) -> tuple[Spec, ...]:

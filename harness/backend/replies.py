@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Generic, Literal, TypeVar
+from typing import Any, Generic, Literal, TypeVar
 
 from packaging.requirements import InvalidRequirement, Requirement
 from packaging.specifiers import SpecifierSet
 from pydantic import ConfigDict, TypeAdapter, field_validator
 
-from harness.adapter import CAPABILITIES, Ack, Hit, Layer, Server, Usage
+from harness.adapter import CAPABILITIES, UNDECLARED, Ack, Hit, Layer, Server, Usage
 from harness.machine import npm
 from harness.model.backend import Declared
 from harness.model.trial import Model
@@ -17,6 +17,7 @@ from harness.model.trial import Model
 T = TypeVar("T")
 OWES: Mapping[str, str] = {
     "remember": "it must return a list with one Ack for each item",
+    "burst": "each `remember` must return a list with one Ack",
     "settle": "it must return True or False",
     "recall": "it must return a list of Hit",
     "entries": "it must return a list of Hit, or a generator of them",
@@ -61,6 +62,14 @@ def read_requirement(text: str) -> tuple[str, SpecifierSet]:
     return needed.name, needed.specifier
 
 
+class BurstWrite(Model):
+    """What came of one write among those that were in flight at once."""
+
+    ack: Ack | None = None
+    error: Error | None = None
+    took: float
+
+
 class Package(Model):
     """What an adapter needs installed, and which release is installed where it runs, if any."""
 
@@ -100,6 +109,13 @@ class Declaration(Model):
     embeds: bool = False
     problem: str = ""
 
+    @field_validator("support", mode="before")
+    @classmethod
+    def _later(cls, support: Any) -> Any:
+        """Adapters that name every capability themselves know none that came later."""
+        later = {word: {"level": "unsupported", "note": note} for word, note in UNDECLARED.items()}
+        return {**later, **support} if isinstance(support, Mapping) else support
+
     @field_validator("support")
     @classmethod
     def _total(cls, support: Mapping[str, Declared]) -> Mapping[str, Declared]:
@@ -135,6 +151,7 @@ SERVER: TypeAdapter[Reply[Server]] = TypeAdapter(Reply[Server])
 NOTHING: TypeAdapter[Reply[None]] = TypeAdapter(Reply[None])
 ACK: TypeAdapter[Reply[Ack]] = TypeAdapter(Reply[Ack])
 ACKS: TypeAdapter[Reply[list[Ack]]] = TypeAdapter(Reply[list[Ack]])
+BURST: TypeAdapter[Reply[list[BurstWrite]]] = TypeAdapter(Reply[list[BurstWrite]])
 BOOL: TypeAdapter[Reply[bool]] = TypeAdapter(Reply[bool])
 BOOLS: TypeAdapter[Reply[list[bool]]] = TypeAdapter(Reply[list[bool]])
 HIT: TypeAdapter[Reply[Hit]] = TypeAdapter(Reply[Hit])

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
+from functools import partial
+from itertools import count
 from pathlib import Path
 
 from harness.adapter import Call, Layer, Space
@@ -14,12 +16,22 @@ from harness.backend.client import Deadlines, MemoryFault, RemoteMemory
 from harness.backend.forkserver import Launcher, spawn
 from harness.backend.servers import Service
 from harness.backend.supervised import ServiceError
-from harness.model.backend import Backend, Fault
+from harness.model.backend import Backend, EmbedderName, Fault
 
 
 def opaque() -> str:
     """A new name for a store's folder, and a key, that tell nobody what is played there."""
     return secrets.token_hex(8)
+
+
+@dataclass(frozen=True)
+class OlderRelease:
+    """Another release of a backend, whose store it takes over."""
+
+    adapter: str
+    backend: Backend
+    settings: Mapping[str, str]
+    launch: Launcher
 
 
 @dataclass
@@ -34,7 +46,10 @@ class ChildStore:
     launch: Launcher = spawn
     service: Service | None = None
     """The server in which its memories live; it gives this store a place of its own before the first open."""
-    opened: int = field(default=0, init=False)
+    older: OlderRelease | None = None
+    switch: Callable[[EmbedderName], int] = lambda _: 0
+    """Puts another embedder behind its key, and says how many numbers a vector has now."""
+    homes: Iterator[int] = field(default_factory=partial(count, 1))
 
     def open(self) -> RemoteMemory:
         self.root.mkdir(parents=True, exist_ok=True)
@@ -48,6 +63,18 @@ class ChildStore:
         """An empty store of the same backend, in a folder of this name beside the store."""
         root = self.root.parent / name / "store"
         return replace(self, root=root, space=replace(self.space, root=str(root), service=None))
+
+    def as_older(self) -> ChildStore:
+        """The same store, as the older release opens it."""
+        assert self.older is not None, "only where a store is handed over"
+        space = replace(self.space, settings=dict(self.older.settings))
+        return replace(
+            self, adapter=self.older.adapter, backend=self.older.backend, space=space, launch=self.older.launch
+        )
+
+    def switch_embedder(self, name: EmbedderName) -> None:
+        """From the next opening on, the endpoint embeds otherwise, and the space says how long its vectors are."""
+        self.space = replace(self.space, dims=self.switch(name))
 
     def _serve(self, service: Service) -> None:
         with _faults():
@@ -91,8 +118,7 @@ class ChildStore:
         return ""
 
     def _home(self) -> Path:
-        self.opened += 1
-        return self.root.parent / f"home-{self.opened}"
+        return self.root.parent / f"home-{next(self.homes)}"
 
 
 @contextmanager

@@ -18,7 +18,6 @@ import inspect
 import io
 import json
 import os
-import re
 import signal
 import socket
 import sys
@@ -29,12 +28,22 @@ import traceback
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from functools import cache, partial
-from importlib import metadata
 from itertools import islice
 from pathlib import Path
 from typing import Any, NoReturn
 
-from harness.adapter import Adapter, Memory, Scope, Space, Unsupported, encode, read_call, read_item, to_wire
+from harness.adapter import (
+    Adapter,
+    Memory,
+    Scope,
+    Space,
+    Unsupported,
+    encode,
+    find_installed,
+    read_call,
+    read_item,
+    to_wire,
+)
 from harness.machine.sandbox import Sandbox
 
 PDEATHSIG = 1
@@ -72,6 +81,15 @@ class Worker:
     def __init__(self, name: str) -> None:
         self._adapter, self._module = load(name), name.partition(":")[0]
         self._memory: Memory | None = None
+        self._others: dict[str, Callable[..., Any]] = {
+            "describe": self._describe,
+            "declare": self._declare,
+            "open": self._open,
+            "close": self._close,
+            "burst": self._burst,
+            "serve": lambda gateway: self._adapter.serve(gateway),
+            "program": self._write_program,
+        }
 
     def answer(self, op: str, args: list[Any]) -> Any:
         if op in ARGUMENTS:
@@ -79,25 +97,43 @@ class Worker:
                 raise RuntimeError(f"{op} before open")
             read = ARGUMENTS[op]
             return getattr(self._memory, op)(*(form(value) for form, value in zip(read, args, strict=True)))
-        if op == "describe":
-            return self._describe(*args)
-        if op == "declare":
-            return self._declare(*args)
-        if op == "open":
-            adapter, space = self._place(*args)
-            self._memory = adapter.open(space)
-            return None
-        if op == "close":
-            memory, self._memory = self._memory, None
-            return memory.close() if memory else None
         if op in ("storage", "compact"):
             adapter, space = self._place(*args)
             return getattr(adapter, op)(space)
-        if op == "serve":
-            return self._adapter.serve(*args)
-        if op == "program":
-            return self._write_program(*args)
-        raise RuntimeError(f"unknown operation {op!r}")
+        if op not in self._others:
+            raise RuntimeError(f"unknown operation {op!r}")
+        return self._others[op](*args)
+
+    def _open(self, space: Mapping[str, Any]) -> None:
+        adapter, made = self._place(space)
+        self._memory = adapter.open(made)
+
+    def _close(self) -> Any:
+        memory, self._memory = self._memory, None
+        return memory.close() if memory else None
+
+    def _burst(self, items: list[Any], at_once: bool) -> list[dict[str, Any]]:
+        """Each item by a call of its own, from a thread of its own if all begin at once: what came of each."""
+        memory, found = self._memory, [dict[str, Any]() for _ in items]
+        if memory is None:
+            raise RuntimeError("burst before open")
+        gate = threading.Barrier(len(items) if at_once else 1)
+
+        def write(at: int) -> None:
+            gate.wait()
+            began = time.perf_counter()
+            try:
+                found[at]["ack"] = to_wire(memory.remember([read_item(items[at])])[0])
+            except BaseException as error:  # the result of this one
+                found[at]["error"] = _error(error)
+            found[at]["took"] = time.perf_counter() - began
+
+        threads = [threading.Thread(target=write, args=(at,)) for at in range(len(items))]
+        for each in threads:
+            each.start() if at_once else each.run()
+        for each in threads if at_once else ():
+            each.join()
+        return found
 
     def _place(self, space: Mapping[str, Any]) -> tuple[Adapter, Space]:
         """The adapter as the settings of its space make it."""
@@ -133,7 +169,7 @@ class Worker:
         return {
             "support": {name: to_wire(entry) for name, entry in adapter.support.items()},
             "settings": list(adapter.settings),
-            "packages": [{"requirement": each, "installed": _installed(each)} for each in adapter.packages],
+            "packages": [{"requirement": each, "installed": find_installed(each)} for each in adapter.packages],
             "embeds": getattr(adapter, "embeds", False),  # adapters of before it was asked
             "problem": problem,
         }
@@ -144,18 +180,6 @@ class Worker:
         files = sorted({m.__file__ for n, m in sys.modules.items() if n.partition(".")[0] in tops and m.__file__})
         files += getattr(adapter, "files", ())  # adapters of before it was asked
         return hashlib.sha256(b"".join(Path(file).read_bytes() for file in files)).hexdigest()
-
-
-def _installed(requirement: str) -> str | None:
-    """A Node package lies in the environment of this interpreter."""
-    if node := re.match(r"npm:([@\w./-]+)", requirement):
-        with suppress(OSError, ValueError, LookupError):
-            return str(json.loads(Path(sys.prefix, "node_modules", node[1], "package.json").read_bytes())["version"])
-        return None
-    named = re.match(r"[\w.-]+", requirement)
-    with suppress(metadata.PackageNotFoundError):
-        return metadata.version(named[0]) if named else None
-    return None
 
 
 class NoAdapter(Exception):  # noqa: N818  the parent shows its line as it is

@@ -56,7 +56,7 @@ def prune(names: tuple[str, ...], older: float | None) -> None:
 
 
 def _is_of(each: Environment, name: str) -> bool:
-    return any(name in (own, own.partition("@")[0]) for own in each.made.names)
+    return any(name in (own, own.partition("+")[0], own.partition("@")[0]) for own in each.made.names)
 
 
 def describe(each: Environment) -> str:

@@ -93,8 +93,10 @@ def play(
             stop(extras.lacks("scipy", "comparing drills with a baseline"), COULD_NOT_RUN)
         dealt = plan.Shard.parse(shard) if shard else None
         planned = plan.trials(selection, [story for story, _ in stories])
-        ids = [trial.id for trial in planned]
-        ids += [trial.id for trial in plan.list_drills(selection, [*playables.playables])]
+        tested = plan.list_drills(selection, playables.playables, playables.taking_over)
+        if lone := plan.explain_unplanned(selection, tested):
+            raise ValueError(lone)
+        ids = [*(trial.id for trial in planned), *(trial.id for trial in tested)]
         if only and not any(name.startswith(only) for name in ids):
             raise ValueError(f"--trial {' '.join(only)}: no trial of this run has an id that begins so")
         wanted = [trial for trial in planned if not only or trial.id.startswith(only)]

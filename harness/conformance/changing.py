@@ -291,6 +291,19 @@ def restores_a_mark(bench: Bench) -> None:
         raise Broken("it says that it restored a mark that it never gave")
 
 
+@check("concurrent")
+def takes_writes_at_once(bench: Bench) -> None:
+    """answers each of eight writes that are in flight at once, with an id of its own or an error, and goes on"""
+    with bench.open() as memory:
+        written = memory.burst([item(f"{SHIP} Step {at}.") for at in range(8)], at_once=True)
+        silent = [at for at, each in enumerate(written) if each.error is None and not (each.ack and each.ack.ids)]
+        expect(not silent, f"writes {silent} were answered with no id and no error")
+        given = [name for each in written if each.ack for name in each.ack.ids]
+        expect(len({*given}) == len(given), "two writes were given one id")
+        memory.settle(20)
+        ids(memory, item("Afterwards it takes another one."))
+
+
 @check("persistent", "multi_process", "entries")
 def serves_two_processes(bench: Bench) -> None:
     """shows one process what another has written and deleted"""

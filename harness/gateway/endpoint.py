@@ -22,6 +22,7 @@ from harness.gateway.chat.route import ChatRoute, problem
 from harness.gateway.chat.wire import Refused, document
 from harness.gateway.embedder import EmbedderError
 from harness.gateway.meter import Meter, PhaseCount
+from harness.gateway.switched import SwitchedEmbedder
 
 EMBEDDINGS = "/v1/embeddings"
 MAX_INPUTS = 2048
@@ -49,11 +50,12 @@ def application(cache: EmbeddingCache, meters: Mapping[str, Meter], chat: ChatRo
     async def embeddings(request: Request) -> Response:
         meter = meter_of(request)
         phase = meter.phase
-        wanted = parse(await _body(request), cache.embedder.dims)
+        switched = meter.switched
+        wanted = parse(await _body(request), switched.dims if switched else cache.embedder.dims)
         if len(wanted.texts) <= _QUICK and cache.knows(wanted.texts):
-            count, body = _embed(cache, wanted)
+            count, body = _embed(cache, wanted, switched)
         else:
-            count, body = await run_in_threadpool(_embed, cache, wanted)
+            count, body = await run_in_threadpool(_embed, cache, wanted, switched)
         meter.add(phase, count)
         return _answer(200, body)
 
@@ -145,7 +147,7 @@ async def _body(request: Request) -> bytes:
     return bytes(body)
 
 
-def _embed(cache: EmbeddingCache, wanted: Wanted) -> tuple[PhaseCount, str]:
+def _embed(cache: EmbeddingCache, wanted: Wanted, switched: SwitchedEmbedder | None = None) -> tuple[PhaseCount, str]:
     """What the request costs, and its answer. Known texts count as much as new ones."""
     try:
         rows = cache.get(wanted.texts)
@@ -161,9 +163,10 @@ def _embed(cache: EmbeddingCache, wanted: Wanted) -> tuple[PhaseCount, str]:
         cut_texts=sum(row.cut > 0 for row in rows),
         cut_tokens=sum(row.cut for row in rows),
     )
+    vectors = (switched.turn(row.vector) if switched else row.vector for row in rows)
     data = [
-        {"object": "embedding", "index": index, "embedding": _encode(row.vector, wanted.base64)}
-        for index, row in enumerate(rows)
+        {"object": "embedding", "index": index, "embedding": _encode(vector, wanted.base64)}
+        for index, vector in enumerate(vectors)
     ]
     usage = {"prompt_tokens": count.tokens, "total_tokens": count.tokens}
     return count, json.dumps({"object": "list", "data": data, "model": cache.embedder.name, "usage": usage})

@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from math import isfinite
 from typing import NamedTuple
 
+from harness.gateway.switched import SwitchedEmbedder
+
 _log = logging.getLogger(__name__)
 READING = "reading"
 """The phase of a key that belongs to a reader of ours, not to a backend."""
@@ -82,10 +84,14 @@ class Meter:
     """Counts of one key. The engine sets `phase`; a call counts where it arrived.
 
     An embeddings call counts only if it was answered; a chat call always, because what fails can cost.
+
+    Attributes:
+        switched: Another embedder answers; None: the run's own.
     """
 
     def __init__(self) -> None:
         self.phase = ""
+        self.switched: SwitchedEmbedder | None = None
         self._counts: dict[str, PhaseCount] = {}
         self._chat: dict[str, ChatCount] = {}
         self._models: Counter[str] = Counter()

@@ -34,13 +34,18 @@ WRITES: tuple[Op, ...] = ("remember", "update", "supersede")
 
 
 class Drilled(Event):
-    """The opening event: who is tested with what."""
+    """The opening event: who is tested with what.
+
+    Attributes:
+        older: The release that hands its store over, in a drill of that.
+    """
 
     kind: Literal["drilled"] = "drilled"
     log_schema: int = SCHEMA
     protocol: int = PROTOCOL
     trial: DrillTrial
     backend: Backend
+    older: Backend | None = None
     plan: Ref
     digests: Mapping[str, str]
     host: Mapping[str, str] = {}
@@ -72,12 +77,15 @@ class Called(Event):
 
 
 class Handled(Event):
-    """A process with the store open came or went. A kill may leave a write in flight: `about` names its pieces."""
+    """A process with the store open came or went, or another embedder was put behind the endpoint.
+
+    A kill may leave a write in flight: `about` names its pieces.
+    """
 
     kind: Literal["handled"] = "handled"
     step: str
     who: str = "a"
-    what: Literal["opened", "closed", "killed", "compacted"]
+    what: Literal["opened", "closed", "killed", "compacted", "switched"]
     about: tuple[str, ...] = ()
     fault: Fault | None = None
 

@@ -2,7 +2,7 @@
 
 A fault is no property of the memories, so it is counted here beside all measures, and never instead of one. What a
 drill provokes on purpose is told apart: a scope that has an awkward name, or none, may be refused, and so may an odd
-text, if the very same operation answers for plain ones.
+text, or another embedder, if the very same operation answers for plain ones.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def calls(transcript: Transcript) -> list[Call]:
         if isinstance(event, Called):
             found.append(Call(line, event.op, event.fault, _awkward(transcript, event)))
         elif isinstance(event, Handled) and event.what in HANDLING:
-            found.append(Call(line, HANDLING[event.what], event.fault))
+            found.append(Call(line, HANDLING[event.what], event.fault, _name_switch(transcript, event)))
         elif isinstance(event, Ended) and event.status == "failed" and event.fault:
             found += _list_end(line, event.fault, getattr(events[-2], "fault", None))
     return found
@@ -108,7 +108,11 @@ def _list_end(line: int, fault: Fault, last: Fault | None) -> list[Call]:
 
 
 def _awkward(transcript: Transcript, call: Called) -> str | None:
-    """What a store may refuse: an odd text; or, where the drill is about scopes, a name that is not plain, or none."""
+    """What a store may refuse: an odd text; another embedder; or, where the drill is about scopes, a name that is not
+    plain, or none.
+    """
+    if switched := _name_switch(transcript, call):
+        return switched
     pieces = [transcript.plan.by_name[name] for name in call.about]
     if transcript.trial.drill == "isolation":
         told = call.request.get("scope")
@@ -117,6 +121,11 @@ def _awkward(transcript: Transcript, call: Called) -> str | None:
         return None if names and all(PLAIN.fullmatch(name) for name in names) else repr(names)
     odd = transcript.trial.drill == "keeping" and pieces and all(piece.role == "odd" for piece in pieces)
     return pieces[0].name if odd else None
+
+
+def _name_switch(transcript: Transcript, event: Called | Handled) -> str | None:
+    """Which other embedder answers, in the drill of that."""
+    return event.step if transcript.trial.drill == "embedder" and event.step in ("another", "shorter") else None
 
 
 def _provoked_by(found: list[Call]) -> Callable[[Call], bool]:

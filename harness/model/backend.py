@@ -14,6 +14,10 @@ FaultKind = Literal["crashed", "timed-out", "breach", "refused", "limit", "harne
 """limit: the answer was beyond a limit of ours (harness/backend/bounds.py). harness: we broke, not the backend."""
 
 
+EmbedderName = Literal["own", "another", "shorter"]
+"""Who answers behind the endpoint: the run's own embedder, another one, or another with vectors of half the length."""
+
+
 class Fault(Model):
     """A call that did not do what the protocol promises. `kind` says whose fault it is and what may have happened."""
 

@@ -111,6 +111,7 @@ class TrustCell(Model):
     Attributes:
         version: Of the backend as it was played; None in results from before they said so, and where nothing was
             played.
+        older: Of the release whose store it took over, in a drill of that.
         layers: Of the drill `deletion`, where what was deleted could be found, from the interface down to the bytes.
         promise: Of the drill `promises`, the one that is broken.
     """
@@ -126,6 +127,7 @@ class TrustCell(Model):
     transcript: str
     transcript_sha256: str
     version: str | None = None
+    older: str | None = Field(None, exclude_if=lambda value: value is None)
     measures: Mapping[str, Measure]
     layers: tuple[LayerRow, ...] = ()
     promise: BrokenPromise | None = Field(None, exclude_if=lambda value: value is None)

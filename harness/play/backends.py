@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from harness.backend import client, environments, interpreters, registry, servers
 from harness.backend.client import Deadlines, MemoryFault
@@ -27,6 +27,7 @@ class Playable:
         withheld: Its secrets, from the spec and from the environment.
         served: It needs a server, ours or one that runs already.
         embeds: It cannot do without an embedder.
+        older: The label of the row named before it that is another release of the same; its stores are taken over.
     """
 
     entry: registry.AdapterEntry
@@ -36,6 +37,7 @@ class Playable:
     withheld: tuple[str, ...] = ()
     served: bool = False
     embeds: bool = False
+    older: str = ""
 
 
 @dataclass(frozen=True)
@@ -46,6 +48,11 @@ class Backends:
     unplayed: tuple[Unplayed, ...] = ()
     undescribed: tuple[str, ...] = ()
     """Those among them that could not even say what they are: most often something is not installed, or misspelt."""
+
+    @property
+    def taking_over(self) -> frozenset[str]:
+        """Those that another release is played with, whose stores they can take over."""
+        return frozenset(label for label, playable in self.playables.items() if playable.older)
 
 
 def describe_all(selection: Selection, allowed: Iterable[str] = (), deadlines: Deadlines = DEADLINES) -> Backends:
@@ -102,7 +109,18 @@ def describe_all(selection: Selection, allowed: Iterable[str] = (), deadlines: D
             playables[spec.label] = Playable(
                 entry, environments.locked(spec), backend, said.source, withheld, said.server is not None, said.embeds
             )
-    return Backends(playables, tuple(unplayed), tuple(undescribed))
+    return Backends(_chain(playables), tuple(unplayed), tuple(undescribed))
+
+
+def _chain(playables: Mapping[str, Playable]) -> Mapping[str, Playable]:
+    """Each with the release that was named before it. A server holds its stores itself, and is not handed over."""
+    last: dict[str, str] = {}
+    found = {}
+    for label, playable in playables.items():
+        same = digest([playable.spec.adapter, dict(playable.spec.settings)])
+        found[label] = playable if playable.served else replace(playable, older=last.get(same, ""))
+        last[same] = label
+    return found
 
 
 def _gold(name: str) -> tuple[registry.AdapterEntry, Spec, Backend]:

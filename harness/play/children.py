@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from harness.adapter import Space
@@ -12,9 +13,11 @@ from harness.backend import interpreters
 from harness.backend.client import Deadlines
 from harness.backend.forkserver import ForkServers
 from harness.backend.servers import Services
-from harness.backend.store import ChildStore
+from harness.backend.store import ChildStore, OlderRelease
 from harness.gateway.gateway import Gateway
 from harness.gateway.meter import Meter
+from harness.gateway.switched import SwitchedEmbedder
+from harness.model.backend import EmbedderName
 from harness.play.backends import Playable
 from harness.play.readers import AskModel
 
@@ -68,7 +71,9 @@ class Children:
         self.gateway.check()
 
     @contextmanager
-    def lend(self, playable: Playable, seed: int, folder: Path) -> Iterator[tuple[ChildStore, Meter]]:
+    def lend(
+        self, playable: Playable, seed: int, folder: Path, older: Playable | None = None
+    ) -> Iterator[tuple[ChildStore, Meter]]:
         """An empty store in a folder, whose name is its key, and a meter for what it embeds.
 
         The backend's server, if it has one, serves this store alone.
@@ -83,11 +88,32 @@ class Children:
             space = Space(str(root), self.gateway.url, key, self.dims, seed, dict(playable.spec.settings))
             try:
                 yield (
-                    ChildStore(reference, playable.backend, root, space, self.deadlines, launch, service),
+                    ChildStore(
+                        reference,
+                        playable.backend,
+                        root,
+                        space,
+                        self.deadlines,
+                        launch,
+                        service,
+                        self._older(older),
+                        partial(self._switch, meter),
+                    ),
                     meter,
                 )
             finally:
                 self.gateway.unregister(*keys)
+
+    def _switch(self, meter: Meter, name: EmbedderName) -> int:
+        """Which embedder answers who is counted by this meter; how many numbers its vectors have."""
+        meter.switched = SwitchedEmbedder(name, self.dims) if self.dims and name != "own" else None
+        return meter.switched.dims if meter.switched else self.dims
+
+    def _older(self, playable: Playable | None) -> OlderRelease | None:
+        if playable is None or playable.entry.reference is None:
+            return None
+        launch = interpreters.launcher(playable.spec, self.fork_servers.launch)
+        return OlderRelease(playable.entry.reference, playable.backend, playable.spec.settings, launch)
 
     @contextmanager
     def lend_chat(self) -> Iterator[AskModel]:

@@ -156,7 +156,7 @@ def _judge(sent: bytes) -> Admission:
             return Admission(f"it has {label} {ours.backend.version}, this run {theirs.backend.version}")
         if (ours.backend, ours.source, ours.served) != (theirs.backend, theirs.source, theirs.served):
             return Admission(f"its adapter of {label} has other sources than that of this run")
-        playables[label] = replace(ours, withheld=(*theirs.withheld, *ours.withheld))
+        playables[label] = replace(ours, withheld=(*theirs.withheld, *ours.withheld), older=theirs.older)
     return Admission(lacks=lacks, playables=playables)
 
 

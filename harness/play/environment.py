@@ -111,8 +111,14 @@ class Stores(Protocol):
     def check(self) -> None:
         """Raises EmbedderError if a store asked for an embedding that nobody here can make."""
 
-    def lend(self, playable: Playable, seed: int, folder: Path) -> AbstractContextManager[tuple[Store[Handle], Meter]]:
-        """An empty store for one trial, in a folder of its own, and what counts its calls to models."""
+    def lend(
+        self, playable: Playable, seed: int, folder: Path, older: Playable | None = None
+    ) -> AbstractContextManager[tuple[Store[Handle], Meter]]:
+        """An empty store for one trial, in a folder of its own, and what counts its calls to models.
+
+        Args:
+            older: Another release, which can open it, too.
+        """
 
     def lend_chat(self) -> AbstractContextManager[AskModel | None]:
         """The chat model of the run, for a reader; None: nobody answers."""

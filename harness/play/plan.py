@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -114,8 +114,12 @@ def _digests(backend: Backend, source: str, embedder: str, chat: str) -> dict[st
     }
 
 
-def list_drills(selection: Selection, backends: Sequence[str]) -> list[DrillTrial]:
-    """Backend by backend, the drills that were asked for, in the order of play. Raises DrillError."""
+def list_drills(selection: Selection, backends: Iterable[str], taking_over: Container[str] = ()) -> list[DrillTrial]:
+    """Backend by backend, the drills that were asked for, in the order of play. Raises DrillError.
+
+    Args:
+        taking_over: Those that another release is played with, whose stores they take over.
+    """
     return [
         DrillTrial(
             backend=backend,
@@ -126,7 +130,16 @@ def list_drills(selection: Selection, backends: Sequence[str]) -> list[DrillTria
         )
         for backend in backends
         for name in drills.chosen(selection.drills)
+        if backend in taking_over or not drills.ALL[name].hands_over
     ]
+
+
+def explain_unplanned(selection: Selection, planned: Sequence[DrillTrial]) -> str:
+    """In a line, why nothing comes of the drills that were asked for; empty if something does."""
+    if not selection.drills or planned or not all(drills.ALL[name].hands_over for name in selection.drills):
+        return ""
+    name = " and ".join(selection.drills)
+    return f"drill {name}: name two releases of one backend, the older one first: -b mem0@2.0.4 -b mem0@2.2.1"
 
 
 def _size(selection: Selection, drill: Drill) -> int:

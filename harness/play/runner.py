@@ -110,7 +110,7 @@ class Runner:
             for trial in plan.trials(self.selection, [story.scenario for story in settings.stories.values()])
             if trial.backend is None or trial.backend in settings.playables
         ]
-        drilled = plan.list_drills(self.selection, self._list_drilled())
+        drilled = plan.list_drills(self.selection, self._list_drilled(), self.backends.taking_over)
         file = self._describe(trials, drilled, self.folder.earlier())
         ids = [*(trial.id for trial in file.trials), *(trial.id for trial in file.drills)]
         now = {name for name in ids if not self.only or name.startswith(self.only)}

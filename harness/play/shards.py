@@ -110,4 +110,4 @@ def _drills(files: Mapping[Shard, RunFile]) -> tuple[DrillTrial, ...]:
     selection = next(iter(files.values())).selection
     found = {drill for file in files.values() for drill in file.drills}
     labels = dict.fromkeys([*(spec.label for spec in selection.backends), SOUND])
-    return tuple(drill for drill in plan.list_drills(selection, list(labels)) if drill in found)
+    return tuple(drill for drill in plan.list_drills(selection, labels, labels) if drill in found)

@@ -94,10 +94,15 @@ class StoreSession(Generic[H]):
     def supports(self, *capabilities: str) -> bool:
         return all(map(self.store.backend.supports, capabilities))
 
-    def _enter(self, who: str = ONLY) -> None:
-        """A fresh process on the same store."""
+    def _enter(self, who: str = ONLY, store: Store[H] | None = None) -> None:
+        """A fresh process on the same store, or on that one."""
         self._lost = None
-        self._memories[who] = self.store.open()
+        self._memories.pop(who, None)  # its process is gone
+        self._memories[who] = (store or self.store).open()
+
+    def is_open(self, who: str = ONLY) -> bool:
+        """No call to it has found its process gone."""
+        return who in self._memories and self._lost is None
 
     def _leave(self, who: str = ONLY) -> None:
         self._memories.pop(who).close()

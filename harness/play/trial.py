@@ -26,7 +26,7 @@ from harness.log.transcript import Ended, Transcript
 from harness.machine import leftovers
 from harness.model.canary import query_word
 from harness.model.drill import DrillTrial, Plan
-from harness.model.trial import Trial, split_reader
+from harness.model.trial import Trial, digest, split_reader
 from harness.play import controls, drills, engine, plan, readers, trouble
 from harness.play.backends import Playable
 from harness.play.controls import GoldStore
@@ -113,13 +113,14 @@ def _lend_chat(trial: Trial, stores: Stores) -> AbstractContextManager[AskModel 
 
 def _drill(trial: DrillTrial, environment: Environment) -> Path:
     written = plan.write_drill(drills.ALL[trial.drill], trial.size, trial.seed)
-    playable, digests = _playable(trial, environment.settings), _digest_drill(trial, environment.settings)
+    digests = _digest_drill(trial, environment.settings)
+    playable, older = _playable(trial, environment.settings), _find_older(trial, environment.settings)
     if len(written.pieces) >= plan.MANY:
         _try_out(trial, playable, written.pieces[0].item, environment)
     environment.stores.warm(_list_texts(written), trial.backend)
     with (
         environment.place(trial.id, DRILLS) as (path, folder),
-        environment.stores.lend(playable, trial.seed, folder) as (store, _),
+        environment.stores.lend(playable, trial.seed, folder, older) as (store, _),
         Writer(path, environment.blobs.redactor) as log,
     ):
 
@@ -140,6 +141,7 @@ def _drill(trial: DrillTrial, environment: Environment) -> Path:
                 digests,
                 describe_machine(),
                 Copies(folder, environment.control.noted) if environment.settings.keep else None,
+                older.backend if older else None,
             )
     return path
 
@@ -188,6 +190,12 @@ def _try_out(trial: Trial | DrillTrial, playable: Playable, item: Item, environm
         leftovers.remove(folder)
 
 
+def _find_older(trial: DrillTrial, settings: Settings) -> Playable | None:
+    """The release that hands its store over, in a drill of that."""
+    label = settings.playables[trial.backend].older if drills.ALL[trial.drill].hands_over else ""
+    return settings.playables[label] if label else None
+
+
 def _playable(trial: Trial | DrillTrial, settings: Settings) -> Playable:
     assert trial.backend is not None
     return settings.playables[trial.backend]
@@ -206,7 +214,10 @@ def _part(trial: Trial, settings: Settings) -> Part:
 def _digest_drill(trial: DrillTrial, settings: Settings) -> Mapping[str, str]:
     playable = _playable(trial, settings)
     told = plan.digest_drill(drills.ALL[trial.drill], trial.size, trial.seed)
-    return plan.drill_digests(told, playable.backend, playable.source, settings.embedder_digest, settings.answerer)
+    digests = plan.drill_digests(told, playable.backend, playable.source, settings.embedder_digest, settings.answerer)
+    if older := _find_older(trial, settings):
+        digests["older"] = digest([older.backend.model_dump(mode="json"), older.source])
+    return digests
 
 
 @cache

@@ -156,10 +156,16 @@ def _tables(results: Results, links: Mapping[tuple[str, str], str]) -> Iterator[
                 )
                 for name in names
             )
-            backends = tuple(tables.show_name(results, cell.backend) for cell in cells)
+            backends = tuple(_name(results, cell) for cell in cells)
             perfect = tuple(row for row in rows if row.perfect)
             rest = tuple(row for row in rows if not row.perfect)
             yield DrillTable(drill, asked.title, asked.asks, cells[0].size, backends, rest, perfect)
+
+
+def _name(results: Results, cell: TrustCell) -> str:
+    """And the release whose store it took over, in a drill of that."""
+    name = tables.show_name(results, cell.backend)
+    return f"{name} after {visible(cell.older, 40)}" if cell.older else name
 
 
 def _figure(cell: TrustCell, name: str, definition: Definition, links: Mapping[tuple[str, str], str]) -> TrustFigure:

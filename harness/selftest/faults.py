@@ -32,6 +32,7 @@ class PlantedFault:
         must: Measures that flag it.
         may: Measures or whole families that may move too.
         never: Measures that it was made to deceive, and that must not be better than the reference's.
+        older: The release whose stores it takes over; empty: drills of that are not played.
     """
 
     name: str
@@ -40,6 +41,7 @@ class PlantedFault:
     must: tuple[str, ...]
     may: tuple[str, ...]
     never: tuple[str, ...] = ()
+    older: str = ""
 
 
 @dataclass(frozen=True)
@@ -88,7 +90,8 @@ def list_planted(names: Sequence[str] = ()) -> tuple[PlantedFault, ...]:
 
 def _fault(made: type[Planted]) -> PlantedFault:
     bug = " ".join((made.__doc__ or "").split())
-    return PlantedFault(made.__name__, f"{made.__module__}:{made.__name__}", bug, made.must, made.may, made.never)
+    adapter = f"{made.__module__}:{made.__name__}"
+    return PlantedFault(made.__name__, adapter, bug, made.must, made.may, made.never, made.older)
 
 
 def judge(
@@ -101,10 +104,13 @@ def judge(
     """Compares what a fault moved with what it must and may move.
 
     Args:
+        found: Without those of drills that were not played.
         families: Measure -> the drill or story that it reads, a word that `may` knows too.
     """
     moves = {
-        name: move for name, measure in sound.items() if (move := find_move(definitions[name], measure, found[name]))
+        name: move
+        for name, measure in sound.items()
+        if name in found and (move := find_move(definitions[name], measure, found[name]))
     }
     gained = [name for name in fault.never if name in sound and gains(definitions[name], sound[name], found[name])]
     return FaultRow(fault, moves, tuple(_breaches(fault, moves, gained, families)))

@@ -103,7 +103,9 @@ class LocalStores:
         """Nobody asks."""
 
     @contextmanager
-    def lend(self, playable: Playable, seed: int, folder: Path) -> Iterator[tuple[LocalHost, Meter]]:
+    def lend(
+        self, playable: Playable, seed: int, folder: Path, older: Playable | None = None
+    ) -> Iterator[tuple[LocalHost, Meter]]:
         yield LocalHost(playable.backend, folder / "store", seed, self.keeps), Meter()
 
     def lend_chat(self) -> AbstractContextManager[None]:

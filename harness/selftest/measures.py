@@ -13,6 +13,7 @@ import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import ExitStack, closing
+from dataclasses import replace
 from functools import lru_cache
 from multiprocessing import get_context
 from pathlib import Path
@@ -58,6 +59,8 @@ STORY_SEED = 3
 """Of the noise and the canaries of the story: with these the reference is silent about one unknown thing, so that a
 store that never is can be worse."""
 DEADLINES = Deadlines(open=60.0, call=5.0, item=0.02)
+OLDER = "older"
+"""What the release is called whose stores are taken over."""
 PAPER = PaperWorkTrees()
 """A check would see the value that was chosen: no measure of the story is of the work itself."""
 DEFINITIONS: Mapping[str, Definition] = {**trust.DEFINITIONS, **metrics.DEFINITIONS}
@@ -77,10 +80,10 @@ def prove(
     """
     sound = registry.find(Spec(adapter=SOUND)).reference
     assert sound is not None
-    asked = {SOUND: sound, **{fault.name: fault.adapter for fault in planted}}
+    asked = {SOUND: (sound, sound), **{fault.name: (fault.adapter, fault.older) for fault in planted}}
     found = {}
     with ProcessPoolExecutor(min(jobs or (os.cpu_count() or 1) + 1, len(asked)), get_context("spawn")) as pool:
-        waiting = {name: pool.submit(_measures, name, adapter, cache) for name, adapter in asked.items()}
+        waiting = {name: pool.submit(_measures, name, *adapters, cache) for name, adapters in asked.items()}
         try:
             for name, measures in waiting.items():
                 found[name] = measures.result()
@@ -93,8 +96,8 @@ def prove(
     return Matrix(reference, tuple(rows))
 
 
-def _measures(name: str, adapter: str, cache: Path) -> Mapping[str, Measure]:
-    return _bench(cache).measures(name, adapter)
+def _measures(name: str, adapter: str, older: str, cache: Path) -> Mapping[str, Measure]:
+    return _bench(cache).measures(name, adapter, older)
 
 
 @lru_cache
@@ -139,19 +142,28 @@ class FaultPlayer:
             deadlines=DEADLINES,
         )
 
-    def measures(self, name: str, adapter: str) -> Mapping[str, Measure]:
-        """Every measure of every drill and of the story."""
+    def measures(self, name: str, adapter: str, older: str = "") -> Mapping[str, Measure]:
+        """Every measure of every drill and of the story.
+
+        Args:
+            older: The release whose stores it takes over; without one, drills of that are left out.
+        """
         found: dict[str, Measure] = {}
-        home = self._root / "work" / opaque() / "home"
         with Children.opened(self._gateway, self._root, DEADLINES, Embedder.dims) as children:
-            said = client.describe(adapter, home, DEADLINES, children.fork_servers.launch)
-            backend = Backend(name=name, version=said.version, support=said.support)
-            playable = Playable(AdapterEntry(name, adapter, control=False), Spec(adapter=adapter), backend, said.source)
-            with Environment(self._settings(playable), stores=children, work_trees=PAPER) as environment:
+            playables = [self._describe(OLDER, older, children)] if older else []
+            playables.append(replace(self._describe(name, adapter, children), older=OLDER if older else ""))
+            with Environment(self._settings(*playables), stores=children, work_trees=PAPER) as environment:
                 for drill in filter(_is_scripted, drills.ALL.values()):
-                    found |= self._play_drill(name, drill, environment)
+                    if older or not drill.hands_over:
+                        found |= self._play_drill(name, drill, environment)
                 found |= self._load(name, environment)
         return found
+
+    def _describe(self, name: str, adapter: str, children: Children) -> Playable:
+        home = self._root / "work" / opaque() / "home"
+        said = client.describe(adapter, home, DEADLINES, children.fork_servers.launch)
+        backend = Backend(name=name, version=said.version, support=said.support)
+        return Playable(AdapterEntry(name, adapter, control=False), Spec(adapter=adapter), backend, said.source)
 
     def _play_drill(self, name: str, drill: Drill, environment: Environment) -> Mapping[str, Measure]:
         trial = DrillTrial(backend=name, drill=drill.name, size=drill.least, seed=SEED, k=DEFAULT_K)

@@ -7,6 +7,9 @@ from collections.abc import Mapping
 BYTES = "bytes on disk: no operation shows them"
 DISK = "looks at the disk, answers rightly"
 MODELS = "usage of models, which sequences do not ask for"
+OLDER = "a store of an older release: sequences are played with one release"
+AT_ONCE = "writes in flight at once: sequences write one thing after the other"
+SWITCHED = "another embedder: sequences are played with one"
 SUITE = "knows the suite, answers rightly"
 OUT_OF_REACH: Mapping[str, str] = {
     "Slow": "time: no promise of the contract",
@@ -16,6 +19,16 @@ OUT_OF_REACH: Mapping[str, str] = {
     "RemembersInHistory": "the contract does not say that the history of a deleted memory is empty",
     "PacksManyIntoOne": "a hit may show more around a text",
     **dict.fromkeys(("TokensBelowZero", "TokensBeyondCounting", "RaisesOnUsage", "HidesUsage"), MODELS),
+    **dict.fromkeys(
+        (
+            "LosesDatesOnUpgrade", "LosesSourcesOnUpgrade", "LosesScopesOnUpgrade",
+            "LosesMemoriesOnUpgrade", "LeavesTheIndexBehind", "ResurrectsOnUpgrade", "WritesToTheOldTable",
+            "RestoresItsBackup", "OpensOldStoresEmpty", "RefusesOldStores", "MigratesSlowly",
+        ),
+        OLDER,
+    ),
+    **dict.fromkeys(("WritesTheFileItRead", "FailsWhenBusy", "RepeatsWhatWasSlow", "IndexesOneAtATime"), AT_ONCE),
+    **dict.fromkeys(("KeepsOldVectors", "FillsShortVectorsUp", "RefusesAnotherEmbedder", "EmbedsTheOldOnly"), SWITCHED),
     **dict.fromkeys(("LooksAroundItsFile", "ImportsTheSuite", "KnowsItsNames"), SUITE),
     **dict.fromkeys(
         (

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from unittest.mock import patch
 
@@ -20,15 +21,28 @@ from harness.play.trial import play_trial
 from tests.support.fakes import FakeEmbedder
 
 
-def drilled(folder: Path, drill: Drill, adapter: str, size: int, seed: int = 1, k: int = 5) -> Transcript:
-    """The transcript of `drill` against `adapter`, given as `module:Class`."""
-    said = client.describe(adapter, folder / "asked")
-    backend = Backend(name=said.name, version=said.version, support=said.support)
-    playable = Playable(AdapterEntry(said.name, adapter, control=False), Spec(adapter=adapter), backend, said.source)
-    trial = DrillTrial(backend=said.name, drill=drill.name, size=size, seed=seed, k=k)
-    settings = Settings(folder, {said.name: playable}, embedder=FakeEmbedder)
+def drilled(
+    folder: Path, drill: Drill, adapter: str, size: int, seed: int = 1, k: int = 5, older: str = ""
+) -> Transcript:
+    """The transcript of `drill` against `adapter`, given as `module:Class`.
+
+    Args:
+        older: The release that hands its store over, given in the same way.
+    """
+    playables = {"older": _describe(folder, "older", older)} if older else {}
+    playable = replace(_describe(folder, "", adapter), older="older" if older else "")
+    name = playable.backend.name
+    trial = DrillTrial(backend=name, drill=drill.name, size=size, seed=seed, k=k)
+    settings = Settings(folder, {**playables, name: playable}, embedder=FakeEmbedder)
     with Environment(settings) as environment, patch.object(drills, "ALL", {drill.name: drill}):
         return read(play_trial(trial, environment), environment.blobs)
+
+
+def _describe(folder: Path, name: str, adapter: str) -> Playable:
+    said = client.describe(adapter, folder / "asked")
+    name = name or said.name
+    backend = Backend(name=name, version=said.version, support=said.support)
+    return Playable(AdapterEntry(name, adapter, control=False), Spec(adapter=adapter), backend, said.source)
 
 
 def measured(metrics: tuple[TrustMetric, ...], transcript: Transcript) -> dict[str, Measure]:

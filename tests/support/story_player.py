@@ -43,7 +43,9 @@ class OneStore:
         return ()
 
     @contextmanager
-    def lend(self, playable: Playable, seed: int, folder: Path) -> Iterator[tuple[Store[Handle], Meter]]:
+    def lend(
+        self, playable: Playable, seed: int, folder: Path, older: Playable | None = None
+    ) -> Iterator[tuple[Store[Handle], Meter]]:
         yield self.store, Meter()
 
     def lend_chat(self) -> AbstractContextManager[AskModel | None]:

@@ -53,6 +53,7 @@ def _cell(transcript: Transcript) -> TrustCell:
         {metric.definition.name: _measure(metric, transcript) for metric in _own(trial)},
         matrix(transcript) if trial.drill == deletion.DRILL.name else (),
         transcript.drilled.backend.version,
+        transcript.drilled.older.version if transcript.drilled.older else None,
         promises.find_promise(transcript) if trial.drill == promises.DRILL.name else None,
     )
 
@@ -69,6 +70,7 @@ def _make(
     measures: Mapping[str, Measure],
     layers: tuple[LayerRow, ...] = (),
     version: str | None = None,
+    older: str | None = None,
     promise: BrokenPromise | None = None,
 ) -> TrustCell:
     return TrustCell(
@@ -83,6 +85,7 @@ def _make(
         transcript=transcript.path.name if transcript else "",
         transcript_sha256=transcript.sha256 if transcript else "",
         version=version,
+        older=older,
         measures=measures,
         layers=layers,
         promise=promise,

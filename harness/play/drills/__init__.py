@@ -8,7 +8,7 @@ from harness.log.blobs import Blobs
 from harness.log.events import Event
 from harness.log.transcript import PLAN, Drilled, Ended
 from harness.machine.modules import find_defining
-from harness.model.backend import Fault
+from harness.model.backend import Backend, Fault
 from harness.model.drill import DrillName, DrillTrial, Plan
 from harness.play.drills.stage import Drill, DrillSession, DrillStore
 from harness.play.store import Lost
@@ -39,15 +39,17 @@ def play(
     digests: Mapping[str, str],
     host: Mapping[str, str],
     keep: Copies | None = None,
+    older: Backend | None = None,
 ) -> None:
     """Plays one drill to its end, `ended` included, whatever the backend does.
 
     Args:
         keep: See Stage.
+        older: The release that hands its store over.
     """
     drill, support = ALL[trial.drill], store.backend.support
     plan_ref = blobs.put(PLAN.dump_json(plan))
-    emit(Drilled(trial=trial, backend=store.backend, plan=plan_ref, digests=digests, host=host))
+    emit(Drilled(trial=trial, backend=store.backend, older=older, plan=plan_ref, digests=digests, host=host))
     for need in drill.needs:
         if not support[need].supported:
             fault = Fault(kind="refused", op=need, message=support[need].note or "unsupported")

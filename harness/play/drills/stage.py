@@ -8,17 +8,20 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from itertools import count
 from pathlib import Path
 from typing import Any, Protocol
 
 from harness.adapter import Ack, Hit, Item, Memory, Scope, to_wire
 from harness.backend.client import RemoteMemory
+from harness.backend.replies import BurstWrite
 from harness.log.blobs import Blobs, pack
 from harness.log.events import Event
 from harness.log.transcript import ANSWER, SIGHTINGS, Called, Handled, Looked, Op
+from harness.model.backend import EmbedderName, Fault
 from harness.model.drill import DrillName, DrillTrial, Piece, Plan
 from harness.play.store import SETTLE_SECONDS, Lost, Store, StoreSession, must
 from harness.scan.copies import Copies
@@ -35,6 +38,9 @@ class DrillStore(Store[RemoteMemory], Protocol):
     def folder(self) -> Path: ...
     def compact(self) -> None: ...
     def beside(self, name: str) -> DrillStore: ...
+    def switch_embedder(self, name: EmbedderName) -> None: ...
+    def as_older(self) -> DrillStore:
+        """The same store, as the older release opens it."""
 
 
 @dataclass(frozen=True)
@@ -46,6 +52,7 @@ class Drill:
         size: Memories in the store unless asked otherwise.
         least: No more than its measures need.
         needs: Capabilities without which nothing is played.
+        hands_over: Played only where another release of the backend is played, too, whose store is taken over.
     """
 
     name: DrillName
@@ -56,6 +63,7 @@ class Drill:
     plan: Callable[[int, int], Plan]
     """(size, seed) -> what is written."""
     play: Callable[[DrillSession], None]
+    hands_over: bool = False
 
 
 class DrillSession(StoreSession[RemoteMemory]):
@@ -85,8 +93,10 @@ class DrillSession(StoreSession[RemoteMemory]):
 
     # --- lifetimes ---
 
-    def open(self, step: str, who: str = "a") -> None:
-        self._handle(step, who, "opened", lambda: self._enter(who))
+    def open(self, step: str, who: str = "a", *, older: bool = False) -> None:
+        """Args: older: By the older release."""
+        store = self.store.as_older() if older else self.store
+        self._handle(step, who, "opened", lambda: self._enter(who, store))
 
     def close(self, step: str, who: str = "a") -> None:
         self._handle(step, who, "closed", lambda: self._leave(who))
@@ -95,6 +105,11 @@ class DrillSession(StoreSession[RemoteMemory]):
         """Goes on with an empty store, without what was acknowledged before; nobody may have the old one open."""
         self.store = self._given.beside(f"next-{next(self._turn)}")
         self.ids.clear()
+
+    def switch(self, step: str, name: EmbedderName) -> None:
+        """Another embedder answers from the next opening on; nobody may have the store open."""
+        self.store.switch_embedder(name)
+        self._emit(Handled(step=step, what="switched"))
 
     def compact(self, step: str) -> None:
         """The vendor's compaction; nobody may have the store open."""
@@ -106,7 +121,8 @@ class DrillSession(StoreSession[RemoteMemory]):
             must(act)
         except Lost as error:
             lost = error
-        self._emit(Handled(step=step, who=who, what=what, fault=lost.fault if lost else None))
+        took = self._memories[who].took if what == "opened" and not lost else None
+        self._emit(Handled(step=step, who=who, what=what, fault=lost.fault if lost else None, took=took))
         if lost and what == "opened":
             raise lost
 
@@ -129,6 +145,32 @@ class DrillSession(StoreSession[RemoteMemory]):
         """One batch; what was acknowledged is in `ids`."""
         acks = self.call(step, "remember", [piece.item for piece in pieces], about=pieces, who=who)
         self.ids.update({piece.name: ack.ids for piece, ack in zip(pieces, acks or (), strict=False)})
+
+    def burst(self, step: str, pieces: Mapping[str, Sequence[Piece]]) -> None:
+        """What each handle is told to write, with all handles at work at once; if its backend is `concurrent`, all of a
+        handle's own writes are in flight at once, else one after the other. Raises Lost if a child is gone.
+        """
+        at_once = self.supports("concurrent")
+        with ThreadPoolExecutor(len(pieces)) as pool:
+            asked = {
+                who: pool.submit(self.ask, partial(_burst, [each.item for each in own], at_once), who)
+                for who, own in pieces.items()
+            }
+        for who, own in pieces.items():
+            found, fault, took = asked[who].result()
+            for at, piece in enumerate(own):
+                one = found[at] if found else None
+                self._wrote(
+                    step, who, piece, one.ack if one else None, _fault_of(one) or fault, one.took if one else took
+                )
+        self.go_on()
+
+    def _wrote(self, step: str, who: str, piece: Piece, ack: Ack | None, fault: Fault | None, took: float) -> None:
+        self.ids[piece.name] = ack.ids if ack else ()
+        answer = pack(self._blobs, ANSWER, [to_wire(ack)] if ack else None)
+        self._emit(
+            Called(step=step, who=who, op="remember", about=(piece.name,), answer=answer, fault=fault, took=took)
+        )
 
     def recall(
         self,
@@ -206,6 +248,14 @@ class DrillSession(StoreSession[RemoteMemory]):
                     problem=found.problem,
                 )
             )
+
+
+def _burst(items: Sequence[Item], at_once: bool, memory: RemoteMemory) -> list[BurstWrite]:
+    return memory.burst(items, at_once=at_once)
+
+
+def _fault_of(write: BurstWrite | None) -> Fault | None:
+    return Fault(kind=write.error.kind, op="remember", message=write.error.message) if write and write.error else None
 
 
 @cache

@@ -54,6 +54,8 @@ class MergesByBeginning(Planted):
         "lost_between_handles",
         "own_writes_unseen",
         "unseen_while_open",
+        "burst",
+        "embedder",
     )
 
     class Memory(_Merging):

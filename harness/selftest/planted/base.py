@@ -18,12 +18,20 @@ class Planted(Reference):
         must: Measures that flag it.
         may: Measures that it may move; no other may move.
         never: Measures that a cheat is after, and that must not be better than the reference's.
+        older: The release whose stores it takes over, as `module:Class`; empty: it is played as the only release.
     """
 
     Memory: ClassVar[type[ReferenceMemory]] = ReferenceMemory
     must: ClassVar[tuple[str, ...]] = ()
     may: ClassVar[tuple[str, ...]] = ()
     never: ClassVar[tuple[str, ...]] = ()
+    older: ClassVar[str] = ""
 
     def open(self, space: Space) -> ReferenceMemory:
         return self.Memory(self.path(space), space, sdk("numpy", "coldwarm"))
+
+
+class Upgraded(Planted):
+    """One believable bug in taking over the store of an older release, which is sound unless it says another."""
+
+    older: ClassVar[str] = "adapters.reference:Reference"

@@ -6,6 +6,7 @@ from harness.machine.sandbox import degree
 from harness.selftest.planted import (
     alike,
     bounds,
+    bursting,
     cheating,
     deletion,
     detours,
@@ -18,6 +19,8 @@ from harness.selftest.planted import (
     recall,
     scopes,
     seeming,
+    switching,
+    upgrading,
 )
 from harness.selftest.planted import bytes as places
 from harness.selftest.planted.base import Planted
@@ -37,6 +40,9 @@ MODULES = (
     alike,
     cheating,
     failing,
+    upgrading,
+    bursting,
+    switching,
     *([prying] if degree() != "module path only" else []),
 )
 FAULTS: tuple[type[Planted], ...] = tuple(

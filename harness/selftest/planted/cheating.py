@@ -23,6 +23,8 @@ MAY = (
     "answer_among_look_alikes",
     "unknown_answered_with_silence",
     "keeping",
+    "burst",
+    "embedder",
     "deletion",
     "isolation",
     "rollback",

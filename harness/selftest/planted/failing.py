@@ -11,7 +11,10 @@ from urllib.parse import urlsplit
 from harness.adapter import Ack, Hit, Item, Scope, Usage
 from harness.selftest.planted.base import Planted, ReferenceMemory
 
-ALL = ("keeping", "deletion", "isolation", "rollback", "poison", "durability", "sharing", "detour", "story")
+ALL = (
+    "keeping", "deletion", "isolation", "rollback", "poison", "durability", "sharing", "detour", "burst", "embedder",
+    "story",
+)  # fmt: skip
 
 
 class RaisesOnRecall(Planted):

@@ -27,6 +27,7 @@ class ForgetsEveryTenth(Planted):
         "unseen_while_open",
         "story",
         "detour",
+        "burst",
     )
 
     class Memory(ReferenceMemory):
@@ -57,6 +58,8 @@ class AcknowledgesOnly(Planted):
         "sharing",
         "story",
         "detour",
+        "burst",
+        "embedder",
     )
 
     class Memory(ReferenceMemory):
@@ -95,6 +98,8 @@ class CutsTexts(Planted):
         "sharing",
         "story",
         "detour",
+        "burst",
+        "embedder",
     )
 
     class Memory(ReferenceMemory):
@@ -122,6 +127,7 @@ class WritesTwice(Planted):
         "deleted_for_writer",
         "story",
         "detour",
+        "burst",
     )
 
     class Memory(ReferenceMemory):
@@ -163,6 +169,8 @@ class TidiesOnOpening(Planted):
         "doubled_between_handles",
         "unfindable_between_handles",
         "detour",
+        "burst",
+        "embedder",
     )
 
     class Memory(ReferenceMemory):

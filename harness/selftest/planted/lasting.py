@@ -88,6 +88,7 @@ class SavesOnClosing(Planted):
         "stale_after_other_deletes",
         "stale_after_settling",
         "deleted_from_bytes",
+        "burst",
     )
 
     class Memory(ReferenceMemory):
@@ -114,6 +115,7 @@ class ChangesOnClosing(Planted):
         "unseen_while_open",
         "stale_after_other_deletes",
         "stale_after_settling",
+        "burst",
     )
 
     class Memory(SavesOnClosing.Memory):
@@ -136,6 +138,7 @@ class LeavesALock(Planted):
         "update_undone_by_kill",
         "unfindable_after_kill",
         "sharing",
+        "burst",
     )
 
     class Memory(ReferenceMemory):
@@ -153,7 +156,13 @@ class WritesTheWholeStore(Planted):
     """What a process saw on opening and wrote itself is all there is: its writes drop those of others since."""
 
     must = ("lost_between_handles",)
-    may = ("own_writes_unseen", "unseen_while_open", "stale_after_other_deletes", "stale_after_settling")
+    may = (
+        "own_writes_unseen",
+        "unseen_while_open",
+        "stale_after_other_deletes",
+        "stale_after_settling",
+        "burst",
+    )
 
     class Memory(ReferenceMemory):
         def __init__(self, *args: Any) -> None:

@@ -41,6 +41,8 @@ class ReturnsEverything(Planted):
         "sharing",
         "story",
         "detour",
+        "burst",
+        "embedder",
     )
 
     class Memory(ReferenceMemory):
@@ -87,6 +89,8 @@ class RanksOldestFirst(Planted):
         "unfindable_between_handles",
         "story",
         "detour",
+        "burst",
+        "embedder",
     )
 
     class Memory(ReferenceMemory):
@@ -111,6 +115,8 @@ class RanksNewestFirst(Planted):
         "unfindable_between_handles",
         "story",
         "detour",
+        "burst",
+        "embedder",
     )
 
     class Memory(ReferenceMemory):
@@ -149,6 +155,7 @@ class SwallowsErrors(Planted):
         "unseen_while_open",
         "unfindable_between_handles",
         "story",
+        "burst",
     )
 
     class Memory(ReferenceMemory):
@@ -186,6 +193,8 @@ class RefusesPolitely(Planted):
         "sharing",
         "story",
         "detour",
+        "burst",
+        "embedder",
     )
 
     class Memory(ReferenceMemory):
@@ -232,6 +241,8 @@ class Hangs(Planted):
         "sharing",
         "story",
         "detour",
+        "burst",
+        "embedder",
     )
 
     class Memory(ReferenceMemory):
@@ -272,6 +283,8 @@ class Crashes(Planted):
         "sharing",
         "story",
         "detour",
+        "burst",
+        "embedder",
     )
 
     class Memory(ReferenceMemory):

@@ -1,0 +1,143 @@
+"""Many writes at once: which are acknowledged, which of these are kept, found, and there once.
+
+A burst counts if its own text brought a memory that was written before it, alone. What is acknowledged and neither
+listed nor found afterwards is lost.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+
+from harness.log.transcript import Handled, Transcript
+from harness.metrics.metric import proportion
+from harness.metrics.trust.metric import ASKS, DrillWords, Headline, TrustMetric, trust
+from harness.metrics.trust.view import DrillDeed, DrillView, lacks
+from harness.model.trial import Measure, NotMeasured
+
+ONE, TWO = ("small", "large"), ("shared",)
+"""The bursts to one process, and to two."""
+
+
+class Bursts(DrillView):
+    def deeds(self, roles: Sequence[str]) -> list[DrillDeed]:
+        """The writes of these bursts before which a memory was found."""
+        return [deed for role in roles if self._is_sound(role) for deed in self.list_written("remember", role)]
+
+    def _is_sound(self, role: str) -> bool:
+        step = f"{role} calm"
+        return any(self.sees(step, deed.piece.name, "recall") for deed in self.list_written("remember", step))
+
+    def shown(self, deed: DrillDeed, *ops: str) -> bool | None:
+        found = [self.sees(f"{deed.step} after", deed.piece.name, op) for op in ops]  # type: ignore[arg-type]
+        return True if True in found else None if None in found or not found else False
+
+    def is_left(self, deed: DrillDeed) -> bool | None:
+        """Listed, or brought by its own text."""
+        listing = ("entries",) if self.transcript.supports("entries") else ()
+        return self.shown(deed, *listing, "recall")
+
+    def times_listed(self, deed: DrillDeed) -> int:
+        calls = (call for _, call in self.transcript.calls("entries", f"{deed.step} after"))
+        return max((sum(deed.piece.name == each.name for _, each in self.hits(call)) for call in calls), default=0)
+
+    def where(self, deed: DrillDeed) -> str:
+        """The look at it afterwards; without one, what failed to open, else the write."""
+        step, name = f"{deed.step} after", deed.piece.name
+        opened = [line for line, event in self.transcript.of(Handled) if event.step == step and event.fault]
+        return self.line(step, name) or self.transcript.receipt(next(iter([*opened, deed.line])), name)
+
+
+def _refuse(transcript: Transcript, roles: Sequence[str], *needs: str) -> NotMeasured | None:
+    return lacks(transcript, *(("concurrent",) if roles == ONE else ("multi_process", "persistent")), *needs)
+
+
+NOTHING = "no memory was brought by its own text before a burst"
+
+
+def lost(transcript: Transcript, roles: Sequence[str]) -> Measure:
+    if refused := _refuse(transcript, roles):
+        return refused
+    bursts = Bursts.of(transcript)
+    written = [deed for deed in bursts.deeds(roles) if deed.ids]
+    gone = [deed for deed in written if bursts.is_left(deed) is not True]
+    unanswered = sum(bursts.is_left(deed) is None for deed in gone)
+    return proportion(
+        len(gone), len(written), list(map(bursts.where, gone)), none="no write was acknowledged", unanswered=unanswered
+    )
+
+
+def failing(transcript: Transcript, roles: Sequence[str]) -> Measure:
+    if refused := _refuse(transcript, roles):
+        return refused
+    written = Bursts.of(transcript).deeds(roles)
+    bad = [deed for deed in written if not deed.ids]
+    return proportion(len(bad), len(written), [f"L{deed.line}" for deed in bad], none=NOTHING)
+
+
+def doubled(transcript: Transcript, roles: Sequence[str]) -> Measure:
+    if refused := _refuse(transcript, roles, "entries"):
+        return refused
+    bursts = Bursts.of(transcript)
+    there = [deed for deed in bursts.deeds(roles) if bursts.times_listed(deed)]
+    twice = [deed for deed in there if bursts.times_listed(deed) > 1]
+    return proportion(len(twice), len(there), list(map(bursts.where, twice)), none="nothing of a burst was listed")
+
+
+def unfindable(transcript: Transcript, roles: Sequence[str]) -> Measure:
+    if refused := _refuse(transcript, roles, "entries"):
+        return refused
+    bursts = Bursts.of(transcript)
+    there = [deed for deed in bursts.deeds(roles) if deed.ids and bursts.times_listed(deed)]
+    missed = [deed for deed in there if bursts.shown(deed, "recall") is not True]
+    unanswered = sum(bursts.shown(deed, "recall") is None for deed in missed)
+    return proportion(
+        len(missed), len(there), list(map(bursts.where, missed)), none="nothing of a burst was listed",
+        unanswered=unanswered,
+    )  # fmt: skip
+
+
+DRILL = DrillWords(
+    "burst",
+    72,
+    "In bursts",
+    "Are writes kept that are in flight at once?",
+    (Headline("bursts", ("in", "bursts"), "lost_in_burst"),),
+)
+_TIME = "what runs at once is a matter of time"
+
+
+def _trust(name: str, formula: str, measure: Callable[..., Measure], roles: Sequence[str]) -> TrustMetric:
+    return trust(
+        name, DRILL, "lower", "proportion", formula, partial(measure, roles=roles), varies=_TIME, whole=False,
+        asks=ASKS,
+    )  # fmt: skip
+
+
+_BURSTS = (
+    ("", "bursts of 20 and of the drill's size to one process", ONE),
+    ("_of_two", "a burst of the drill's size to two processes on one store", TWO),
+)
+METRICS: tuple[TrustMetric, ...] = tuple(
+    each
+    for tail, which, roles in _BURSTS
+    for each in (
+        _trust(
+            f"lost_in_burst{tail}",
+            f"writes that a fresh process neither lists nor brings by their own text / acknowledged writes of {which}",
+            lost, roles,
+        ),
+        _trust(
+            f"failing_in_burst{tail}", f"writes that failed or were given no id / writes of {which}", failing, roles,
+        ),
+        _trust(
+            f"doubled_in_burst{tail}", f"memories listed more than once / memories of {which} that are listed", doubled,
+            roles,
+        ),
+        _trust(
+            f"unfindable_after_burst{tail}",
+            f"memories that their own text does not bring within k / acknowledged writes of {which} that are listed",
+            unfindable, roles,
+        ),
+    )
+)  # fmt: skip

@@ -1,0 +1,103 @@
+"""What is still found when another embedder answers: all, nothing with a word, or nothing in silence.
+
+A memory counts if its own text brought it before the switch. A call that fails tells somebody; an answer without the
+memory tells nobody.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+
+from harness.log.transcript import Handled, Transcript
+from harness.metrics.metric import proportion
+from harness.metrics.trust.metric import ASKS, DrillWords, Headline, TrustMetric, trust
+from harness.metrics.trust.view import DrillView
+from harness.model.drill import Piece
+from harness.model.trial import Measure
+
+NONE = "no memory was brought by its own text before the switch"
+
+
+class Switch(DrillView):
+    """One of the two switches; its steps are `name written` and `name`."""
+
+    def known(self, name: str) -> list[Piece]:
+        return [piece for piece in self.plan.of("kept") if self.sees(f"{name} written", piece.name, "recall")]
+
+    def where(self, name: str, piece: Piece) -> str:
+        """The question; without one, what failed to open, else the write."""
+        refused = [line for line, event in self.transcript.of(Handled) if event.step == name and event.fault]
+        writes = [line for line, call in self.transcript.calls("remember", name) if call.fault]
+        line = next(iter([*refused, *(writes if piece.role == "new" else ())]), None)
+        return self.line(name, piece.name) or self.transcript.receipt(line, piece.name)
+
+
+def found(transcript: Transcript, name: str) -> Measure:
+    switch = Switch.of(transcript)
+    known = switch.known(name)
+    seen = {piece.name: switch.sees(name, piece.name, "recall") for piece in known}
+    bad = [piece for piece in known if not seen[piece.name]]
+    unanswered = sum(seen[piece.name] is None for piece in bad)
+    lines = list(dict.fromkeys(switch.where(name, piece) for piece in bad))
+    return proportion(len(known) - len(bad), len(known), lines, none=NONE, unanswered=unanswered)
+
+
+def silent(transcript: Transcript, name: str) -> Measure:
+    switch = Switch.of(transcript)
+    known = switch.known(name)
+    bad = [piece for piece in known if switch.sees(name, piece.name, "recall") is False]
+    return proportion(len(bad), len(known), [switch.where(name, piece) for piece in bad], none=NONE)
+
+
+def new_found(transcript: Transcript, name: str) -> Measure:
+    """What was not written, or not asked for, as a call failed, is unanswered."""
+    switch = Switch.of(transcript)
+    new = switch.plan.of("new") if switch.known(name) else ()
+    seen = {piece.name: switch.sees(name, piece.name, "recall") for piece in new}
+    bad = [piece for piece in new if not seen[piece.name]]
+    unanswered = sum(seen[piece.name] is None for piece in bad)
+    lines = list(dict.fromkeys(switch.where(name, piece) for piece in bad))
+    return proportion(len(new) - len(bad), len(new), lines, none=NONE, unanswered=unanswered)
+
+
+DRILL = DrillWords(
+    "embedder",
+    75,
+    "Embedder switched",
+    "Is what was stored still found when another embedder answers, or does somebody say so?",
+    (Headline("embedders", ("embedder", "switched"), "found_with_another_embedder"),),
+)
+
+
+def _trust(name: str, better: str, formula: str, measure: Callable[..., Measure], which: str) -> TrustMetric:
+    return trust(
+        name, DRILL, "higher" if better == "higher" else "lower", "proportion", formula, partial(measure, name=which),
+        whole=False, asks=ASKS,
+    )  # fmt: skip
+
+
+METRICS: tuple[TrustMetric, ...] = tuple(
+    each
+    for which, tail, words in (
+        ("another", "with_another_embedder", "another embedder with vectors of the same length"),
+        ("shorter", "with_shorter_vectors", "another embedder with vectors of half the length"),
+    )
+    for each in (
+        _trust(
+            f"found_{tail}", "higher",
+            f"memories that their own text brings within k when {words} answers / memories that it brought before",
+            found, which,
+        ),
+        _trust(
+            f"silently_unfound_{tail}", "lower",
+            f"memories that their own text does not bring any more when {words} answers, though every call about them "
+            "was answered / memories that it brought before", silent, which,
+        ),
+        _trust(
+            f"new_found_{tail}", "higher",
+            f"memories written when {words} answers that their own text brings within k / memories that were to be "
+            "written then", new_found, which,
+        ),
+    )
+)  # fmt: skip

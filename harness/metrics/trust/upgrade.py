@@ -1,0 +1,235 @@
+"""What a newer release makes of a store that an older one wrote: kept, found, changed, or wrong without a word.
+
+A case counts if the older release did it well: it wrote a store in the same way, went on with it, and serves as the
+control. Where the newer one fails in a call, the case is unanswered: it was refused, and somebody was told. What it
+answers and gets wrong is wrong in silence.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from typing import NamedTuple
+
+from harness.adapter import Hit
+from harness.log.transcript import Handled, Op, Transcript
+from harness.metrics.metric import amount, not_applicable, proportion
+from harness.metrics.trust.fields import FIELDS
+from harness.metrics.trust.metric import DrillWords, Headline, TrustMetric, trust
+from harness.metrics.trust.view import DrillView, lacks
+from harness.model.drill import Piece
+from harness.model.trial import Measure
+
+TAKEN, AGAIN = "taken over", "reopened"
+CONTROL, UPGRADE = "control", "upgrade"
+Judge = Callable[["Passes", str, Piece], bool | None]
+"""Whether all is well with a memory in one of the two passes; None: the calls that could have told failed."""
+
+
+class Passes(DrillView):
+    """Both passes of a transcript. What is asked of a memory is told by its canary, as ids differ between stores."""
+
+    @property
+    def route(self) -> Op:
+        """The look that says what is stored."""
+        return "entries" if self.transcript.supports("entries") else "recall"
+
+    def kept(self, turn: str, piece: Piece) -> bool | None:
+        """Shown when the store was taken over, and by a fresh process after it was changed."""
+        seen = [self.sees(f"{turn} {step}", piece.name, self.route) for step in (TAKEN, AGAIN)]
+        return False if False in seen else None if None in seen else True
+
+    def found(self, turn: str, piece: Piece) -> bool | None:
+        return self.sees(f"{turn} {TAKEN}", piece.name, "recall")
+
+    def written(self, turn: str, piece: Piece) -> bool | None:
+        """A fresh process finds it by its own text; what was not acknowledged was refused."""
+        if not self._acknowledged(turn, piece):
+            return None
+        return self.sees(f"{turn} {AGAIN}", piece.name, "recall")
+
+    def _acknowledged(self, turn: str, piece: Piece) -> bool:
+        calls = self.transcript.calls("remember", f"{turn} changed")
+        return any(
+            bool(ids) for _, call in calls for name, ids in zip(call.about, self.transcript.ids(call), strict=False)
+            if name == piece.name
+        )  # fmt: skip
+
+    def deleted(self, turn: str, piece: Piece) -> bool | None:
+        """Said to be gone, and shown by no fresh process."""
+        if not self._said_gone(f"{turn} changed", piece):
+            return None
+        return self._gone(piece, f"{turn} {AGAIN}")
+
+    def stays_deleted(self, turn: str, piece: Piece) -> bool | None:
+        """Deleted before the store was taken over, by the release that wrote it, which had found it."""
+        step = f"{turn} written"
+        if not self.sees(step, piece.name, "recall") or not self._said_gone(step, piece):
+            return None
+        return self._gone(piece, f"{turn} {TAKEN}", f"{turn} {AGAIN}")
+
+    def _said_gone(self, step: str, piece: Piece) -> bool:
+        calls = [call for _, call in self.transcript.calls("forget", step) if call.about == (piece.name,)]
+        return bool(calls) and all(self.transcript.answer(calls[-1]) or [False])
+
+    def _gone(self, piece: Piece, *steps: str) -> bool | None:
+        seen = [self.sees(step, piece.name, op) for step in steps for op in dict.fromkeys((self.route, "recall"))]
+        return False if True in seen else None if None in seen else True
+
+    def keeps(self, turn: str, piece: Piece, field: str) -> bool | None:
+        """Its field is as it was written, in every answer that shows it when the store was taken over."""
+        asked, seen = FIELDS[field], list(self._hits_of(f"{turn} {TAKEN}", piece))
+        return all(asked.same(self.transcript, hit, piece.item) for hit in seen) if seen else None
+
+    def _hits_of(self, step: str, piece: Piece) -> Iterator[Hit]:
+        for _, call in self.looks(piece.name, [step], ("entries", "recall")):
+            yield from (hit for hit, shown in self.hits(call) if shown.name == piece.name)
+
+    def where(self, piece: Piece) -> str:
+        """The line to look at: the first that failed or showed it under the newer release, else its opening."""
+        looks = self.looks(piece.name, [f"{UPGRADE} {step}" for step in (TAKEN, AGAIN)])
+        failed = [line for line, call in looks if call.fault]
+        refused = [line for line, event in self.transcript.of(Handled) if event.fault and event.who == UPGRADE]
+        line = next(iter([*failed, *refused, *(line for line, _ in looks)]), None)
+        return self.transcript.receipt(line, piece.name)
+
+
+class Cases(NamedTuple):
+    """Memories that the control did well, and those of them that the newer release did not."""
+
+    of: int
+    wrong: Sequence[Piece]
+    untold: Sequence[Piece]
+
+
+class Question(NamedTuple):
+    """What is asked of memories of one role.
+
+    Attributes:
+        needs: Capabilities without which it is not asked.
+    """
+
+    roles: tuple[str, ...]
+    needs: tuple[str, ...]
+    judge: Judge
+
+
+def _field(name: str) -> Question:
+    def judge(passes: Passes, turn: str, piece: Piece) -> bool | None:
+        return passes.keeps(turn, piece, name)
+
+    return Question(("kept",), FIELDS[name].needs, judge)
+
+
+QUESTIONS = {
+    "kept": Question(("kept",), (), Passes.kept),
+    "found": Question(("kept",), (), Passes.found),
+    "source": _field("source"),
+    "date": _field("date"),
+    "scope": _field("scope"),
+    "stays deleted": Question(("dropped before",), ("forget",), Passes.stays_deleted),
+    "written": Question(("new",), (), Passes.written),
+    "deleted": Question(("dropped after",), ("forget",), Passes.deleted),
+}
+
+
+def _judge(passes: Passes, question: Question) -> Cases:
+    good = [p for p in passes.plan.of(*question.roles) if question.judge(passes, CONTROL, p) is True]
+    found = [(piece, question.judge(passes, UPGRADE, piece)) for piece in good]
+    return Cases(
+        len(good), [piece for piece, well in found if well is False], [piece for piece, well in found if well is None]
+    )
+
+
+def well(transcript: Transcript, name: str) -> Measure:
+    """The share of cases that went as well as with the older release."""
+    question = QUESTIONS[name]
+    if refused := lacks(transcript, *question.needs):
+        return refused
+    passes = Passes.of(transcript)
+    cases = _judge(passes, question)
+    if name in FIELDS:  # what did not come back at all is counted once, by `kept`
+        cases = Cases(cases.of - len(cases.untold), cases.wrong, ())
+    bad = [*cases.wrong, *cases.untold]
+    lines = list(dict.fromkeys(map(passes.where, bad)))
+    none = f"no case went well with the older release ({name})"
+    return proportion(cases.of - len(bad), cases.of, lines, none=none, unanswered=len(cases.untold))
+
+
+def silent(transcript: Transcript) -> Measure:
+    passes = Passes.of(transcript)
+    asked = [each for each in QUESTIONS.values() if lacks(transcript, *each.needs) is None]
+    found = [_judge(passes, question) for question in asked]
+    wrong = [piece for cases in found for piece in cases.wrong]
+    lines = list(dict.fromkeys(map(passes.where, wrong)))
+    none = "nothing went well with the older release"
+    return proportion(len(wrong), sum(cases.of for cases in found), lines, none=none)
+
+
+def seconds(transcript: Transcript) -> Measure:
+    """The opening, and the first look at each scope or memory."""
+    step = f"{UPGRADE} {TAKEN}"
+    opened = [event.took for _, event in transcript.of(Handled) if event.step == step and event.what == "opened"]
+    op = Passes.of(transcript).route
+    looks = [call.took for _, call in transcript.calls(op, step) if call.fault is None][:1]
+    times = [took for took in (*opened, *looks) if took is not None]
+    return amount(sum(times)) if opened and looks and times else not_applicable("the store was not opened and read")
+
+
+DRILL = DrillWords(
+    "upgrade",
+    65,
+    "Upgraded",
+    "Does a newer release keep what an older one wrote, and say so where it cannot?",
+    (Headline("upgrades", ("upgraded", ""), "kept_after_upgrade"),),
+)
+ASKS = ("open", "remember", "recall", "entries", "forget")
+_OF = "memories of which the older release showed the same, going on with a store that it wrote in the same way"
+METRICS: tuple[TrustMetric, ...] = (
+    trust(
+        "kept_after_upgrade", DRILL, "higher", "proportion",
+        "memories that the newer release shows (listed; without listings, brought by their own text) on taking over "
+        f"the store of an older one, and in a fresh process after changes / {_OF}",
+        partial(well, name="kept"), whole=False, asks=ASKS,
+    ),
+    trust(
+        "found_after_upgrade", DRILL, "higher", "proportion",
+        f"memories that the newer release brings by their own text within k on taking over the store / {_OF}",
+        partial(well, name="found"), whole=False, asks=ASKS,
+    ),
+    *(
+        trust(
+            f"{name}_kept_after_upgrade", DRILL, "higher", "proportion",
+            f"memories that come back with their {name} as it was written / those that the newer release shows and "
+            f"that came back so from the older one", partial(well, name=name), whole=False, asks=ASKS,
+        )
+        for name in ("source", "date", "scope")
+    ),
+    trust(
+        "deleted_stays_deleted_after_upgrade", DRILL, "higher", "proportion",
+        "memories that the older release found and deleted, and that no listing and no question of their own text "
+        "brings from the newer one / such memories that stayed deleted for the older one",
+        partial(well, name="stays deleted"), whole=False, asks=ASKS,
+    ),
+    trust(
+        "written_after_upgrade", DRILL, "higher", "proportion",
+        "memories that the newer release acknowledged in the older one's store, and that a fresh process brings by "
+        "their own text / those with which the older one succeeded", partial(well, name="written"),
+        whole=False, asks=ASKS,
+    ),
+    trust(
+        "deleted_after_upgrade", DRILL, "higher", "proportion",
+        "memories of the older release that the newer one deleted, and that no fresh process shows / those with which "
+        "the older one succeeded", partial(well, name="deleted"), whole=False, asks=ASKS,
+    ),
+    trust(
+        "silently_wrong_after_upgrade", DRILL, "lower", "proportion",
+        "cases of all measures above that went wrong although every call was answered / cases that went well with the "
+        "older release; a refusal in words, or the end of the process, is not silent", silent, whole=False, asks=ASKS,
+    ),
+    trust(
+        "upgrade_seconds", DRILL, "lower", "seconds",
+        "seconds that the newer release takes to open the older one's store and to answer the first look at it",
+        seconds, aside="a time has no best value", varies="it is a time", whole=False, asks=ASKS,
+    ),
+)  # fmt: skip

@@ -1,0 +1,115 @@
+"""Upgrade: one release writes a store, another opens it, reads, writes, deletes and opens it again.
+
+Played twice, each time on a store of its own that the older release wrote: first the older release goes on with it,
+which is the control, then the newer one takes it over.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import replace
+from typing import Literal, get_args
+
+from harness.adapter import Scope, Source
+from harness.model.drill import Piece, Plan
+from harness.model.trial import digest
+from harness.play.drills.durability import lesson
+from harness.play.drills.reading import read_back
+from harness.play.drills.stage import Drill, DrillSession
+from harness.play.store import Lost
+
+Pass = Literal["control", "upgrade"]
+"""Who goes on with the store: the release that wrote it, or the newer one."""
+BATCH = 50
+SCOPES = (Scope(repo="tidewater", org="harbour"), Scope(repo="breakwater", org="harbour"))
+ROLES = ("kept", "kept", "kept", "dropped before", "kept", "dropped after", "kept", "new")
+"""By turns: deleted by the older release, deleted after it handed over, written after it handed over."""
+
+
+def plan(size: int, seed: int) -> Plan:
+    """`size` memories in two scopes, each with a date and a source of its own."""
+    return Plan(pieces=tuple(_piece(at, seed) for at in range(max(size, len(ROLES) * len(SCOPES)))))
+
+
+def _piece(at: int, seed: int) -> Piece:
+    name = f"memory {at + 1:03}"
+    item, canary = lesson("upgrade", seed, name, SCOPES[at // len(ROLES) % len(SCOPES)])
+    source = Source(digest([seed, name])[:40], f"docs/page-{at}.md", at + 1, f"session-{at}")
+    written = f"2026-01-{at % 28 + 1:02}T{at // 28 % 24:02}:{at % 60:02}:00+00:00"
+    return Piece(name=name, role=ROLES[at % len(ROLES)], item=replace(item, at=written, source=source), canary=canary)
+
+
+def play(stage: DrillSession) -> None:
+    names: tuple[Pass, ...] = get_args(Pass)
+    for turn in names:
+        if turn == "upgrade":
+            stage.renew()
+        _write(stage, turn)
+        for act in (_read, _change, _read_again):
+            with suppress(Lost):  # logged: what a release refuses or dies of is what this drill is about
+                act(stage, turn)
+
+
+def _write(stage: DrillSession, turn: Pass) -> None:
+    """By the older release."""
+    step, pieces = f"{turn} written", stage.plan.of("kept", "dropped before", "dropped after")
+    stage.open(step, turn, older=True)
+    for start in range(0, len(pieces), BATCH):
+        stage.remember(step, pieces[start : start + BATCH], turn)
+    stage.settle(step, turn)
+    dropped = stage.plan.of("dropped before")
+    _ask(stage, step, dropped, turn)
+    _forget(stage, step, dropped, turn)
+    stage.settle(step, turn)
+    stage.close(step, turn)
+
+
+def _read(stage: DrillSession, turn: Pass) -> None:
+    _open(stage, f"{turn} taken over", turn)
+    _look(stage, f"{turn} taken over", turn)
+
+
+def _change(stage: DrillSession, turn: Pass) -> None:
+    """On the store as it was opened, or, if the process is gone, in a fresh one."""
+    step = f"{turn} changed"
+    if not stage.is_open(turn):
+        _open(stage, step, turn)
+    stage.remember(step, stage.plan.of("new"), turn)
+    _forget(stage, step, stage.plan.of("dropped after"), turn)
+    stage.settle(step, turn)
+    stage.close(step, turn)
+
+
+def _read_again(stage: DrillSession, turn: Pass) -> None:
+    step = f"{turn} reopened"
+    _open(stage, step, turn)
+    _look(stage, step, turn)
+    stage.close(step, turn)
+
+
+def _open(stage: DrillSession, step: str, turn: Pass) -> None:
+    stage.open(step, turn, older=turn == "control")
+
+
+def _look(stage: DrillSession, step: str, turn: Pass) -> None:
+    """What each scope lists, and what each memory's own text brings."""
+    if stage.supports("entries"):
+        for scope in SCOPES:
+            read_back(stage, step, scope, [piece for piece in stage.plan.pieces if piece.item.scope == scope], turn)
+    _ask(stage, step, stage.plan.pieces, turn)
+
+
+def _ask(stage: DrillSession, step: str, pieces: Sequence[Piece], turn: Pass) -> None:
+    for piece in pieces:
+        if stage.ids.get(piece.name):
+            stage.recall(step, piece.item.text, piece.item.scope, about=[piece], who=turn)
+
+
+def _forget(stage: DrillSession, step: str, pieces: Sequence[Piece], turn: Pass) -> None:
+    for piece in pieces if stage.supports("forget") else ():
+        if ids := stage.ids.get(piece.name):
+            stage.call(step, "forget", piece.item.scope, list(ids), about=[piece], who=turn)
+
+
+DRILL = Drill("upgrade", place=65, size=160, least=64, needs=("persistent",), plan=plan, play=play, hands_over=True)

@@ -1,0 +1,178 @@
+"""Faults of a newer release: what it makes of a store that the sound reference, or an older release here, wrote."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+from adapters._base import sdk
+from adapters.reference import Reference
+from harness.adapter import Scope, Space
+from harness.selftest.planted.base import ReferenceMemory, Upgraded
+
+OWN, MIGRATED = 1, 2
+"""Of `user_version`: a store that this release made, and one that it took over from an older one."""
+TOMBSTONE = -1
+"""The mark of what an older release kept of the deleted."""
+
+
+class MigratingMemory(ReferenceMemory):
+    """Changes a store that an older release wrote, once; `reopen` is what it does with it after that."""
+
+    def __init__(self, *args: Any) -> None:
+        super().__init__(*args)
+        version = self.db.execute("PRAGMA user_version").fetchone()[0]
+        older = not version and self.db.execute("SELECT 1 FROM memories").fetchone() is not None
+        if older:
+            with self.writing():
+                self.migrate()
+        if not version:
+            self.db.execute(f"PRAGMA user_version = {MIGRATED if older else OWN}")
+        self.migrated = older or version == MIGRATED
+        if version == MIGRATED:
+            with self.writing():
+                self.reopen()
+
+    def migrate(self) -> None:
+        """What an older release wrote is brought into the form of this one."""
+
+    def reopen(self) -> None:
+        """Of a store that was taken over before."""
+
+
+class KeepsTombstones(Reference):
+    """An older release: sound in its answers, but what it deletes stays in the file."""
+
+    class Memory(ReferenceMemory):
+        def erase(self, scope: Scope, memory_id: str) -> bool:
+            found = bool(self.visible(scope, memory_id))
+            if found:
+                self.db.execute("UPDATE memories SET mark = ? WHERE id = ? AND mark = 0", [TOMBSTONE, memory_id])
+            return found
+
+    def open(self, space: Space) -> ReferenceMemory:
+        return self.Memory(self.path(space), space, sdk("numpy", "coldwarm"))
+
+
+class LosesDatesOnUpgrade(Upgraded):
+    """Memories of the older release get the day of the upgrade as their date."""
+
+    must = ("date_kept_after_upgrade", "silently_wrong_after_upgrade")
+
+    class Memory(MigratingMemory):
+        def migrate(self) -> None:
+            self.db.execute("UPDATE memories SET at = '2026-11-01T00:00:00+00:00'")
+
+
+class LosesSourcesOnUpgrade(Upgraded):
+    """The column of sources is not copied into the new table."""
+
+    must = ("source_kept_after_upgrade", "silently_wrong_after_upgrade")
+
+    class Memory(MigratingMemory):
+        def migrate(self) -> None:
+            self.db.execute("UPDATE memories SET source = NULL")
+
+
+class LosesScopesOnUpgrade(Upgraded):
+    """Memories of the older release hold in the whole organisation: their repository is lost."""
+
+    must = ("scope_kept_after_upgrade", "kept_after_upgrade", "silently_wrong_after_upgrade")
+    may = ("upgrade",)
+
+    class Memory(MigratingMemory):
+        def migrate(self) -> None:
+            self.db.execute("UPDATE memories SET repo = NULL")
+
+
+class LosesMemoriesOnUpgrade(Upgraded):
+    """A migration in batches leaves out the last one."""
+
+    must = ("kept_after_upgrade", "found_after_upgrade", "silently_wrong_after_upgrade")
+    may = ("deleted_after_upgrade",)
+
+    class Memory(MigratingMemory):
+        def migrate(self) -> None:
+            self.db.execute("DELETE FROM memories WHERE seq > (SELECT max(seq) FROM memories) - 8")
+
+
+class LeavesTheIndexBehind(Upgraded):
+    """The new index has no vector of the older release's memories: they are listed, and no question finds them."""
+
+    must = ("found_after_upgrade", "silently_wrong_after_upgrade")
+
+    class Memory(MigratingMemory):
+        def migrate(self) -> None:
+            self.db.execute("UPDATE memories SET vector = zeroblob(length(vector))")
+
+
+class ResurrectsOnUpgrade(Upgraded):
+    """The migration copies every row of the older release, and does not know that some are marked as deleted."""
+
+    must = ("deleted_stays_deleted_after_upgrade", "silently_wrong_after_upgrade")
+    older = "harness.selftest.planted.upgrading:KeepsTombstones"
+
+    class Memory(MigratingMemory):
+        def migrate(self) -> None:
+            self.db.execute("UPDATE memories SET mark = 0 WHERE mark = ?", [TOMBSTONE])
+
+
+class WritesToTheOldTable(Upgraded):
+    """What is written into a store that was taken over goes to a table that the next start replaces."""
+
+    must = ("written_after_upgrade", "silently_wrong_after_upgrade")
+
+    class Memory(MigratingMemory):
+        def migrate(self) -> None:
+            self.db.execute("CREATE TABLE old (seq INTEGER)")
+            self.db.execute("INSERT INTO old SELECT seq FROM memories")
+
+        def reopen(self) -> None:
+            self.db.execute("DELETE FROM memories WHERE seq NOT IN (SELECT seq FROM old)")
+
+
+class RestoresItsBackup(Upgraded):
+    """Each start brings back from the backup of the upgrade what is not in the store: what was deleted since."""
+
+    must = ("deleted_after_upgrade", "silently_wrong_after_upgrade")
+
+    class Memory(MigratingMemory):
+        def migrate(self) -> None:
+            self.db.execute("CREATE TABLE backup AS SELECT * FROM memories")
+
+        def reopen(self) -> None:
+            self.db.execute("INSERT INTO memories SELECT * FROM backup WHERE seq NOT IN (SELECT seq FROM memories)")
+
+
+class OpensOldStoresEmpty(Upgraded):
+    """A store of another form is put aside, and an empty one opened, without a word."""
+
+    must = ("kept_after_upgrade", "found_after_upgrade", "silently_wrong_after_upgrade")
+    may = ("upgrade",)
+
+    class Memory(MigratingMemory):
+        def migrate(self) -> None:
+            self.db.execute("CREATE TABLE aside AS SELECT * FROM memories")
+            self.db.execute("DELETE FROM memories")
+
+
+class RefusesOldStores(Upgraded):
+    """Says which form a store has, and that it reads another one. Nothing is wrong in silence."""
+
+    must = ("kept_after_upgrade", "found_after_upgrade", "written_after_upgrade")
+    may = ("upgrade",)
+    never = ("silently_wrong_after_upgrade",)
+
+    class Memory(MigratingMemory):
+        def migrate(self) -> None:
+            raise RuntimeError("this store has form 0, and form 1 is read: export it with the release that wrote it")
+
+
+class MigratesSlowly(Upgraded):
+    """Computes for seconds at the first opening."""
+
+    must = ("upgrade_seconds",)
+
+    class Memory(MigratingMemory):
+        def migrate(self) -> None:
+            time.sleep(1.5)
