@@ -126,6 +126,7 @@ class RowMemory(FileMemory):
     def __init__(self, path: Path) -> None:
         super().__init__(path)
         self.rows: dict[str, Item] = {}
+        self._visible: dict[Scope, list[str]] = {}
         if text := self.text():
             self.load(text)
 
@@ -152,6 +153,7 @@ class RowMemory(FileMemory):
         Args:
             added: They are new, and nothing else changed.
         """
+        self._visible.clear()
         if added is None:
             self.rewrite(self.dump(self.rows))
         else:
@@ -175,7 +177,9 @@ class RowMemory(FileMemory):
         return name in self.rows and (not self.scoped or applies(self.rows[name].scope, place))
 
     def recall(self, query: str, scope: Scope, k: int, at: str) -> list[Hit]:
-        visible = [name for name in self.rows if self.sees(name, scope)]
+        if scope not in self._visible:
+            self._visible[scope] = [name for name in self.rows if self.sees(name, scope)]
+        visible = self._visible[scope]
         return [self.hit(name, score) for name, score in self.find(query, visible, k)] if visible else []
 
     def hit(self, name: str, score: float | None = None) -> Hit:

@@ -6,23 +6,24 @@ What happens is logged call by call, as a drill's calls are; the figures are com
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Literal, TypeVar
 
 from pydantic import Field, TypeAdapter, ValidationError
 
 from harness.adapter import Ack, Hit, Item, Scope, Source
 from harness.conformance import Setting
-from harness.log.blobs import Blobs, Ref, unpack
+from harness.log.blobs import Blobs, Ref, pack, unpack
 from harness.log.events import HITS, SCHEMA, Event
 from harness.log.lines import LogError, Writer, load
-from harness.log.transcript import Called, Ended
-from harness.model.backend import Backend
+from harness.log.transcript import Ended
+from harness.model.backend import Backend, Fault
 from harness.play.store import SETTLE_SECONDS, Handle, Lost, StoreSession, must
 from harness.published.sets import Document, Haystack, PublishedSet
 
+T = TypeVar("T")
 _PLACE = Scope(repo="published")
 _ACKS: TypeAdapter[tuple[Ack, ...]] = TypeAdapter(tuple[Ack, ...])
 
@@ -47,8 +48,33 @@ class Posed(Event):
     haystack: Ref
 
 
-_EVENT: TypeAdapter[Posed | Called | Ended] = TypeAdapter(
-    Annotated[Posed | Called | Ended, Field(discriminator="kind")]
+class Remembered(Event):
+    """The documents of the store were told in one batch, in their order."""
+
+    kind: Literal["remembered"] = "remembered"
+    acks: Ref | tuple[Ack, ...] | None
+    fault: Fault | None = None
+
+
+class Settled(Event):
+    """Whether what was acknowledged is seen from here on."""
+
+    kind: Literal["settled"] = "settled"
+    ok: bool | None
+    fault: Fault | None = None
+
+
+class Asked(Event):
+    """A question of the store, by its number, and what came back."""
+
+    kind: Literal["asked"] = "asked"
+    question: int
+    hits: Ref | tuple[Hit, ...] | None
+    fault: Fault | None = None
+
+
+_EVENT: TypeAdapter[Posed | Remembered | Settled | Asked | Ended] = TypeAdapter(
+    Annotated[Posed | Remembered | Settled | Asked | Ended, Field(discriminator="kind")]
 )
 
 
@@ -139,19 +165,22 @@ class _Asker(StoreSession[Handle]):
         items, last = [_item(each) for each in haystack.documents], haystack.documents[-1].at
         must(self._enter)
         acks, fault, took = self.ask(lambda memory: memory.remember(items))
-        names = tuple(each.name for each in haystack.documents)
-        answer = None if acks is None else blobs.put(_ACKS.dump_json(tuple(acks)))
-        yield Called(step="remember", op="remember", about=names, answer=answer, fault=fault, took=took)
+        yield Remembered(acks=_keep(blobs, _ACKS, acks), fault=fault, took=took)
         self.go_on()
         settled, fault, took = self.ask(lambda memory: memory.settle(SETTLE_SECONDS))
-        yield Called(step="remember", op="settle", answer=settled, fault=fault, took=took)
+        yield Settled(ok=settled, fault=fault, took=took)
         self.go_on()
         for at, question in enumerate(haystack.questions):
             hits, fault, took = self.ask(_recall(question.text, k, last))
-            found = None if hits is None else blobs.put(HITS.dump_json(tuple(hits)))
-            yield Called(step="ask", op="recall", about=(str(at),), answer=found, fault=fault, took=took)
+            yield Asked(question=at, hits=_keep(blobs, HITS, hits), fault=fault, took=took)
             self.go_on()
         must(self._leave)
+
+
+def _keep(blobs: Blobs, kind: TypeAdapter[tuple[T, ...]], values: Sequence[T] | None) -> tuple[T, ...] | Ref | None:
+    if values is None:
+        return None
+    return pack(blobs, kind, tuple(values))
 
 
 def _recall(query: str, k: int, at: str) -> Callable[[Handle], list[Hit]]:
@@ -172,10 +201,10 @@ def read(log: Path) -> Answered:
     ids: dict[str, str] = {}
     answers: dict[int, tuple[Hit, ...]] = {}
     for event in events:
-        if isinstance(event, Called) and event.op == "remember" and event.answer is not None:
-            acks = unpack(blobs, _ACKS, event.answer)
-            ids |= {each: name for name, ack in zip(event.about, acks, strict=False) for each in ack.ids}
-        elif isinstance(event, Called) and event.op == "recall" and event.answer is not None:
-            answers[int(event.about[0])] = unpack(blobs, HITS, event.answer)
+        if isinstance(event, Remembered) and event.acks is not None:
+            acks = unpack(blobs, _ACKS, event.acks)
+            ids |= {each: told.name for told, ack in zip(haystack.documents, acks, strict=False) for each in ack.ids}
+        elif isinstance(event, Asked) and event.hits is not None:
+            answers[event.question] = unpack(blobs, HITS, event.hits)
     ended = events[-1] if isinstance(events[-1], Ended) else None
     return Answered(posed, haystack, ids, tuple(answers.get(at) for at in range(len(haystack.questions))), ended)
