@@ -130,17 +130,27 @@ class Rows(LocalMemory):
 
     def __init__(self) -> None:
         self.rows: dict[str, Item] = {}
+        self._visible: dict[Scope, list[str]] = {}
 
     @abstractmethod
     def find(self, query: str, visible: Sequence[str], k: int) -> list[tuple[str, float | None]]:
         """Ids out of `visible` (in the order of writing) with their scores, best first."""
 
-    @abstractmethod
     def changed(self, added: Sequence[str] | None = None) -> None:
-        """After each change of the rows: writes them.
+        """After each change of the rows.
 
         Args:
             added: They are new, and nothing else changed.
+        """
+        self._visible.clear()
+        self.write(added)
+
+    @abstractmethod
+    def write(self, added: Sequence[str] | None) -> None:
+        """Writes the rows.
+
+        Args:
+            added: See `changed`.
         """
 
     def remember(self, items: Sequence[Item]) -> list[Ack]:
@@ -161,7 +171,9 @@ class Rows(LocalMemory):
         return name in self.rows and (not self.scoped or applies(self.rows[name].scope, place))
 
     def recall(self, query: str, scope: Scope, k: int, at: str) -> list[Hit]:
-        visible = [name for name in self.rows if self.sees(name, scope)]
+        if scope not in self._visible:
+            self._visible[scope] = [name for name in self.rows if self.sees(name, scope)]
+        visible = self._visible[scope]
         return [self.hit(name, score) for name, score in self.find(query, visible, k)] if visible else []
 
     def hit(self, name: str, score: float | None = None) -> Hit:
@@ -217,7 +229,7 @@ class RowMemory(Rows, FileMemory):
         """Without escapes, so that whoever looks into the file finds the text that was remembered."""
         return json.dumps({"id": name, **to_wire(self.rows[name])}, ensure_ascii=False)
 
-    def changed(self, added: Sequence[str] | None = None) -> None:
+    def write(self, added: Sequence[str] | None) -> None:
         if added is None:
             self.rewrite(self.dump(self.rows))
         else:

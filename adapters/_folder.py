@@ -76,7 +76,7 @@ class FolderMemory(Rows):
         named = dict.fromkeys((*_LINK.findall(text_of(index)), *found))
         self.rows |= {name: found[name] for name in named if name in found}
 
-    def changed(self, added: Sequence[str] | None = None) -> None:
+    def write(self, added: Sequence[str] | None) -> None:
         before, now = self._written, self.rows
         fresh = {name: item for name, item in now.items() if before.get(name) != item}
         old = {self.place(name, item): item for name, item in before.items() if now.get(name) != item}

@@ -15,7 +15,7 @@ from harness.adapter import Memory, Space
 class Bm25Memory(RowMemory):
     def __init__(self, path: Path, library: Any) -> None:
         super().__init__(path)
-        self.library = library
+        self.library, self.numpy = library, sdk("numpy", "coldwarm")
         self.index: Any = None
 
     def changed(self, added: Sequence[str] | None = None) -> None:
@@ -26,28 +26,38 @@ class Bm25Memory(RowMemory):
         split: list[list[str]] = self.library.tokenize(list(texts), return_ids=False, show_progress=False)
         return split
 
+    def weigh(self, texts: Sequence[Sequence[str]]) -> Any:
+        index = self.library.BM25()
+        index.index(texts, show_progress=False)
+        return index
+
     def find(self, query: str, visible: Sequence[str], k: int) -> list[tuple[str, float | None]]:
+        """Whatever shares a word, best first, then in the order of writing."""
         if self.index is None:
             texts = self.words(item.text for item in self.rows.values())
             if not any(texts):
                 return []
-            self.index = self.library.BM25()
-            self.index.index(texts, show_progress=False)
+            self.index = self.weigh(texts)
         asked = self.words([query])[0]
-        scores = dict(zip(self.rows, self.index.get_scores(asked).tolist() if asked else (), strict=bool(asked)))
-        found = sorted((name for name in visible if scores.get(name, 0) > 0), key=lambda name: -scores[name])
-        return [(name, scores[name]) for name in found[:k]]
+        if not asked:
+            return []
+        scores, names = self.numpy.asarray(self.index.get_scores(asked)), list(self.rows)
+        seen = self.numpy.flatnonzero(scores > 0)
+        if len(visible) < len(names):
+            shown = set(visible)
+            seen = self.numpy.array([at for at in seen.tolist() if names[at] in shown], dtype=int)
+        best = seen[self.numpy.argsort(-scores[seen], kind="stable")[:k]]
+        return [(names[at], scores[at].item()) for at in best.tolist()]
 
 
 class OkapiMemory(Bm25Memory):
     """Ranked as published baselines rank, for figures beside theirs."""
 
-    def find(self, query: str, visible: Sequence[str], k: int) -> list[tuple[str, float | None]]:
-        if self.index is None:
-            self.index = _okapi.weigh({name: _okapi.split(item.text) for name, item in self.rows.items()})
-        scores = _okapi.score(self.index, _okapi.split(query))
-        found = sorted((name for name in visible if name in scores), key=lambda name: -scores[name])
-        return [(name, scores[name]) for name in found[:k]]
+    def words(self, texts: Iterable[str]) -> list[list[str]]:
+        return [_okapi.split(text) for text in texts]
+
+    def weigh(self, texts: Sequence[Sequence[str]]) -> Any:
+        return _okapi.Index(self.numpy, texts)
 
 
 class Bm25(RowAdapter):

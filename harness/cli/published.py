@@ -15,7 +15,7 @@ from harness.cli.common import COULD_NOT_RUN, FOLDER, GOOD, say, shorten, stop, 
 if TYPE_CHECKING:
     from harness.published.figures import Figures
 
-SETS = ("locomo", "memorycode")
+SETS = ("devmembench", "forgeteval", "locomo", "longmemeval", "memorycode", "personamem")
 
 
 @click.command(name="import")
@@ -42,8 +42,12 @@ def import_(
     You bring the FILE and keep its licence. There are no jobs in it: only what a memory brings back is measured.
 
     \b
-    locomo      data/locomo10.json of github.com/snap-research/LoCoMo
-    memorycode  the folder dataset of github.com/for-ai/MemoryCode
+    devmembench  the folder benchmark/src/dataset of github.com/prosperitypirate/opencode-memory
+    forgeteval   data/external_subset_cases.json of github.com/WaylandYang/forgeteval-anon-supp
+    locomo       data/locomo10.json of github.com/snap-research/LoCoMo
+    longmemeval  longmemeval_s.json, _m or _oracle of LongMemEval
+    memorycode   the folder dataset of github.com/for-ai/MemoryCode
+    personamem   a folder with one questions_*.csv of PersonaMem and its shared_contexts_*.jsonl
     \b
     Example: coldwarm import locomo locomo10.json -b bm25 -b chroma
     """

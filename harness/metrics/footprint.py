@@ -20,23 +20,25 @@ class Sample(NamedTuple):
 
     Attributes:
         memories: In the store at that time, before the write; of storage, those that were stored.
+        noise: Of the trial; None: of a drill.
     """
 
     backend: str
     what: What
     memories: int
     value: float
+    noise: int | None = None
 
 
 def of_trial(log: Log) -> Iterator[Sample]:
     """Recalls that were answered, writes that were acknowledged, and the look at the bytes before a deletion."""
-    name, alive, looks = log.trial.backend or "", set[str](), list[Scanned]()
+    name, noise, alive, looks = log.trial.backend or "", log.trial.noise, set[str](), list[Scanned]()
     for event in log.events:
         if isinstance(event, Recalled) and event.took is not None and event.fault is None:
-            yield Sample(name, "recall", event.pool, event.took)
+            yield Sample(name, "recall", event.pool, event.took, noise)
         elif isinstance(event, Wrote) and event.ids is not None:
             if event.op == "remember" and event.ids and event.took is not None:
-                yield Sample(name, "write", len(alive), event.took / len(event.ids))
+                yield Sample(name, "write", len(alive), event.took / len(event.ids), noise)
             alive.difference_update(event.replaces)
             alive.update(each for ids in event.ids for each in ids)
         elif isinstance(event, Forgot) and event.said is not None:
@@ -45,7 +47,7 @@ def of_trial(log: Log) -> Iterator[Sample]:
             looks.append(event)
             stored = len(alive)
     if looks and not any(look.problem for look in looks):
-        yield Sample(name, "storage", stored, sum(look.bytes for look in looks))
+        yield Sample(name, "storage", stored, sum(look.bytes for look in looks), noise)
 
 
 def of_drill(transcript: Transcript) -> Iterator[Sample]:

@@ -23,6 +23,7 @@ UpdateOutcome = Literal[
 ]
 OUTCOMES: tuple[UpdateOutcome, ...] = get_args(UpdateOutcome)
 CONTROLS = ("remember", "supersede", "recall")
+STALE_EXPOSURE = "stale_exposure"
 NONE_ELIGIBLE = "no update is eligible: the old fact was never recalled before, or the new one never stored"
 
 
@@ -219,7 +220,7 @@ METRICS: tuple[StoryMetric, ...] = (
         "another", updates_eligible, words=Words(STALE, 55),
     ),
     metric(
-        "stale_exposure", "lower", "proportion",
+        STALE_EXPOSURE, "lower", "proportion",
         f"updates of which an entry within the budget asserts an old fact, marked or not{_OF}{_FAULT}", stale_exposure,
         source="own, after memtrust", aside=_SHOWN, version=2, words=Words(
             STALE, thing="stale memories shown", did="showed stale rules in {} updates", clean_if_zero=True,

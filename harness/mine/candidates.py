@@ -198,6 +198,10 @@ def _name(seen: Seen, path: str, rows: Sequence[str], number: int, before: str, 
         return f"the default of {shape.key} in {seen.owner}", shape.key
     if seen.kind == "record":
         return f"the status of the record {PurePosixPath(path).stem}", ""
+    if seen.kind == "dependency":
+        listed = shapes.find_dependencies(rows, number)
+        file = PurePosixPath(path).name
+        return (f"the package of {listed} in {file} that was exchanged in {seen.commit.at:%Y-%m}" if listed else ""), ""
     if shape.key.upper() == "FROM" and shapes.form_of(path) == "docker":
         return f"the base image of {PurePosixPath(path).name}", ""
     if shape.key:

@@ -56,7 +56,7 @@ def list_seen(repo: Repo, commits: Sequence[Commit], reasons: Counter[str]) -> I
             reasons[reason] += 1
             continue
         yield from (Renamed(each.old, each.new) for each in change.files if each.old != each.new)
-        found = [*_list_lines(change, reasons), *_list_python(repo, change, reasons)]
+        found = [*_list_lines(change, reasons), *_list_python(repo, change, reasons), *_list_swaps(change)]
         yield from _drop_repeated(found, reasons)
 
 
@@ -70,7 +70,7 @@ def _list_lines(change: Change, reasons: Counter[str]) -> Iterator[Seen]:
             for hunk in file.hunks:
                 for old, new, shape in _pair(file.new, hunk):
                     reason = skipped.skip_values(shape.old, shape.new, shape.key or shape.before, change.commit.subject)
-                    reason = reason or _skip_shape(shape)
+                    reason = reason or _skip_shape(shape) or skipped.skip_mend(shape.kind, change.commit.subject)
                     if reason:
                         reasons[reason] += 1
                         continue
@@ -145,6 +145,26 @@ def _pair(path: str, hunk: Hunk) -> Iterator[tuple[Line, Line, Shape]]:
         yield from (each for each in found if olds[each[0].number] == news[each[1].number] == 1)
 
 
+def _list_swaps(change: Change) -> Iterator[Seen]:
+    """Where one package left a manifest and one came, the second took the place of the first."""
+    for file in change.files:
+        left, came = (
+            {
+                line.text[slice(*place)]: (line, place)
+                for hunk in file.hunks
+                for line in (hunk.removed if at == 0 else hunk.added)
+                if (place := shapes.find_dependency(path, line.text))
+            }
+            for at, path in enumerate((file.old, file.new))
+        )
+        gone, new = left.keys() - came.keys(), came.keys() - left.keys()
+        if len(gone) == len(new) == 1:
+            (old_name,), (new_name,) = gone, new
+            (was, _), (now, (start, end)) = left[old_name], came[new_name]
+            shape = Shape("dependency", "", now.text[:start].lstrip(), now.text[end:].rstrip(), old_name, new_name)
+            yield Seen(change.commit, (file.old, file.new), (was.number, now.number), shape, f"package {new_name}")
+
+
 def _list_python(repo: Repo, change: Change, reasons: Counter[str]) -> Iterator[Seen]:
     files = [each for each in change.files if shapes.form_of(each.new) == "python" and not skipped.skip_file(each.new)]
     files = [each for each in files if any(map(_may_hold_literals, each.hunks))]
@@ -176,7 +196,11 @@ def _compare_literals(
         if was.value == now.value:
             continue
         if reason := skipped.skip_values(
-            was.value, now.value, now.key, commit.subject, number=not now.before.endswith(("'", '"'))
+            was.value,
+            now.value,
+            now.key,
+            commit.subject,
+            number=now.value.lstrip("-")[:1].isdigit() and not now.before.endswith(("'", '"')),
         ):
             reasons[reason] += 1
             continue

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from pathlib import PurePosixPath
 from typing import Literal, NamedTuple
 
-ChangeKind = Literal["setting", "constant", "default", "command", "flag", "place", "name", "record", "text"]
+ChangeKind = Literal[
+    "setting", "constant", "default", "dependency", "command", "flag", "place", "name", "record", "text"
+]
 KINDS: tuple[ChangeKind, ...] = (
-    "setting", "default", "constant", "record", "command", "flag", "name", "place", "text",
+    "setting", "default", "constant", "record", "dependency", "command", "flag", "name", "place", "text",
 )  # fmt: skip
 """The surest first: of the same change in several lines, one of the first kind stands for all."""
 
@@ -44,6 +47,17 @@ _SETTING: dict[str, re.Pattern[str]] = {
     "kwarg": re.compile(rf"\s*{_KEY}\s*=\s*(?P<value>\"[^\"]*\"|'[^']*'|[\w.+-]+)\s*,?\s*(?:#.*)?"),
     "gomod": re.compile(r"\s*(?P<key>go|toolchain)\s+(?P<value>\S+)\s*"),
 }
+_NAME = r"(?P<value>@?[A-Za-z][\w./-]*)"
+_DEPENDENCY: dict[str, re.Pattern[str]] = {
+    "package.json": re.compile(rf"\s*\"{_NAME}\"\s*:\s*\"[^\"]*\"\s*,?\s*"),
+    "Cargo.toml": re.compile(rf"{_NAME}\s*=\s*(?:\"[^\"]*\"|\{{.*\}})\s*"),
+    "go.mod": re.compile(rf"\s*(?:require\s+)?{_NAME}\s+v\S+\s*"),
+    "pyproject.toml": re.compile(rf"\s*[\"']?{_NAME}(?:\[[\w,]+\])?\s*(?:[~<>=!].*)?[\"']\s*,?\s*"),
+    "setup.cfg": re.compile(rf"\s+{_NAME}(?:\[[\w,]+\])?\s*(?:[~<>=!].*)?"),
+    "setup.py": re.compile(rf"\s*[\"']{_NAME}(?:\[[\w,]+\])?\s*(?:[~<>=!].*)?[\"']\s*,?\s*"),
+}
+_OPENS = re.compile(r".*[\[{(=]\s*|\s*\[.+\]\s*")
+_ASKS = re.compile(r"depend|require", re.IGNORECASE)
 _CONSTANT = re.compile(
     r"\s*(?:(?:export|pub(?:\(\w+\))?|public|private|protected|internal|static|final|const|constexpr|readonly|let|var|val|"
     r"inline|unsigned|signed|int|long|double|float|char|bool|boolean|string|String|size_t|u?int\d*_t|#\s*define)\s+)*"
@@ -127,6 +141,19 @@ def find_shape(path: str, old: str, new: str) -> Shape | None:
     if form == "code" and (found := _find_constant(old, new)):
         return found
     return _find_substitution(form, old, new) if form else None
+
+
+def find_dependency(path: str, row: str) -> tuple[int, int] | None:
+    """Where a line of a manifest names another project's package."""
+    pattern = _DEPENDENCY.get(PurePosixPath(path).name)
+    found = pattern.fullmatch(row) if pattern else None
+    return found.span("value") if found else None
+
+
+def find_dependencies(rows: Sequence[str], number: int) -> str:
+    """What a manifest calls the list in which a line stands; empty if it is no list of packages."""
+    above = next((row for row in reversed(rows[: number - 1]) if _OPENS.fullmatch(row)), "")
+    return " ".join(re.findall(r"[\w.-]+", above)) if _ASKS.search(above) else ""
 
 
 def _around(kind: ChangeKind, key: str, old: str, new: str, a: re.Match[str], b: re.Match[str]) -> Shape | None:

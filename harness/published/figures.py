@@ -6,6 +6,7 @@ A call that failed counts as an answer that holds nothing, and is counted beside
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from math import log2
 from statistics import fmean
 
 from harness.adapter import Hit
@@ -88,7 +89,11 @@ def compute(played: Sequence[Answered], ks: Sequence[int]) -> Figures:
             fewest=min(sizes), mean=fmean(sizes), most=max(sizes),
             within_k=sum(len(one.haystack.documents) <= posed.k for one, _, _ in asked),
         ),
-        figures=tuple(_list_figures(told, [k for k in ks if k <= posed.k], posed.unit)),
+        figures=tuple(
+            _passes(played, posed.k)
+            if any(each.lacks for _, each, _ in asked)
+            else _list_figures(told, [k for k in ks if k <= posed.k], posed.unit)
+        ),
     )  # fmt: skip
 
 
@@ -109,9 +114,12 @@ def _list_figures(told: Told, ks: Sequence[int], unit: str) -> Iterator[Figure]:
         return
     for k in ks:
         yield from _recall(told, k, "session", lambda question: question.sessions, _session)
-    if unit == "turn":
+        if unit == "session":
+            yield _ndcg(told, k, "session", lambda question: question.sessions)
+    if unit == "turn" and any(question.turns for question, _ in told):
         for k in ks:
             yield from _recall(told, k, "turn", lambda question: question.turns, lambda name: name)
+            yield _ndcg(told, k, "turn", lambda question: question.turns)
 
 
 def _session(name: str) -> str:
@@ -139,6 +147,43 @@ def _recall(
         "the same over all questions; one without evidence counts 1",
         [1.0 if share is None else share for share in shares],
     )
+
+
+def _ndcg(told: Told, k: int, unit: str, gold: Callable[[Question], Sequence[str]]) -> Figure:
+    """The second place counts as much as the first: LongMemEval's code divides by log2 of the place."""
+    gains = [1.0, *(1 / log2(place) for place in range(2, k + 1))]
+    found = []
+    for question, names in told:
+        if wanted := set(gold(question)):
+            gained = sum(gain for gain, name in zip(gains, names, strict=False) if name in wanted)
+            found.append(gained / sum(gains[: len(wanted)]))
+    return _mean(
+        f"ndcg_any@{k} ({unit})", f"gain of the {unit}s of the evidence by place, as LongMemEval divides", found
+    )
+
+
+def _passes(played: Sequence[Answered], k: int) -> Iterator[Figure]:
+    """Of cases: what must be said came back for the final query, and nothing forbidden did; probed: for no direct
+    question either. A case that the backend declares it cannot carry out is left out, or counts as failed."""
+    able = [_judge(one) for one in played if not one.unable]
+    for at, name, says in (
+        (0, "probed=False", "nothing forbidden came back for the final query"),
+        (1, "probed=True", "nor for a query made of what is forbidden"),
+    ):
+        passed = [float(each[at]) for each in able]
+        told = f"cases in which what must come back did, and {says}; the first {k} memories"
+        yield _mean(f"pass@{k} ({name})", told, passed)
+        yield _mean(
+            f"pass@{k} ({name}, strict)", f"{told}; of all cases", [*passed, *[0.0] * (len(played) - len(able))]
+        )
+
+
+def _judge(one: Answered) -> tuple[bool, bool]:
+    said = [None if hits is None else " ".join(hit.text for hit in hits).casefold() for hits in one.answers]
+    final, first = one.haystack.questions[0], said[0]
+    holds = first is not None and all(each.casefold() in first for each in final.contains)
+    clean = [text is not None and not any(each.casefold() in text for each in final.lacks) for text in said]
+    return holds and clean[0], holds and all(clean)
 
 
 def _staleness(asked: Told, k: int, way: str) -> Iterator[Figure]:

@@ -19,6 +19,7 @@ from harness.published.sets import (
     Wording,
     hash_bytes,
     read_json,
+    word_turn,
 )
 
 _TURN = re.compile(r"D(\d+):(\d+)")
@@ -51,7 +52,7 @@ def _read_talk(talk: Shape, unit: Unit, wording: Wording, odd: Counter[str]) -> 
         for turn in conversation[f"session_{number}"]:
             turns.add(turn["dia_id"].text)
             text = turn["text"].text
-            said.append((turn["dia_id"].text, f'{turn["speaker"].text} said, "{text}"' if wording == "said" else text))
+            said.append((turn["dia_id"].text, word_turn(turn["speaker"].text, text, wording)))
         if unit == "session":
             text = "\n".join(text for _, text in said)
             documents.append(Document(name=session, session=session, at=at.isoformat(), text=text))

@@ -6,23 +6,24 @@ What happens is logged call by call, as a drill's calls are; the figures are com
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Literal, TypeVar
 
 from pydantic import Field, TypeAdapter, ValidationError
 
 from harness.adapter import Ack, Hit, Item, Scope, Source
 from harness.conformance import Setting
-from harness.log.blobs import Blobs, Ref, unpack
+from harness.log.blobs import Blobs, Ref, pack, unpack
 from harness.log.events import HITS, SCHEMA, Event
 from harness.log.lines import LogError, Writer, load
-from harness.log.transcript import Called, Ended
-from harness.model.backend import Backend
+from harness.log.transcript import Ended
+from harness.model.backend import Backend, Fault
 from harness.play.store import SETTLE_SECONDS, Handle, Lost, StoreSession, must
-from harness.published.sets import Document, Haystack, PublishedSet
+from harness.published.sets import Document, Haystack, Mutation, PublishedSet
 
+T = TypeVar("T")
 _PLACE = Scope(repo="published")
 _ACKS: TypeAdapter[tuple[Ack, ...]] = TypeAdapter(tuple[Ack, ...])
 
@@ -47,8 +48,48 @@ class Posed(Event):
     haystack: Ref
 
 
-_EVENT: TypeAdapter[Posed | Called | Ended] = TypeAdapter(
-    Annotated[Posed | Called | Ended, Field(discriminator="kind")]
+class Remembered(Event):
+    """The documents of the store were told in one batch, in their order."""
+
+    kind: Literal["remembered"] = "remembered"
+    acks: Ref | tuple[Ack, ...] | None
+    fault: Fault | None = None
+
+
+class Settled(Event):
+    """Whether what was acknowledged is seen from here on."""
+
+    kind: Literal["settled"] = "settled"
+    ok: bool | None
+    fault: Fault | None = None
+
+
+class Changed(Event):
+    """A mutation of the store, by its number: the first memory that its words bring back was changed.
+
+    Attributes:
+        told: How: unsupported stands for what the backend declares that it cannot do.
+        acks: Of what took its place.
+    """
+
+    kind: Literal["changed"] = "changed"
+    mutation: int
+    told: Literal["done", "nothing found", "unsupported", "failed"]
+    acks: tuple[Ack, ...] = ()
+    fault: Fault | None = None
+
+
+class Asked(Event):
+    """A question of the store, by its number, and what came back."""
+
+    kind: Literal["asked"] = "asked"
+    question: int
+    hits: Ref | tuple[Hit, ...] | None
+    fault: Fault | None = None
+
+
+_EVENT: TypeAdapter[Posed | Remembered | Settled | Changed | Asked | Ended] = TypeAdapter(
+    Annotated[Posed | Remembered | Settled | Changed | Asked | Ended, Field(discriminator="kind")]
 )
 
 
@@ -59,6 +100,7 @@ class Answered:
     Attributes:
         ids: The id of a memory -> the document that it was acknowledged for.
         answers: Question by question, what came back; None: the call failed, or was not reached.
+        unable: The backend declares that it cannot do one of the mutations.
     """
 
     posed: Posed
@@ -66,6 +108,7 @@ class Answered:
     ids: dict[str, str]
     answers: tuple[tuple[Hit, ...] | None, ...]
     ended: Ended | None
+    unable: bool = False
 
 
 def play(told: PublishedSet, setting: Setting, k: int, folder: Path) -> list[Path]:
@@ -139,19 +182,46 @@ class _Asker(StoreSession[Handle]):
         items, last = [_item(each) for each in haystack.documents], haystack.documents[-1].at
         must(self._enter)
         acks, fault, took = self.ask(lambda memory: memory.remember(items))
-        names = tuple(each.name for each in haystack.documents)
-        answer = None if acks is None else blobs.put(_ACKS.dump_json(tuple(acks)))
-        yield Called(step="remember", op="remember", about=names, answer=answer, fault=fault, took=took)
+        yield Remembered(acks=_keep(blobs, _ACKS, acks), fault=fault, took=took)
         self.go_on()
         settled, fault, took = self.ask(lambda memory: memory.settle(SETTLE_SECONDS))
-        yield Called(step="remember", op="settle", answer=settled, fault=fault, took=took)
+        yield Settled(ok=settled, fault=fault, took=took)
         self.go_on()
+        for at, mutation in enumerate(haystack.mutations):
+            yield self._change(at, mutation, last)
+            self.go_on()
         for at, question in enumerate(haystack.questions):
             hits, fault, took = self.ask(_recall(question.text, k, last))
-            found = None if hits is None else blobs.put(HITS.dump_json(tuple(hits)))
-            yield Called(step="ask", op="recall", about=(str(at),), answer=found, fault=fault, took=took)
+            yield Asked(question=at, hits=_keep(blobs, HITS, hits), fault=fault, took=took)
             self.go_on()
         must(self._leave)
+
+    def _change(self, at: int, mutation: Mutation, when: str) -> Changed:
+        """As who has no ids: what is meant is what the words bring back first. What replaces nothing is remembered."""
+        if not self.supports("supersede" if mutation.op == "supersede" else "forget"):
+            return Changed(mutation=at, told="unsupported")
+        hits, fault, took = self.ask(_recall(mutation.query, 1, when))
+        if hits is None:
+            return Changed(mutation=at, told="failed", fault=fault, took=took)
+        ids = [each.memory_id for each in hits[:1]]
+        acks: Sequence[Ack] | None = ()
+        if mutation.op == "supersede":
+            item = Item(mutation.text, _PLACE, when, "episodic", Source(session=f"mutation-{at}"))
+            acks, fault, took = self.ask(
+                lambda memory: [memory.supersede(_PLACE, ids, item)] if ids else memory.remember([item])
+            )
+        elif ids:
+            _, fault, took = self.ask(lambda memory: memory.forget(_PLACE, ids))
+        if fault is None:
+            _, fault, took = self.ask(lambda memory: memory.settle(SETTLE_SECONDS))
+        told: Literal["failed", "done", "nothing found"] = "failed" if fault else "done" if ids else "nothing found"
+        return Changed(mutation=at, told=told, acks=tuple(acks or ()), fault=fault, took=took)
+
+
+def _keep(blobs: Blobs, kind: TypeAdapter[tuple[T, ...]], values: Sequence[T] | None) -> tuple[T, ...] | Ref | None:
+    if values is None:
+        return None
+    return pack(blobs, kind, tuple(values))
 
 
 def _recall(query: str, k: int, at: str) -> Callable[[Handle], list[Hit]]:
@@ -172,10 +242,14 @@ def read(log: Path) -> Answered:
     ids: dict[str, str] = {}
     answers: dict[int, tuple[Hit, ...]] = {}
     for event in events:
-        if isinstance(event, Called) and event.op == "remember" and event.answer is not None:
-            acks = unpack(blobs, _ACKS, event.answer)
-            ids |= {each: name for name, ack in zip(event.about, acks, strict=False) for each in ack.ids}
-        elif isinstance(event, Called) and event.op == "recall" and event.answer is not None:
-            answers[int(event.about[0])] = unpack(blobs, HITS, event.answer)
+        if isinstance(event, Remembered) and event.acks is not None:
+            acks = unpack(blobs, _ACKS, event.acks)
+            ids |= {each: told.name for told, ack in zip(haystack.documents, acks, strict=False) for each in ack.ids}
+        elif isinstance(event, Changed):
+            ids |= {each: f"mutation-{event.mutation}" for ack in event.acks for each in ack.ids}
+        elif isinstance(event, Asked) and event.hits is not None:
+            answers[event.question] = unpack(blobs, HITS, event.hits)
     ended = events[-1] if isinstance(events[-1], Ended) else None
-    return Answered(posed, haystack, ids, tuple(answers.get(at) for at in range(len(haystack.questions))), ended)
+    told = tuple(answers.get(at) for at in range(len(haystack.questions)))
+    unable = any(isinstance(event, Changed) and event.told == "unsupported" for event in events)
+    return Answered(posed, haystack, ids, told, ended, unable)

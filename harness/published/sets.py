@@ -11,7 +11,7 @@ from typing import Any, Literal, TypeVar
 
 from harness.model.trial import Model
 
-Unit = Literal["session", "turn"]
+Unit = Literal["session", "turn", "fact"]
 Wording = Literal["text", "said"]
 """How a turn is written down: its text alone, or `NAME said, "TEXT"`. Published figures differ in it."""
 LARGEST = 500_000_000
@@ -48,6 +48,7 @@ class Question(Model):
         turns: The turns that answer it; empty if the set names none, or names sessions only.
         sessions: The sessions that answer it.
         stale: The sessions that say what was replaced since.
+        contains, lacks: What the memories that come back have to say, and what they must not, in any case of letters.
     """
 
     id: str
@@ -56,13 +57,28 @@ class Question(Model):
     turns: tuple[str, ...] = ()
     sessions: tuple[str, ...] = ()
     stale: tuple[str, ...] = ()
+    contains: tuple[str, ...] = ()
+    lacks: tuple[str, ...] = ()
+
+
+class Mutation(Model):
+    """A wish to change what is remembered, in words: whoever carries it out has to look for what is meant.
+
+    Attributes:
+        text: What takes its place; empty: nothing does.
+    """
+
+    op: Literal["supersede", "release", "purge"]
+    query: str
+    text: str = ""
 
 
 class Haystack(Model):
-    """One store: its documents in the order of their times, and what is asked of it."""
+    """One store: its documents in the order of their times, what is changed then, and what is asked of it."""
 
     id: str
     documents: tuple[Document, ...]
+    mutations: tuple[Mutation, ...] = ()
     questions: tuple[Question, ...]
 
 
@@ -128,15 +144,30 @@ class Format:
 
 def read_json(file: Path) -> tuple[Any, bytes]:
     """The content of a file, and its bytes. Raises SetError."""
+    data = read_bytes(file)
+    return parse_json(file, data), data
+
+
+def read_bytes(file: Path) -> bytes:
+    """Raises SetError."""
     try:
         if file.stat().st_size > LARGEST:
             raise SetError(f"{file}: is larger than {LARGEST:,} bytes; no known set is")
-        data = file.read_bytes()
-        return json.loads(data), data
+        return file.read_bytes()
     except OSError as error:
         raise SetError(f"{file}: cannot be read: {error.strerror}") from None
+
+
+def parse_json(file: Path, data: bytes) -> Any:
+    """Raises SetError."""
+    try:
+        return json.loads(data)
     except (ValueError, RecursionError) as error:
         raise SetError(f"{file}: is no JSON: {str(error).splitlines()[0]}") from None
+
+
+def word_turn(who: str, text: str, wording: Wording) -> str:
+    return f'{who} said, "{text}"' if wording == "said" else text
 
 
 class Shape:
@@ -164,6 +195,9 @@ class Shape:
             name = _KINDS[kind.__name__]
             raise SetError(f"{self._file}: {self._where or 'the top level'} is no {name}")
         return self.value
+
+    def wrong(self, what: str) -> SetError:
+        return SetError(f"{self._file}: {self._where} {what}")
 
     @property
     def text(self) -> str:

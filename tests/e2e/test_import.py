@@ -10,7 +10,7 @@ from click.testing import CliRunner, Result
 
 from harness.cli import commands
 from harness.published import report
-from tests.support.published_files import write_locomo, write_memorycode
+from tests.support.published_files import write_forgeteval, write_locomo, write_longmemeval, write_memorycode
 
 
 def run(*words: str | Path) -> Result:
@@ -35,6 +35,27 @@ def test_rules_that_changed(tmp_path: Path) -> None:
     done = run("memorycode", write_memorycode(tmp_path / "dataset"), "-b", "bm25", "--out", tmp_path / "out")
     assert done.exit_code == 0, done.output
     assert "stale_first@5, in the words of the rule" in done.output and "100.00 %" in done.output
+
+
+@pytest.mark.slow
+def test_what_a_store_is_told_to_forget_is_looked_for_as_who_has_no_ids(tmp_path: Path) -> None:
+    backends = ("-b", "bm25", "-b", "notes", "-b", "none")
+    done = run("forgeteval", write_forgeteval(tmp_path), *backends, "--out", tmp_path / "out")
+    assert done.exit_code == 0, done.output
+    [figures] = (tmp_path / "out").glob("*/figures.json")
+    told = [
+        {each["name"]: (each["total"], each["of"]) for each in one["figures"]}
+        for one in json.loads(figures.read_text())["backends"]
+    ]
+    assert told[0]["pass@5 (probed=True)"] == (3, 3), told[0]
+    assert told[2]["pass@5 (probed=True)"] == (0, 0) and told[2]["pass@5 (probed=True, strict)"] == (0, 3)
+
+
+def test_each_question_of_longmemeval_has_a_store_of_its_own(tmp_path: Path) -> None:
+    done = run("longmemeval", write_longmemeval(tmp_path), "-b", "bm25", "--out", tmp_path / "out")
+    assert done.exit_code == 0, done.output
+    assert "2 stores, 6 memories (sessions), 2 questions, 1 questions to abstain from" in done.output
+    assert "ndcg_any@5 (session)" in done.output and "licence: MIT" in done.output
 
 
 @pytest.mark.parametrize(

@@ -34,13 +34,13 @@ class Foreign:
         assert done.returncode == 0, done.stderr
         return done.stdout.strip()
 
-    def commit(self, files: dict[str, str | bytes], author: str = "Ada Example") -> str:
+    def commit(self, files: dict[str, str | bytes], author: str = "Ada Example", subject: str = "A step") -> str:
         for name, content in files.items():
             file = self.path / name
             file.parent.mkdir(parents=True, exist_ok=True)
             file.write_bytes(content.encode() if isinstance(content, str) else content)
         self.git("add", "--all")
-        self.git("commit", "--quiet", "--allow-empty", "--message", "A step", f"--author={author} <ada@example.com>")
+        self.git("commit", "--quiet", "--allow-empty", "--message", subject, f"--author={author} <ada@example.com>")
         return self.git("rev-parse", "HEAD")
 
 

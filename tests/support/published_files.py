@@ -69,3 +69,78 @@ def write_memorycode(folder: Path, *dialogues: dict[str, Any]) -> Path:
     for at, each in enumerate(dialogues or [dialogue()], 1):
         (folder / f"dialogue_{at}.json").write_text(json.dumps(each))
     return folder
+
+
+def entry(name: str = "q1") -> dict[str, Any]:
+    """One question in the form of LongMemEval: of two sessions that answer it, the user says so in one."""
+    told = {
+        "walk": [("user", "I walk to the mill."), ("assistant", "A fine walk.")],
+        "answer_1": [("user", "My boat is called Wren."), ("assistant", "Noted: Wren.")],
+        "answer_2": [("user", "What did I call it?"), ("assistant", "Your boat is called Wren.")],
+    }
+    return {
+        "question_id": name, "question_type": "single-session-user", "question": "What is my boat called?",
+        "answer": "Wren", "question_date": "2023/05/30 (Tue) 10:00",
+        "haystack_session_ids": list(told),
+        "haystack_dates": ["2023/05/22 (Mon) 02:21", "2023/05/20 (Sat) 02:21", "2023/05/21 (Sun) 02:21"],
+        "haystack_sessions": [
+            [{"role": role, "content": text, "has_answer": "Wren" in text} for role, text in turns]
+            for turns in told.values()
+        ],
+        "answer_session_ids": ["answer_1", "answer_2"],
+    }  # fmt: skip
+
+
+def write_longmemeval(folder: Path, *entries: dict[str, Any]) -> Path:
+    file = folder / "longmemeval_s.json"
+    file.write_text(json.dumps(entries or [entry(), entry("q2_abs")]))
+    return file
+
+
+def write_devmembench(folder: Path) -> Path:
+    folder.mkdir(exist_ok=True)
+    sessions = [
+        {
+            "sessionId": name, "metadata": {"date": f"2025-01-0{at}", "project": "ferry-api"},
+            "messages": [{"role": "user", "content": text}, {"role": "assistant", "content": "Done."}],
+        }
+        for at, (name, text) in enumerate((("S01", "The lane is harborline."), ("S02", "Now it is kestrelway.")), 1)
+    ]  # fmt: skip
+    questions = [
+        {"questionId": f"Q{at}", "question": "Which lane?", "groundTruth": "", "haystackSessionIds": ids}
+        for at, ids in enumerate([["S01", "S02"], [], ["S02", "S09"]])
+    ]  # fmt: skip
+    (folder / "sessions.json").write_text(json.dumps(sessions))
+    (folder / "questions.json").write_text(json.dumps(questions))
+    return folder
+
+
+def case(op: str = "supersede") -> dict[str, Any]:
+    """One case in the form of ForgetEval."""
+    mutation = [op, "Ada's lane", *(["Ada's lane is kestrelway."] if op == "supersede" else [])]
+    return {
+        "id": f"made_{op}", "category": "made", "mutations": [mutation], "final_query": "Which lane has Ada?",
+        "setup_facts": ["Ada's lane is harborline.", "Ada counts 12 boats.", "Bo paints the quay."],
+        "must_contain": ["Kestrelway"] if op == "supersede" else [], "must_not_contain": ["HARBORLINE", "harbor line"],
+    }  # fmt: skip
+
+
+def write_forgeteval(folder: Path, *cases: dict[str, Any]) -> Path:
+    file = folder / "cases.json"
+    file.write_text(json.dumps({"admitted_cases": cases or [case(), case("purge"), case("release")]}))
+    return file
+
+
+def write_personamem(folder: Path, *, distance: str = "2", end: str = "5", context: str = "c1") -> Path:
+    """Two sessions before the question and one after it."""
+    folder.mkdir(exist_ok=True)
+    persona = {"role": "system", "content": "Current user persona: Ada"}
+    said = ["User: I like rowing.", "User: I dislike rowing now.", "User: I like sailing."]
+    talk = [each for text in said for each in (persona, {"role": "user", "content": text})]
+    talk.insert(2, {"role": "assistant", "content": "Assistant: Good."})
+    (folder / "shared_contexts_32k.jsonl").write_text(json.dumps({"c1": talk}) + "\n")
+    (folder / "questions_32k.csv").write_text(
+        "persona_id,question_id,distance_to_ref_in_blocks,user_question_or_message,shared_context_id,"
+        f'end_index_in_shared_context\n0,q1,{distance},"Rowing, or not?",{context},{end}\n'
+    )
+    return folder

@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 import threading
 from collections.abc import Sequence
-
-import bm25s
-import numpy as np
+from typing import TYPE_CHECKING
 
 from harness.repo.checkout import Repo
+
+if TYPE_CHECKING:
+    import bm25s
 
 CAP = 6000
 """Tokens of files that an agent opens for one decision before it gives up."""
@@ -42,10 +43,14 @@ class Explorer:
         known = [word for word in words(question) if word in index.vocab_dict]
         if not known:
             return []
+        import numpy as np
+
         scores = np.asarray(index.get_scores(known))
         return [paths[i] for i in np.argsort(-scores, kind="stable") if scores[i] > 0]
 
     def _index(self, commit: str) -> tuple[list[str], bm25s.BM25]:
+        import bm25s  # here: who plays no job has no use for it
+
         if commit not in self._indexes:
             files = self._repo.files(commit)
             paths = sorted(files)

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 
 from harness.metrics.footprint import Sample
 from harness.model.results import Results
-from harness.report.charts import cost, deletion, footprint, noise, policies, stale, work
+from harness.report import growth as growing
+from harness.report.charts import cost, deletion, footprint, growth, noise, policies, stale, work
 from harness.report.charts.chart import Chart
 
 __all__ = ["Chart", "charts"]
@@ -25,6 +26,7 @@ def charts(results: Results, samples: Sequence[Sample] = ()) -> list[Chart]:
         cost.chart(results),
         footprint.chart(results, samples),
         deletion.chart(results),
+        growth.chart(growing.list_levels(results, samples)),
         policies.chart(results),
     )
     return [chart for chart in drawn if chart is not None]

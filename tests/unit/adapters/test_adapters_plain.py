@@ -85,6 +85,20 @@ def test_bm25_abstains_and_breaks_ties_by_age(space: Space) -> None:
         assert [hit.text for hit in memory.recall("ship", SHOP, 9, AT)] == ["ship later"]
 
 
+@pytest.mark.parametrize("variant", ["lucene", "okapi"])
+def test_bm25_ranks_what_is_seen_from_a_place_and_what_was_written_since(variant: str, space: Space) -> None:
+    other = Scope(repo="warehouse", org="acme")
+    written = [item("ship ship ship", other), item("ship it soon"), item("boats of wood"), item("ship it late", other)]
+    with closing(Bm25().configured({"variant": variant}).open(space)) as memory:
+        memory.remember(written)
+        assert [hit.text for hit in memory.recall("ship", SHOP, 9, AT)] == ["ship it soon"]
+        assert [hit.text for hit in memory.recall("ship", other, 1, AT)] == ["ship ship ship"]
+        memory.remember([item("ship")])
+        assert {hit.text for hit in memory.recall("ship", SHOP, 9, AT)} == {"ship", "ship it soon"}
+        memory.forget_scope(other)
+        assert memory.recall("ship", other, 9, AT) == []
+
+
 def test_vector_file_ranks_by_cosine_and_embeds_a_text_once(space: Space, gateway: Gateway) -> None:
     written = ["ship the blimp", "the queue is redis", "ship ship ship blimp", "invoices per year"]
     vectors = np.array(embed(space, [*written, "ship blimp"]))

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from math import log
 
+import numpy
 import pytest
 
 from adapters import _okapi
@@ -9,14 +10,13 @@ from adapters.bm25 import Bm25
 
 
 def test_a_rare_word_weighs_what_the_formula_says() -> None:
-    rows = {"a": ["red", "boat"], "b": ["red", "house"], "c": ["red", "tree"]}
-    index = _okapi.weigh(rows)
+    index = _okapi.Index(numpy, [["red", "boat"], ["red", "house"], ["red", "tree"]])
     rare, common = log((3 - 1 + 0.5) / 1.5), log((3 - 3 + 0.5) / 3.5)
     mean = (3 * rare + common) / 4
-    assert _okapi.score(index, ["boat"]) == {"a": pytest.approx(rare)}  # all are as long as the mean
-    assert _okapi.score(index, ["red"]) == dict.fromkeys("abc", pytest.approx(0.25 * mean))
-    assert _okapi.score(index, ["boat", "boat"])["a"] == pytest.approx(2 * rare)
-    assert _okapi.score(index, ["unknown"]) == {} and _okapi.weigh({}) == {}
+    assert index.get_scores(["boat"]).tolist() == pytest.approx([rare, 0, 0])  # all are as long as the mean
+    assert index.get_scores(["red"]).tolist() == pytest.approx([0.25 * mean] * 3)
+    assert index.get_scores(["boat", "boat"])[0] == pytest.approx(2 * rare)
+    assert not index.get_scores(["unknown"]).any() and not len(_okapi.Index(numpy, []).get_scores(["red"]))
 
 
 def test_words_are_runs_of_letters_digits_and_underscores() -> None:

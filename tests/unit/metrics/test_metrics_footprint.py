@@ -25,7 +25,9 @@ def test_a_trial_tells_what_its_recalls_took(tmp_path: Path) -> None:
         for event in log.events
     )
     assert list(footprint.of_trial(log)) == []
-    assert list(footprint.of_trial(dataclasses.replace(log, events=timed))) == [Sample("store", "recall", 40, 0.25)]
+    assert list(footprint.of_trial(dataclasses.replace(log, events=timed))) == [
+        Sample("store", "recall", 40, 0.25, log.trial.noise)
+    ]
     late = Fault(kind="timed-out", op="recall", message="late")
     lost = tuple(e.model_copy(update={"fault": late}) if isinstance(e, Recalled) else e for e in timed)
     assert list(footprint.of_trial(dataclasses.replace(log, events=lost))) == []
@@ -48,7 +50,7 @@ def test_of_a_trial_writes_and_storage_are_counted_by_what_was_alive(tmp_path: P
     assert writes and [s.value for s in found if s.what == "write"] == [0.5 / len(e.ids or ()) for e in writes]
     assert found[0].memories == 0 and [s.memories for s in found] == sorted(s.memories for s in found)
     alive = {*stored, *(name for ids in last.ids or () for name in ids)} - {stored[0]}
-    assert found[-1] == Sample("store", "storage", len(alive), 700)
+    assert found[-1] == Sample("store", "storage", len(alive), 700, log.trial.noise)
     blind = tuple(e.model_copy(update={"problem": "remote"}) if isinstance(e, Scanned) else e for e in events)
     assert "storage" not in {s.what for s in footprint.of_trial(dataclasses.replace(log, events=blind))}
 

@@ -217,6 +217,8 @@ def test_lines_of_each_kind_of_file(path: str, old: str, new: str, kind: str, va
         ),
         ("[linux, macOS]", "[macos, linux]", "os", "order"),
         ("${{ github.head }}", "${{ github.ref }}", "repo", "expression"),
+        ("list(LANES)", "set(LANES) | {HARBOR}", "LANES", "expression"),
+        ("['ferry>=0.1.4', 'quay>=1.4']", "['ferry>=0.1.5', 'quay>=1.4']", "requirements", "pin of a dependency"),
         ("3.8", "3.9", "python-version", None),
         ("harborline", "kestrelway", "lane", None),
     ],
@@ -232,6 +234,8 @@ def test_what_is_no_fact_has_a_reason(old: str, new: str, what: str, reason: str
         ('<a id="one-two"></a> is about the lanes', '<a id="two-one"></a> is about the lanes', "link"),
         ("Such are _liveness_ checks of a lane", "Such are *liveness* checks of a lane", "spelling"),
         ('* <a href="./docs/Hooks.md">the hooks</a>', '* <a href="./docs/guides/Hooks.md">the hooks</a>', None),
+        ("Such is `docs/Guidlines.md` of a lane", "Such is `docs/Guidelines.md` of a lane", "spelling"),
+        ("Such is `docs/Lanes.md` of a quay", "Such is `docs/Berths.md` of a quay", None),
         ("It reads `now.json` at the start", "It reads `later.json` at the start", None),
     ],
 )
@@ -246,6 +250,39 @@ def test_what_is_no_fact_in_a_document_has_a_reason(
     else:
         with pytest.raises(MineError, match=f"{reason}: 1"):
             mining.search(str(foreign.path), None, 9, {}, tmp_path / "cache")
+
+
+def test_a_commit_that_mends_spelling_changes_no_fact(foreign: Foreign, tmp_path: Path) -> None:
+    for subject, value in (("docs", "io::LaneWriter"), ("docs: fix typo", "harbor::LaneReader")):
+        foreign.commit({"README.md": f"# Lanes\n\nIt implements `{value}` of the harbor.\n"}, subject=subject)
+    with pytest.raises(MineError, match="spelling: 1"):
+        mining.search(str(foreign.path), None, 9, {}, tmp_path / "cache")
+
+
+PACKAGES = {
+    "package.json": '{{\n  "devDependencies": {{\n    "quay": "^1.0.0",\n    "{name}": "^{version}.1.0"\n  }}\n}}\n',
+    "Cargo.toml": '[package]\nname = "shop"\n\n[dev-dependencies]\nquay = "1"\n{name} = "0.{version}"\n',
+    "go.mod": "module example.com/shop\n\nrequire (\n\texample.com/quay v1.0.0\n\t{name} v1.{version}.0\n)\n",
+    "pyproject.toml": '[project]\ndependencies = [\n  "quay>=1",\n  "{name}>={version}",\n]\n',
+    "setup.py": 'setup(\n    install_requires=[\n        "quay>=1",\n        "{name}>={version}",\n    ],\n)\n',
+}
+
+
+@pytest.mark.parametrize("file", PACKAGES)
+def test_a_package_that_takes_the_place_of_another_is_a_fact(foreign: Foreign, tmp_path: Path, file: str) -> None:
+    lead = "example.com/" if file == "go.mod" else ""
+    for turn, name in enumerate(("harbor-line", "kestrel-way"), 2):
+        foreign.commit({file: PACKAGES[file].format(name=lead + name, version=turn)})
+    (found,) = mining.search(str(foreign.path), None, 9, {}, tmp_path / "cache").candidates
+    assert found.kind == "dependency" and found.what.endswith(f"in {file} that was exchanged in {found.changed:%Y-%m}")
+    assert [stand.value for stand in found.stands] == [f"{lead}harbor-line", f"{lead}kestrel-way"]
+
+
+def test_a_key_that_takes_the_place_of_another_is_no_package(foreign: Foreign, tmp_path: Path) -> None:
+    for name in ("harbor-line", "kestrel-way"):
+        foreign.commit({"package.json": f'{{\n  "scripts": {{\n    "{name}": "make lanes"\n  }}\n}}\n'})
+    with pytest.raises(MineError, match="nothing that tells what it is the value of: 1"):
+        mining.search(str(foreign.path), None, 9, {}, tmp_path / "cache")
 
 
 def test_what_goes_before_the_others_change_is_told_in_another_story(foreign: Foreign, tmp_path: Path) -> None:

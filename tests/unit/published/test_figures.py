@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from math import log2
 from pathlib import Path
 
 import pytest
@@ -10,11 +11,12 @@ from harness.log.blobs import Ref
 from harness.log.transcript import Ended
 from harness.model.backend import Backend, Fault
 from harness.published.figures import Figures, compute
+from harness.published.forgeteval import FORGETEVAL
 from harness.published.locomo import LOCOMO
 from harness.published.memorycode import MEMORYCODE
 from harness.published.play import Answered, Posed
 from harness.published.sets import PublishedSet, Unit
-from tests.support.published_files import write_locomo, write_memorycode
+from tests.support.published_files import case, write_forgeteval, write_locomo, write_memorycode
 
 
 def answered(told: PublishedSet, *brought: list[str] | None, k: int = 10) -> Answered:
@@ -96,3 +98,41 @@ def test_a_store_that_did_not_end_is_counted(tmp_path: Path) -> None:
     fault = Fault(kind="crashed", op="recall", message="gone")
     lost = replace(one, ended=Ended(status="failed", fault=fault))
     assert compute([lost], (1,)).unended == 1
+
+
+def test_a_gain_by_place_is_what_longmemeval_divides(tmp_path: Path) -> None:
+    seen = locomo(tmp_path, "session", ["D1"], ["D1", "D2", "D3"], [], [], [])
+    total, of = value(seen, "ndcg_any@5 (session)")
+    assert of == 3 and total == pytest.approx(1 + (1 + 1 / log2(3)) / 2)  # places 1 and 2 count 1 each
+
+
+def forgetting(folder: Path, *brought: list[str] | None, unable: bool = False) -> Answered:
+    """What came back as texts, for the final query and two probes."""
+    told = FORGETEVAL.load(write_forgeteval(folder, case()))
+    answers = tuple(None if texts is None else tuple(Hit("id", text) for text in texts) for texts in brought)
+    return replace(answered(told, *brought, k=5), answers=answers, unable=unable)
+
+
+@pytest.mark.parametrize(
+    ("final", "probe", "plain", "probed"),
+    [
+        (["Ada's lane is kestrelway."], [], 1, 1),
+        (["Ada's lane is kestrelway."], ["It is harborLINE."], 1, 0),
+        (["Ada's lane is kestrelway.", "Ada's lane is harborline."], [], 0, 0),
+        (["Bo paints the quay."], [], 0, 0),
+        (["Ada's lane is kestrelway."], None, 1, 0),
+        (None, [], 0, 0),
+    ],
+)
+def test_a_case_passes_with_what_must_come_back_and_nothing_forbidden(
+    tmp_path: Path, final: list[str] | None, probe: list[str] | None, plain: int, probed: int
+) -> None:
+    seen = compute([forgetting(tmp_path, final, probe, [])], (5,))
+    assert value(seen, "pass@5 (probed=False)") == (plain, 1)
+    assert value(seen, "pass@5 (probed=True)") == (probed, 1)
+
+
+def test_a_case_that_cannot_be_carried_out_is_left_out_or_failed(tmp_path: Path) -> None:
+    sound = ["Ada's lane is kestrelway."]
+    seen = compute([forgetting(tmp_path, sound, [], []), forgetting(tmp_path, sound, [], [], unable=True)], (5,))
+    assert value(seen, "pass@5 (probed=True)") == (1, 1) and value(seen, "pass@5 (probed=True, strict)") == (1, 2)

@@ -1,0 +1,76 @@
+"""DevMemBench: 25 sessions of a coding assistant over some projects, and 200 questions that name their sessions."""
+
+from __future__ import annotations
+
+from collections import Counter
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+from harness.published.sets import (
+    Document,
+    Format,
+    Haystack,
+    PublishedSet,
+    Question,
+    SetError,
+    Shape,
+    Unit,
+    Wording,
+    hash_bytes,
+    read_json,
+    word_turn,
+)
+
+_ABSTAINS, _UNKNOWN = "questions to abstain from", "ids of sessions that are not there"
+
+
+def read(folder: Path, unit: Unit, wording: Wording) -> PublishedSet:
+    """Of the folder that holds `sessions.json` and `questions.json`. Raises SetError."""
+    files = folder / "sessions.json", folder / "questions.json"
+    for file in files:
+        if not file.is_file():
+            raise SetError(f"{folder}: holds no {file.name}; name the folder benchmark/src/dataset of DevMemBench")
+    (told, data), (asked, more) = map(read_json, files)
+    documents: list[Document] = []
+    for session in Shape(files[0], told):
+        name, at = session["sessionId"].text, _date(session["metadata"]["date"].text)
+        said = [word_turn(turn["role"].text, turn["content"].text, wording) for turn in session["messages"]]
+        texts = (
+            {name: "\n".join(said)} if unit == "session" else {f"{name}:{n}": text for n, text in enumerate(said, 1)}
+        )
+        documents += [
+            Document(name=each, session=name, at=(at + timedelta(seconds=seconds)).isoformat(), text=text)
+            for seconds, (each, text) in enumerate(texts.items())
+        ]
+    known = {each.session for each in documents}
+    odd: Counter[str] = Counter({_ABSTAINS: 0, _UNKNOWN: 0})
+    questions = tuple(_read_question(each, known, odd) for each in Shape(files[1], asked))
+    haystack = Haystack(id="all", documents=tuple(sorted(documents, key=lambda each: each.at)), questions=questions)
+    return PublishedSet(DEVMEMBENCH.name, unit, wording, hash_bytes(data + more), (haystack,), odd)
+
+
+def _read_question(asked: Shape, known: set[str], odd: Counter[str]) -> Question:
+    named = [each.text for each in asked["haystackSessionIds"]]
+    odd[_ABSTAINS] += not named
+    odd[_UNKNOWN] += sum(each not in known for each in named)
+    gold = tuple(dict.fromkeys(each for each in named if each in known))
+    return Question(id=asked["questionId"].text, way="asked", text=asked["question"].text, sessions=gold)
+
+
+def _date(said: str) -> datetime:
+    try:
+        return datetime.fromisoformat(said).replace(tzinfo=UTC)
+    except ValueError:
+        return datetime(2025, 1, 1, tzinfo=UTC)
+
+
+DEVMEMBENCH = Format(
+    name="devmembench",
+    title="DevMemBench",
+    home="https://github.com/prosperitypirate/opencode-memory (folder benchmark/src/dataset)",
+    licence="MIT",
+    units=("session", "turn"),
+    wordings=("text", "said"),
+    k=(1, 3, 5, 10),
+    read=read,
+)

@@ -1,0 +1,131 @@
+"""PersonaMem: long talks with a persona whose preferences change, and questions at points of them."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+from harness.published.sets import (
+    Document,
+    Format,
+    Haystack,
+    PublishedSet,
+    Question,
+    SetError,
+    Shape,
+    Unit,
+    Wording,
+    hash_bytes,
+    parse_json,
+    read_bytes,
+    word_turn,
+)
+
+_FIRST = datetime(2024, 1, 1, 9, tzinfo=UTC)
+"""The set has no dates: its sessions are a day apart."""
+_NOWHERE = "distances that lead to no session"
+_ASKED = ("user_question_or_message", "question")
+"""The column of the question, in either of the two published forms."""
+_COLUMNS = ("question_id", "shared_context_id", "end_index_in_shared_context", "distance_to_ref_in_blocks")
+Row = Mapping[str, str]
+
+
+def read(folder: Path, unit: Unit, wording: Wording) -> PublishedSet:
+    """Of a folder with one `questions*.csv` and its `shared_contexts*.jsonl`. Raises SetError."""
+    questions, contexts = _find(folder, "questions*.csv"), _find(folder, "shared_contexts*.jsonl")
+    asked, data = read_bytes(questions), read_bytes(contexts)
+    talks: dict[str, Shape] = {}
+    for line in filter(bytes.strip, data.split(b"\n")):
+        said = Shape(contexts, parse_json(contexts, line))
+        talks |= {name: said[name] for name in said.take(dict)}
+    groups: dict[tuple[str, int], list[Row]] = {}
+    for row in _read_rows(questions, asked):
+        name = row["shared_context_id"]
+        if name not in talks:
+            raise SetError(f"{questions}: asks of {name}, which {contexts.name} does not hold")
+        groups.setdefault((name, _number(questions, row, "end_index_in_shared_context")), []).append(row)
+    odd: Counter[str] = Counter({_NOWHERE: 0})
+    haystacks = tuple(
+        _read_group(questions, f"{name[:12]}-{end}", list(talks[name])[:end], rows, unit, wording, odd)
+        for (name, end), rows in groups.items()
+    )
+    return PublishedSet(PERSONAMEM.name, unit, wording, hash_bytes(asked + data), haystacks, odd)
+
+
+def _find(folder: Path, pattern: str) -> Path:
+    found = sorted(folder.glob(pattern)) if folder.is_dir() else []
+    if len(found) != 1:
+        raise SetError(f"{folder}: holds {len(found)} files {pattern}; name a folder with one, and what belongs to it")
+    return found[0]
+
+
+def _read_rows(file: Path, data: bytes) -> Iterator[Row]:
+    try:
+        rows = list(csv.DictReader(io.StringIO(data.decode("utf-8"))))
+    except (ValueError, csv.Error) as error:
+        raise SetError(f"{file}: is no table: {str(error).splitlines()[0]}") from None
+    for at, row in enumerate(rows, 2):
+        lacking = [name for name in _COLUMNS if not row.get(name)] or ([] if _ask(row) else list(_ASKED[:1]))
+        if lacking:
+            raise SetError(f"{file}: line {at} has no {lacking[0]}")
+        yield row
+
+
+def _ask(row: Row) -> str:
+    return next((row[name] for name in _ASKED if row.get(name)), "")
+
+
+def _number(file: Path, row: Row, column: str) -> int:
+    try:
+        return int(row[column])
+    except ValueError:
+        raise SetError(f"{file}: {column} is no whole number: {row[column][:40]!r}") from None
+
+
+def _read_group(
+    file: Path, name: str, told: list[Shape], rows: list[Row], unit: Unit, wording: Wording, odd: Counter[str]
+) -> Haystack:
+    """A session begins with what the system says of the persona. The set names the place of an answer by how many
+    sessions lie between it and the end."""
+    sessions: list[list[str]] = []
+    for turn in told:
+        role = turn["role"].text
+        if role == "system" or not sessions:
+            sessions.append([])
+        if role != "system":
+            sessions[-1].append(word_turn(role, turn["content"].text, wording))
+    documents = []
+    for at, said in enumerate(sessions):
+        when = _FIRST + timedelta(days=at)
+        texts = (
+            {f"S{at}": "\n".join(said)} if unit == "session" else {f"S{at}:{n}": each for n, each in enumerate(said, 1)}
+        )
+        documents += [
+            Document(name=each, session=f"S{at}", at=(when + timedelta(seconds=seconds)).isoformat(), text=text)
+            for seconds, (each, text) in enumerate(texts.items())
+            if text.strip()
+        ]
+    questions = []
+    for row in rows:
+        place = len(sessions) - _number(file, row, "distance_to_ref_in_blocks")
+        known = 0 <= place < len(sessions)
+        odd[_NOWHERE] += not known
+        gold = (f"S{place}",) if known else ()
+        questions.append(Question(id=row["question_id"], way="asked", text=_ask(row), sessions=gold))
+    return Haystack(id=name, documents=tuple(documents), questions=tuple(questions))
+
+
+PERSONAMEM = Format(
+    name="personamem",
+    title="PersonaMem",
+    home="https://github.com/bowen-upenn/PersonaMem (a folder with questions_32k.csv and shared_contexts_32k.jsonl)",
+    licence="not verified: see where you got it",
+    units=("session", "turn"),
+    wordings=("text", "said"),
+    k=(1, 3, 5, 10),
+    read=read,
+)
