@@ -27,6 +27,7 @@ class Reply:
         model: The name under which it answered.
         prompt, completion: Tokens as the upstream counts them, else as we do.
         message: All of what it said, calls of tools too, as OpenAI writes it.
+        finish: Why it stopped there, in OpenAI's words.
     """
 
     ending: Ending
@@ -36,6 +37,7 @@ class Reply:
     prompt: int = 0
     completion: int = 0
     message: Mapping[str, Any] = field(default_factory=dict, compare=False)
+    finish: str = ""
 
 
 class ChatClient:
@@ -75,6 +77,7 @@ class ChatClient:
             "prompt": spent.prompt,
             "completion": spent.completion,
             "message": message,
+            "finish": str(found["choices"][0].get("finish_reason") or "") if message else "",
         }
         refusal, text = str(message.get("refusal") or ""), str(message.get("content") or "")
         if refusal:

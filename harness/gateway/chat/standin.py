@@ -17,7 +17,7 @@ __all__ = ["CHOOSER", "MODEL", "PERFORMER", "STANDING_IN", "FindJob", "StandIn"]
 MODEL = "coldwarm-extractor-1"
 CHOOSER = "coldwarm-chooser-1"
 PERFORMER = "coldwarm-performer-1"
-STANDING_IN = {"choice": CHOOSER, "chat": PERFORMER, "chat-json": PERFORMER}
+STANDING_IN = {"choice": CHOOSER, "chat": PERFORMER, "chat-json": PERFORMER, "agent": PERFORMER}
 """Reader -> the name of the model that stands in for its own."""
 
 
