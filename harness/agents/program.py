@@ -21,15 +21,14 @@ from harness.backend.environments import Environment
 from harness.backend.python import find
 from harness.machine import bubblewrap, command, ports
 from harness.machine.command import Finished
-from harness.play.readers.tools import cut
 
-TREE, HOME, SOCKETS = Path("/work"), Path("/home/agent"), Path("/run/coldwarm")
+TREE, HOME, SOCKETS = Path("/srv/agent/checkout"), Path("/srv/agent/home"), Path("/srv/agent/run")
 """Where the program sees them in a sandbox: the same in every job, so that a recording is found again."""
 PORT = 8199
 """Of the model, in a network of its own."""
 MODEL, MEMORY = "model.sock", "memory.sock"
 KEY = "none-is-needed"
-SHOWN = 20_000
+SHOWN = 10_000
 """Characters that are kept of what a program printed or wrote."""
 _INSIDE = Path(__file__).with_name("inside.py")
 _COLOUR = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]")
@@ -94,7 +93,7 @@ class Job:
             )  # fmt: skip
 
     def tell(self, done: Finished) -> str:
-        """Its transcript, else what it printed, and what it complained of; the beginning and the end of each."""
+        """Its transcript, else what it printed, and what it complained of; the end of each."""
         said = done.out
         if self.profile.transcript:
             place = profiles.fill(
@@ -167,5 +166,4 @@ def _read(file: Path) -> bytes:
 
 
 def _shorten(text: str) -> str:
-    half = SHOWN // 2
-    return text if len(text) <= SHOWN else f"{cut(text, half)}\n(its end:)\n{text[-half:]}"
+    return text if len(text) <= SHOWN else f"(cut: {len(text) - SHOWN:,} characters before)\n{text[-SHOWN:]}"
