@@ -92,6 +92,7 @@ class Profile(Model):
     def texts(self) -> Mapping[str, str]:
         """Every text of it that may hold names, by its key."""
         return {
+            **{f"packages[{at}]": each for at, each in enumerate(self.packages)},
             **{f"command[{at}]": each for at, each in enumerate(self.command)},
             "stdin": self.stdin,
             "transcript": self.transcript,
@@ -175,6 +176,8 @@ def _find_wrong_name(key: str, text: str, profile: Profile) -> str:
             return f"${{{name}}} is not known; known are {', '.join(NAMES)}"
         if name == "memory" and not key.startswith("memory."):
             return "${memory} stands in [memory] alone, as cold has none"
+        if key.startswith("packages") and name != "cpu":
+            return f"${{{name}}} is not known before they are installed; ${{cpu}} is"
         if name == "packages" and not profile.packages:
             return "${packages} stands for no folder, as `packages` is empty"
     return ""

@@ -34,9 +34,13 @@ _INSIDE = Path(__file__).with_name("inside.py")
 _COLOUR = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]")
 
 
+def install(profile: Profile) -> Environment | None:
+    """Its packages, in an environment of their own; None: it has none. Raises EnvironmentFault."""
+    return _install(profile.name, tuple(profiles.fill(each, {"cpu": profiles.cpu()}) for each in profile.packages))
+
+
 @cache
-def install(name: str, packages: tuple[str, ...]) -> Environment | None:
-    """What an agent program needs, in an environment of its own; None: nothing. Raises EnvironmentFault."""
+def _install(name: str, packages: tuple[str, ...]) -> Environment | None:
     return environments.provide(f"agent:{name}", packages, find(sys.executable)) if packages else None
 
 

@@ -69,7 +69,7 @@ class AgentReader:
                 f"install it, or set {UNCONTAINED}=1 on a machine that holds nothing else"
             )
         try:
-            self._environment = program.install(self._profile.name, self._profile.packages)
+            self._environment = program.install(self._profile)
         except EnvironmentFault as error:
             raise ReaderError(str(error)) from None
         self._model = model
