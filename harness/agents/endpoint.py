@@ -6,6 +6,7 @@ import hashlib
 import json
 import socketserver
 import threading
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
@@ -56,7 +57,7 @@ class Conversation:
     completion: int = 0
     ended: threading.Event = field(default_factory=threading.Event)
     why: str = ""
-    _seen: set[str] = field(default_factory=set)
+    _seen: Counter[str] = field(default_factory=Counter)
     _open: dict[str, tuple[int, int]] = field(default_factory=dict)
     _sizes: dict[str, int] = field(default_factory=dict)
     _lock: threading.Lock = field(default_factory=threading.Lock)
@@ -84,7 +85,13 @@ class Conversation:
             "total_tokens": reply.prompt + reply.completion,
         }  # fmt: skip
         finish = reply.finish or ("tool_calls" if reply.message.get("tool_calls") else "stop")
-        return wire.completion(f"step-{len(self.calls)}", reply.model, reply.message, finish, usage)
+        return wire.completion(
+            f"step-{len(self.calls)}",
+            reply.model,
+            {"role": "assistant", "content": None, **reply.message},
+            finish,
+            usage,
+        )
 
     def _write_request(self, body: Mapping[str, Any]) -> dict[str, Any]:
         kept = {key: body[key] for key in PASSED if body.get(key) is not None}
@@ -101,13 +108,16 @@ class Conversation:
 
     def _note_messages(self, messages: Sequence[Mapping[str, Any]]) -> str:
         """What is new to the model, but for the answers of tools, which belong to the step that used them."""
-        new = []
+        new, met = [], Counter[str]()
         for message in messages:
             text = text_of(message)
-            name = hashlib.sha256(f"{message['role']} {message.get('tool_call_id')} {text}".encode()).hexdigest()
-            if name in self._seen:
+            name = hashlib.sha256(
+                f"{message['role']} {message.get('tool_call_id')} {text}".encode("utf-8", "replace")
+            ).hexdigest()
+            met[name] += 1
+            if self._seen[name] >= met[name]:
                 continue
-            self._seen.add(name)
+            self._seen[name] = met[name]
             if message["role"] == "tool":
                 self._note_result(str(message.get("tool_call_id")), text)
             elif message["role"] in SPEAKS:

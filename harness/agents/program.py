@@ -131,8 +131,7 @@ class Job:
     def _list_programs(self, home: Path) -> list[str]:
         own = self.environment.folder if self.environment else None
         found = [home / "bin", *([own / "bin", own / "node_modules" / ".bin"] if own else [])]
-        found += [Path(sys.executable).parent] if not self.profile.packages else []
-        outside = [] if self.profile.packages else os.environ.get("PATH", "").split(os.pathsep)
+        outside = [] if own else os.environ.get("PATH", "").split(os.pathsep)
         return [*map(str, found), *outside, str(Path(sys.executable).parent), "/usr/local/bin", "/usr/bin", "/bin"]
 
     def _wrap(self) -> list[str]:
@@ -141,7 +140,8 @@ class Job:
             self.tree,
             [self.environment.folder] if self.environment else [],
             TREE,
-            {self.home: HOME, self.sockets: SOCKETS},
+            {self.home: HOME},
+            {self.sockets: SOCKETS},
             [paths.TASKS, paths.FIXTURES],
         )
 

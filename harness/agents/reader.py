@@ -100,12 +100,19 @@ class AgentReader:
                 finished = runs.run(talk.ended)
             if own.lost is not None:
                 raise own.lost
-            last = self._tell_end(finished, talk, own if warm else None, runs.tell(finished))
+            last, printed = self._tell_end(finished, talk, own if warm else None), runs.tell(finished)
             done = desk.finish()
-        return self._conclude(job, context, toolbox, talk, last, done)
+        return self._conclude(job, context, toolbox, talk, last, done, printed)
 
     def _conclude(
-        self, job: Job, context: Context, toolbox: Toolbox, talk: Conversation, last: ModelCall, done: Work
+        self,
+        job: Job,
+        context: Context,
+        toolbox: Toolbox,
+        talk: Conversation,
+        last: ModelCall,
+        done: Work,
+        printed: str,
     ) -> Outcome:
         seen = toolbox.seen
         wanted = {option.fact for decision in job.decisions for option in decision.options}
@@ -116,13 +123,14 @@ class AgentReader:
             prompt=max(0, talk.prompt - seen.tokens),  # what the memory brought is paid on the recalls, once
             completion=talk.completion,
             work=done,
+            printed=printed,
         )
 
-    def _tell_end(self, finished: Finished, talk: Conversation, own: TrialMemory | None, said: str) -> ModelCall:
-        """The last step of a job: how the program ended, and what it left of its own account."""
+    def _tell_end(self, finished: Finished, talk: Conversation, own: TrialMemory | None) -> ModelCall:
+        """The last step of a job: how the program ended."""
         outcome, why = judge_end(finished, talk, own, self._profile)
         return ModelCall(
-            decision="", prompt="", answer=said, outcome=outcome, why=why, model=f"{self._profile.name} ended"
+            decision="", prompt="", outcome=outcome, why=why, model=f"{self._profile.name} with {self._model}"
         )
 
 

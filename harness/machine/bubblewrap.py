@@ -20,6 +20,7 @@ def wrap(
     reads: Iterable[Path] = (),
     at: Path | None = None,
     places: Mapping[Path, Path] = {},
+    shown: Mapping[Path, Path] = {},
     hidden: Iterable[Path] = (),
 ) -> list[str]:
     """The words to put before a command; none where it cannot be contained.
@@ -28,6 +29,7 @@ def wrap(
         reads: What it may read beside the tree.
         at: Where it sees the tree; None: where that is.
         places: What else it may change -> where it sees it.
+        shown: What else it may read -> where it sees it.
         hidden: Folders that are empty for it, wherever they are.
     """
     if not available():
@@ -40,6 +42,7 @@ def wrap(
         word for each in hidden if any(place in each.parents for place in lent) for word in ("--tmpfs", str(each))
     ]
     writes = [word for place, seen in {tree: at, **places}.items() for word in ("--bind", str(place), str(seen))]
+    writes += [word for place, seen in shown.items() for word in ("--ro-bind", str(place), str(seen))]
     return ["bwrap", *alone, "--tmpfs", "/tmp", *binds, *covers, *writes, "--chdir", str(at), "--"]  # noqa: S108  a new one
 
 

@@ -265,4 +265,5 @@ def _work(
         ran=done.ran,
         checks=done.checks,
         calls=pack(tools.blobs, CALLS, tuple(outcome.calls)) if outcome.calls else None,
+        printed=tools.blobs.put(outcome.printed.encode("utf-8", "replace")) if outcome.printed else None,
     )

@@ -103,6 +103,7 @@ class Outcome:
     Attributes:
         prompt, completion: Tokens by our own count, so that readers compare; what an upstream counts is on the calls.
         work: What a reader did that works in a tree itself; None: the values of its choices are edited in.
+        printed: What an agent program told of itself.
     """
 
     choices: list[Choice] = field(default_factory=list)
@@ -111,6 +112,7 @@ class Outcome:
     prompt: int = 0
     completion: int = 0
     work: Work | None = None
+    printed: str = ""
 
 
 class Reader(Protocol):
