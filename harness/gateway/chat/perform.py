@@ -42,22 +42,15 @@ def find_step(body: Mapping[str, Any], find_job: FindJob, decide: Decide) -> dic
     job = find_job(found[0][1], found[1][1], seed) if found and isinstance(seed, int) else None
     if job is None:
         return None
-    if "run_check" not in tools:
-        return _act(job, body, messages, decide)
+    if (form := perform_shell.find_form(body, messages)) is not None:
+        results = perform_shell.list_results(messages, form)
+        step = _next(job, ["recall"] if form.recalls else [], results, decide)
+        return perform_shell.write(step, form, len(results))
+    if not tools:
+        return None
     native = "tools" in body
     results = [text_of(each) for each in messages if each.get("role") == ("tool" if native else "user")][not native :]
     return _write(_next(job, tools, results, decide), native=native, number=len(results))
-
-
-def _act(
-    job: Job, body: Mapping[str, Any], messages: Sequence[Mapping[str, Any]], decide: Decide
-) -> dict[str, Any] | None:
-    """Through an agent program, by what that one offers."""
-    form = perform_shell.find_form(body, messages)
-    if form is None:
-        return None
-    results = perform_shell.list_results(messages, form)
-    return perform_shell.write(_next(job, ["recall"] if form.recalls else [], results, decide), form, len(results))
 
 
 def _next(job: Job, tools: Sequence[str], results: Sequence[str], decide: Decide) -> tuple[str, dict[str, Any]] | None:
