@@ -86,6 +86,6 @@ def test_a_program_without_tool_calls_gets_a_block() -> None:
     assert isinstance(said, str) and "kestrelway.txt" in said
 
 
-@pytest.mark.parametrize("functions", [(), ({"name": "read"},), ({"no": "name"},), ("bash",)])
+@pytest.mark.parametrize("functions", [(), ({"no": "name"},), ("bash",)])
 def test_who_offers_no_shell_is_none_of_its(functions: Any) -> None:
     assert step(ask(*functions)) is None
