@@ -59,6 +59,7 @@ class Profile(Model):
         stdin: What it is told there.
         dates: How it tells its model the day, as of `date +FORMAT`; the day of the story is put in its place.
         transcript: A file that it writes; empty: what it prints.
+        gave_up: What stands there if a limit of the program's own has ended it, whatever its exit code.
         environment: Variables. It gets PATH, HOME, LC_ALL, TZ and these, and no other.
         files: Path below its home -> text.
         memory: Of the warm arm alone.
@@ -72,6 +73,7 @@ class Profile(Model):
     stdin: str = ""
     dates: tuple[str, ...] = ()
     transcript: str = ""
+    gave_up: tuple[str, ...] = ()
     environment: Mapping[str, str] = {}
     files: Mapping[str, str] = {}
     memory: Addition

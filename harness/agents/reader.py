@@ -100,7 +100,8 @@ class AgentReader:
                 finished = runs.run(talk.ended)
             if own.lost is not None:
                 raise own.lost
-            last, printed = self._tell_end(finished, talk, own if warm else None), runs.tell(finished)
+            printed = runs.tell(finished)
+            last = self._tell_end(finished, talk, own if warm else None, printed)
             done = desk.finish()
         return self._conclude(job, context, toolbox, talk, last, done, printed)
 
@@ -126,9 +127,12 @@ class AgentReader:
             printed=printed,
         )
 
-    def _tell_end(self, finished: Finished, talk: Conversation, own: TrialMemory | None) -> ModelCall:
+    def _tell_end(self, finished: Finished, talk: Conversation, own: TrialMemory | None, printed: str) -> ModelCall:
         """The last step of a job: how the program ended."""
         outcome, why = judge_end(finished, talk, own, self._profile)
+        given_up = next((each for each in self._profile.gave_up if each in printed), "")
+        if outcome == "finished" and given_up:
+            outcome, why = "acted", f"ended: by a limit of its own ({given_up})"
         return ModelCall(
             decision="", prompt="", outcome=outcome, why=why, model=f"{self._profile.name} with {self._model}"
         )

@@ -128,3 +128,28 @@ def test_a_recorded_run_is_replayed_and_a_changed_prompt_is_a_miss_with_a_diff(
     assert "ome memory" in missed[0].why
     (cell,) = cells(only(tmp_path / "missed"), "bm25")
     assert cell["measures"]["decisions_right"]["hits"] == 0, "failed stays in the denominator"
+
+
+def test_who_goes_on_without_its_memory_or_ends_by_a_limit_of_its_own_is_told_of(
+    cli: Cli, agent: Profile, tmp_path: Path
+) -> None:
+    """Both exit with 0."""
+    text = profile.locate(agent.name).read_text("utf-8")
+    changes = {
+        "opencode": ('"command": ["${memory}"]', '"command": ["${memory}-gone"]', "it never opened its memory"),
+        "mini-swe-agent": ('"-t",', '"-c", "agent.step_limit=2", "-t",', "a limit of its own (LimitsExceeded)"),
+    }
+    old, new, why = changes[agent.name]
+    assert old in text
+    changed = tmp_path / "changed.toml"
+    changed.write_text(text.replace(old, new))
+    label = f"agent:{changed}@coldwarm-performer-1"
+    done = cli(
+        "run", "-b", "bm25", *SMALL, "--trial", "bm25", "--reader", f"agent:{changed}", "--chat", "stand-in",
+        "--allow-faults", f"{label}=9", "--out", tmp_path / "runs",
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    ends = [each for each in calls(log(only(tmp_path / "runs"))) if each.model.startswith("changed with")]
+    assert ends and all(why in each.why and not each.answered for each in ends)
+    page = (only(tmp_path / "runs") / "report.html").read_text("utf-8")
+    assert why in page

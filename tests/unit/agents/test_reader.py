@@ -228,6 +228,13 @@ def test_a_budget_ends_the_program(story: Story, tmp_path: Path, budget: str, wh
     assert len(calls(log)) < 10 and count_faults(log) == 0 and verdict(log) == "right"
 
 
+def test_a_limit_of_its_own_is_known_by_what_it_says(story: Story, tmp_path: Path) -> None:
+    log = play(story, tmp_path, EDIT, first='gave_up = ["no limit", "told: work"]')
+    last = calls(log)[-1]
+    assert (last.outcome, last.why) == ("acted", "ended: by a limit of its own (told: work)") and not last.answered
+    assert count_faults(log) == 0
+
+
 def test_a_model_that_fails_is_a_fault_of_its_own(story: Story, tmp_path: Path) -> None:
     log = play(story, tmp_path, EDIT, Reply("failed", why="502: ended before the answer was complete"))
     assert [each.outcome for each in calls(log)] == ["acted", "failed", "failed"]
