@@ -78,6 +78,7 @@ class AgentReader:
     def read_source(word: str) -> bytes:
         """What decides how a program is played, beside this file. Raises ProfileError."""
         ours = sorted(Path(__file__).parent.glob("*.py"))
+        profile.read(word)
         return profile.locate(word).read_bytes() + b"".join(each.read_bytes() for each in ours)
 
     def work(self, job: Job, context: Context, ask: AskMemory) -> Outcome:

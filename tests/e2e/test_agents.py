@@ -151,5 +151,3 @@ def test_who_goes_on_without_its_memory_or_ends_by_a_limit_of_its_own_is_told_of
     assert done.returncode == 0, done.stderr
     ends = [each for each in calls(log(only(tmp_path / "runs"))) if each.model.startswith("changed with")]
     assert ends and all(why in each.why and not each.answered for each in ends)
-    page = (only(tmp_path / "runs") / "report.html").read_text("utf-8")
-    assert why in page

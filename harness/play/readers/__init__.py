@@ -165,10 +165,12 @@ def digest(label: str) -> str:
     Raises ReaderError.
     """
     kind, word = _kind(split_reader(label)[0])
-    said = Path(inspect.getfile(kind)).read_bytes()
-    if word:
+    said, read = Path(inspect.getfile(kind)).read_bytes(), getattr(kind, "read_source", None)
+    if word and read is None:
+        raise ReaderError(f"reader '{label}' takes no word: '{word}' means nothing to it")
+    if word and read is not None:
         try:
-            said += bytes(kind.read_source(word))  # type: ignore[attr-defined]
+            said += bytes(read(word))
         except Exception as error:
             raise _unmade(label, error) from error
     return hashlib.sha256(said).hexdigest()

@@ -103,6 +103,10 @@ def test_a_reader_of_a_bad_profile_is_one_line_and_another_text_is_another_reade
         readers.find("agent:xyz@m")
     with pytest.raises(ReaderError, match=r"^reader 'agent' cannot be made: it needs a profile"):
         readers.find("agent")
+    with pytest.raises(ReaderError, match=r"^reader 'chat:x@m' takes no word: 'x' means nothing to it"):
+        readers.digest("chat:x@m")
+    with pytest.raises(ReaderError, match=r"cannot be made: /nowhere/none\.toml: cannot be read: No such file"):
+        readers.digest("agent:/nowhere/none.toml@m")
     with pytest.raises(ReaderError, match="it needs a chat model"):
         readers.find(f"agent:{write(tmp_path, GOOD)}")
     before = readers.digest(f"agent:{write(tmp_path, GOOD)}@m")

@@ -21,10 +21,11 @@ from harness.log.events import Recalled, Worked, Wrote
 from harness.log.reader import Log
 from harness.machine import bubblewrap, command
 from harness.metrics import faults
-from harness.metrics.view import Record
+from harness.metrics.view import Record, View
 from harness.model.scenario import Scenario
 from harness.play.readers import ReaderError
 from harness.repo.checkout import Repo
+from harness.report.telling import Telling
 from tasks import loader
 from tests.support import fake_agent
 from tests.support.fake_model import FakeModel, Step
@@ -324,3 +325,17 @@ def test_a_transcript_is_a_plain_file_or_nothing(tmp_path: Path) -> None:
     (tmp_path / "link").symlink_to("/etc/passwd")
     os.mkfifo(tmp_path / "pipe")
     assert [program._read(tmp_path / name) for name in ("link", "pipe", "none", ".")] == [b""] * 4
+
+
+def test_the_report_tells_each_step_how_the_program_ended_and_what_it_said_of_itself(
+    story: Story, tmp_path: Path
+) -> None:
+    hostile = ("bash", {"command": "echo '<script>alert(1)</script>'; printf '\\342\\200\\256'; exit 3"})
+    log = play(story, tmp_path, hostile, first='gave_up = ["told: work"]')
+    page = "".join(map(str, Telling(View(Record(log), "model"), whole=False).sessions()))
+    for said in (
+        "what fake with fake did: 3 steps", "not end its job, acted: ended: by a limit of its own", "1 acted",
+        "Points:", "the program told of itself:\\na fake agent program, told: work",
+    ):  # fmt: skip
+        assert said in page, said
+    assert "\u202e" not in page
