@@ -37,6 +37,7 @@ class TrialMemory:
 
     Attributes:
         end: Ends the program: its memory has gone, as `lost` says.
+        over: The job has ended: nobody uses the memory in its name any more.
         opened: How often it was greeted by a client.
         asked: How often it was used.
     """
@@ -44,6 +45,7 @@ class TrialMemory:
     toolbox: Toolbox
     end: Callable[[str], None]
     lost: BaseException | None = None
+    over: bool = False
     opened: int = 0
     asked: int = 0
     _lock: threading.Lock = field(default_factory=threading.Lock)
@@ -64,11 +66,16 @@ class TrialMemory:
         """Ask the memory about this repository and branch; the best come first."""
         return self._use(lambda: self.toolbox.recall(find_point(query, self.toolbox.job), query) or NOTHING)
 
+    def close(self) -> None:
+        """Waits for who still asks."""
+        with self._lock:
+            self.over = True
+
     def _use(self, use: Callable[[], str]) -> str:
         """Raises ToolError."""
         with self._lock:
             self.asked += 1
-            if self.lost is not None:
+            if self.lost is not None or self.over:
                 raise ToolError("the memory has gone")
             try:
                 return use()
@@ -102,6 +109,7 @@ def serve(memory: TrialMemory, path: Path) -> Iterator[None]:
         finally:
             with suppress(OSError):
                 listener.shutdown(socket.SHUT_RDWR)
+            memory.close()
 
 
 def _accept(listener: socket.socket, memory: TrialMemory) -> None:

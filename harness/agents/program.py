@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 import shutil
-import subprocess
 import sys
 import threading
 from collections.abc import Mapping
@@ -144,19 +143,6 @@ class Job:
             {self.sockets: SOCKETS},
             [paths.TASKS, paths.FIXTURES],
         )
-
-
-def own_objects(tree: Path) -> None:
-    """Makes the tree hold the objects of its own history, and borrow none: those of later commits are not for it.
-
-    Raises OSError.
-    """
-    borrowed = tree / ".git" / "objects" / "info" / "alternates"
-    words = ["git", "-c", "gc.auto=0", "repack", "-a", "-d", "-q"]
-    done = subprocess.run(words, cwd=tree, stdin=subprocess.DEVNULL, capture_output=True, timeout=600)
-    if done.returncode:
-        raise OSError(f"git repack: {done.stderr.decode('utf-8', 'replace').strip()[:200]}")
-    borrowed.unlink(missing_ok=True)
 
 
 def _read(file: Path) -> bytes:

@@ -84,7 +84,7 @@ class AgentReader:
     def work(self, job: Job, context: Context, ask: AskMemory) -> Outcome:
         assert context.ask_model is not None, "a reader with a model is lent one"
         with open_desk(context.repo, context.commit, job) as desk, leftovers.temporary() as room:
-            program.own_objects(desk.tree)
+            context.repo.part(desk.tree)
             toolbox = Toolbox(desk, job, context, ask)
             talk = Conversation(
                 self._profile, self._model, context.seed, context.at.date(), context.ask_model, context.count

@@ -47,8 +47,8 @@ class StandIn(Whole):
             raise Refused(
                 400,
                 f"{MODEL} is a stand-in that understands the extraction prompt of Mem0 2.2.1, the questions of the "
-                "choice reader and the jobs of the chat reader only: for anything else forward to a model, or replay a "
-                "recording",
+                "choice reader and the jobs of chat reader and agent programs only: for anything else forward to a "
+                "model, or replay a recording",
                 "messages",
                 "stand_in_only_extracts",
             )
