@@ -37,7 +37,7 @@ class Reply:
     prompt: int = 0
     completion: int = 0
     message: Mapping[str, Any] = field(default_factory=dict, compare=False)
-    finish: str = ""
+    finish: str = field(default="", compare=False)
 
 
 class ChatClient:
