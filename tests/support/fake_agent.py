@@ -1,7 +1,7 @@
 """A fake agent program, standard library only: it does as it is told by its first word, in the sandbox of a test.
 
-`work` asks its model until that one uses no tool; its one tool is a shell. What it is asked to do beside that is
-written with a plus: `work+memory` opens the memory server before, and offers its tools, too.
+`work` asks its model until that one uses no tool; its one tool is a shell, with those of a memory server beside it, if
+it is told of one. Behind a plus stands a name for what `fork` leaves behind.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ def main(what: str, url: str, goal: str, *rest: str) -> int:
         time.sleep(600)
     if first == "fork":
         daemon = "import os,time; os.setsid(); time.sleep(600)"
-        subprocess.Popen([sys.executable, "-c", daemon, "left-behind-by-a-fake"], start_new_session=True)
+        subprocess.Popen([sys.executable, "-c", daemon, what], start_new_session=True)
     if first == "loud":
         while True:
             os.write(1, b"x" * 65536)

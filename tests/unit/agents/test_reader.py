@@ -244,10 +244,10 @@ def test_a_model_that_fails_is_a_fault_of_its_own(story: Story, tmp_path: Path) 
 
 
 def test_what_it_leaves_running_ends_with_it(story: Story, tmp_path: Path) -> None:
-    log = play(story, tmp_path, EDIT, what="fork")
+    log = play(story, tmp_path, EDIT, what=f"fork+{tmp_path.name}-{os.getpid()}")
     assert calls(log)[-1].outcome == "finished"
     running = [each.read_bytes() for each in Path("/proc").glob("[0-9]*/cmdline") if os.access(each, os.R_OK)]
-    assert not any(b"left-behind-by-a-fake" in each for each in running)
+    assert running and not any(f"fork+{tmp_path.name}-{os.getpid()}".encode() in each for each in running)
 
 
 ESCAPES = {
