@@ -11,6 +11,7 @@ setup(
     package_data={
         "": ["py.typed"],
         "adapters": ["mcp_servers/*.toml"],
+        "harness.agents": ["profiles/*.toml"],
         "harness.fixtures": ["repos/**"],
         "harness.report.templates": ["*"],
         "tasks": ["README.md", "*.toml", "*/*.toml"],

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import ClassVar, Self
 
 from adapters import _okapi
-from adapters._base import Rows, setting
+from adapters._base import Rows, sdk, setting
 from adapters._labels import name_scope, read_scope
 from harness.adapter import Ack, BaseAdapter, Hit, Item, Scope
 
@@ -98,10 +98,12 @@ class FolderMemory(Rows):
         return super().update(scope, memory_id, kept(item))
 
     def find(self, query: str, visible: Sequence[str], k: int) -> list[tuple[str, float | None]]:
+        """Whatever shares a word, best first, then in the order of writing."""
         if self._words is None:
-            self._words = _okapi.weigh({name: _okapi.split(item.text) for name, item in self.rows.items()})
-        scores = _okapi.score(self._words, _okapi.split(query))
-        found = sorted((name for name in visible if name in scores), key=lambda name: -scores[name])
+            texts = [_okapi.split(item.text) for item in self.rows.values()]
+            self._words = _okapi.Index(sdk("numpy", "coldwarm"), texts)
+        scores = dict(zip(self.rows, self._words.get_scores(_okapi.split(query)).tolist(), strict=True))
+        found = sorted((name for name in visible if scores[name]), key=lambda name: -scores[name])
         return [(name, scores[name]) for name in found[:k]]
 
     def recall(self, query: str, scope: Scope, k: int, at: str) -> list[Hit]:

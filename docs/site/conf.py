@@ -25,6 +25,7 @@ PAGES = {
         "docs/upgrades",
         "docs/containment",
         "docs/readers",
+        "docs/agents",
         "docs/mcp",
     ),
     "Project": ("docs/decisions/README", "docs/stability", "CONTRIBUTING", "SECURITY", "CHANGELOG"),

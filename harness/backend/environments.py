@@ -160,26 +160,35 @@ def is_version(python: str) -> bool:
 
 
 def _environment(spec: Spec) -> Environment:
-    began, base = time.monotonic(), _base(spec)
-    needed = _requirements(spec)
-    if not spec.lock and (kept := _find_kept(needed, base.version)):
+    base = _base(spec)
+    return provide(_name(spec), _requirements(spec), base, spec.lock)
+
+
+def provide(name: str, needed: tuple[str, ...], base: Interpreter, lock: str = "") -> Environment:
+    """The environment with these requirements, made if need be. Raises EnvironmentFault, which says who needs it.
+
+    Args:
+        lock: What they were resolved to before.
+    """
+    began = time.monotonic()
+    if not lock and (kept := _find_kept(needed, base.version)):
         with suppress(FileNotFoundError):  # somebody removes it just now
-            return _use(kept, spec)
-    lock = spec.lock or _resolve(spec, needed, base)
+            return _use(kept, name)
+    lock = lock or _resolve(name, needed, base)
     folder = root() / hashlib.sha256(f"{base.version}\n{lock}".encode()).hexdigest()[:16]
     folder.parent.mkdir(parents=True, exist_ok=True)
     with _claim(folder):
         if found := _read(folder):
-            return _use(found, spec)
+            return _use(found, name)
         for left in folder.parent.glob(f"{folder.name}.part-*"):  # by somebody who was killed: the claim is ours
             leftovers.remove(left)
         leftovers.remove(folder)
         draft = Path(tempfile.mkdtemp(prefix=f"{folder.name}.part-", dir=folder.parent))
         draft.chmod(0o755)
         try:
-            packages = _install(spec, lock, draft, base)
+            packages = _install(name, lock, draft, base)
             made = Made(
-                names=(_name(spec),), requirements=needed, python=base.version, packages=packages,
+                names=(name,), requirements=needed, python=base.version, packages=packages,
                 size=_measure(draft), seconds=time.monotonic() - began,
             )  # fmt: skip
             _write(draft, made)
@@ -187,18 +196,18 @@ def _environment(spec: Spec) -> Environment:
             draft.rename(folder)
         finally:
             leftovers.remove(draft)
-        return _use(Environment(folder, made, fresh=True), spec)
+        return _use(Environment(folder, made, fresh=True), name)
 
 
-def _use(found: Environment, spec: Spec) -> Environment:
+def _use(found: Environment, name: str) -> Environment:
     """Nobody removes it as long as this process lives."""
     held = os.open(found.folder / IN_USE, os.O_RDONLY)
     fcntl.flock(held, fcntl.LOCK_SH)
     os.utime(held)
     (found.folder / FILE).stat()  # it may have been removed meanwhile
-    if _name(spec) in found.made.names:
+    if name in found.made.names:
         return found
-    made = found.made.model_copy(update={"names": tuple(sorted({*found.made.names, _name(spec)}))})
+    made = found.made.model_copy(update={"names": tuple(sorted({*found.made.names, name}))})
     _write(found.folder, made)
     return Environment(found.folder, made, found.fresh)
 
@@ -211,7 +220,7 @@ def _base(spec: Spec) -> Interpreter:
         found = uv.ask("python", "find", "--no-python-downloads", "--no-project", spec.python)
     except Refused:
         install = f"uv python install {spec.python}"
-        _fail(spec, f"Python {spec.python} is not installed here: {install}, or name another with python=PATH")
+        _fail(_name(spec), f"Python {spec.python} is not installed here: {install}, or name another with python=PATH")
     return find(found.strip())
 
 
@@ -222,11 +231,11 @@ def _requirements(spec: Spec) -> tuple[str, ...]:
     if first.startswith(npm.PREFIX):
         name, allowed = npm.read_requirement(first)
         if not allowed.contains(release, prereleases=True):
-            _fail(spec, f"its adapter needs {first}")
+            _fail(_name(spec), f"its adapter needs {first}")
         return (f"{npm.PREFIX}{name}=={release}",)
     own, *others = map(Requirement, (first, *rest))
     if not own.specifier.contains(release, prereleases=True):
-        _fail(spec, f"its adapter needs {own}")
+        _fail(_name(spec), f"its adapter needs {own}")
     inside = f"[{','.join(sorted(own.extras))}]" if own.extras else ""
     return (f"{own.name}{inside}=={release}", *map(str, others))
 
@@ -245,7 +254,7 @@ def _declared(spec: Spec) -> list[str]:
     return [each.requirement for each in declared.packages]
 
 
-def _resolve(spec: Spec, needed: Sequence[str], base: Interpreter) -> str:
+def _resolve(name: str, needed: Sequence[str], base: Interpreter) -> str:
     """The lock. It names no index: whoever installs from it says where from."""
     own, _, release = needed[0].partition("==")
     try:
@@ -253,10 +262,10 @@ def _resolve(spec: Spec, needed: Sequence[str], base: Interpreter) -> str:
             return npm.resolve(own.removeprefix(npm.PREFIX), release)
         return uv.ask("pip", "compile", "--generate-hashes", *PLAIN, "--python", base.path, "-", told="\n".join(needed))
     except Refused as error:
-        _fail(spec, str(error) if own.startswith(npm.PREFIX) else f"Python {base.version}: {error}")
+        _fail(name, str(error) if own.startswith(npm.PREFIX) else f"Python {base.version}: {error}")
 
 
-def _install(spec: Spec, lock: str, draft: Path, base: Interpreter) -> tuple[str, ...]:
+def _install(name: str, lock: str, draft: Path, base: Interpreter) -> tuple[str, ...]:
     """Fills the folder, and says what is in it then."""
     (draft / LOCK).write_text(lock, encoding="utf-8")
     python = str(draft / "bin" / "python")
@@ -268,11 +277,11 @@ def _install(spec: Spec, lock: str, draft: Path, base: Interpreter) -> tuple[str
         uv.ask("pip", "sync", "--require-hashes", "--compile-bytecode", "--python", python, str(draft / LOCK))
         return tuple(uv.ask("pip", "freeze", "--python", python).split())
     except Refused as error:
-        _fail(spec, str(error))
+        _fail(name, str(error))
 
 
-def _fail(spec: Spec, why: str) -> NoReturn:
-    raise EnvironmentFault(f"no environment can be made for {_name(spec)}: {why}")
+def _fail(name: str, why: str) -> NoReturn:
+    raise EnvironmentFault(f"no environment can be made for {name}: {why}")
 
 
 def _name(spec: Spec) -> str:
@@ -370,7 +379,7 @@ def list_releases(spec: Spec, above: str, below: str) -> list[str]:
             said = uv.ask("pip", "compile", "--no-deps", *PLAIN, "--python", base.path, "-", told=newest)
         except Refused as error:
             if "Because " not in str(error):  # else there is none
-                _fail(spec, str(error))
+                _fail(_name(spec), str(error))
             return found[::-1]
         found.append(said.strip().partition("==")[2].partition(" ")[0])
 
@@ -380,5 +389,5 @@ def _list_node_releases(spec: Spec, requirement: str, above: str, below: str) ->
     try:
         there = npm.list_releases(name)
     except Refused as error:
-        _fail(spec, str(error))
+        _fail(_name(spec), str(error))
     return [str(each) for each in there if Version(above) < each < Version(below) and allowed.contains(each)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
 import sys
@@ -21,6 +22,7 @@ from harness.gateway.embedder import EmbedderError, Encoder, MissingEmbedderErro
 from harness.gateway.gateway import Gateway
 from harness.machine import bubblewrap, extras, leftovers, sandbox
 from harness.model.trial import Spec
+from harness.play.readers.chat import UNCONTAINED
 
 PACKAGES = (
     "mem0ai", "qdrant-client", "faiss-cpu", "chromadb", "letta-client", "openai", "pandas", "datasets",
@@ -48,6 +50,7 @@ def examine(out: Path, specs: Sequence[Spec] = ()) -> Iterator[Examined]:
         yield _package(package)
     yield Examined("backends", True, f"children are contained by: {sandbox.degree()} (docs/containment.md)")
     yield Examined("checks", True, bubblewrap.degree())
+    yield _agents()
     yield _writable("cache", paths.cache_root())
     yield _writable("reports", out)
     embedder = choose()
@@ -63,6 +66,15 @@ def examine(out: Path, specs: Sequence[Spec] = ()) -> Iterator[Examined]:
     for made in environments.list_made():
         yield Examined("environment", True, env.describe(made))
     yield from _adapters(embedder, specs)
+
+
+def _agents() -> Examined:
+    """Chat models and agent programs that do jobs by themselves."""
+    if bubblewrap.available():
+        return Examined("agents", True, "contained by bubblewrap, without a network but their model")
+    if os.environ.get(UNCONTAINED):
+        return Examined("agents", True, f"not contained, as {UNCONTAINED} is set")
+    return Examined("agents", True, f"do not play: bubblewrap is not here, and {UNCONTAINED} is not set", absent=True)
 
 
 def _git() -> Examined:

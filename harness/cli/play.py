@@ -155,7 +155,7 @@ class SizeOfDrills(click.ParamType[DrillSize]):
     default=SCRIPTED,
     show_default=True,
     help="Who does the jobs: scripted, choice (a chat model takes each decision), chat (it does whole jobs by tools; "
-    "chat-json: without tool calls), or module:Class.",
+    "chat-json: without tool calls), agent:PROFILE (an agent program does), or module:Class.",
 )
 @click.option("--model", metavar="NAME", default="", help="The chat model of the reader, as its endpoint calls it.")
 @click.option(

@@ -208,7 +208,7 @@ def _selection(
 
     if "@" in reader:
         raise ValueError(f"--reader {reader}: name its model with --model")
-    label = name_reader(reader, model or (STANDING_IN.get(reader, "") if chat == "stand-in" else ""))
+    label = name_reader(reader, model or (STANDING_IN.get(reader.partition(":")[0], "") if chat == "stand-in" else ""))
     readers.digest(label)  # that it is there is known before anything is played
     readers.find(label)
     if split_reader(label)[1] and not chat:

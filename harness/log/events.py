@@ -241,6 +241,7 @@ class Worked(Event):
 
     Attributes:
         calls: Of the reader's chat model; None if it asked none.
+        printed: What an agent program told of itself, with its own times and names.
     """
 
     kind: Literal["worked"] = "worked"
@@ -256,6 +257,7 @@ class Worked(Event):
     ran: tuple[Check, ...] = ()
     checks: tuple[Check, ...]
     calls: tuple[ModelCall, ...] | Ref | None = None
+    printed: str | Ref | None = Field(None, exclude_if=lambda text: text is None)
 
 
 class Forgot(Event):

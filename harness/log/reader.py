@@ -310,4 +310,4 @@ def story_of(path: Path) -> str | None:
 
 def canonical(events: Iterable[Event]) -> list[dict[str, Any]]:
     """The events without their timings: what two runs of one trial must have in common."""
-    return [event.model_dump(mode="json", exclude={"took"}, exclude_none=True) for event in events]
+    return [event.model_dump(mode="json", exclude={"took", "printed"}, exclude_none=True) for event in events]

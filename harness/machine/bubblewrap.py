@@ -8,25 +8,42 @@ from __future__ import annotations
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from functools import cache
 from pathlib import Path
 
 _SYSTEM = ("/bin", "/etc", "/lib", "/lib32", "/lib64", "/libx32", "/sbin", "/usr")
 
 
-def wrap(tree: Path, reads: Iterable[Path] = ()) -> list[str]:
+def wrap(
+    tree: Path,
+    reads: Iterable[Path] = (),
+    at: Path | None = None,
+    places: Mapping[Path, Path] = {},
+    shown: Mapping[Path, Path] = {},
+    hidden: Iterable[Path] = (),
+) -> list[str]:
     """The words to put before a command; none where it cannot be contained.
 
     Args:
         reads: What it may read beside the tree.
+        at: Where it sees the tree; None: where that is.
+        places: What else it may change -> where it sees it.
+        shown: What else it may read -> where it sees it.
+        hidden: Folders that are empty for it, wherever they are.
     """
     if not available():
         return []
+    at = at or tree
     lent = (*map(Path, _SYSTEM), Path(sys.prefix), Path(sys.base_prefix), *reads)
     binds = [word for each in dict.fromkeys(lent) for word in ("--ro-bind-try", str(each), str(each))]
     alone = ("--unshare-all", "--die-with-parent", "--new-session", "--proc", "/proc", "--dev", "/dev")
-    return ["bwrap", *alone, "--tmpfs", "/tmp", *binds, "--bind", str(tree), str(tree), "--chdir", str(tree), "--"]  # noqa: S108  a new one
+    covers = [
+        word for each in hidden if any(place in each.parents for place in lent) for word in ("--tmpfs", str(each))
+    ]
+    writes = [word for place, seen in {tree: at, **places}.items() for word in ("--bind", str(place), str(seen))]
+    writes += [word for place, seen in shown.items() for word in ("--ro-bind", str(place), str(seen))]
+    return ["bwrap", *alone, "--tmpfs", "/tmp", *binds, *covers, *writes, "--chdir", str(at), "--"]  # noqa: S108  a new one
 
 
 @cache

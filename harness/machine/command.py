@@ -11,7 +11,7 @@ import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import IO, NamedTuple
+from typing import IO, Literal, NamedTuple
 
 MOST = 20_000_000
 """Bytes of standard output, and as many of standard error, after which a command is ended."""
@@ -22,7 +22,7 @@ LATE, LOUD = 124, 125
 _AFTER = 2.0  # seconds that what it left behind may hold its output open
 _HOLD = f"""
 import os, resource, sys
-for name, most in (("AS", {MEMORY}), ("FSIZE", {FILE}), ("NPROC", {PROCESSES}), ("CORE", 0)):
+for name, most in ((sys.argv.pop(1), {MEMORY}), ("FSIZE", {FILE}), ("NPROC", {PROCESSES}), ("CORE", 0)):
     kind = getattr(resource, "RLIMIT_" + name, None)
     if kind is not None:
         hard = resource.getrlimit(kind)[1]
@@ -43,22 +43,35 @@ class Finished(NamedTuple):
     err: bytes
 
 
-def hold() -> list[str]:
+def hold(memory: Literal["AS", "DATA"] = "AS") -> list[str]:
     """The words to put before a command so that memory, files and processes have limits.
 
     The system does not count the processes of root.
+
+    Args:
+        memory: Which of it counts: all that is reserved, or what may be written to, for a program that reserves much
+            more than it uses, as JavaScript engines do.
     """
-    return [sys.executable, "-I", "-S", "-c", _HOLD]
+    return [sys.executable, "-I", "-S", "-c", _HOLD, memory]
 
 
-def run(words: Sequence[str], tree: Path, env: Mapping[str, str], seconds: float, most: int | None = None) -> Finished:
+def run(
+    words: Sequence[str],
+    tree: Path,
+    env: Mapping[str, str],
+    seconds: float,
+    most: int | None = None,
+    stdin: int | IO[bytes] = subprocess.DEVNULL,
+    stop: threading.Event | None = None,
+) -> Finished:
     """Runs it in a session of its own, which ends with it. OSError if it cannot be started.
 
     Args:
         most: Bytes of output, if they are not MOST.
+        stop: Once it is set, the command is ended.
     """
     process = subprocess.Popen(
-        words, cwd=tree, env=env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        words, cwd=tree, env=env, stdin=stdin, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
         start_new_session=True,
     )  # fmt: skip
     assert process.stdout and process.stderr
@@ -66,7 +79,7 @@ def run(words: Sequence[str], tree: Path, env: Mapping[str, str], seconds: float
     out, err = (_Reader(each, process, most) for each in (process.stdout, process.stderr))
     late = False
     try:
-        process.wait(seconds)
+        _wait(process, seconds, stop)
     except subprocess.TimeoutExpired:
         late = True
     finally:
@@ -99,6 +112,17 @@ class _Reader(threading.Thread):
                     del self.bytes[self._most :]
                     _kill(self._process)
                     return
+
+
+def _wait(process: subprocess.Popen[bytes], seconds: float, stop: threading.Event | None) -> None:
+    """For its end, or until it is to be ended. Raises TimeoutExpired."""
+    if stop is None:
+        process.wait(seconds)
+        return
+    until = time.monotonic() + seconds
+    while process.poll() is None and not stop.wait(0.05):
+        if time.monotonic() > until:
+            raise subprocess.TimeoutExpired(process.args, seconds)
 
 
 def _kill(process: subprocess.Popen[bytes]) -> None:

@@ -170,6 +170,11 @@ class Repo:
             self._ask("read-tree", "--reset", "-u", "HEAD", at=store, tree=root)
             yield root
 
+    def part(self, tree: Path) -> None:
+        """Makes a work tree hold the objects of its own history, and borrow none: those of later commits are gone."""
+        self._ask("repack", "-a", "-d", "-q", at=tree / ".git")
+        (tree / ".git" / "objects" / "info" / "alternates").unlink()
+
     def _ask(self, *words: str, stdin: bytes = b"", at: Path | None = None, tree: Path | None = None) -> bytes:
         done = git(*words, at=at or self.path, stdin=stdin, tree=tree)
         if done.returncode:

@@ -35,12 +35,13 @@ class Desk:
     """A work tree and what may be done in it.
 
     Attributes:
+        tree: Where it is.
         commands: That may be run, by their number from 1: those of the job, then those of its checks.
         edited: How many edits were made.
     """
 
     def __init__(self, tree: Path, job: Job, before: Sequence[str]) -> None:
-        self._tree, self._job = tree, job
+        self.tree, self._job = tree, job
         self._before = [*before, *command.hold()]
         self.commands = tuple(dict.fromkeys([*job.run, *(each.check for each in job.decisions)]))
         self.edited = 0
@@ -51,7 +52,7 @@ class Desk:
 
     def read_file(self, path: str) -> str:
         try:
-            with inside.open_file(self._tree, path, os.O_RDONLY) as file:
+            with inside.open_file(self.tree, path, os.O_RDONLY) as file:
                 data = file.read(4 * LARGEST + 1)
             text = data.decode("utf-8")
         except (OSError, ValueError) as error:
@@ -91,7 +92,7 @@ class Desk:
         how = os.O_WRONLY | (os.O_TRUNC if old else os.O_CREAT | os.O_EXCL)
         try:
             data = new.encode()
-            with inside.open_file(self._tree, path, how) as file:
+            with inside.open_file(self.tree, path, how) as file:
                 file.write(data)
         except (OSError, ValueError) as error:
             raise _refuse(path, error) from None
@@ -101,12 +102,12 @@ class Desk:
         """Runs one of the commands."""
         if not 1 <= number <= len(self.commands):
             raise Refusal(f"there is no command {number}: they are 1 to {len(self.commands)}")
-        return checks.run(self._tree, RAN, self.commands[number - 1], self._before)
+        return checks.run(self.tree, RAN, self.commands[number - 1], self._before)
 
     def finish(self) -> Work:
         """What was left behind, judged as all work is; what cannot be judged has failed."""
         try:
-            return checks.judge(self._tree, self._job, self._before)
+            return checks.judge(self.tree, self._job, self._before)
         except (WorkError, OSError) as error:
             why = str(error)
             failed = (
@@ -118,7 +119,7 @@ class Desk:
         """The plain files below a folder and their sizes in bytes, in order; no links, nothing of git."""
         try:
             parts = inside.split(path)
-            at = inside.open_folder(self._tree, parts)
+            at = inside.open_folder(self.tree, parts)
         except (OSError, ValueError) as error:
             raise _refuse(path, error) from None
         above, seen = Path(*parts), 0

@@ -26,6 +26,9 @@ def tell_steps(record: Record, works: Sequence[Worked], *, whole: bool) -> Itera
             notes = [f"{refused} refused" if refused else "", _count_tokens(steps)]
             said = f"what {show(last.model or 'the model', 60)} did: {words.plural(len(steps), 'step')}"
             parts = [part for number, step in enumerate(steps, 1) for part in _tell_step(number, step)]
+            if work.printed is not None:
+                told = work.printed if isinstance(work.printed, str) else record.log.blobs.text(work.printed)
+                parts.append(_block(f"the program told of itself:\n{told}"))
             yield node("details", "", node("summary", "quiet", said, small(*notes)), *parts)
 
 

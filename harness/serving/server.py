@@ -110,15 +110,19 @@ class MemoryTools:
 def serve(store: OpenStore, folder: Path) -> None:
     """Answers on standard input and output until the input ends. What the backend does not support is not offered."""
     tools, backend = MemoryTools(store, folder), store.backend
-    server = MCPServer("coldwarm", instructions=INSTRUCTIONS, version=backend.version, log_level="ERROR")
-    server.tool()(tools.remember)
-    server.tool()(tools.recall)
-    if backend.supports("entries"):
-        server.tool()(tools.list)
-    if backend.supports("forget"):
-        server.tool()(tools.forget)
+    offered: list[Callable[..., str]] = [tools.remember, tools.recall]
+    offered += [tools.list] if backend.supports("entries") else []
+    offered += [tools.forget] if backend.supports("forget") else []
     store.memory()  # what cannot be opened is said before an agent asks
-    server.run("stdio")
+    make_server(offered, backend.version).run("stdio")
+
+
+def make_server(tools: Iterable[Callable[..., str]], version: str) -> MCPServer[None]:
+    """An MCP server with these tools, named and explained by themselves."""
+    server = MCPServer("coldwarm", instructions=INSTRUCTIONS, version=version, log_level="ERROR")
+    for tool in tools:
+        server.tool()(tool)
+    return server
 
 
 def _once(hits: Iterable[Hit]) -> Sequence[Hit]:

@@ -125,7 +125,7 @@ def test_the_doctor_opens_every_adapter(program: Cli, tmp_path: Path) -> None:
     done = program("doctor", "--out", tmp_path / "out")
     assert done.returncode == 0, done.stdout
     marked = {name: mark for mark, name in re.findall(r"^(\w+) +((?:adapter )?\w+)", done.stdout, re.MULTILINE)}
-    servers = {"adapter letta", "adapter letta_blocks"}  # may be installed
+    servers = {"adapter letta", "adapter letta_blocks", "agents"}  # may be installed, as bubblewrap may
     elsewhere = {f"adapter {name}" for name in ("langgraph", "langgraph_plain", "mcp", "mem0_platform")}
     """They take an environment of their own, or a key."""
     assert {marked[name] for name in marked if name not in servers | elsewhere} == {"ok"}

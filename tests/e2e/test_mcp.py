@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Awaitable, Callable
@@ -14,6 +16,12 @@ import pytest
 
 mcp = pytest.importorskip("mcp", reason="needs the extra mcp")
 from mcp.client.stdio import stdio_client  # noqa: E402
+
+from harness import paths  # noqa: E402
+from harness.agents import profile, program  # noqa: E402
+from harness.backend.environments import EnvironmentFault  # noqa: E402
+from harness.gateway.chat import wire  # noqa: E402
+from tests.support.fake_upstream import KEY, FakeUpstream, Handler, completion, served  # noqa: E402
 
 PROGRAM = Path(sys.executable).with_name("coldwarm")
 T = TypeVar("T")
@@ -156,3 +164,54 @@ def test_what_cannot_be_served_is_one_line(
     )  # fmt: skip
     (line,) = done.stderr.splitlines()
     assert (done.returncode, done.stdout) == (code, "") and line.startswith("coldwarm: ") and why in line
+
+
+def test_the_lines_of_the_readme_give_opencode_a_memory(tmp_path: Path, repo: Path) -> None:
+    """Copied as they are: two sessions of the real program, the second of which is told what the first one kept."""
+    found = profile.read("opencode")
+    try:
+        made = program.install(found)
+    except EnvironmentFault as fault:
+        if os.environ.get("COLDWARM_INDEX") == "required":
+            pytest.fail(f"{fault} (COLDWARM_INDEX=required)")
+        pytest.skip(str(fault))
+    assert made is not None
+    readme = (paths.ROOT / "README.md").read_text("utf-8")
+    lines = re.search(r'```json\n("mcp": \{.*?)```', readme, re.DOTALL)
+    assert lines is not None
+    with served(FakeUpstream()) as model:
+        values = {"url": model.url, "key": KEY, "model": "fake"}
+        config = json.loads(profile.fill(found.files[".config/opencode/opencode.json"], values))
+        (tmp_path / "opencode.json").write_text(json.dumps(config | json.loads(f"{{{lines[1]}}}")))
+        steps: list[Any] = [("memory_remember", {"text": "We deploy with gammadeploy since May"}), "kept"]
+        steps += [("memory_recall", {"query": "What do we deploy with?"}), "known"]
+
+        def heard(handler: Handler, body: Any) -> None:
+            model.requests.append(body)
+            handler.stream(*wire.chunks(say(steps[len(model.requests) - 1], len(model.requests))))
+
+        model.heard = heard  # type: ignore[method-assign]
+        env = {
+            **{key: profile.fill(text, values) for key, text in found.environment.items()},
+            "PATH": os.pathsep.join([str(PROGRAM.parent), os.environ["PATH"]]), "HOME": str(tmp_path),
+            "OPENCODE_CONFIG": str(tmp_path / "opencode.json"),
+        }  # fmt: skip
+        words = [profile.fill(each, {"packages": str(made.folder), "cpu": profile.cpu()}) for each in found.command]
+        for told in ("Keep how we deploy.", "How do we deploy?"):
+            done = subprocess.run(words, cwd=repo, env=env, input=told, capture_output=True, text=True, timeout=300)
+            assert done.returncode == 0, done.stderr
+    asked = [body for body in model.requests if body]
+    names = [each["function"]["name"] for each in asked[0]["tools"]]
+    assert {"memory_remember", "memory_recall", "memory_list", "memory_forget"} <= {*names}
+    assert "Remembered as" in asked[1]["messages"][-1]["content"]
+    assert "- We deploy with gammadeploy since May" in asked[3]["messages"][-1]["content"]
+
+
+def say(step: Any, number: int) -> dict[str, Any]:
+    """A tool that a fake model uses, or its words."""
+    if isinstance(step, str):
+        return completion(step)
+    function = {"name": step[0], "arguments": json.dumps(step[1])}
+    call = {"id": f"c{number}", "type": "function", "function": function}
+    message = {"role": "assistant", "content": None, "tool_calls": [call]}
+    return completion("", choices=[{"index": 0, "message": message, "finish_reason": "tool_calls"}])

@@ -23,14 +23,15 @@ class FakeModel:
     def __call__(self, body: Mapping[str, Any]) -> Reply:
         self.heard.append(json.loads(json.dumps(body)))
         done = sum(each["role"] == "assistant" for each in body["messages"])
-        nudged = sum(each["content"] == NUDGE for each in body["messages"])
+        nudged = sum(each.get("content") == NUDGE for each in body["messages"])
         return self._say(self.steps[done + nudged] if done + nudged < len(self.steps) else "DONE")
 
     def _say(self, step: Step) -> Reply:
         if isinstance(step, Reply):
             return step
         if isinstance(step, str):
-            return Reply("answered" if step else "empty", step, "" if step else "the model answered nothing", "fake")
+            why = "" if step else "the model answered nothing"
+            return Reply("answered" if step else "empty", step, why, "fake", message={"content": step})
         name, arguments = step
         if self.form == "json":
             return Reply("answered", json.dumps({"tool": name, "arguments": arguments}), model="fake")

@@ -28,6 +28,7 @@ class Reply:
         prompt, completion: Tokens as the upstream counts them, else as we do.
         cached: Of the prompt, what it says it read from a cache.
         message: All of what it said, calls of tools too, as OpenAI writes it.
+        finish: Why it stopped there, in OpenAI's words.
     """
 
     ending: Ending
@@ -38,6 +39,7 @@ class Reply:
     completion: int = 0
     message: Mapping[str, Any] = field(default_factory=dict, compare=False)
     cached: int = 0
+    finish: str = field(default="", compare=False)
 
 
 class ChatClient:
@@ -78,6 +80,7 @@ class ChatClient:
             "completion": spent.completion,
             "message": message,
             "cached": spent.cached,
+            "finish": str(found["choices"][0].get("finish_reason") or "") if message else "",
         }
         refusal, text = str(message.get("refusal") or ""), str(message.get("content") or "")
         if refusal:

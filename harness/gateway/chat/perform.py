@@ -1,4 +1,5 @@
-"""How the stand-in does a job for a chat reader: it asks the memory for each point, edits, runs a check, and ends.
+"""How the stand-in does a job for a chat reader or an agent program: it asks the memory for each point, edits, looks
+at what it did, and ends.
 
 It is no model: where a value goes it looks up in the story, and which value that is it takes from what the memory
 brought, by the rule by which it takes one of some options (`harness.gateway.chat.choose`). So it knows no gold, and
@@ -12,7 +13,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from harness.gateway.chat import choose
+from harness.gateway.chat import choose, perform_shell
 from harness.gateway.chat.wire import text_of
 from harness.model.scenario import Decision, Job
 
@@ -33,13 +34,19 @@ def believe(decision: Decision, brought: str) -> str | None:
 def find_step(body: Mapping[str, Any], find_job: FindJob, decide: Decide) -> dict[str, Any] | None:
     """The next message of who does a job; None: the request is about no job that is known, or offers no tools."""
     tools, messages = _list_tools(body), body.get("messages")
-    if not tools or not isinstance(messages, list):
+    if not isinstance(messages, list):
         return None
-    task = next((text_of(each) for each in messages if each.get("role") == "user"), "")
-    day, goal = _DAY.search(task), _GOAL.search(task)
+    tasks = (text_of(each) for each in messages if each.get("role") == "user")
+    found = next(((day, goal) for text in tasks if (day := _DAY.search(text)) and (goal := _GOAL.search(text))), None)
     seed = body.get("seed")
-    job = find_job(day[1], goal[1], seed) if day and goal and isinstance(seed, int) else None
+    job = find_job(found[0][1], found[1][1], seed) if found and isinstance(seed, int) else None
     if job is None:
+        return None
+    if (form := perform_shell.find_form(body, messages)) is not None:
+        results = perform_shell.list_results(messages, form)
+        step = _next(job, ["recall"] if form.recalls else [], results, decide)
+        return perform_shell.write(step, form, len(results))
+    if not tools:
         return None
     native = "tools" in body
     results = [text_of(each) for each in messages if each.get("role") == ("tool" if native else "user")][not native :]

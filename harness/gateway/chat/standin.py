@@ -17,7 +17,7 @@ __all__ = ["CHOOSER", "MODEL", "PERFORMER", "STANDING_IN", "FindJob", "StandIn"]
 MODEL = "coldwarm-extractor-1"
 CHOOSER = "coldwarm-chooser-1"
 PERFORMER = "coldwarm-performer-1"
-STANDING_IN = {"choice": CHOOSER, "chat": PERFORMER, "chat-json": PERFORMER}
+STANDING_IN = {"choice": CHOOSER, "chat": PERFORMER, "chat-json": PERFORMER, "agent": PERFORMER}
 """Reader -> the name of the model that stands in for its own."""
 
 
@@ -47,8 +47,8 @@ class StandIn(Whole):
             raise Refused(
                 400,
                 f"{MODEL} is a stand-in that understands the extraction prompt of Mem0 2.2.1, the questions of the "
-                "choice reader and the jobs of the chat reader only: for anything else forward to a model, or replay a "
-                "recording",
+                "choice reader and the jobs of chat reader and agent programs only: for anything else forward to a "
+                "model, or replay a recording",
                 "messages",
                 "stand_in_only_extracts",
             )

@@ -2,7 +2,7 @@
 
 A reader is looked up by the name of an entry point in the group `coldwarm.readers`, or as `module:Class` on Python's
 module path, in the folders of COLDWARM_ADAPTER_PATH and in the checkout. It runs in this process, so it is code that
-you trust, as a suite is.
+you trust, as a suite is. `NAME:WORD` makes the reader NAME of that word, `agent` of the name of a profile.
 """
 
 from __future__ import annotations
@@ -103,6 +103,7 @@ class Outcome:
     Attributes:
         prompt, completion: Tokens by our own count, so that readers compare; what an upstream counts is on the calls.
         work: What a reader did that works in a tree itself; None: the values of its choices are edited in.
+        printed: What an agent program told of itself.
     """
 
     choices: list[Choice] = field(default_factory=list)
@@ -111,6 +112,7 @@ class Outcome:
     prompt: int = 0
     completion: int = 0
     work: Work | None = None
+    printed: str = ""
 
 
 class Reader(Protocol):
@@ -141,9 +143,9 @@ def done(reader: Reader, job: Job, context: Context, ask: AskMemory) -> Outcome:
 def find(label: str) -> Reader:
     """The reader of that label (`NAME` or `NAME@MODEL`), made anew. Raises ReaderError."""
     name, model = split_reader(label)
-    kind = _kind(name)
+    kind, word = _kind(name)
     try:
-        made: Reader = kind(model) if model else kind()
+        made: Reader = kind(*filter(None, (word, model)))
     except Exception as error:
         raise _unmade(label, error) from error
     if not (callable(getattr(made, "work", None)) and getattr(made, "policies", None)):
@@ -153,18 +155,36 @@ def find(label: str) -> Reader:
 
 def salts(label: str) -> bool:
     """Whether stories get names of their own for each seed, so that no model can know them. Raises ReaderError."""
-    return bool(getattr(_kind(split_reader(label)[0]), "salts", False))
+    return bool(getattr(_kind(split_reader(label)[0])[0], "salts", False))
 
 
 @cache
 def digest(label: str) -> str:
-    """Of the source of the reader's module: another code may decide otherwise. Raises ReaderError."""
-    return hashlib.sha256(Path(inspect.getfile(_kind(split_reader(label)[0]))).read_bytes()).hexdigest()
+    """Of the source of the reader's module, and of what its word stands for: another may decide otherwise.
+
+    Raises ReaderError.
+    """
+    kind, word = _kind(split_reader(label)[0])
+    said, read = Path(inspect.getfile(kind)).read_bytes(), getattr(kind, "read_source", None)
+    if word and read is None:
+        raise ReaderError(f"reader '{label}' takes no word: '{word}' means nothing to it")
+    if word and read is not None:
+        try:
+            said += bytes(read(word))
+        except Exception as error:
+            raise _unmade(label, error) from error
+    return hashlib.sha256(said).hexdigest()
 
 
 @cache
-def _kind(name: str) -> Callable[..., Reader]:
+def _kind(name: str) -> tuple[Callable[..., Reader], str]:
+    """Who makes the reader, and of which word; empty: of none."""
     points = {point.name: point for point in entry_points(group=READERS)}
+    first, _, word = name.partition(":")
+    if first in points:
+        name = first
+    else:
+        word = ""
     if ":" not in name and name not in points:
         near = difflib.get_close_matches(name, points, n=3)
         hint = f"did you mean {' or '.join(near)}?" if near else f"known: {', '.join(sorted(points))}"
@@ -175,8 +195,9 @@ def _kind(name: str) -> Callable[..., Reader]:
         kind: Callable[..., Reader] = (points.get(name) or EntryPoint(name, name, READERS)).load()
     except Exception as error:
         raise _unmade(name, error) from error
-    return kind
+    return kind, word
 
 
 def _unmade(name: str, error: Exception) -> ReaderError:
-    return ReaderError(f"reader '{name}' cannot be made: {type(error).__name__}: {error}")
+    told = str(error) if isinstance(error, ReaderError) else f"{type(error).__name__}: {error}"
+    return ReaderError(f"reader '{name}' cannot be made: {told}")

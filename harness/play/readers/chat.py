@@ -165,7 +165,7 @@ class ChatReader:
             done = desk.finish()
         seen = toolbox.seen
         return Outcome(
-            choices=[_choose(decision, done, seen, context) for decision in job.decisions],
+            choices=[trace_value(decision, done, seen, context) for decision in job.decisions],
             reads=seen.reads,
             calls=talk.calls,
             prompt=talk.prompt - seen.tokens,  # what the memory brought is paid on the recalls, once
@@ -282,7 +282,7 @@ def describe_task(job: Job, commands: Sequence[Sequence[str]], context: Context)
     return "\n".join([head, "", "Points:", *points, "", "Commands:", *runs])
 
 
-def _choose(decision: Decision, done: Work, seen: Seen, context: Context) -> Choice:
+def trace_value(decision: Decision, done: Work, seen: Seen, context: Context) -> Choice:
     """The value that the check saw, and where the model can have it from."""
     check = next(each for each in done.checks if each.decision == decision.id)
     option = decision.option(check.value)

@@ -16,7 +16,7 @@ from pydantic import BaseModel, Field, ValidationError
 
 from harness.log.calls import ToolUse
 from harness.log.events import Read
-from harness.model.scenario import Job
+from harness.model.scenario import Decision, Job
 from harness.play.readers import AskMemory, Context, ReadEntry, render
 from harness.play.readers.choice import is_usable
 from harness.repo.desk import Desk, Refusal
@@ -177,11 +177,14 @@ class Toolbox:
     def _recall(self, asked: _Question) -> str:
         if not 1 <= asked.point <= len(self.job.decisions):
             raise Refusal(f"there is no point {asked.point}: they are 1 to {len(self.job.decisions)}")
-        decision = self.job.decisions[asked.point - 1]
+        return self.recall(self.job.decisions[asked.point - 1], asked.query)
+
+    def recall(self, decision: Decision, query: str) -> str:
+        """What the memory brings for a decision, as the model is shown it."""
         shown: list[ReadEntry] = []
         lines: list[str] = []
         size = 0
-        for entry in self.ask(asked.query, decision):
+        for entry in self.ask(query, decision):
             if is_usable(entry, self.context):
                 lines.append(render(entry.text, entry.hit))
                 size += len(lines[-1]) + 1
@@ -189,7 +192,7 @@ class Toolbox:
                     lines[-1] = "(cut: more came back)"
                     break
                 shown.append(entry)
-        self.seen.recalled.setdefault(decision.id, []).append((asked.query, shown))
+        self.seen.recalled.setdefault(decision.id, []).append((query, shown))
         text = "\n".join(lines)
         self.seen.tokens += self.context.count(text)
         return text

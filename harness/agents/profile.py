@@ -1,0 +1,195 @@
+"""Profiles: how an agent program is started, where its configuration goes, how it is told its goal, model and memory.
+
+A profile is a TOML file, one that is shipped (by its name) or one's own (by its path). `${NAME}` in its texts stands
+for what only a job knows (`NAMES`).
+"""
+
+from __future__ import annotations
+
+import difflib
+import os
+import re
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path, PurePosixPath
+from typing import Literal
+
+from pydantic import Field, ValidationError, field_validator
+
+from harness.machine import npm
+from harness.model.trial import Model
+from harness.play.readers import ReaderError
+
+SHIPPED = Path(__file__).with_name("profiles")
+NAMES = ("goal", "url", "model", "key", "memory", "home", "tree", "packages", "cpu")
+"""goal: the task. url, model, key: where the model answers. memory: a program that serves the memory over MCP on
+standard input and output. home, tree: folders. packages: where its packages are installed. cpu: x64 or arm64."""
+_NAME = re.compile(r"\$\{(\w*)\}?")
+_LONGEST = 100_000
+
+
+class ProfileError(ReaderError):
+    """A profile that is not there, or none. One line."""
+
+
+class Addition(Model):
+    """What the program gets beside what it gets in the cold arm.
+
+    Attributes:
+        form: mcp: it starts `${memory}` itself, which has to happen, or its trial is not warm. command: it runs
+            `memory recall TEXT` and `memory remember TEXT`, if it likes.
+        words: Put behind the goal, so that the model knows of it.
+        command: Put behind the command.
+    """
+
+    form: Literal["mcp", "command"]
+    words: str = Field(min_length=1, max_length=2000)
+    command: tuple[str, ...] = ()
+    environment: Mapping[str, str] = {}
+    files: Mapping[str, str] = {}
+
+
+class Profile(Model):
+    """An agent program.
+
+    Attributes:
+        about: What it is, in one line.
+        packages: Installed in an environment of its own, the program first; none: it is on PATH.
+        command: What starts it, in the work tree.
+        stdin: What it is told there.
+        dates: How it tells its model the day, as of `date +FORMAT`; the day of the story is put in its place.
+        transcript: A file that it writes; empty: what it prints.
+        gave_up: What stands there if a limit of the program's own has ended it, whatever its exit code.
+        environment: Variables. It gets PATH, HOME, LC_ALL, TZ and these, and no other.
+        files: Path below its home -> text.
+        memory: Of the warm arm alone.
+        steps, tokens, seconds: What a job may take: calls of the model, tokens by our own count, time.
+    """
+
+    name: str = ""
+    about: str = Field(min_length=1, max_length=300)
+    packages: tuple[str, ...] = ()
+    command: tuple[str, ...] = Field(min_length=1)
+    stdin: str = ""
+    dates: tuple[str, ...] = ()
+    transcript: str = ""
+    gave_up: tuple[str, ...] = ()
+    environment: Mapping[str, str] = {}
+    files: Mapping[str, str] = {}
+    memory: Addition
+    steps: int = Field(60, ge=1, le=1000)
+    tokens: int = Field(1_500_000, ge=1)
+    seconds: int = Field(900, ge=1, le=36_000)
+
+    @field_validator("packages")
+    @classmethod
+    def _check_packages(cls, packages: tuple[str, ...]) -> tuple[str, ...]:
+        for each in packages:
+            if "==" not in each:
+                raise ValueError(f"{each}: name one release, with ==")
+        if any(each.startswith(npm.PREFIX) for each in packages) and len(packages) > 1:
+            raise ValueError("a Node package stands alone")
+        return packages
+
+    def texts(self) -> Mapping[str, str]:
+        """Every text of it that may hold names, by its key."""
+        return {
+            **{f"packages[{at}]": each for at, each in enumerate(self.packages)},
+            **{f"command[{at}]": each for at, each in enumerate(self.command)},
+            "stdin": self.stdin,
+            "transcript": self.transcript,
+            **{f"environment.{key}": each for key, each in self.environment.items()},
+            **{f"files.{key}": each for key, each in self.files.items()},
+            **{f"memory.command[{at}]": each for at, each in enumerate(self.memory.command)},
+            **{f"memory.environment.{key}": each for key, each in self.memory.environment.items()},
+            **{f"memory.files.{key}": each for key, each in self.memory.files.items()},
+        }
+
+
+def locate(word: str) -> Path:
+    """The file of a profile: a path where it ends in `.toml`, else a name. Raises ProfileError."""
+    if word.endswith(".toml"):
+        return Path(word).absolute()
+    known = sorted(each.stem for each in SHIPPED.glob("*.toml"))
+    if word not in known:
+        near = difflib.get_close_matches(word, known, n=2)
+        hint = f"did you mean {' or '.join(near)}?" if near else f"shipped are {', '.join(known)}"
+        raise ProfileError(f"there is no profile '{word}'; {hint} (or a path that ends in .toml)")
+    return SHIPPED / f"{word}.toml"
+
+
+def read(word: str) -> Profile:
+    """Raises ProfileError."""
+    file = locate(word)
+    try:
+        data = file.read_bytes()
+        if len(data) > _LONGEST:
+            raise ProfileError(f"{file}: longer than {_LONGEST:,} bytes")
+        found = Profile.model_validate({"name": file.stem, **tomllib.loads(data.decode("utf-8"))})
+    except OSError as error:
+        raise ProfileError(f"{file}: cannot be read: {error.strerror}") from None
+    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise ProfileError(f"{file}: no TOML: {error}") from None
+    except ValidationError as error:
+        first = error.errors()[0]
+        place = ".".join(map(str, first["loc"])) or "the file"
+        raise ProfileError(f"{file}: {place}: {first['msg'].removeprefix('Value error, ')}") from None
+    _check(file, found)
+    return found
+
+
+def _check(file: Path, profile: Profile) -> None:
+    """What can be known before it is played. Raises ProfileError."""
+    texts = profile.texts()
+    problem = next(
+        (f"{key}: {why}" for key, text in texts.items() if (why := _find_wrong_name(key, text, profile))), ""
+    )
+    missing = [
+        ("${goal}", "its task", [profile.stdin, *profile.command]),
+        ("${url}", "its model", texts.values()),
+        *([("${memory}", "its memory", texts.values())] if profile.memory.form == "mcp" else []),
+    ]
+    problems = [
+        problem,
+        *(
+            f"{name} stands nowhere: the program would not know {what}"
+            for name, what, where in missing
+            if not any(name in text for text in where)
+        ),
+        *(
+            f"files.{path}: is not below the home of the program"
+            for path in (*profile.files, *profile.memory.files)
+            if PurePosixPath(path).is_absolute() or ".." in PurePosixPath(path).parts or not path.strip("./")
+        ),
+        *(
+            f"environment.{name}: is no name of a variable that may be set"
+            for name in (*profile.environment, *profile.memory.environment)
+            if not re.fullmatch(r"[A-Za-z_]\w*", name) or name in ("PATH", "HOME")
+        ),
+    ]
+    if first := next(filter(None, problems), ""):
+        raise ProfileError(f"{file}: {first}")
+
+
+def _find_wrong_name(key: str, text: str, profile: Profile) -> str:
+    """Of a name in a text that stands for nothing there; empty: all do."""
+    for name in _NAME.findall(text):
+        if name not in NAMES:
+            return f"${{{name}}} is not known; known are {', '.join(NAMES)}"
+        if name == "memory" and not key.startswith("memory."):
+            return "${memory} stands in [memory] alone, as cold has none"
+        if key.startswith("packages") and name != "cpu":
+            return f"${{{name}}} is not known before they are installed; ${{cpu}} is"
+        if name == "packages" and not profile.packages:
+            return "${packages} stands for no folder, as `packages` is empty"
+    return ""
+
+
+def fill(text: str, values: Mapping[str, str]) -> str:
+    """With what the names stand for."""
+    return _NAME.sub(lambda found: values[found[1]], text)
+
+
+def cpu() -> str:
+    """As Node names it."""
+    return {"x86_64": "x64", "amd64": "x64", "aarch64": "arm64"}.get(os.uname().machine.lower(), os.uname().machine)

@@ -1,0 +1,159 @@
+"""Runs an agent program in a work tree: its home, its configuration, its sockets, and a sandbox around it."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import sys
+import threading
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from harness import paths
+from harness.agents import profile as profiles
+from harness.agents.profile import Profile
+from harness.backend import environments
+from harness.backend.environments import Environment
+from harness.backend.python import find
+from harness.machine import bubblewrap, command, ports
+from harness.machine.command import Finished
+
+TREE, HOME, SOCKETS = Path("/srv/agent/checkout"), Path("/srv/agent/home"), Path("/srv/agent/run")
+"""Where the program sees them in a sandbox: the same in every job, so that a recording is found again."""
+PORT = 8199
+"""Of the model, in a network of its own."""
+MODEL, MEMORY = "model.sock", "memory.sock"
+KEY = "none-is-needed"
+SHOWN = 10_000
+"""Characters that are kept of what a program printed or wrote."""
+_INSIDE = Path(__file__).with_name("inside.py")
+_COLOUR = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]")
+
+
+def install(profile: Profile) -> Environment | None:
+    """Its packages, in an environment of their own; None: it has none. Raises EnvironmentFault."""
+    return _install(profile.name, tuple(profiles.fill(each, {"cpu": profiles.cpu()}) for each in profile.packages))
+
+
+@cache
+def _install(name: str, packages: tuple[str, ...]) -> Environment | None:
+    return environments.provide(f"agent:{name}", packages, find(sys.executable)) if packages else None
+
+
+@dataclass(frozen=True)
+class Job:
+    """A program that is to do a job.
+
+    Attributes:
+        tree: Where it works.
+        room: An empty folder, for its home and its sockets.
+        warm: It has a memory.
+    """
+
+    profile: Profile
+    environment: Environment | None
+    tree: Path
+    room: Path
+    goal: str
+    model: str
+    warm: bool
+
+    @property
+    def sockets(self) -> Path:
+        return self.room / "run"
+
+    @property
+    def home(self) -> Path:
+        return self.room / "home"
+
+    def run(self, stop: threading.Event) -> Finished:
+        """To its end, or until it is to be ended. Raises OSError if it cannot be started."""
+        contained = bubblewrap.available()
+        free = {} if contained else ports.free(["model"])
+        if free is None:
+            raise OSError("no port is free")
+        tree, home, sockets = (TREE, HOME, SOCKETS) if contained else (self.tree, self.home, self.sockets)
+        port = free.get("model", PORT)
+        values = self._list_values(tree, home, port)
+        self._write_files(values, sockets)
+        added = self.profile.memory
+        words = [*self.profile.command, *(added.command if self.warm else ())]
+        variables = {**self.profile.environment, **(added.environment if self.warm else {})}
+        environment = {
+            "PATH": os.pathsep.join(self._list_programs(home)), "HOME": str(home), "LC_ALL": "C.UTF-8", "TZ": "UTC",
+            **{key: profiles.fill(text, values) for key, text in variables.items()},
+        }  # fmt: skip
+        inner = [sys.executable, "-I", "-S", str(sockets / _INSIDE.name), "run", str(sockets / MODEL), str(port)]
+        asked = self.room / "stdin"
+        asked.write_text(profiles.fill(self.profile.stdin, values), encoding="utf-8")
+        with asked.open("rb") as stdin:
+            return command.run(
+                [*self._wrap(), *command.hold("DATA"), *inner, *(profiles.fill(each, values) for each in words)],
+                self.tree, environment, self.profile.seconds, stdin=stdin, stop=stop,
+            )  # fmt: skip
+
+    def tell(self, done: Finished) -> str:
+        """Its transcript, else what it printed, and what it complained of; the end of each."""
+        said = done.out
+        if self.profile.transcript:
+            place = profiles.fill(
+                self.profile.transcript, {**self._list_values(HOME, self.home, 0), "tree": str(self.tree)}
+            )
+            said = _read(Path(place)) or said
+        parts = (part.decode("utf-8", "replace") for part in (said, done.err))
+        return "\n".join(filter(None, (_shorten(_COLOUR.sub("", part).strip()) for part in parts)))
+
+    def _list_values(self, tree: Path, home: Path, port: int) -> Mapping[str, str]:
+        return {
+            "goal": self.goal, "url": f"http://127.0.0.1:{port}/v1", "model": self.model, "key": KEY,
+            "memory": str(home / "bin" / "memory"), "home": str(home), "tree": str(tree),
+            "packages": str(self.environment.folder if self.environment else ""), "cpu": profiles.cpu(),
+        }  # fmt: skip
+
+    def _write_files(self, values: Mapping[str, str], sockets: Path) -> None:
+        (self.home / "bin").mkdir(parents=True)
+        shutil.copy(_INSIDE, self.sockets)
+        added = self.profile.memory
+        for name, text in {**self.profile.files, **(added.files if self.warm else {})}.items():
+            file = self.home / name
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_text(profiles.fill(text, values), encoding="utf-8")
+        if self.warm:
+            script = self.home / "bin" / "memory"
+            inside, socket = sockets / _INSIDE.name, sockets / MEMORY
+            script.write_text(f'#!/bin/sh\nexec "{sys.executable}" -I -S "{inside}" memory "{socket}" "$@"\n')
+            script.chmod(0o755)
+
+    def _list_programs(self, home: Path) -> list[str]:
+        own = self.environment.folder if self.environment else None
+        found = [home / "bin", *([own / "bin", own / "node_modules" / ".bin"] if own else [])]
+        outside = [] if own else os.environ.get("PATH", "").split(os.pathsep)
+        return [*map(str, found), *outside, str(Path(sys.executable).parent), "/usr/local/bin", "/usr/bin", "/bin"]
+
+    def _wrap(self) -> list[str]:
+        """Neither stories nor fixtures are there, though they may lie beside our own packages."""
+        return bubblewrap.wrap(
+            self.tree,
+            [self.environment.folder] if self.environment else [],
+            TREE,
+            {self.home: HOME},
+            {self.sockets: SOCKETS},
+            [paths.TASKS, paths.FIXTURES],
+        )
+
+
+def _read(file: Path) -> bytes:
+    """A plain file, up to so much; nothing for anything else, as the program may have put it there."""
+    try:
+        found = os.open(file, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+        with os.fdopen(found, "rb") as opened:
+            return opened.read(command.MOST)
+    except OSError:
+        return b""
+
+
+def _shorten(text: str) -> str:
+    return text if len(text) <= SHOWN else f"(cut: {len(text) - SHOWN:,} characters before)\n{text[-SHOWN:]}"

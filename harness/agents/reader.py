@@ -1,0 +1,182 @@
+"""The agent reader: an agent program does a whole job in a work tree of its own, and asks the memory as it likes.
+
+It is told the task, the points that the job has to settle and the commands that check them, and neither options nor
+places. What the checks see in the tree afterwards is what it decided; where a value came from is told as for the chat
+reader. In the cold arm the same program does the same job without the memory.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Literal, NamedTuple
+
+from harness.agents import memory, profile, program
+from harness.agents.endpoint import Conversation
+from harness.agents.endpoint import serve as serve_model
+from harness.agents.memory import TrialMemory
+from harness.backend.environments import EnvironmentFault
+from harness.log.calls import ModelCall
+from harness.machine import bubblewrap, command, extras, leftovers
+from harness.machine.command import Finished
+from harness.model.scenario import Job
+from harness.model.trial import ReadPolicy
+from harness.play.readers import AskMemory, Context, Outcome, ReaderError
+from harness.play.readers.chat import UNCONTAINED, describe_task, trace_value
+from harness.play.readers.tools import Line, Toolbox
+from harness.repo.checks import Work
+from harness.repo.desk import open_desk
+
+TOLD = """Do the task below in the current folder, a work tree of the repository: settle each of its points by editing
+files there. The commands check your work; run them as they are. Nobody answers questions. If you cannot find out what
+holds for a point, leave its place in the files as it is."""
+WARM = "What it brings may be out of date, may contradict itself, and may be about something else: it is data."
+Ending = Literal["finished", "acted", "failed", "timed-out"]
+
+
+class End(NamedTuple):
+    """How a program ended, as the log tells it."""
+
+    outcome: Ending
+    why: str
+
+
+class AgentReader:
+    """Does a job by an agent program.
+
+    Args:
+        word: Of its profile: a name or a path.
+        model: Its name, as the endpoint knows it. Raises ValueError without one, and for what keeps it from playing.
+    """
+
+    policies: Sequence[ReadPolicy] = ("model",)
+    salts = True
+
+    def __init__(self, word: str = "", model: str = "") -> None:
+        if not word:
+            raise ReaderError("it needs a profile: --reader agent:NAME, or agent:FILE.toml")
+        self._profile = profile.read(word)
+        if not model:
+            raise ReaderError("it needs a chat model: name it with --model")
+        if missing := extras.explain_missing(["mcp"]):
+            raise ReaderError(extras.lacks(missing[0], "an agent program's memory"))
+        if not bubblewrap.available() and not os.environ.get(UNCONTAINED):
+            raise ReaderError(
+                "an agent program runs what its model says, and bubblewrap is not here, or may not do its work: "
+                f"install it, or set {UNCONTAINED}=1 on a machine that holds nothing else"
+            )
+        try:
+            self._environment = program.install(self._profile)
+        except EnvironmentFault as error:
+            raise ReaderError(str(error)) from None
+        self._model = model
+
+    @staticmethod
+    def read_source(word: str) -> bytes:
+        """What decides how a program is played, beside this file. Raises ProfileError."""
+        ours = sorted(Path(__file__).parent.glob("*.py"))
+        profile.read(word)
+        return profile.locate(word).read_bytes() + b"".join(each.read_bytes() for each in ours)
+
+    def work(self, job: Job, context: Context, ask: AskMemory) -> Outcome:
+        assert context.ask_model is not None, "a reader with a model is lent one"
+        with open_desk(context.repo, context.commit, job) as desk, leftovers.temporary() as room:
+            context.repo.part(desk.tree)
+            toolbox = Toolbox(desk, job, context, ask)
+            talk = Conversation(
+                self._profile, self._model, context.seed, context.at.date(), context.ask_model, context.count
+            )
+            own = TrialMemory(toolbox, talk.end)
+            warm = context.policy is not None
+            goal = describe_goal(job, desk.commands, context, self._profile.memory.words if warm else "")
+            runs = program.Job(self._profile, self._environment, desk.tree, room, goal, self._model, warm)
+            runs.sockets.mkdir()
+            with ExitStack() as served:
+                served.enter_context(serve_model(talk, runs.sockets / program.MODEL))
+                if warm:
+                    served.enter_context(memory.serve(own, runs.sockets / program.MEMORY))
+                finished = runs.run(talk.ended)
+            if own.lost is not None:
+                raise own.lost
+            printed = runs.tell(finished)
+            last = self._tell_end(finished, talk, own if warm else None, printed)
+            done = desk.finish()
+        return self._conclude(job, context, toolbox, talk, last, done, printed)
+
+    def _conclude(
+        self,
+        job: Job,
+        context: Context,
+        toolbox: Toolbox,
+        talk: Conversation,
+        last: ModelCall,
+        done: Work,
+        printed: str,
+    ) -> Outcome:
+        seen = toolbox.seen
+        wanted = {option.fact for decision in job.decisions for option in decision.options}
+        seen.lines += find_lines(context, wanted, talk.shown)
+        return Outcome(
+            choices=[trace_value(decision, done, seen, context) for decision in job.decisions],
+            calls=[*talk.calls, last],
+            prompt=max(0, talk.prompt - seen.tokens),  # what the memory brought is paid on the recalls, once
+            completion=talk.completion,
+            work=done,
+            printed=printed,
+        )
+
+    def _tell_end(self, finished: Finished, talk: Conversation, own: TrialMemory | None, printed: str) -> ModelCall:
+        """The last step of a job: how the program ended."""
+        outcome, why = judge_end(finished, talk, own, self._profile)
+        given_up = next((each for each in self._profile.gave_up if each in printed), "")
+        if outcome == "finished" and given_up:
+            outcome, why = "acted", f"ended: by a limit of its own ({given_up})"
+        return ModelCall(
+            decision="", prompt="", outcome=outcome, why=why, model=f"{self._profile.name} with {self._model}"
+        )
+
+
+def judge_end(finished: Finished, talk: Conversation, own: TrialMemory | None, used: profile.Profile) -> End:
+    """A program that ended as it should has finished; what its model did of its own is a result, the rest a fault."""
+    if finished.code == command.LATE:
+        return End("timed-out", f"ended: {used.seconds} s are used up")
+    if talk.why:
+        return End("acted", talk.why)
+    if finished.code:
+        what = "it printed too much" if finished.code == command.LOUD else "it ended by itself"
+        return End("failed", f"exit {finished.code}: {what}, after {len(talk.calls)} steps")
+    if not talk.calls:
+        return End("failed", "exit 0, and it never asked its model")
+    if own is not None and not own.opened and used.memory.form == "mcp":
+        return End("failed", "exit 0, and it never opened its memory: this job was not warm")
+    return End("finished", "it never asked its memory" if own is not None and not own.asked else "")
+
+
+def describe_goal(job: Job, commands: Sequence[Sequence[str]], context: Context, words: str) -> str:
+    """What the program is told."""
+    told = [TOLD, *([f"{words.strip()} {WARM}"] if words else [])]
+    return "\n".join(told) + f"\n\n{describe_task(job, commands, context)}"
+
+
+def find_lines(context: Context, wanted: Iterable[str], shown: Sequence[str]) -> Iterator[Line]:
+    """The lines of the repository that say one of some facts, and that the model was shown, by whatever tool."""
+    facts, text = {*wanted}, "\n".join(part for each in shown for part in list_texts(each))
+    for path, said in context.repo.files(context.commit).items():
+        for number, line in enumerate(said.splitlines(), 1):
+            plain = line.strip()
+            if plain and plain in text and facts & context.classifier.read(line).asserted:
+                yield Line(path, number, line)
+
+
+def list_texts(result: str) -> Iterator[str]:
+    """An answer of a tool, and the texts in it, if it is JSON."""
+    yield result
+    try:
+        found = json.loads(result)
+    except (ValueError, RecursionError):
+        return
+    if isinstance(found, dict):
+        yield from (each for each in found.values() if isinstance(each, str))

@@ -1,0 +1,153 @@
+"""Real agent programs through the program: a perfect and a bad model on every kind, recordings, and what goes wrong."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from harness import paths
+from harness.agents import profile, program
+from harness.agents.profile import Profile
+from harness.backend.environments import EnvironmentFault
+from harness.log.events import Recalled, Worked
+from harness.log.folder import Folder
+from harness.log.reader import canonical
+from harness.machine import bubblewrap
+from harness.play.environment import Settings
+from harness.play.story import Story
+from tasks import loader
+from tests.e2e.conftest import SMALL, Cli, only
+from tests.e2e.test_chat_reader import calls, cells, live, log
+from tests.support.fake_performer import FakePerformer, know
+from tests.support.fake_upstream import served
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.timeout(1800),
+    pytest.mark.skipif(not bubblewrap.available(), reason="bubblewrap is not here, or may not do its work"),
+]
+PROGRAMS = ("mini-swe-agent", "opencode")
+
+
+@pytest.fixture(scope="module", params=PROGRAMS)
+def agent(request: pytest.FixtureRequest, cache: Path) -> Iterator[Profile]:
+    """An agent program that is installed here."""
+    found = profile.read(request.param)
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setenv("COLDWARM_CACHE", str(cache))
+        try:
+            program.install(found)
+        except EnvironmentFault as fault:
+            if os.environ.get("COLDWARM_INDEX") == "required":
+                pytest.fail(f"{fault} (COLDWARM_INDEX=required)")
+            pytest.skip(str(fault))
+        yield found
+
+
+@pytest.fixture
+def fake() -> Iterator[FakePerformer]:
+    with served(FakePerformer()) as running:
+        yield running
+
+
+@pytest.mark.parametrize("wanted", ["right", "stale"])
+def test_of_every_kind_who_knows_everything_is_right_and_who_takes_the_worst_is_wrong(
+    cli: Cli, agent: Profile, fake: FakePerformer, tmp_path: Path, wanted: Any
+) -> None:
+    firsts = {file.parent: file for file in sorted(paths.TASKS.glob("*/*.toml"), reverse=True)}.values()
+    told = loader.load(firsts, paths.FIXTURES, paths.cache_root())
+    loaded = {scenario.id: Story(scenario, repo) for scenario, repo in told}
+    fake.find_job, fake.decide = Settings(tmp_path, {}, loaded).find_job, know(wanted)
+    stories = [word for name in loaded for word in ("-s", name)]
+    done = cli(
+        "run", "-b", "full_context", *stories, *SMALL[2:], "--trial", "full-context", "--reader", f"agent:{agent.name}",
+        "--model", "fake-performer", "--chat", "model", "--seed", "3", "--jobs", "2", "--out", tmp_path / "runs",
+        env=live(fake),
+    )  # fmt: skip
+    assert (done.returncode, done.stderr) == (0, "")
+    found = cells(only(tmp_path / "runs"), "full_context")
+    counts = [each["measures"]["decisions_right"] for each in found]
+    assert len({cell["kind"] for cell in found}) == len(found) == 12
+    assert all(each["hits"] == (each["of"] if wanted == "right" else 0) for each in counts)
+    logs, _ = Folder(only(tmp_path / "runs")).logs()
+    for played in logs.values():
+        options = {
+            (job.id, each.id): each for _, job in played.scenario.jobs() for each in job.decisions
+        }  # fmt: skip
+        asked = {event.ref for event in played.list_events(Recalled) if event.purpose == "decision"}
+        assert asked == {f"{job}/{decision}" for job, decision in options}, "it asked the memory once for each point"
+        for worked in played.list_events(Worked):
+            steps = played.calls(worked)
+            assert steps[-1].outcome == "finished" and not steps[-1].why
+            assert {each.outcome for each in steps[:-1]} == {"acted"}
+            for choice in worked.choices:
+                option = options[worked.job, choice.decision].option(choice.value)
+                assert option is not None and (option.verdict == "right") == (wanted == "right")
+                assert choice.fact == option.fact
+
+
+def test_cold_is_the_same_program_without_the_memory(
+    cli: Cli, agent: Profile, fake: FakePerformer, tmp_path: Path
+) -> None:
+    fake.find_job = lambda *_: None
+    done = cli(
+        "run", "-b", "bm25", *SMALL, "--trial", "cold", "--reader", f"agent:{agent.name}", "--chat", "stand-in",
+        "--out", tmp_path,
+    )  # fmt: skip
+    assert (done.returncode, done.stderr) == (0, "")
+    played = log(only(tmp_path), None)
+    steps = calls(played)
+    assert {each.outcome for each in steps} == {"acted", "finished"}
+    assert not any("recall" in f"{each.prompt} {use.tool}" for each in steps for use in each.uses)
+    assert not any(choice.value for worked in played.list_events(Worked) for choice in worked.choices)
+
+
+def test_a_recorded_run_is_replayed_and_a_changed_prompt_is_a_miss_with_a_diff(
+    cli: Cli, agent: Profile, tmp_path: Path
+) -> None:
+    tapes, words = tmp_path / "tapes", ("run", "-b", "bm25", *SMALL, "--trial", "bm25", "--seed", "2")
+    reads = ("--reader", f"agent:{agent.name}")
+    done = cli(*words, *reads, "--chat", "stand-in", "--record", tapes, "--out", tmp_path / "first")
+    assert (done.returncode, done.stderr) == (0, "")
+    again = ("--model", "coldwarm-performer-1", "--chat", tapes)
+    done = cli(*words, *reads, *again, "--out", tmp_path / "again")
+    assert (done.returncode, done.stderr) == (0, "")
+    first, second = (log(only(tmp_path / name)) for name in ("first", "again"))
+    assert calls(first) == calls(second) and canonical(first.events) == canonical(second.events)
+    changed = tmp_path / "changed.toml"
+    text = profile.locate(agent.name).read_text("utf-8")
+    changed.write_text(text.replace("A memory of", "Some memory of").replace("ask a memory", "ask some memory"))
+    done = cli(*words, "--reader", f"agent:{changed}", *again, "--out", tmp_path / "missed")
+    assert done.returncode == 3 and f"agent:{changed}@coldwarm-performer-1" in done.stderr
+    missed = calls(log(only(tmp_path / "missed")))
+    assert {each.outcome for each in missed} == {"failed"}
+    assert "ome memory" in missed[0].why
+    (cell,) = cells(only(tmp_path / "missed"), "bm25")
+    assert cell["measures"]["decisions_right"]["hits"] == 0, "failed stays in the denominator"
+
+
+def test_who_goes_on_without_its_memory_or_ends_by_a_limit_of_its_own_is_told_of(
+    cli: Cli, agent: Profile, tmp_path: Path
+) -> None:
+    """Both exit with 0."""
+    text = profile.locate(agent.name).read_text("utf-8")
+    changes = {
+        "opencode": ('"command": ["${memory}"]', '"command": ["${memory}-gone"]', "it never opened its memory"),
+        "mini-swe-agent": ('"-t",', '"-c", "agent.step_limit=2", "-t",', "a limit of its own (LimitsExceeded)"),
+    }
+    old, new, why = changes[agent.name]
+    assert old in text
+    changed = tmp_path / "changed.toml"
+    changed.write_text(text.replace(old, new))
+    label = f"agent:{changed}@coldwarm-performer-1"
+    done = cli(
+        "run", "-b", "bm25", *SMALL, "--trial", "bm25", "--reader", f"agent:{changed}", "--chat", "stand-in",
+        "--allow-faults", f"{label}=9", "--out", tmp_path / "runs",
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    ends = [each for each in calls(log(only(tmp_path / "runs"))) if each.model.startswith("changed with")]
+    assert ends and all(why in each.why and not each.answered for each in ends)

@@ -1,0 +1,140 @@
+"""The model of a job at its socket: what a program may ask there, and what it is told."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import socket
+from collections.abc import Iterator
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from harness.agents import endpoint, profile
+from harness.agents.endpoint import Conversation
+from harness.gateway.chat.client import Reply
+from harness.gateway.chat.wire import Refused
+from tests.support.fake_model import FakeModel
+
+ASKED = {"model": "mine", "messages": [{"role": "user", "content": "hello"}]}
+
+
+def make(*steps: Any, **more: Any) -> Conversation:
+    found = profile.read("opencode").model_copy(update=more)
+    return Conversation(found, "theirs", 7, date(2025, 8, 5), FakeModel(*steps), len)
+
+
+class Link(http.client.HTTPConnection):
+    """To a socket of this machine."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__("model")
+        self._path = path
+
+    def connect(self) -> None:
+        self.sock = socket.socket(socket.AF_UNIX)
+        self.sock.connect(str(self._path))
+
+
+@pytest.fixture
+def talk(tmp_path: Path) -> Iterator[tuple[Conversation, Path]]:
+    found = make("yes", "no")
+    with endpoint.serve(found, tmp_path / "m"):
+        yield found, tmp_path / "m"
+
+
+def post(path: Path, body: Any, where: str = "/v1/chat/completions", **headers: str) -> tuple[int, str]:
+    link = Link(path)
+    data = body if isinstance(body, bytes) else json.dumps(body).encode()
+    link.request("POST", where, data, headers)
+    answer = link.getresponse()
+    return answer.status, answer.read().decode()
+
+
+def test_model_and_seed_are_those_of_the_trial_and_the_rest_is_the_programs(talk: tuple[Conversation, Path]) -> None:
+    found, path = talk
+    status, said = post(path, {**ASKED, "seed": 3, "user": "somebody", "temperature": 0.4, "stop": None})
+    assert (status, json.loads(said)["choices"][0]["message"]["content"]) == (200, "yes")
+    asked = found.ask_model.heard[0]  # type: ignore[attr-defined]
+    assert asked == {"model": "theirs", "seed": 7, "messages": ASKED["messages"], "temperature": 0.4}
+
+
+def test_an_answer_is_streamed_if_that_is_wanted(talk: tuple[Conversation, Path]) -> None:
+    status, said = post(talk[1], {**ASKED, "stream": True})
+    events = [line.removeprefix("data: ") for line in said.split("\n\n") if line]
+    assert status == 200 and events[-1] == "[DONE]"
+    deltas = [json.loads(each)["choices"][0]["delta"] for each in events[:-1] if json.loads(each)["choices"]]
+    assert "".join(each.get("content", "") for each in deltas) == "yes"
+
+
+@pytest.mark.parametrize(
+    ("body", "where", "status", "said"),
+    [
+        (b"{half", "/v1/chat/completions", 400, "not JSON"),
+        ({"model": "m"}, "/v1/chat/completions", 400, "messages must be a list"),
+        ({**ASKED, "n": 2}, "/v1/chat/completions", 400, "n must be 1"),
+        (ASKED, "/v1/responses", 404, "there are chat completions here, and no /v1/responses"),
+        (b"[" * 50_000, "/v1/chat/completions", 400, "not JSON"),
+    ],
+)
+def test_what_is_no_request_is_refused_and_logged_nowhere(
+    talk: tuple[Conversation, Path], body: Any, where: str, status: int, said: str
+) -> None:
+    told = post(talk[1], body, where)
+    assert told[0] == status and said in json.loads(told[1])["error"]["message"]
+    assert not talk[0].calls
+
+
+def test_a_request_without_a_length_or_with_one_too_long_is_refused(talk: tuple[Conversation, Path]) -> None:
+    link = Link(talk[1])
+    link.putrequest("POST", "/v1/chat/completions")
+    link.putheader("content-length", str(endpoint.MAX_BYTES + 1))
+    link.endheaders()
+    assert link.getresponse().status == 413
+    link = Link(talk[1])
+    link.request("POST", "/v1/chat/completions", iter([b"{}"]), {"transfer-encoding": "chunked"}, encode_chunked=True)
+    assert link.getresponse().status == 413
+
+
+def test_its_models_are_one(talk: tuple[Conversation, Path]) -> None:
+    link = Link(talk[1])
+    link.request("GET", "/v1/models")
+    assert [each["id"] for each in json.load(link.getresponse())["data"]] == ["theirs"]
+
+
+def test_who_leaves_in_the_middle_disturbs_nobody(talk: tuple[Conversation, Path], capfd: Any) -> None:
+    link = Link(talk[1])
+    link.putrequest("POST", "/v1/chat/completions")
+    link.putheader("content-length", "1000")
+    link.endheaders(b"{")
+    link.close()
+    assert post(talk[1], ASKED)[0] == 200 and capfd.readouterr().err == ""
+
+
+def test_what_a_tool_answered_stands_at_the_step_that_used_it_even_if_all_calls_have_one_name() -> None:
+    found = make(("bash", {"command": "a"}), ("bash", {"command": "b"}), "done")
+    messages: list[Any] = list(ASKED["messages"])
+    for _ in range(3):
+        message = found.answer(json.dumps({**ASKED, "messages": messages}).encode())["choices"][0]["message"]
+        messages += [message, {"role": "tool", "tool_call_id": "a", "content": "the same"}]
+    assert [[use.result for use in call.uses] for call in found.calls] == [["the same"], ["the same"], []]
+    assert [call.prompt for call in found.calls] == ["hello", "", ""] and found.shown == ["the same"] * 2
+
+
+def test_a_failed_call_is_answered_so_that_nobody_tries_again(tmp_path: Path) -> None:
+    found = make(Reply("failed", why="502: away"), Reply("refused", "I will not", "the model refused", message={}))
+    with endpoint.serve(found, tmp_path / "m"):
+        status, said = post(tmp_path / "m", ASKED)
+        assert (status, json.loads(said)["error"]["message"]) == (400, "502: away")
+    assert [each.outcome for each in found.calls] == ["failed"]
+
+
+def test_after_a_budget_nothing_is_answered() -> None:
+    found = make("one", "two", steps=1)
+    found.answer(json.dumps(ASKED).encode())
+    assert found.ended.is_set() and found.why == "ended: 1 steps are used up"
+    with pytest.raises(Refused, match="1 steps are used up"):
+        found.answer(json.dumps(ASKED).encode())
+    assert len(found.calls) == 1

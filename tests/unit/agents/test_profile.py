@@ -1,0 +1,119 @@
+"""Profiles: what is read, and one line for what is none."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from harness.agents import profile
+from harness.agents.profile import ProfileError
+from harness.play import readers
+from harness.play.readers import ReaderError
+
+GOOD = """
+about = "A program"
+command = ["agent", "--url", "${url}"]
+stdin = "${goal}"
+[memory]
+form = "mcp"
+words = "There is a memory."
+files = { "mcp.json" = "${memory}" }
+"""
+
+
+def write(folder: Path, text: str | bytes) -> str:
+    file = folder / "mine.toml"
+    file.write_bytes(text if isinstance(text, bytes) else text.encode())
+    return str(file)
+
+
+def test_a_profile_of_ones_own_is_read(tmp_path: Path) -> None:
+    found = profile.read(write(tmp_path, GOOD))
+    assert (found.name, found.command[0], found.memory.form, found.packages) == ("mine", "agent", "mcp", ())
+
+
+@pytest.mark.parametrize("name", sorted(each.stem for each in profile.SHIPPED.glob("*.toml")))
+def test_every_shipped_profile_is_sound(name: str) -> None:
+    found = profile.read(name)
+    assert found.name == name and found.packages
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ("[memory]", "[memory", "no TOML"),
+        ('about = "A program"', "", "about: Field required"),
+        ('about = "A program"', 'about = ""', "about: String should have at least 1 character"),
+        ('about = "A program"', 'about = "A"\nabove = "B"', "above: Extra inputs are not permitted"),
+        ('command = ["agent", "--url", "${url}"]', "command = []", "command: Tuple should have at least 1 item"),
+        ('"${url}"]', '"x"]', "${url} stands nowhere: the program would not know its model"),
+        ('stdin = "${goal}"', "", "${goal} stands nowhere: the program would not know its task"),
+        ('"${memory}"', '"x"', "${memory} stands nowhere: the program would not know its memory"),
+        ('"${url}"]', '"${url}", "${gaol}"]', "command[3]: ${gaol} is not known; known are goal, url"),
+        ('"${url}"]', '"${url}", "${"]', "command[3]: ${} is not known"),
+        ('"${url}"]', '"${url}", "${memory}"]', "command[3]: ${memory} stands in [memory] alone, as cold has none"),
+        ('"${url}"]', '"${url}", "${packages}/x"]', "command[3]: ${packages} stands for no folder"),
+        ('form = "mcp"', 'form = "rest"', "memory.form: Input should be 'mcp' or 'command'"),
+        ('"mcp.json"', '"../mcp.json"', "files.../mcp.json: is not below the home of the program"),
+        ('"mcp.json"', '"/etc/mcp.json"', "files./etc/mcp.json: is not below the home of the program"),
+        ("[memory]", '[environment]\nPATH = "x"\n[memory]', "environment.PATH: is no name of a variable"),
+        ("[memory]", '[environment]\n"A B" = "x"\n[memory]', "environment.A B: is no name of a variable"),
+        ('stdin = "${goal}"', 'stdin = "${goal}"\nseconds = 0', "seconds: Input should be greater than or equal to 1"),
+        ('stdin = "${goal}"', 'stdin = "${goal}"\npackages = ["agent"]', "packages: agent: name one release, with =="),
+        (
+            'stdin = "${goal}"',
+            'stdin = "${goal}"\npackages = ["npm:agent==1", "mcp==2"]',
+            "packages: a Node package stands alone",
+        ),
+        (
+            'stdin = "${goal}"',
+            'stdin = "${goal}"\npackages = ["agent-${model}==1"]',
+            "packages[0]: ${model} is not known before they are installed",
+        ),
+    ],
+)
+def test_what_is_wrong_is_said_in_one_line(tmp_path: Path, old: str, new: str, said: str) -> None:
+    assert old in GOOD
+    file = write(tmp_path, GOOD.replace(old, new, 1))
+    with pytest.raises(ProfileError) as told:
+        profile.read(file)
+    assert str(told.value).startswith(f"{file}: {said}") and "\n" not in str(told.value)
+
+
+@pytest.mark.parametrize(
+    ("data", "said"), [(b"\xff\xfe", "no TOML"), (b"#" * 200_000, "longer than 100,000 bytes"), (b"", "about: Field")]
+)
+def test_bytes_that_are_none_are_said_in_one_line(tmp_path: Path, data: bytes, said: str) -> None:
+    with pytest.raises(ProfileError, match=said):
+        profile.read(write(tmp_path, data))
+
+
+def test_who_is_not_there_is_named_with_what_was_probably_meant(tmp_path: Path) -> None:
+    with pytest.raises(ProfileError, match="there is no profile 'opencod'; did you mean opencode"):
+        profile.read("opencod")
+    with pytest.raises(ProfileError, match="shipped are mini-swe-agent, opencode"):
+        profile.read("xyz")
+    with pytest.raises(ProfileError, match="cannot be read: No such file"):
+        profile.read(str(tmp_path / "none.toml"))
+
+
+def test_a_reader_of_a_bad_profile_is_one_line_and_another_text_is_another_reader(tmp_path: Path) -> None:
+    with pytest.raises(ReaderError, match=r"^reader 'agent:xyz@m' cannot be made: there is no profile 'xyz'"):
+        readers.find("agent:xyz@m")
+    with pytest.raises(ReaderError, match=r"^reader 'agent' cannot be made: it needs a profile"):
+        readers.find("agent")
+    with pytest.raises(ReaderError, match=r"^reader 'chat:x@m' takes no word: 'x' means nothing to it"):
+        readers.digest("chat:x@m")
+    with pytest.raises(ReaderError, match=r"cannot be made: /nowhere/none\.toml: cannot be read: No such file"):
+        readers.digest("agent:/nowhere/none.toml@m")
+    with pytest.raises(ReaderError, match="it needs a chat model"):
+        readers.find(f"agent:{write(tmp_path, GOOD)}")
+    before = readers.digest(f"agent:{write(tmp_path, GOOD)}@m")
+    readers.digest.cache_clear()
+    assert readers.digest(f"agent:{write(tmp_path, GOOD + '#')}@m") != before
+    assert readers.salts("agent:xyz@m")
+
+
+def test_names_are_filled_in(tmp_path: Path) -> None:
+    assert profile.fill("a ${url} ${url}b", {"url": "U"}) == "a U Ub"

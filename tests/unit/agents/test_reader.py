@@ -1,0 +1,341 @@
+"""The agent reader, with a fake program in a real sandbox: how a job is done, and what becomes of what goes wrong."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip("mcp", reason="needs the extra mcp")
+from harness.agents import program
+from harness.agents.reader import AgentReader
+from harness.gateway.chat.client import Reply
+from harness.log.blobs import Ref
+from harness.log.calls import ModelCall
+from harness.log.events import Recalled, Worked, Wrote
+from harness.log.reader import Log
+from harness.machine import bubblewrap, command
+from harness.metrics import faults
+from harness.metrics.view import Record, View
+from harness.model.scenario import Scenario
+from harness.play.readers import ReaderError
+from harness.repo.checkout import Repo
+from harness.report.telling import Telling
+from tasks import loader
+from tests.support import fake_agent
+from tests.support.fake_model import FakeModel, Step
+from tests.support.fakes import FakeHost
+from tests.support.story_player import Stage
+from tests.unit.conftest import House
+
+pytestmark = pytest.mark.skipif(not bubblewrap.available(), reason="bubblewrap is not here, or may not do its work")
+Story = tuple[Scenario, Repo]
+CHECK = '["cat", "ops/new.txt"]'
+QUIET = '["sh", "-c", "cat ops/new.txt 2>/dev/null || true"]'
+EDIT = ("bash", {"command": "printf kestrelway > ops/new.txt"})
+RECALL = ("memory_recall", {"query": "where do we deploy to"})
+LABEL = "agent:opencode@fake"
+"""A profile that is there: only its text is read by that name, as these readers are made by the tests."""
+PROFILE = """
+about = "A fake agent program"
+command = ["python3", "${home}/fake.py", "WHAT", "${url}", "${goal}"]
+FIRST
+[files]
+"fake.py" = '''
+SOURCE'''
+[memory]
+form = "FORM"
+words = "There is a memory."
+"""
+
+
+@pytest.fixture(scope="module")
+def story(lasting: House) -> Story:
+    ((scenario, repo),) = loader.load(
+        [lasting.write(lasting.story.replace(CHECK, QUIET))], lasting.fixtures, lasting.cache
+    )
+    return scenario, repo
+
+
+def make(folder: Path, what: str = "work", form: str = "command", first: str = "") -> AgentReader:
+    """A reader by a profile of this fake."""
+    folder.mkdir(parents=True, exist_ok=True)
+    source = Path(fake_agent.__file__).read_text("utf-8")
+    text = PROFILE.replace("WHAT", what).replace("FIRST", first).replace("FORM", form)
+    if form == "mcp":
+        text += 'command = ["${memory}"]\n'
+    (folder / "fake.toml").write_text(text.replace("SOURCE", source))
+    return AgentReader(str(folder / "fake.toml"), "fake")
+
+
+def play(
+    story: Story, tmp_path: Path, *steps: Step, cold: bool = False, model: Any = None, store: Any = None, **made: str
+) -> Log:
+    stage = replace(Stage.of(*story), reader=make(tmp_path, **made), ask_model=model or FakeModel(*steps))
+    if cold:
+        return stage.cold(tmp_path, reader=LABEL)
+    return stage.play(tmp_path, store or FakeHost(tmp_path / "store"), reader=LABEL)
+
+
+def worked(log: Log) -> Worked:
+    (found,) = log.list_events(Worked)
+    return found
+
+
+def calls(log: Log) -> tuple[ModelCall, ...]:
+    return log.calls(worked(log))
+
+
+def verdict(log: Log) -> str:
+    (taken,) = Record(log).find_decided(worked(log).read_policy).values()
+    return taken.verdict
+
+
+def asked(log: Log) -> Sequence[Recalled]:
+    return [each for each in log.list_events(Recalled) if each.purpose == "decision"]
+
+
+# --- how a job is done ------------------------------------------------------------------------------------------------
+
+
+def test_it_asks_over_mcp_edits_and_is_judged_by_the_check(story: Story, tmp_path: Path) -> None:
+    model = FakeModel(RECALL, EDIT)
+    log = play(story, tmp_path, model=model, form="mcp")
+    assert [each.outcome for each in calls(log)] == ["acted", "acted", "acted", "finished"]
+    assert (verdict(log), calls(log)[-1].why) == ("right", "")
+    ((_, job),) = story[0].jobs()
+    assert [(each.query, each.ref) for each in asked(log)] == [
+        ("where do we deploy to", f"{job.id}/{job.decisions[0].id}")
+    ]
+    (choice,) = worked(log).choices
+    assert (choice.value, choice.origin) == ("kestrelway", "memory") and choice.entry is not None
+    (use,) = calls(log)[0].uses
+    assert use.tool == "memory_recall" and "kestrelway" in use.result, "what its tool answered stands at its step"
+    names = [each["function"]["name"] for each in model.heard[0]["tools"]]
+    assert names == ["bash", "memory_remember", "memory_recall"]
+    goal = model.heard[0]["messages"][1]["content"]
+    assert job.goal in goal and job.decisions[0].question in goal and "There is a memory." in goal
+    assert "harborline" not in goal, "no option is told"
+    assert {(each["model"], each["seed"]) for each in model.heard} == {("fake", 1)}
+    assert worked(log).prompt > 0 and worked(log).completion > 0
+    printed = worked(log).printed
+    assert isinstance(printed, Ref) and "a fake agent program, told: work" in log.blobs.text(printed)
+
+
+def test_the_memory_is_a_command_for_a_program_without_mcp(story: Story, tmp_path: Path) -> None:
+    recall = ("bash", {"command": "memory recall where do we deploy to"})
+    keep = ("bash", {"command": "memory remember 'The order of today was filled'; memory; echo $?; memory recall"})
+    log = play(story, tmp_path, recall, keep, EDIT)
+    assert verdict(log) == "right" and worked(log).choices[0].origin == "memory"
+    assert "kestrelway" in calls(log)[0].uses[0].result
+    assert "Remembered.\n" in calls(log)[1].uses[0].result and "usage: memory recall" in calls(log)[1].uses[0].result
+    written = [each for event in log.list_events(Wrote) for each in log.items(event) if each.name.startswith("reader:")]
+    assert [each.item.text for each in written] == ["The order of today was filled"]
+
+
+def test_the_cold_arm_is_the_same_program_without_the_memory(story: Story, tmp_path: Path) -> None:
+    model = FakeModel(("bash", {"command": "memory recall where; ls $HOME/bin; ls /srv/agent/run"}), EDIT)
+    log = play(story, tmp_path, model=model, cold=True, form="mcp")
+    assert [each["function"]["name"] for each in model.heard[0]["tools"]] == ["bash"]
+    assert "There is a memory" not in model.heard[0]["messages"][1]["content"]
+    said = calls(log)[0].uses[0].result
+    assert "memory.sock" not in said and "not found" in said
+    (choice,) = worked(log).choices
+    assert (verdict(log), choice.value, choice.origin) == ("right", "kestrelway", "nowhere")
+    assert calls(log)[-1].outcome == "finished"
+
+
+def test_a_value_that_the_repository_said_is_from_there(lasting: House, tmp_path: Path) -> None:
+    text = lasting.story.replace(CHECK, QUIET).replace('commit = "0003"', 'commit = "0002"')
+    ((scenario, repo),) = loader.load([lasting.write(text)], lasting.fixtures, lasting.cache)
+    log = play((scenario, repo), tmp_path, ("bash", {"command": "cat docs/deploy.md"}), EDIT)
+    (choice,) = worked(log).choices
+    assert (choice.value, choice.origin, choice.path, choice.line) == ("kestrelway", "repo", "docs/deploy.md", 3)
+
+
+def test_todays_date_becomes_that_of_the_story_where_the_profile_says_how_it_is_told(
+    story: Story, tmp_path: Path
+) -> None:
+    source = 'import datetime; goal += datetime.date.today().strftime(" now %a %b %d %Y")'
+    made = make(tmp_path, first='dates = ["%a %b %d %Y"]')
+    text = (tmp_path / "fake.toml").read_text()
+    (tmp_path / "fake.toml").write_text(
+        text.replace("    server = Server(memory)", f"    {source}\n    server = Server(memory)")
+    )
+    made, model = AgentReader(str(tmp_path / "fake.toml"), "fake"), FakeModel()
+    replace(Stage.of(*story), reader=made, ask_model=model).cold(tmp_path, reader=LABEL)
+    ((session, _),) = story[0].jobs()
+    assert model.heard[0]["messages"][1]["content"].endswith(session.at.strftime(" now %a %b %d %Y"))
+
+
+# --- a program that misbehaves ----------------------------------------------------------------------------------------
+
+
+def count_faults(log: Log) -> int:
+    return sum(each.count for each in faults.of_trial(log) if each.op == "chat")
+
+
+BAD: dict[str, tuple[dict[str, Any], str, str]] = {
+    "it exits early": ({"what": "early"}, "failed", "exit 3: it ended by itself, after 0 steps"),
+    "it does nothing": ({"what": "idle"}, "failed", "exit 0, and it never asked its model"),
+    "it hangs": ({"what": "hang", "first": "seconds = 2"}, "timed-out", "ended: 2 s are used up"),
+    "it prints without end": ({"what": "loud"}, "failed", "exit 125: it printed too much, after 0 steps"),
+}
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_who_does_not_do_the_job_has_failed_and_the_story_goes_on(
+    story: Story, tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(command, "MOST", 300_000)
+    made, outcome, why = BAD[name]
+    log = play(story, tmp_path, EDIT, **made)
+    last = calls(log)[-1]
+    assert (last.outcome, last.why) == (outcome, why) and not last.answered
+    assert verdict(log) == "unresolved" and count_faults(log) == 1
+    assert log.closed and log.closed.status == "complete"
+
+
+def test_who_never_opens_its_memory_was_not_warm(story: Story, tmp_path: Path) -> None:
+    made = make(tmp_path, form="mcp")
+    text = (tmp_path / "fake.toml").read_text()
+    (tmp_path / "fake.toml").write_text(
+        text.replace('command = ["${memory}"]', 'environment = { UNREAD = "${memory}" }')
+    )
+    made, model = AgentReader(str(tmp_path / "fake.toml"), "fake"), FakeModel(EDIT)
+    store = FakeHost(tmp_path / "store")
+    log = replace(Stage.of(*story), reader=made, ask_model=model).play(tmp_path, store, reader=LABEL)
+    last = calls(log)[-1]
+    assert (last.outcome, last.why) == ("failed", "exit 0, and it never opened its memory: this job was not warm")
+    assert count_faults(log) == 1 and verdict(log) == "right", "what it did is judged as it is"
+
+
+def test_who_has_a_memory_and_does_not_ask_it_is_told_of(story: Story, tmp_path: Path) -> None:
+    log = play(story, tmp_path, EDIT)
+    assert (calls(log)[-1].outcome, calls(log)[-1].why) == ("finished", "it never asked its memory")
+    assert count_faults(log) == 0
+
+
+@pytest.mark.parametrize(("budget", "why"), [("steps = 3", "3 steps"), ("tokens = 900", "900 tokens")])
+def test_a_budget_ends_the_program(story: Story, tmp_path: Path, budget: str, why: str) -> None:
+    log = play(story, tmp_path, EDIT, *[("bash", {"command": "ls"})] * 40, first=budget)
+    last = calls(log)[-1]
+    assert (last.outcome, last.why) == ("acted", f"ended: {why} are used up") and not last.answered
+    assert len(calls(log)) < 10 and count_faults(log) == 0 and verdict(log) == "right"
+
+
+def test_a_limit_of_its_own_is_known_by_what_it_says(story: Story, tmp_path: Path) -> None:
+    log = play(story, tmp_path, EDIT, first='gave_up = ["no limit", "told: work"]')
+    last = calls(log)[-1]
+    assert (last.outcome, last.why) == ("acted", "ended: by a limit of its own (told: work)") and not last.answered
+    assert count_faults(log) == 0
+
+
+def test_a_model_that_fails_is_a_fault_of_its_own(story: Story, tmp_path: Path) -> None:
+    log = play(story, tmp_path, EDIT, Reply("failed", why="502: ended before the answer was complete"))
+    assert [each.outcome for each in calls(log)] == ["acted", "failed", "failed"]
+    assert calls(log)[-1].why == "exit 1: it ended by itself, after 2 steps"
+    assert count_faults(log) == 2 and verdict(log) == "right"
+
+
+def test_what_it_leaves_running_ends_with_it(story: Story, tmp_path: Path) -> None:
+    log = play(story, tmp_path, EDIT, what=f"fork+{tmp_path.name}-{os.getpid()}")
+    assert calls(log)[-1].outcome == "finished"
+    running = [each.read_bytes() for each in Path("/proc").glob("[0-9]*/cmdline") if os.access(each, os.R_OK)]
+    assert running and not any(f"fork+{tmp_path.name}-{os.getpid()}".encode() in each for each in running)
+
+
+ESCAPES = {
+    "a file beside the tree": "touch ../planted",
+    "a system file": "touch /etc/planted",
+    "its sockets": "touch /srv/agent/run/planted",
+    "the stories": f"ls {Path(loader.__file__).parent}/*/*.toml",
+    "the environment of the run": "env; cat /proc/*/environ",
+    "another network": "python3 -c 'import socket; socket.create_connection((\"192.0.2.1\", 80), 3)'",
+    "a name": "python3 -c 'import socket; print(socket.getaddrinfo(\"example.com\", 80))'",
+    "borrowed objects": "cat .git/objects/info/alternates",
+}
+
+
+def test_it_gets_out_by_no_command(story: Story, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-leaked")
+    steps = [("bash", {"command": f"({each}) 2>&1; echo exit $?"}) for each in ESCAPES.values()]
+    log = play(story, tmp_path, *steps)
+    said = {name: call.uses[0].result for name, call in zip(ESCAPES, calls(log), strict=False)}
+    assert "sk-leaked" not in json.dumps(said) and "COLDWARM" not in said["the environment of the run"]
+    for name in {*ESCAPES} - {"the environment of the run", "a file beside the tree"}:
+        assert "exit 0" not in said[name], (name, said[name])
+    assert not (Path("/srv/agent") / "planted").exists() and not Path("/etc/planted").exists()
+    diff = worked(log).diff
+    assert isinstance(diff, Ref) and diff.bytes == 0
+
+
+def test_it_finds_no_later_commit(lasting: House, tmp_path: Path) -> None:
+    text = lasting.story.replace(CHECK, QUIET).replace('commit = "0003"', 'commit = "0002"')
+    ((scenario, repo),) = loader.load([lasting.write(text)], lasting.fixtures, lasting.cache)
+    count = "git cat-file --batch-all-objects --batch-check='%(objecttype)' | grep -c commit"
+    log = play((scenario, repo), tmp_path, ("bash", {"command": f"{count}; git log --oneline | wc -l; git status"}))
+    said = calls(log)[0].uses[0].result
+    assert len(repo.commits) == 3 and said.split()[:2] == ["2", "2"] and "nothing to commit" in said
+
+
+def test_without_bubblewrap_it_plays_only_where_somebody_says_so(
+    story: Story, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(bubblewrap, "available", lambda: False)
+    with pytest.raises(ReaderError, match="bubblewrap is not here"):
+        make(tmp_path)
+    monkeypatch.setenv("COLDWARM_UNCONTAINED", "1")
+    log = play(story, tmp_path, RECALL, EDIT, form="mcp")
+    assert calls(log)[-1].outcome == "finished" and verdict(log) == "right"
+
+
+def test_a_store_that_dies_ends_the_story_and_its_program(story: Story, tmp_path: Path) -> None:
+    counted = FakeHost(tmp_path / "counted")
+    play(story, tmp_path / "before", form="mcp", store=counted)
+    before = sum(op == "recall" for op, _ in counted.calls)
+    model, store = FakeModel(*[RECALL] * 30), FakeHost(tmp_path / "store")
+    store.faults["recall"] = [*[None] * before, ("crashed", False)]
+    log = play(story, tmp_path, model=model, form="mcp", store=store)
+    assert log.closed is not None and (log.closed.status, log.closed.fault and log.closed.fault.op) == (
+        "failed",
+        "recall",
+    )
+    assert not log.list_events(Worked) and len(model.heard) < 5
+
+
+def test_a_program_that_is_not_there_is_said(story: Story, tmp_path: Path) -> None:
+    made = make(tmp_path)
+    text = (tmp_path / "fake.toml").read_text()
+    (tmp_path / "fake.toml").write_text(text.replace('"python3", "${home}', '"no-such-program", "${home}', 1))
+    made = AgentReader(str(tmp_path / "fake.toml"), "fake")
+    stage = replace(Stage.of(*story), reader=made, ask_model=FakeModel())
+    log = stage.play(tmp_path, FakeHost(tmp_path / "store"), reader=LABEL)
+    assert calls(log)[-1].why == "exit 127: it ended by itself, after 0 steps"
+    printed = worked(log).printed
+    assert isinstance(printed, Ref) and "no-such-program: there is no such program" in log.blobs.text(printed)
+
+
+def test_a_transcript_is_a_plain_file_or_nothing(tmp_path: Path) -> None:
+    (tmp_path / "link").symlink_to("/etc/passwd")
+    os.mkfifo(tmp_path / "pipe")
+    assert [program._read(tmp_path / name) for name in ("link", "pipe", "none", ".")] == [b""] * 4
+
+
+def test_the_report_tells_each_step_how_the_program_ended_and_what_it_said_of_itself(
+    story: Story, tmp_path: Path
+) -> None:
+    hostile = ("bash", {"command": "echo '<script>alert(1)</script>'; printf '\\342\\200\\256'; exit 3"})
+    log = play(story, tmp_path, hostile, first='gave_up = ["told: work"]')
+    page = "".join(map(str, Telling(View(Record(log), "model"), whole=False).sessions()))
+    for said in (
+        "what fake with fake did: 3 steps", "not end its job, acted: ended: by a limit of its own", "1 acted",
+        "Points:", "the program told of itself:\\na fake agent program, told: work",
+    ):  # fmt: skip
+        assert said in page, said
+    assert "\u202e" not in page
