@@ -339,3 +339,20 @@ def test_the_report_tells_each_step_how_the_program_ended_and_what_it_said_of_it
     ):  # fmt: skip
         assert said in page, said
     assert "\u202e" not in page
+
+
+def test_what_is_hidden_is_empty_though_it_lies_in_what_is_lent(tmp_path: Path) -> None:
+    lent, tree, home, shown = (tmp_path / name for name in ("lent", "tree", "home", "shown"))
+    for folder in (lent / "stories", tree, home, shown):
+        folder.mkdir(parents=True)
+        (folder / "told").write_text("gold")
+    seen = {home: Path("/srv/agent/home")}
+    words = bubblewrap.wrap(
+        tree, [lent], Path("/srv/agent/checkout"), seen, {shown: Path("/srv/agent/run")}, [lent / "stories", home]
+    )
+    script = (
+        f"pwd; cat told; ls {lent}/stories | wc -l; cat ../home/told ../run/told; touch ../home/new; touch ../run/new"
+    )
+    done = command.run([*words, "sh", "-c", script], tree, {"PATH": "/usr/bin:/bin"}, 60)
+    assert done.out.split() == [b"/srv/agent/checkout", b"gold0", b"goldgold"], done
+    assert (home / "new").exists() and not (shown / "new").exists() and b"Read-only" in done.err
