@@ -86,9 +86,7 @@ def test_what_was_not_recorded_fails_the_write_and_is_counted(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    "budget", [("--chat-budget", "300"), ("--chat-cost", "0.003", "--chat-price", "10", "0", "--yes")]
-)
+@pytest.mark.parametrize("budget", [("--chat-budget", "300"), ("--chat-cost", "0.003", "--chat-price", "10", "0")])
 def test_a_budget_ends_the_run_between_two_events_and_it_can_be_resumed(
     cli: Cli, tmp_path: Path, budget: tuple[str, ...]
 ) -> None:

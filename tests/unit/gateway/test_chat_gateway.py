@@ -316,3 +316,29 @@ def test_chunks_of_any_shape_do_no_harm(rows: list[Any]) -> None:
     whole = assembly.completion()
     assert count_spent(Asked(EXTRACT), whole).prompt >= 0
     assert json.dumps(whole)
+
+
+@pytest.mark.parametrize(
+    ("details", "cached"),
+    [
+        ({"cached_tokens": 6}, 6),
+        ({"cached_tokens": 0}, 0),
+        ({"cached_tokens": 12}, 0),  # more than the prompt has
+        ({"cached_tokens": -1}, 0),
+        ({"cached_tokens": True}, 0),
+        ({"cached_tokens": "6"}, 0),
+        ({}, 0),
+        (None, 0),
+        ("6", 0),
+    ],
+)
+def test_what_came_from_a_cache_is_counted_where_it_is_soundly_told(details: object, cached: int) -> None:
+    usage = {"prompt_tokens": 11, "completion_tokens": 3, "prompt_tokens_details": details}
+    spent = count_spent(Asked(EXTRACT), {"usage": usage})
+    assert (spent.prompt, spent.completion, spent.counted, spent.cached) == (11, 3, False, cached)
+
+
+def test_a_count_without_a_cache_is_logged_as_before() -> None:
+    assert "cached" not in ChatCount(1, 11, 3).told()
+    both = ChatCount(1, 11, 3, cached=6) + ChatCount(1, 5, 1)
+    assert both.told() == {"calls": 2, "prompt": 16, "completion": 4, "counted": 0, "failed": 0, "cached": 6}
