@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 from urllib.parse import urlsplit
 
 from adapters.chroma import Chroma, ChromaMemory
-from harness.adapter import Layer, Program, Server, Space
+from harness.adapter import Layer, Program, Server, Space, Unsupported
 
 RUN = "from chromadb.cli.cli import app; app()"
 """The command `chroma`, whose script need not be on the PATH."""
@@ -45,6 +45,9 @@ class ChromaServer(Chroma):
         return Server(
             (program,), "http://127.0.0.1:{chroma}", "CHROMA_SERVER_URL", "coldwarm-chroma", "pip install chromadb"
         )
+
+    def compact(self, space: Space) -> None:
+        raise Unsupported("compact")
 
     def storage(self, space: Space) -> list[Layer]:
         """Within reach if the server was started for this space."""
