@@ -111,12 +111,12 @@ class ReferenceMemory(BaseMemory):
         with self.writing():
             for table in TABLES:
                 self.db.execute(table)
-        self.keep_up()
+        self.current = False
 
     def keep_up(self) -> None:
         """Where the embedder is not the one that embedded the store, all of it is embedded anew."""
         known = self.db.execute("SELECT vector FROM embedder").fetchone()
-        vector = self.pack(self.embed([PROBE])[0])
+        vector = self.pack(self.ask([PROBE])[0])
         if known is not None and known["vector"] == vector:
             return
         if known is not None:
@@ -127,7 +127,7 @@ class ReferenceMemory(BaseMemory):
 
     def embed_again(self) -> None:
         rows = self.db.execute("SELECT seq, text FROM memories").fetchall()
-        vectors = self.embed([row["text"] for row in rows])
+        vectors = self.ask([row["text"] for row in rows])
         with self.writing():
             for row, vector in zip(rows, vectors, strict=True):
                 self.db.execute("UPDATE memories SET vector = ? WHERE seq = ?", [self.pack(vector), row["seq"]])
@@ -155,6 +155,14 @@ class ReferenceMemory(BaseMemory):
         return [next(found) if item.text.strip() else b"" for item in items]
 
     def embed(self, texts: Sequence[str]) -> list[list[float]]:
+        """By the embedder of the whole store: the first time, it is made sure of."""
+        with self.turn:
+            if not self.current:
+                self.keep_up()
+                self.current = True
+        return self.ask(texts)
+
+    def ask(self, texts: Sequence[str]) -> list[list[float]]:
         """Without an embedder, counts of words: what this store is for needs no meaning."""
         return embed(self.space, texts) if self.space.dims else [count_words(text) for text in texts]
 

@@ -19,6 +19,7 @@ HARNESS = Path(metrics.__file__).parents[1]
 ROOMS = ("report", "compare", "regress", "cli")
 ALLOWED = {
     ("report/charts/cost.py", "recall"), ("report/charts/footprint.py", "recall"), ("report/receipts.py", "recall"),
+    ("report/growth.py", "recall"),
     ("cli/demo.py", "deletion"), ("report/glossary.py", "poison"), ("report/questions.py", "poison"),
     ("report/verdict.py", "poison"), ("cli/doctor.py", "embedder"),
 }  # fmt: skip
