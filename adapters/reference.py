@@ -187,11 +187,13 @@ class ReferenceMemory(BaseMemory):
         return True
 
     def recall(self, query: str, scope: Scope, k: int, at: str) -> list[Hit]:
+        if not query.strip() or k < 1 or self.db.execute("SELECT 1 FROM memories").fetchone() is None:
+            return []
+        asked = self.numpy.array(self.embed([query])[0], dtype="<f4")  # before a vector is read: it may be made anew
         now = moment(at)
         rows = [row for row in self.visible(scope) if row["expires"] is None or row["expires"] > now]
-        if not rows or not query.strip() or k < 1:
+        if not rows:
             return []
-        asked = self.numpy.array(self.embed([query])[0], dtype="<f4")
         matrix = self.numpy.frombuffer(b"".join(row["vector"] for row in rows), dtype="<f4").reshape(
             len(rows), len(asked)
         )
