@@ -23,4 +23,5 @@ def test_the_sample_is_what_its_logs_say(cli: Cli, tmp_path: Path) -> None:
     done = cli("report", tmp_path / SAMPLE.name)
     assert (done.returncode, done.stderr) == (0, "")
     for name in SHOWN:
-        assert (tmp_path / "sample" / name).read_bytes() == (PAGES / name).read_bytes(), name
+        same = (tmp_path / "sample" / name).read_bytes() == (PAGES / name).read_bytes()
+        assert same, f"coldwarm report reports/{SAMPLE.name} writes another {name}"
