@@ -17,6 +17,7 @@ RELEASE = re.compile(
     r"^(?:chore|build|release)?[(:\s\w)]*\b(?:bump(?:ed|s)?|release[ds]?|prepare)\b|^v?\d+\.\d+", re.IGNORECASE
 )
 VERSION = re.compile(r"[\^~<>=v! ]*\d+(?:\.(?:\d+|x|\*))+[\w.+-]*")
+_RELEASED = re.compile(r"\d+\.\d+\.\d+")
 _ACTION = re.compile(r"[\w.-]+(?:/[\w.-]+)+@\S+")
 """A step of a CI file, whatever it is called: not what the project runs on."""
 PIN = re.compile(r"(?P<name>[\w./@-]+?)(?:[=~<>!]=|@v?|:v?)[\w.*^~-]+")
@@ -46,14 +47,14 @@ _CALL = re.compile(r"\w\(")
 _HASH = re.compile(r"(?:sha\d+[:-])?[0-9a-f]{12,}|[A-Za-z0-9+/=]{40,}")
 _HOST = re.compile(r"(?:[\w-]+\.)+(?:org|com|net|dev|io|co|app|sh)(?:[/:].*)?")
 _PROSE = re.compile(
-    r"description|categories|readme|summary|title|author|email|homepage|url|keywords|license|copyright|message|comment|label|sha|hash|checksum|digest|logo|badge",
+    r"description|categories|readme|summary|title|author|maintainer|email|homepage|url|keywords|license|copyright|message|comment|label|sha|hash|checksum|digest|logo|badge",
     re.IGNORECASE,
 )
 LONGEST = 60
 """Characters of the longest value that anybody would remember."""
 _WORDS = 6
-_MENDED = 0.9
-"""How alike two names of a file are of which one was misspelt: one letter in six."""
+_MENDED = 0.85
+"""How alike two parts of a path are of which one was misspelt: two letters of seven changed places."""
 _WORDED = ("text", "flag", "name", "place", "command")
 _TYPO = re.compile(r"\btypos?\b|\bspelling\b|\bmisspel", re.IGNORECASE)
 
@@ -132,6 +133,8 @@ def _skip_version(old: str, new: str, what: str, subject: str) -> str | None:
     pins = PIN.fullmatch(old), PIN.fullmatch(new)
     if pins[0] and pins[1] and pins[0]["name"] == pins[1]["name"] and not RUNTIME.search(pins[0]["name"]):
         return "pin of a dependency"
+    if _RELEASED.search(old) and _RELEASED.sub("", old) == _RELEASED.sub("", new):
+        return "version bump"
     return None
 
 

@@ -205,6 +205,8 @@ def test_lines_of_each_kind_of_file(path: str, old: str, new: str, kind: str, va
     [
         ("1.2.3", "1.2.4", "version", "version bump"),
         ("1.2.3", "1.3.0", "left-pad", "pin of a dependency"),
+        ("shop-2.5.0.tar.gz", "shop-2.6.0.tar.gz", "pypi", "version bump"),
+        ("['ada']", "['bo']", "maintainers", "long value or prose"),
         ("actions/checkout@v3", "actions/checkout@v4", "uses", "pin of a dependency"),
         ("a b", "a  b", "lane", "white space, case or quotes"),
         ("2023", "2024", "year", "date"),
@@ -235,6 +237,7 @@ def test_what_is_no_fact_has_a_reason(old: str, new: str, what: str, reason: str
         ("Such are _liveness_ checks of a lane", "Such are *liveness* checks of a lane", "spelling"),
         ('* <a href="./docs/Hooks.md">the hooks</a>', '* <a href="./docs/guides/Hooks.md">the hooks</a>', None),
         ("Such is `docs/Guidlines.md` of a lane", "Such is `docs/Guidelines.md` of a lane", "spelling"),
+        ("See the final request/resposne as said", "See the final request/response as said", "spelling"),
         ("Such is `docs/Lanes.md` of a quay", "Such is `docs/Berths.md` of a quay", None),
         ("It reads `now.json` at the start", "It reads `later.json` at the start", None),
     ],
