@@ -183,7 +183,7 @@ class Everywhere(ReferenceMemory):
     """The same store, open already, without scopes."""
 
     def __init__(self, memory: ReferenceMemory) -> None:
-        self.space, self.numpy, self.db = memory.space, memory.numpy, memory.db
+        vars(self).update(vars(memory))
 
     def visible(self, place: Scope, memory_id: str | None = None) -> list[sqlite3.Row]:
         return self.db.execute("SELECT * FROM memories WHERE mark = 0 ORDER BY seq").fetchall()
