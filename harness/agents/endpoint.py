@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import socket
 import socketserver
 import threading
 from collections import Counter
@@ -31,6 +32,8 @@ PASSED = (
 )  # fmt: skip
 """Fields of a request that reach the model. Model and seed are those of the trial."""
 MAX_BYTES = 32 * 2**20
+LINGERS = 1.0
+"""Seconds without a byte after which a refused request is no longer read."""
 SPEAKS = ("system", "developer", "user")
 
 
@@ -216,6 +219,8 @@ class _Handler(BaseHTTPRequestHandler):
             answer = self.talk.answer(body)
         except Refused as error:
             self._send(error.status_code, problem(error))
+            if self.close_connection:
+                self._let_them_finish()
             return
         if not wire.parse(body).stream:
             self._send(200, answer)
@@ -235,6 +240,16 @@ class _Handler(BaseHTTPRequestHandler):
             self.close_connection = True
             raise Refused(413, f"the request needs a content-length of at most {MAX_BYTES} bytes")
         return self.rfile.read(int(length))
+
+    def _let_them_finish(self) -> None:
+        """A socket that is closed before all is read takes the answer along, or breaks their sending."""
+        with suppress(OSError):
+            self.wfile.flush()
+            self.connection.shutdown(socket.SHUT_WR)
+            self.connection.settimeout(LINGERS)
+            for _ in range(MAX_BYTES // 65_536):
+                if not self.connection.recv(65_536):
+                    return
 
     def _send(self, status: int, answer: object) -> None:
         data = json.dumps(answer).encode()

@@ -98,6 +98,17 @@ def test_a_request_without_a_length_or_with_one_too_long_is_refused(talk: tuple[
     assert link.getresponse().status == 413
 
 
+def test_who_is_refused_before_all_is_sent_still_reads_why(talk: tuple[Conversation, Path]) -> None:
+    link = Link(talk[1])
+    link.putrequest("POST", "/v1/chat/completions")
+    link.putheader("content-length", str(endpoint.MAX_BYTES + 1))
+    link.endheaders()
+    for _ in range(80):  # more than the socket holds, so the other side must read it
+        link.send(b" " * 65_536)
+    answer = link.getresponse()
+    assert answer.status == 413 and b"content-length" in answer.read()
+
+
 def test_its_models_are_one(talk: tuple[Conversation, Path]) -> None:
     link = Link(talk[1])
     link.request("GET", "/v1/models")
