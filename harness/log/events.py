@@ -68,7 +68,7 @@ class HitsPacker:
 
     def add(self, page: Sequence[Hit]) -> None:
         if page:
-            self._pages += [b"," if self._pages else b"[", HITS.dump_json(tuple(page))[1:-1]]
+            self._pages += [b"," if self._pages else b"[", HITS.dump_json(tuple(page), exclude_none=True)[1:-1]]
 
     def finish(self) -> tuple[Hit, ...] | Ref:
         """The hits themselves if their JSON is small, else the blob that holds it; equal hits, equal bytes."""

@@ -32,7 +32,7 @@ def play(stage: DrillSession) -> None:
     stage.remember(STEP, pieces)
     stage.settle(STEP)
     asked = pieces if stage.supports("entries") else [pieces[number - 1] for number in PROBES]
-    shown = {hit.memory_id for hit in read_back(stage, STEP, SCOPE, asked)}
+    shown = read_back(stage, STEP, SCOPE, asked)
     missed = [piece for piece in asked if not shown.issuperset(stage.ids.get(piece.name, ()))]
     for piece in missed[:: max(1, len(missed) // AGAIN)][:AGAIN] if stage.supports("entries") else ():
         if stage.supports("get"):

@@ -233,7 +233,7 @@ def _routes(stage: DrillSession, step: str) -> None:
         stage.recall(step, piece.query or "", piece.item.scope, [piece], k=DEPTH)
     if stage.supports("entries"):
         for scope in (HOME, GONE, *chain.from_iterable(AROUND.values())):
-            stage.call(step, "entries", scope)
+            stage.list_ids(step, scope)
 
 
 def own_words(piece: Piece) -> str:

@@ -195,7 +195,7 @@ def _look(stage: DrillSession, step: str, asked: Iterable[Piece]) -> None:
     """What is listed, and what each memory's own text brings of those that were ever acknowledged."""
     stage.settle(step)
     if stage.supports("entries"):
-        stage.call(step, "entries", SCOPE)
+        stage.list_ids(step, SCOPE)
     for piece in asked:
         if stage.ids.get(piece.name):
             stage.recall(step, piece.item.text, SCOPE, about=[piece])

@@ -209,14 +209,14 @@ def _ask_elsewhere(stage: DrillSession, pairs: list[ScopePair], places: list[Pie
         stage.recall("unwritten", pair.far.item.text, scopes.name_scope(pair.respect, UNWRITTEN), about=[pair.far])
     listed = stage.supports("entries")
     if listed:
-        stage.call("empty", "entries", Scope(), about=general)
+        stage.list_ids("empty", Scope(), about=general)
         for respect in dict.fromkeys(pair.respect for pair in pairs):
-            stage.call("unwritten", "entries", scopes.name_scope(respect, UNWRITTEN))
+            stage.list_ids("unwritten", scopes.name_scope(respect, UNWRITTEN))
     for place in places:
         for blank in _blanks(stage) if place.name == f"{LATTICE}.{RESPECTS[0]}" else ():
             stage.recall("blank", place.item.text, blank, about=[place], k=DEPTH)
             if listed:
-                stage.call("blank", "entries", blank)
+                stage.list_ids("blank", blank)
 
 
 def _blanks(stage: DrillSession) -> list[Scope]:

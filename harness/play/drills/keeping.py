@@ -13,7 +13,7 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from itertools import cycle, product
 
-from harness.adapter import Hit, Item, Scope, Source
+from harness.adapter import Item, Scope, Source
 from harness.log.transcript import Op
 from harness.model.drill import Piece, Plan
 from harness.model.trial import digest
@@ -191,9 +191,8 @@ def play(stage: DrillSession) -> None:
     _get(stage, "written", sample[: SAMPLE // 5])
     _history(stage, "written", sample[: SAMPLE // 5])
     for piece in sample:
-        missed += _list_missing(
-            stage, [piece], stage.recall("own", piece.item.text, piece.item.scope, about=[piece]) or []
-        )
+        found = stage.recall("own", piece.item.text, piece.item.scope, about=[piece]) or []
+        missed += _list_missing(stage, [piece], {hit.memory_id for hit in found})
     _look_again(stage, missed)
     _ask(stage)
     changed = _revise(stage)
@@ -208,9 +207,8 @@ def play(stage: DrillSession) -> None:
     stage.close("at once")
 
 
-def _list_missing(stage: DrillSession, pieces: Sequence[Piece], hits: Sequence[Hit]) -> list[Piece]:
+def _list_missing(stage: DrillSession, pieces: Sequence[Piece], shown: set[str]) -> list[Piece]:
     """Those that were acknowledged, and not all of whose ids came back."""
-    shown = {hit.memory_id for hit in hits}
     return [piece for piece in pieces if not shown.issuperset(stage.ids.get(piece.name, ()))]
 
 
@@ -221,7 +219,7 @@ def _look_again(stage: DrillSession, missed: Sequence[Piece]) -> None:
     for piece in pieces:
         stage.recall("again", piece.item.text, piece.item.scope, about=[piece])
     for scope in dict.fromkeys(piece.item.scope for piece in pieces) if stage.supports("entries") else ():
-        stage.call("again", "entries", scope, about=[piece for piece in pieces if piece.item.scope == scope])
+        stage.list_ids("again", scope, about=[piece for piece in pieces if piece.item.scope == scope])
 
 
 def _sample(stage: DrillSession, stored: Sequence[Piece]) -> list[Piece]:

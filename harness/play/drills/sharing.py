@@ -106,7 +106,7 @@ def _at_once(stage: DrillSession) -> None:
     with _agent(stage, "reopened"):
         stage.settle("reopened")
         if stage.supports("entries"):
-            stage.call("reopened", "entries", REPO)
+            stage.list_ids("reopened", REPO)
         _ask(stage, "reopened", everything)
 
 

@@ -18,8 +18,8 @@ from typing import Any, Protocol
 from harness.adapter import Ack, Hit, Item, Memory, Scope, to_wire
 from harness.backend.client import RemoteMemory
 from harness.backend.replies import BurstWrite
-from harness.log.blobs import Blobs, pack
-from harness.log.events import Event
+from harness.log.blobs import Blobs, Ref, pack
+from harness.log.events import Event, HitsPacker
 from harness.log.transcript import ANSWER, SIGHTINGS, Called, Handled, Looked, Op
 from harness.model.backend import EmbedderName, Fault
 from harness.model.drill import DrillName, DrillTrial, Piece, Plan
@@ -194,23 +194,52 @@ class DrillSession(StoreSession[RemoteMemory]):
     def settle(self, step: str, who: str = "a") -> None:
         self.call(step, "settle", SETTLE_SECONDS, who=who)
 
+    def list_ids(self, step: str, scope: Scope, about: Sequence[Piece] = (), who: str = "a") -> set[str]:
+        """A listing, of which only the JSON is held; the ids that it shows. Raises Lost if the child is gone."""
+        packer, shown = HitsPacker(self._blobs), set[str]()
+
+        def take(page: list[Hit]) -> None:
+            packer.add(page)
+            shown.update(hit.memory_id for hit in page)
+
+        _, fault, took = self.ask(lambda memory: memory.page_entries(scope, take), who)
+        listed = None if fault else packer.finish()
+        self._log(
+            step, "entries", (scope,), listed if isinstance(listed, Ref) else to_wire(listed), fault, took, about, who
+        )
+        return set() if fault else shown
+
     def call(self, step: str, op: Op, *args: Any, about: Sequence[Piece] = (), who: str = "a") -> Any:
         """Asks and logs; None if it failed. Raises Lost if the child is gone."""
         value, fault, took = self.ask(lambda memory: getattr(memory, op)(*args), who)
+        self._log(step, op, args, pack(self._blobs, ANSWER, to_wire(value)), fault, took, about, who)
+        return value
+
+    def _log(
+        self,
+        step: str,
+        op: Op,
+        args: Sequence[Any],
+        answer: Any,
+        fault: Fault | None,
+        took: float,
+        about: Sequence[Piece],
+        who: str,
+    ) -> None:
+        names = tuple(piece.name for piece in about)
         self._emit(
             Called(
                 step=step,
                 who=who,
                 op=op,
-                about=tuple(piece.name for piece in about),
+                about=names,
                 request=_request(op, args),
-                answer=pack(self._blobs, ANSWER, to_wire(value)),
+                answer=answer,
                 fault=fault,
                 took=took,
             )
         )
         self.go_on()
-        return value
 
     @property
     def blobs(self) -> Blobs:
