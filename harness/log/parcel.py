@@ -49,10 +49,10 @@ class Head(Model):
 
 
 class Parcel(NamedTuple):
-    """The bytes of a log, and of each blob by its name."""
+    """The bytes of a log, and of each blob by its name: views of what was decompressed."""
 
-    log: bytes
-    blobs: Mapping[str, bytes]
+    log: memoryview
+    blobs: Mapping[str, memoryview]
 
     def place(self, target: Path, blobs: Blobs, believe: Callable[[Path], bool] = lambda _: True) -> None:
         """Puts the blobs and then the log in place. Raises ParcelError and Unwritable.
@@ -62,7 +62,7 @@ class Parcel(NamedTuple):
         """
         draft = target.with_suffix(DRAFT)
         for name, data in self.blobs.items():
-            if blobs.put(data).blob != name:
+            if blobs.put(bytes(data)).blob != name:
                 raise ParcelError(f"a blob does not hold what its name {name} promises")
         try:
             target.parent.mkdir(parents=True, exist_ok=True)
@@ -84,13 +84,18 @@ def pack(key: str, played: Played) -> bytes:
     refs = {value.blob: value for event in played.events for value in vars(event).values() if isinstance(value, Ref)}
     for name in _TRACEBACK.findall(played.reason):  # of a fault of ours, which names it in words
         refs[name] = Ref(blob=name, bytes=0)
-    blobs = {name: played.blobs.get(ref) for name, ref in refs.items()}
-    body = bytes(cramjam.zstd.compress(b"".join([log, *blobs.values()]), level=3))
+    compressor, sizes = cramjam.zstd.Compressor(level=3), dict[str, int]()
+    compressor.compress(log)
+    for name, ref in refs.items():  # one after the other: the listings of a large store are larger than all else
+        data = played.blobs.get(ref)
+        compressor.compress(data)
+        sizes[name] = len(data)
+    body = bytes(compressor.finish())
     head = Head(
         key=key,
         played=datetime.fromtimestamp(played.path.stat().st_mtime, UTC).date(),
         log=len(log),
-        blobs={name: len(data) for name, data in blobs.items()},
+        blobs=sizes,
         sha256=hashlib.sha256(body).hexdigest(),
     )
     return head.model_dump_json().encode() + b"\n" + body
@@ -106,10 +111,10 @@ def unpack(key: str, data: bytes) -> Parcel:
     if head.key != key or hashlib.sha256(body).hexdigest() != head.sha256:
         raise ParcelError("it is damaged, or another trial's")
     try:
-        whole = bytes(cramjam.zstd.decompress(body))
+        whole = memoryview(bytes(cramjam.zstd.decompress(body)))
     except cramjam.DecompressionError:
         raise ParcelError("its body cannot be decompressed") from None
-    at, parts = head.log, dict[str, bytes]()
+    at, parts = head.log, dict[str, memoryview]()
     for name, size in head.blobs.items():
         parts[name] = whole[at : at + size]
         at += size

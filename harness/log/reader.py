@@ -219,19 +219,23 @@ class FileKind(Generic[Opening, Told]):
     load: Callable[[bytes], Told]
 
 
-def read_file(path: Path, blobs: Blobs, kind: FileKind[Opening, Told]) -> tuple[PlayedFile, Opening, Told]:
-    """The file, its opening event, and what is told in it; every blob that it names is there. Raises LogError."""
+def read_file(path: Path, blobs: Blobs, kind: FileKind[Opening, Told]) -> tuple[PlayedFile, Opening]:
+    """The file and its opening event; every blob that it names is there. Raises LogError."""
     lines = load(path, kind.noun)
     events = tuple(_parse(path, kind.event, lines))
     opening = events[0]
     if not isinstance(opening, kind.opening):
         raise LogError(f"{path}:1: not the opening event of a {kind.noun}")
+    _check(path, events, blobs)
+    return PlayedFile(path, lines.sha256, events, blobs, lines.sealed), opening
+
+
+def read_told(path: Path, blobs: Blobs, opening: Opening, kind: FileKind[Opening, Told]) -> Told:
+    """What is told in a file. Raises LogError."""
     try:
-        told = kind.load(blobs.get(getattr(opening, kind.told)))
+        return kind.load(blobs.get(getattr(opening, kind.told)))
     except (BlobError, ValidationError) as error:
         raise LogError(f"{path}: its {kind.told} cannot be read: {str(error).splitlines()[0]}") from None
-    _check(path, events, blobs)
-    return PlayedFile(path, lines.sha256, events, blobs, lines.sealed), opening, told
 
 
 def _parse(path: Path, form: TypeAdapter[Event], lines: SealedLines) -> Iterator[Event]:
@@ -273,7 +277,8 @@ LOG = FileKind("trial", EVENT, Opened, "scenario", _scenario)
 
 def read(path: Path, blobs: Blobs) -> Log:
     """The log at `path`, with every blob that it names in its place. Raises LogError."""
-    file, opened, scenario = read_file(path, blobs, LOG)
+    file, opened = read_file(path, blobs, LOG)
+    scenario = read_told(path, blobs, opened, LOG)
     last = file.events[-1]
     return Log(*file, opened, last if isinstance(last, Closed) else None, scenario)
 

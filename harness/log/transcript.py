@@ -19,7 +19,7 @@ from harness.adapter import Hit, Layer
 from harness.log.blobs import Blobs, Ref, unpack
 from harness.log.events import LATE, PROTOCOL, SCHEMA, Event, Sighting
 from harness.log.lines import LogError
-from harness.log.reader import FileKind, Outline, Played, read_file, skim
+from harness.log.reader import FileKind, Outline, Played, read_file, read_told, skim
 from harness.log.receipts import Receipt
 from harness.model.backend import Backend, Fault
 from harness.model.drill import DrillTrial, Plan
@@ -168,12 +168,16 @@ class Transcript(Played):
     noun = "transcript"
     drilled: Drilled
     ended: Ended | None
-    plan: Plan
     _hits: dict[int, tuple[Hit, ...]] = field(default_factory=dict, repr=False)
 
     @property
     def opening(self) -> Drilled:
         return self.drilled
+
+    @cached_property
+    def plan(self) -> Plan:
+        """What was written. Raises LogError, but not after `read`."""
+        return read_told(self.path, self.blobs, self.drilled, TRANSCRIPT)
 
     @property
     def trial(self) -> DrillTrial:
@@ -271,10 +275,17 @@ TRANSCRIPT = FileKind("drill", DRILL_EVENT, Drilled, "plan", _plan)
 
 
 def read(path: Path, blobs: Blobs) -> Transcript:
-    """The transcript at `path`, with every blob that it names in its place. Raises LogError."""
-    file, drilled, plan = read_file(path, blobs, TRANSCRIPT)
+    """The transcript at `path`, with every blob that it names in its place, and its plan. Raises LogError."""
+    told = read_calls(path, blobs)
+    told.plan  # noqa: B018  read to see that it can be
+    return told
+
+
+def read_calls(path: Path, blobs: Blobs) -> Transcript:
+    """As `read`; its plan, most of the memory that a large drill takes, is read if anybody asks for it."""
+    file, drilled = read_file(path, blobs, TRANSCRIPT)
     last = file.events[-1]
-    told = Transcript(*file, drilled, last if isinstance(last, Ended) else None, plan)
+    told = Transcript(*file, drilled, last if isinstance(last, Ended) else None)
     if not told.sealed:
         told.check()
     return told

@@ -58,7 +58,7 @@ def identity(trial: Trial | DrillTrial, settings: Settings) -> str:
 
 def load(trial: Trial | DrillTrial, path: Path, blobs: Blobs) -> Log | Transcript:
     """What was played, from where `play_trial` said. Raises LogError."""
-    return transcript.read(path, blobs) if isinstance(trial, DrillTrial) else read(path, blobs)
+    return transcript.read_calls(path, blobs) if isinstance(trial, DrillTrial) else read(path, blobs)
 
 
 def outline(trial: Trial | DrillTrial, path: Path, blobs: Blobs) -> Outline:

@@ -12,6 +12,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Column
 
 from harness import metrics
+from harness.compare.statements import LARGE
 from harness.log.reader import Log
 from harness.log.transcript import Transcript
 from harness.metrics import faults, trust
@@ -172,9 +173,15 @@ def _describe_failing(found: list[Faults]) -> str:
 
 
 def describe_drill(transcript: Transcript) -> str:
-    """What a drill showed, for the console: measures at their best value are counted, others named."""
-    trial, (cell,) = transcript.trial, trust.score([transcript])
+    """What a drill showed, for the console: measures at their best value are counted, others named.
+
+    A large one is measured for the report alone, in a process that ends with it.
+    """
+    trial = transcript.trial
     head = f"{trial.backend.rpartition(':')[2]:<13.13} {'drill ' + trial.drill:<20.20} {f'{trial.size} memories':<19}"
+    if trial.size >= LARGE:
+        return f"{head} {transcript.status}, measured for the report"
+    (cell,) = trust.score([transcript])
     if cell.status != "complete":
         return f"{head} {cell.status}: {cell.reason[:120]}"
     judged = {name: m for name, m in cell.measures.items() if isinstance(m, Measured) and m.hits is not None}

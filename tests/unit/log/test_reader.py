@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from harness.adapter import Hit, Item, Scope, Source
 from harness.log import reader
-from harness.log.blobs import INLINE, Blobs, Ref, pack
+from harness.log.blobs import INLINE, Blobs, Ref, pack, unpack
 from harness.log.events import (
     EVENT,
     FOUND,
@@ -105,11 +105,13 @@ def test_a_large_payload_is_a_blob_and_comes_back(tmp_path: Path) -> None:
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(pages=st.lists(st.lists(HIT, max_size=12), max_size=6))
 def test_hits_that_come_in_pages_are_packed_as_the_whole_of_them(tmp_path: Path, pages: list[list[Hit]]) -> None:
-    blobs = Blobs(tmp_path / "blobs")
-    packer = HitsPacker(blobs)
+    blobs, hits = Blobs(tmp_path / "blobs"), tuple(hit for page in pages for hit in page)
+    packer, at_once = HitsPacker(blobs), HitsPacker(blobs)
     for page in pages:
         packer.add(page)
-    assert packer.finish() == pack(blobs, HITS, tuple(hit for page in pages for hit in page))
+    at_once.add(hits)
+    packed = packer.finish()
+    assert packed == at_once.finish() and unpack(blobs, HITS, packed) == hits
 
 
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])

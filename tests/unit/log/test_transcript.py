@@ -90,5 +90,13 @@ def test_what_is_no_transcript_is_one_line_that_names_the_file(
 
 
 def test_a_missing_plan_is_one_line(told: Transcript, tmp_path: Path) -> None:
-    with pytest.raises(LogError, match="its plan cannot be read"):
+    with pytest.raises(LogError, match=r":1: blob [0-9a-f]{64} is missing"):
         read(told.path, Blobs(tmp_path / "elsewhere"))
+
+
+def test_a_plan_of_another_form_is_one_line(told: Transcript) -> None:
+    other = told.blobs.put(b'{"pieces":"none"}')
+    data = told.path.read_bytes().replace(told.drilled.plan.blob.encode(), other.blob.encode(), 1)
+    told.path.write_bytes(b"".join(data.splitlines(keepends=True)[:-1]))  # without its seal
+    with pytest.raises(LogError, match="its plan cannot be read"):
+        read(told.path, told.blobs)

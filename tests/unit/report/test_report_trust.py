@@ -187,6 +187,13 @@ def test_progress_counts_a_measure_that_failed_and_calls_it_no_sound_one(tmp_pat
     assert failed and f", {failed} failed" in progress.describe_drill(made)
 
 
+def test_progress_measures_no_large_drill(told: Transcript) -> None:
+    trial = told.trial.model_copy(update={"size": statements.LARGE})
+    large = replace(told, drilled=told.drilled.model_copy(update={"trial": trial}))
+    large.__dict__["plan"] = None  # whoever measures asks for it
+    assert progress.describe_drill(large).endswith("5000 memories       complete, measured for the report")
+
+
 def test_a_broken_promise_shows_its_steps_and_its_program_as_text() -> None:
     told = next(each for each in transcripts(BROKEN) if each.of(Broke))
     program = "import chromadb\nprint('<script>\u202e')"
