@@ -31,7 +31,9 @@ def _rename(cell: AnyCell, name: str) -> AnyCell:
     """The id of a drill's cell names its backend, and equal ids say that both were played alike."""
     if not isinstance(cell, TrustCell):
         return cell.model_copy(update={"backend": name})
-    played = DrillTrial(backend=name, drill=cell.drill, size=cell.size, seed=cell.seed, k=cell.k)
+    played = DrillTrial(
+        backend=name, drill=cell.drill, size=cell.size, seed=cell.seed, k=cell.k, older=cell.older or ""
+    )
     return cell.model_copy(update={"backend": name, "id": played.id})
 
 

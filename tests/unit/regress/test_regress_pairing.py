@@ -15,7 +15,8 @@ from harness.metrics import trust
 from harness.model.regression import Change
 from harness.model.results import Results
 from harness.model.trial import Measured
-from harness.regress import baseline, pairing
+from harness.regress import baseline, pairing, releases
+from harness.regress.baseline import Side
 from tests.support.made_results import Said, results
 
 GOOD, BAD = (20, 20), (5, 20)
@@ -260,6 +261,19 @@ def test_drills_of_another_size_are_not_compared() -> None:
     row = {"x": {"recall": [GOOD]}}
     old, new = (results(row, {"x": {"writes_kept": (20, 20)}}, size=size) for size in (20, 40))
     assert changes(old, new)["x", "writes_kept"].verdict == "not-comparable"
+
+
+def test_two_rungs_that_took_over_the_stores_of_different_releases_are_not_compared() -> None:
+    def rung(older: str) -> Side:
+        made = results({"x": {"recall": [GOOD]}}, {"x": {"kept_after_upgrade": (20, 20)}})
+        cells = tuple(cell.model_copy(update={"older": older}) for cell in made.trust)
+        return releases.side(Side(baseline.of(made), made.model_copy(update={"trust": cells}), None), "x", "x")
+
+    verdicts = [
+        next(each.verdict for each in pairing.changes(rung("1").baseline, rung(other).baseline) if each.drill)
+        for other in ("1", "2")
+    ]
+    assert verdicts == ["no-difference-shown", "not-comparable"]
 
 
 # --- versions -----------------------------------------------------------------------------------------------------
