@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from harness.compare import stats
 from harness.metrics import trust
+from harness.model.drill import DrillTrial
 from harness.model.regression import Change
 from harness.model.results import Results
 from harness.model.trial import Measured
@@ -263,17 +264,20 @@ def test_drills_of_another_size_are_not_compared() -> None:
     assert changes(old, new)["x", "writes_kept"].verdict == "not-comparable"
 
 
-def test_two_rungs_that_took_over_the_stores_of_different_releases_are_not_compared() -> None:
-    def rung(older: str) -> Side:
-        made = results({"x": {"recall": [GOOD]}}, {"x": {"kept_after_upgrade": (20, 20)}})
-        cells = tuple(cell.model_copy(update={"older": older}) for cell in made.trust)
-        return releases.side(Side(baseline.of(made), made.model_copy(update={"trust": cells}), None), "x", "x")
+def upgraded(older: str, kept: Said) -> Results:
+    made = results({"x": {"recall": [GOOD]}}, {"x": {"kept_after_upgrade": kept}})
+    (cell,) = made.trust
+    played = DrillTrial(backend="x", drill=cell.drill, size=cell.size, seed=cell.seed, k=cell.k, older=older)
+    return made.model_copy(update={"trust": (cell.model_copy(update={"older": older, "id": played.id}),)})
 
-    verdicts = [
-        next(each.verdict for each in pairing.changes(rung("1").baseline, rung(other).baseline) if each.drill)
-        for other in ("1", "2")
-    ]
-    assert verdicts == ["no-difference-shown", "not-comparable"]
+
+def test_upgrades_from_different_releases_are_not_compared_in_two_runs_and_are_on_a_ladder() -> None:
+    old, same, other = (upgraded(older, kept) for older, kept in (("1", GOOD), ("1", BAD), ("2", BAD)))
+    name = "x", "kept_after_upgrade"
+    assert changes(old, same)[name].verdict == "worse"
+    assert changes(old, other)[name].verdict == "not-comparable"
+    rungs = (releases.side(Side(baseline.of(made), made, None), "x", "x").baseline for made in (old, other))
+    assert {each.verdict for each in pairing.changes(*rungs) if each.drill} == {"worse"}
 
 
 # --- versions -----------------------------------------------------------------------------------------------------
