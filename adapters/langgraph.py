@@ -31,7 +31,7 @@ ABOVE = "memories"
 """The first label of every namespace."""
 FILE = "store.sqlite"
 PAGE = 1000
-INSTALL = "an environment by its release: -b langgraph@VERSION"
+INSTALL = "an environment by its release: -b {}@VERSION"
 
 
 def write_value(item: Item) -> dict[str, Any]:
@@ -56,7 +56,7 @@ class LanggraphMemory(BaseMemory):
         import sqlite3
 
         own = hasattr(sqlite3.Connection, "enable_load_extension")
-        library = sqlite3 if own else sdk("pysqlite3", INSTALL)
+        library = sqlite3 if own else sdk("pysqlite3", INSTALL.format("langgraph"))
         return library.connect(str(Path(space.root, FILE)), check_same_thread=False, isolation_level=None)
 
     def name(self, scope: Scope) -> tuple[str, ...]:
@@ -186,10 +186,11 @@ class Langgraph(BaseAdapter):
     memory: ClassVar[type[LanggraphMemory]] = LanggraphMemory
 
     def version(self) -> str:
-        return release(self.distribution, INSTALL)
+        return release(self.distribution, INSTALL.format(self.name))
 
     def open(self, space: Space) -> Memory:
-        return self.memory(sdk(self.module, INSTALL), sdk("langgraph.store.base", INSTALL), space)
+        install = INSTALL.format(self.name)
+        return self.memory(sdk(self.module, install), sdk("langgraph.store.base", install), space)
 
     def storage(self, space: Space) -> list[Layer]:
         return [Layer("database", FILE, "sqlite")]

@@ -6,10 +6,8 @@ from typing import Any, ClassVar
 
 from adapters import _postgres
 from adapters._base import sdk
-from adapters.langgraph import Langgraph, LanggraphMemory
+from adapters.langgraph import INSTALL, Langgraph, LanggraphMemory
 from harness.adapter import Layer, Server, Space
-
-INSTALL = "an environment by its release: -b langgraph_postgres@VERSION"
 
 
 class PostgresMemory(LanggraphMemory):
@@ -18,7 +16,7 @@ class PostgresMemory(LanggraphMemory):
     @staticmethod
     def connect(space: Space) -> Any:
         """As the vendor's from_conn_string does."""
-        psycopg, rows = sdk("psycopg", INSTALL), sdk("psycopg.rows", INSTALL)
+        psycopg, rows = (sdk(name, INSTALL.format("langgraph_postgres")) for name in ("psycopg", "psycopg.rows"))
         url = _postgres.claim(psycopg, space)
         return psycopg.connect(url, autocommit=True, prepare_threshold=0, row_factory=rows.dict_row)
 

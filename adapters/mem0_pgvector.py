@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import ClassVar, Self
 
 from adapters import _postgres
-from adapters._base import sdk
+from adapters._base import release, sdk
 from adapters._mem0_stores import Store
 from adapters.mem0 import MEM0, OPENAI, Mem0, Mem0Memory
 from harness.adapter import Hit, Scope, Server, Support
@@ -57,6 +57,10 @@ class Mem0Pgvector(Mem0):
 
     def configured(self, settings: Mapping[str, str]) -> Self:
         return self
+
+    def version(self) -> str:
+        release("psycopg", INSTALL)
+        return super().version()
 
     def serve(self, gateway: str) -> Server:
         return _postgres.server()

@@ -67,6 +67,7 @@ class MemsearchMemory(LocalMemory):
             embedding_api_key=space.key,
             milvus_uri=f"unix:{socket}",
         )
+        Path(socket).unlink()  # they are connected, and no file stays that is no data
         if failed := self._wait(self.index.index_with_report()).failed_files:
             raise RuntimeError(f"memsearch cannot index {failed[0].path}: {failed[0].error}")
 
