@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from adapters.chroma import Chroma
@@ -22,7 +23,7 @@ class Store:
 
     Attributes:
         package: What Mem0 needs installed for it.
-        config: Its settings beside collection and path.
+        config: Its settings beside the collection.
         any_of: The filter for one of these values.
         reach: How many memories a search has to be asked for, so that k of the scope are among them.
         support: What is its own.
@@ -40,7 +41,7 @@ class Store:
 
 QDRANT = Store(
     package="qdrant-client>=1.12,<2",
-    config=lambda space: {"embedding_model_dims": space.dims},
+    config=lambda space: {"path": str(Path(space.root, "qdrant")), "embedding_model_dims": space.dims},
     any_of=lambda values: {"in": list(values)},
     layers=lambda space: [Layer("vectors", f"qdrant/collection/{COLLECTION}/storage.sqlite", "sqlite")],
     support={
@@ -53,7 +54,7 @@ QDRANT = Store(
 )
 CHROMA = Store(
     package=Chroma.packages[0],
-    config=lambda space: {},
+    config=lambda space: {"path": str(Path(space.root, "chroma"))},
     any_of=lambda values: {"in": list(values)},
     layers=Chroma().storage,
     support={
@@ -67,7 +68,11 @@ CHROMA = Store(
 )
 FAISS = Store(
     package="faiss-cpu>=1.8,<2",
-    config=lambda space: {"embedding_model_dims": space.dims, "distance_strategy": "cosine"},
+    config=lambda space: {
+        "path": str(Path(space.root, "faiss")),
+        "embedding_model_dims": space.dims,
+        "distance_strategy": "cosine",
+    },
     any_of=list,  # the one form that its own filter knows
     layers=lambda space: [Layer("vectors", "faiss", "file")],
     support={

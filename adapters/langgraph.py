@@ -31,17 +31,7 @@ ABOVE = "memories"
 """The first label of every namespace."""
 FILE = "store.sqlite"
 PAGE = 1000
-STORE, VECTORS = "langgraph-checkpoint-sqlite", "langgraph.store.sqlite"
-INSTALL = "an environment by its release: -b langgraph@VERSION"
-
-
-def connect(path: Path) -> Any:
-    """As the vendor's from_conn_string does. Vectors are an extension, which not every Python's sqlite3 can load."""
-    import sqlite3
-
-    own = hasattr(sqlite3.Connection, "enable_load_extension")
-    library = sqlite3 if own else sdk("pysqlite3", INSTALL)
-    return library.connect(str(path), check_same_thread=False, isolation_level=None)
+INSTALL = "an environment by its release: -b {}@VERSION"
 
 
 def write_value(item: Item) -> dict[str, Any]:
@@ -52,12 +42,22 @@ def write_value(item: Item) -> dict[str, Any]:
 class LanggraphMemory(BaseMemory):
     fields: ClassVar[Sequence[str] | None] = ["text"]
     """What vectors are made of, told with every write: this store goes past `fields` of its configuration."""
+    store_class: ClassVar[str] = "SqliteStore"
 
     def __init__(self, langgraph: Any, base: Any, space: Space) -> None:
-        self.base, self.connection = base, connect(Path(space.root, FILE))
+        self.base, self.connection = base, self.connect(space)
         index = {"dims": space.dims, "embed": lambda texts: embed(space, texts), "fields": ["text"]}
-        self.store = langgraph.SqliteStore(self.connection, index=index)
+        self.store = getattr(langgraph, self.store_class)(self.connection, index=index)
         self.store.setup()
+
+    @staticmethod
+    def connect(space: Space) -> Any:
+        """As the vendor's from_conn_string does. Not every Python's sqlite3 can load the extension for vectors."""
+        import sqlite3
+
+        own = hasattr(sqlite3.Connection, "enable_load_extension")
+        library = sqlite3 if own else sdk("pysqlite3", INSTALL.format("langgraph"))
+        return library.connect(str(Path(space.root, FILE)), check_same_thread=False, isolation_level=None)
 
     def name(self, scope: Scope) -> tuple[str, ...]:
         """The namespace of a scope."""
@@ -155,9 +155,14 @@ class LanggraphMemory(BaseMemory):
 
 class Langgraph(BaseAdapter):
     name = "langgraph"
-    imports = (VECTORS, "sqlite_vec")
+    module: ClassVar[str] = "langgraph.store.sqlite"
+    distribution: ClassVar[str] = "langgraph-checkpoint-sqlite"
+    imports = (module, "sqlite_vec")
     embeds = True
-    packages = (f"{STORE}>=3,<4", "pysqlite3-binary>=0.5; sys_platform == 'linux' and platform_machine == 'x86_64'")
+    packages: Sequence[str] = (
+        f"{distribution}>=3,<4",
+        "pysqlite3-binary>=0.5; sys_platform == 'linux' and platform_machine == 'x86_64'",
+    )
     native: ClassVar[tuple[str, ...]] = (
         "entries", "get", "update", "forget", "ranked", "persistent", "multi_process", "concurrent", "usage",
     )  # fmt: skip
@@ -181,10 +186,11 @@ class Langgraph(BaseAdapter):
     memory: ClassVar[type[LanggraphMemory]] = LanggraphMemory
 
     def version(self) -> str:
-        return release(STORE, INSTALL)
+        return release(self.distribution, INSTALL.format(self.name))
 
     def open(self, space: Space) -> Memory:
-        return self.memory(sdk(VECTORS, INSTALL), sdk("langgraph.store.base", INSTALL), space)
+        install = INSTALL.format(self.name)
+        return self.memory(sdk(self.module, install), sdk("langgraph.store.base", install), space)
 
     def storage(self, space: Space) -> list[Layer]:
         return [Layer("database", FILE, "sqlite")]

@@ -9,8 +9,6 @@ lends it one.
 from __future__ import annotations
 
 import json
-import os
-import subprocess
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict
@@ -21,7 +19,9 @@ from typing import Any, ClassVar
 from urllib.parse import parse_qsl, quote, urlencode
 from uuid import uuid4
 
+from adapters import _postgres
 from adapters._base import release, sdk
+from adapters._postgres import INSTALL, TOP
 from harness.adapter import (
     Ack,
     BaseAdapter,
@@ -41,8 +41,6 @@ from harness.adapter import (
 )
 
 SERVER = "0.16.8"
-TOP = Path(os.environ.get("COLDWARM_SERVERS") or Path(__file__).resolve().parent.parent / ".cache") / "letta" / "venv"
-"""Where `make letta` installs the server: a child is told, as it knows nothing of the checkout."""
 KEY = "coldwarm-letta"
 PAGE = 100
 """Passages in one request, the most that a search gives. Each comes with its vector of 4096 numbers: some 24 kB."""
@@ -69,8 +67,7 @@ asyncio.run(make())
 """The wheel has no migrations: the tables are made from its models, with the sequence that one column lacks."""
 
 
-PORT_LINE = 3
-"""Of PostgreSQL's `postmaster.pid`, counted from 0."""
+DATABASE = "letta"
 COMPACT = {"compact": "VACUUM FULL, as PostgreSQL documents it; Letta documents no compaction"}
 
 
@@ -314,36 +311,15 @@ class Letta(BaseAdapter):
         return server(gateway)
 
     def storage(self, space: Space) -> list[Layer]:
-        """The database is within reach if the server was started for this space."""
-        ours = space.service is None or Path(space.root, "postgres").exists()
-        database = Layer("database", "postgres", "postgres") if ours else Layer("server", "server", "remote")
-        return [database, Layer("mark", MARK, "file")]
+        return [*_postgres.storage(space), Layer("mark", MARK, "file")]
 
     def compact(self, space: Space) -> None:
-        """RuntimeError: the database is not within reach, or refuses."""
-        try:
-            port = Path(space.root, "postgres", "postmaster.pid").read_text().splitlines()[PORT_LINE]
-        except OSError:
-            raise RuntimeError("only the database of a server that the run has started can be compacted") from None
-        command = [str(_postgres() / "vacuumdb"), *_client(port), "--full", "--quiet", "letta"]
-        done = subprocess.run(command, capture_output=True, text=True, timeout=100)
-        if done.returncode:
-            raise RuntimeError(" ".join(done.stderr.split()))
-
-
-def _postgres() -> Path:
-    """PostgreSQL's programs; the folder in which they would be if there are none."""
-    return next(TOP.glob("lib/python*/site-packages/pgserver/pginstall/bin"), TOP)
-
-
-def _client(port: str) -> tuple[str, ...]:
-    return ("-h", "127.0.0.1", "-p", port, "-U", "postgres")
+        _postgres.compact(space, DATABASE)
 
 
 def server(gateway: str) -> Server:
     """PostgreSQL with pgvector, then Letta, whose every model is the gateway. Nothing is reported to anybody."""
-    postgres, python = _postgres(), str(TOP / "bin/python")
-    folder = "{store}/postgres"
+    python = str(TOP / "bin/python")
     environment = {
         "LETTA_PG_URI": "postgresql://postgres@127.0.0.1:{postgres}/letta?sslmode=disable",
         "LETTA_DISABLE_SQLALCHEMY_POOLING": "false",  # without a pool a request may wait for a minute
@@ -357,18 +333,7 @@ def server(gateway: str) -> Server:
         "DD_TRACE_ENABLED": "false",
         "DO_NOT_TRACK": "1",
     }
-    database = Program(
-        name="postgres",
-        setup=((str(postgres / "initdb"), "-D", folder, "-U", "postgres", "-A", "trust", "-E", "UTF8", "--locale=C"),),
-        argv=(str(postgres / "postgres"), "-D", folder, "-h", "127.0.0.1", "-p", "{postgres}",
-              "-c", "unix_socket_directories="),
-        env={"TZ": "UTC"},
-        data="postgres",
-        flush=(str(postgres / "psql"), *_client("{postgres}"), "-d", "letta", "-c", "CHECKPOINT"),
-        stop="SIGINT",
-        unprivileged=True,
-    )  # fmt: skip
-    create = (str(postgres / "createdb"), *_client("{postgres}"), "letta")
+    create = (str(_postgres.find_programs() / "createdb"), *_postgres.place("{postgres}"), DATABASE)
     letta = Program(
         name="letta",
         setup=(create, (python, "-c", SCHEMA)),
@@ -376,4 +341,4 @@ def server(gateway: str) -> Server:
         env=environment,
         health="/v1/health/",
     )
-    return Server((database, letta), "http://127.0.0.1:{letta}", "LETTA_BASE_URL", KEY, "make letta")
+    return Server((_postgres.program(DATABASE), letta), "http://127.0.0.1:{letta}", "LETTA_BASE_URL", KEY, INSTALL)

@@ -114,10 +114,10 @@ class Mem0Memory(BaseMemory):
         root = Path(space.root)
         gateway = {"api_key": space.key, "openai_base_url": space.gateway}
         self.adapter, self.used = adapter, Usage()
-        place = {"collection_name": COLLECTION, "path": str(root / adapter.store)}
+        kept = adapter.kept.config(space)
         self.memory = mem0.Memory.from_config(
             {
-                "vector_store": {"provider": adapter.store, "config": {**place, **adapter.kept.config(space)}},
+                "vector_store": {"provider": adapter.store, "config": {"collection_name": COLLECTION, **kept}},
                 "embedder": {"provider": "openai", "config": {"model": "local", **gateway}},
                 # Must be there; never called without extraction.
                 "llm": {"provider": "openai", "config": {"model": adapter.model, **gateway}},

@@ -26,6 +26,7 @@ class DrillTrial(Model):
 
     Attributes:
         size: Memories in the store.
+        older: The release that hands its store over, in a drill of that; empty: none does.
     """
 
     backend: str
@@ -33,6 +34,7 @@ class DrillTrial(Model):
     size: int = Field(ge=1)
     seed: int
     k: int = Field(ge=1)
+    older: str = Field("", exclude_if=lambda older: not older)  # so that other trials keep their ids
 
     @cached_property
     def id(self) -> str:

@@ -50,9 +50,9 @@ class Backends:
     """Those among them that could not even say what they are: most often something is not installed, or misspelt."""
 
     @property
-    def taking_over(self) -> frozenset[str]:
-        """Those that another release is played with, whose stores they can take over."""
-        return frozenset(label for label, playable in self.playables.items() if playable.older)
+    def taking_over(self) -> Mapping[str, str]:
+        """Those that another release is played with, whose stores they can take over: label -> that release's."""
+        return {label: playable.older for label, playable in self.playables.items() if playable.older}
 
 
 def describe_all(selection: Selection, allowed: Iterable[str] = (), deadlines: Deadlines = DEADLINES) -> Backends:

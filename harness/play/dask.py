@@ -100,8 +100,8 @@ class Dask:
             needs = {self._run: 1}
             if trial.backend is not None:
                 needs[f"{self._run} {trial.backend}"] = 1
-                if (older := settings.playables[trial.backend].older) and isinstance(trial, DrillTrial):
-                    needs[f"{self._run} {older}"] = 1
+                if isinstance(trial, DrillTrial) and trial.older:
+                    needs[f"{self._run} {trial.older}"] = 1
                 if settings.playables[trial.backend].served:
                     needs[f"{self._run} server"] = 1
             task = self._client.submit(_play, self._run, trial, key=f"{self._run}-{trial.id}", resources=needs)

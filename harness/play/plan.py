@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Container, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
+from types import MappingProxyType
 from typing import NamedTuple
 
 from harness.backend import registry
@@ -114,11 +115,16 @@ def _digests(backend: Backend, source: str, embedder: str, chat: str) -> dict[st
     }
 
 
-def list_drills(selection: Selection, backends: Iterable[str], taking_over: Container[str] = ()) -> list[DrillTrial]:
+NOBODY: Mapping[str, str] = MappingProxyType({})
+
+
+def list_drills(
+    selection: Selection, backends: Iterable[str], taking_over: Mapping[str, str] = NOBODY
+) -> list[DrillTrial]:
     """Backend by backend, the drills that were asked for, in the order of play. Raises DrillError.
 
     Args:
-        taking_over: Those that another release is played with, whose stores they take over.
+        taking_over: Those that another release is played with, whose stores they take over: label -> that release's.
     """
     return [
         DrillTrial(
@@ -127,6 +133,7 @@ def list_drills(selection: Selection, backends: Iterable[str], taking_over: Cont
             size=_size(selection, drills.ALL[name]),
             seed=selection.seeds[0],
             k=selection.k,
+            older=taking_over[backend] if drills.ALL[name].hands_over else "",
         )
         for backend in backends
         for name in drills.chosen(selection.drills)

@@ -102,7 +102,7 @@ class Reuse:
         if isinstance(trial, Trial) and split_reader(trial.reader)[0] not in SHIPPED:
             return None
         adapter = self._digest_adapter(settings.playables[trial.backend]) if trial.backend else ""
-        older = settings.playables[trial.backend].older if trial.backend and isinstance(trial, DrillTrial) else ""
+        older = trial.older if isinstance(trial, DrillTrial) else ""
         if older and self._digest_adapter(settings.playables[older]) is None:
             return None
         return adapter if adapter is None else digest([self._common, identity(trial, settings), adapter])

@@ -110,4 +110,5 @@ def _drills(files: Mapping[Shard, RunFile]) -> tuple[DrillTrial, ...]:
     selection = next(iter(files.values())).selection
     found = {drill for file in files.values() for drill in file.drills}
     labels = dict.fromkeys([*(spec.label for spec in selection.backends), SOUND])
-    return tuple(drill for drill in plan.list_drills(selection, labels, labels) if drill in found)
+    taking_over = {drill.backend: drill.older for drill in found if drill.older}
+    return tuple(drill for drill in plan.list_drills(selection, labels, taking_over) if drill in found)

@@ -192,8 +192,7 @@ def _try_out(trial: Trial | DrillTrial, playable: Playable, item: Item, environm
 
 def _find_older(trial: DrillTrial, settings: Settings) -> Playable | None:
     """The release that hands its store over, in a drill of that."""
-    label = settings.playables[trial.backend].older if drills.ALL[trial.drill].hands_over else ""
-    return settings.playables[label] if label else None
+    return settings.playables[trial.older] if trial.older else None
 
 
 def _playable(trial: Trial | DrillTrial, settings: Settings) -> Playable:

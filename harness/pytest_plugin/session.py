@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 import shlex
 import warnings
-from collections.abc import Iterator
 from contextlib import nullcontext
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +30,7 @@ from harness.model.scenario import Scenario
 from harness.model.trial import Selection, Trial
 from harness.play import backends as casting
 from harness.play import drills, plan, runner
+from harness.play.backends import Backends
 from harness.repo.checkout import FixtureError, Repo
 from harness.report.progress import PlainProgress
 from harness.report.words import plain
@@ -123,6 +124,7 @@ class Plays:
 
     @pytest.hookimpl(tryfirst=True)  # before -k, -m and --lf choose among the items
     def pytest_collection_modifyitems(self, session: pytest.Session, items: list[pytest.Item]) -> None:
+        _ = self.planned  # what cannot be asked for ends the session here; in a collector it would be its failure
         parent = Trials.from_parent(session, name="coldwarm", nodeid="coldwarm", owner=self)
         report = parent.ihook.pytest_make_collect_report(collector=parent)
         parent.ihook.pytest_collectreport(report=report)
@@ -151,12 +153,25 @@ class Plays:
             return []
         return loader.load(loader.find(paths.TASKS, self._selection.scenarios), paths.FIXTURES, paths.cache_root())
 
-    def trials(self) -> Iterator[Trial | DrillTrial]:
-        """What is to be played, in the order of play."""
-        if self._stories:
-            yield from plan.trials(self._selection, [scenario for scenario, _ in self._stories])
+    @cached_property
+    def planned(self) -> list[Trial | DrillTrial]:
+        """What is to be played, in the order of play. Raises pytest.UsageError."""
+        trials = plan.trials(self._selection, [scenario for scenario, _ in self._stories]) if self._stories else []
         tested = [label for label, entry in self._entries.items() if entry.reference and not entry.control]
-        yield from plan.list_drills(self._selection, list(dict.fromkeys([*tested, SOUND])))
+        hands_over = any(drills.ALL[name].hands_over for name in self._selection.drills)
+        try:
+            taking_over = self._backends.taking_over if hands_over else {}
+        except (registry.RegistryError, EmbedderError) as error:
+            raise pytest.UsageError(_line(error)) from None
+        planned = plan.list_drills(self._selection, list(dict.fromkeys([*tested, SOUND])), taking_over)
+        if lone := plan.explain_unplanned(self._selection, planned):
+            raise pytest.UsageError(lone)
+        return [*trials, *planned]
+
+    @cached_property
+    def _backends(self) -> Backends:
+        """As every adapter describes itself. Raises RegistryError and EmbedderError."""
+        return casting.describe_all(self._selection)
 
     def _play(self, only: tuple[str, ...]) -> None:
         """Plays the trials of these ids, or all; what was played before is not played again."""
@@ -166,7 +181,7 @@ class Plays:
             warnings.simplefilter("ignore")  # those of our own libraries are not the tests'
             listener = PlainProgress(Console(highlight=False, soft_wrap=True, quiet=self._config.get_verbosity() < 0))
             try:
-                playables = casting.describe_all(self._selection)
+                playables = self._backends
                 self._reasons = {each.backend: each.reason for each in playables.unplayed}
                 self._folder = self._folder or Folder.create(self._out)
                 runner.Runner(
@@ -222,7 +237,7 @@ class Trials(pytest.Collector):
         self._owner = owner
 
     def collect(self) -> list[pytest.Item]:
-        planned = self._owner.trials()
+        planned = self._owner.planned
         return [TrialItem.from_parent(self, name=trial.id, trial=trial, owner=self._owner) for trial in planned]
 
 

@@ -66,7 +66,8 @@ class StoryRow(Model):
 
 
 class TrustRow(Model):
-    """One measure of one drill. `cell` names backend, size, seed and k, so that equal cells were played alike."""
+    """One measure of one drill. `cell` names backend, size, seed, k and the release that handed its store over, so that
+    equal cells were played alike."""
 
     backend: str
     drill: DrillName

@@ -88,7 +88,8 @@ def _change(sides: Sides, changed: str, tested: Tested | None) -> Change | None:
     if changed:
         return made.model_copy(update={"reason": changed})
     if then and now and then.cell != now.cell:
-        return made.model_copy(update={"reason": f"played with another size, seed or k: {then.cell}, {now.cell}"})
+        why = f"played with another size, seed, k or older release: {then.cell}, {now.cell}"
+        return made.model_copy(update={"reason": why})
     both = {
         "old": old,
         "new": new,

@@ -28,10 +28,14 @@ def side(run: Side, label: str, name: str) -> Side:
 
 
 def _rename(cell: AnyCell, name: str) -> AnyCell:
-    """The id of a drill's cell names its backend, and equal ids say that both were played alike."""
+    """The id of a drill's cell names its backend, and equal ids say that both were played alike.
+
+    So are two upgrades, each from the rung before: which release that was is what tells the rungs apart.
+    """
     if not isinstance(cell, TrustCell):
         return cell.model_copy(update={"backend": name})
-    played = DrillTrial(backend=name, drill=cell.drill, size=cell.size, seed=cell.seed, k=cell.k)
+    older = "the rung before" if cell.older else ""
+    played = DrillTrial(backend=name, drill=cell.drill, size=cell.size, seed=cell.seed, k=cell.k, older=older)
     return cell.model_copy(update={"backend": name, "id": played.id})
 
 

@@ -48,6 +48,17 @@ class Scan:
         return " ".join("; ".join(told).split()) or None
 
 
+PARQUET = b"PAR1"
+"""How such a file begins and ends. Its pages are bare compressed blocks, which nothing marks."""
+
+
+def _is_parquet(opened: int, size: int) -> bool:
+    """With the length of its footer before its end."""
+    tail = os.pread(opened, 8, size - 8) if size >= 12 else b""
+    ends = os.pread(opened, 4, 0) == tail[4:] == PARQUET
+    return ends and 0 < int.from_bytes(tail[:4], "little") <= size - 12
+
+
 class Survey:
     """Every file below a folder, read once, before anybody is asked where data lie: nobody can tidy up for the look.
 
@@ -204,6 +215,8 @@ class Survey:
         yield from raw.find_unpacked(opened, size, unpacking)
         if unpacking.capped:
             file.problems.append(f"{path.name[:200]!a} holds more compressed bytes than are unpacked")
+        if _is_parquet(opened, size):
+            file.problems.append(f"{path.name[:200]!a} is Parquet, whose compressed pages are not searched")
 
     def _cluster(self, folder: Path) -> postgres.Cluster | None:
         """The PostgreSQL data folder that a folder belongs to."""

@@ -13,7 +13,6 @@ import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import ExitStack, closing
-from dataclasses import replace
 from functools import lru_cache
 from multiprocessing import get_context
 from pathlib import Path
@@ -151,7 +150,7 @@ class FaultPlayer:
         found: dict[str, Measure] = {}
         with Children.opened(self._gateway, self._root, DEADLINES, Embedder.dims) as children:
             playables = [self._describe(OLDER, older, children)] if older else []
-            playables.append(replace(self._describe(name, adapter, children), older=OLDER if older else ""))
+            playables.append(self._describe(name, adapter, children))
             with Environment(self._settings(*playables), stores=children, work_trees=PAPER) as environment:
                 for drill in filter(_is_scripted, drills.ALL.values()):
                     if older or not drill.hands_over:
@@ -166,7 +165,8 @@ class FaultPlayer:
         return Playable(AdapterEntry(name, adapter, control=False), Spec(adapter=adapter), backend, said.source)
 
     def _play_drill(self, name: str, drill: Drill, environment: Environment) -> Mapping[str, Measure]:
-        trial = DrillTrial(backend=name, drill=drill.name, size=drill.least, seed=SEED, k=DEFAULT_K)
+        older = OLDER if drill.hands_over else ""
+        trial = DrillTrial(backend=name, drill=drill.name, size=drill.least, seed=SEED, k=DEFAULT_K, older=older)
         path = play_trial(trial, environment)
         (cell,) = trust.score([whole(transcript.read(path, environment.blobs))])
         path.unlink()

@@ -126,7 +126,8 @@ def test_the_doctor_opens_every_adapter(program: Cli, tmp_path: Path) -> None:
     assert done.returncode == 0, done.stdout
     marked = {name: mark for mark, name in re.findall(r"^(\w+) +((?:adapter )?\w+)", done.stdout, re.MULTILINE)}
     servers = {"adapter letta", "adapter letta_blocks", "agents"}  # may be installed, as bubblewrap may
-    elsewhere = {f"adapter {name}" for name in ("langgraph", "langgraph_plain", "mcp", "mem0_platform")}
+    own = "langgraph", "langgraph_plain", "langgraph_postgres", "mcp", "mem0_pgvector", "mem0_platform", "memsearch"
+    elsewhere = {f"adapter {name}" for name in own}
     """They take an environment of their own, or a key."""
     assert {marked[name] for name in marked if name not in servers | elsewhere} == {"ok"}
     assert {marked[name] for name in elsewhere} == {"no"} and {marked[name] for name in servers} <= {"ok", "no"}

@@ -224,3 +224,18 @@ def test_as_many_calls_may_fail_as_are_allowed(project: Project, allowed: str, f
 def test_an_allowance_without_a_number_is_one_line(project: Project) -> None:
     code, said = project.pytest(*FAST, "--coldwarm-backend=bm25", "--coldwarm-allow-faults=bm25")
     assert code == 4 and "say NAME=COUNT" in said
+
+
+def test_a_release_takes_over_the_store_of_the_one_named_before_it(project: Project) -> None:
+    project.tests("""
+        def test_taken_over(coldwarm_cells):
+            (cell,) = coldwarm_cells(drill="upgrade")
+            assert (cell.status, cell.older) == ("complete", cell.version)
+    """)
+    words = [*FAST, "-v", "--coldwarm-scenario=none", "--coldwarm-drill=upgrade"]
+    words += ["--coldwarm-drill-size=20", "--coldwarm-backend=own:Mine"]
+    code, said = project.pytest(*words, f"--coldwarm-backend=own:Mine,python={sys.executable}")
+    assert code == 0 and counts(said) == {"passed": 2}, said
+    assert re.search(r"coldwarm::own-mine-\S+-upgrade-20-\S+ PASSED", said)
+    code, said = project.pytest(*words)
+    assert code == 4 and "drill upgrade: name two releases of one backend" in said, said

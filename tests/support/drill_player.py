@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 from unittest.mock import patch
 
@@ -30,9 +29,9 @@ def drilled(
         older: The release that hands its store over, given in the same way.
     """
     playables = {"older": _describe(folder, "older", older)} if older else {}
-    playable = replace(_describe(folder, "", adapter), older="older" if older else "")
+    playable = _describe(folder, "", adapter)
     name = playable.backend.name
-    trial = DrillTrial(backend=name, drill=drill.name, size=size, seed=seed, k=k)
+    trial = DrillTrial(backend=name, drill=drill.name, size=size, seed=seed, k=k, older="older" if older else "")
     settings = Settings(folder, {**playables, name: playable}, embedder=FakeEmbedder)
     with Environment(settings) as environment, patch.object(drills, "ALL", {drill.name: drill}):
         return read(play_trial(trial, environment), environment.blobs)

@@ -21,7 +21,7 @@ def test_bench_plays_one_story_of_each_authored_kind() -> None:
 
 def test_least_is_of_each_drill_the_size_that_the_self_test_proves() -> None:
     asked = Selection(backends=(), drills=tuple(drills.ALL), drill_size="least")
-    sizes = {each.drill: each.size for each in plan.list_drills(asked, ["notes"], ["notes"])}
+    sizes = {each.drill: each.size for each in plan.list_drills(asked, ["notes"], {"notes": "older"})}
     assert sizes == {name: drill.least for name, drill in drills.ALL.items()}
     assert "--drill-size least" in MAKEFILE
     assert Selection.model_validate_json(asked.model_dump_json()) == asked

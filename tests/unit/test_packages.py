@@ -36,7 +36,7 @@ def test_every_release_that_an_extra_pins_is_one_that_its_adapter_works_with() -
 @pytest.mark.parametrize("reference", REFERENCES)
 def test_an_adapter_with_an_sdk_declares_its_releases(reference: str) -> None:
     adapter, declared = load(reference), list_declared(reference)
-    if declared and declared[0].name not in OURS:
-        pytest.skip(f"{declared[0].name} comes with an environment of its own")
+    if elsewhere := [each.name for each in declared if each.name not in OURS]:
+        pytest.skip(f"{elsewhere[0]} comes with an environment of its own")
     assert all(version(each.name) for each in declared)
     assert adapter.packages or adapter.version() == "1", "without a package its version is our own"

@@ -17,7 +17,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adapters.letta import KEY, PAGE, TOP, Letta, archive_name, scope_of, server
+from adapters._postgres import TOP
+from adapters.letta import KEY, PAGE, Letta, archive_name, scope_of, server
 from adapters.letta_blocks import LettaBlocks
 from harness.adapter import Adapter, Item, Scope, Space
 from harness.backend import client

@@ -7,17 +7,23 @@ import shutil
 import pytest
 from click.testing import CliRunner
 
+from adapters import _postgres
 from harness.cli import commands
+
+ON_POSTGRES = "langgraph_postgres", "mem0_pgvector"
+ASKED = "langgraph@3.1.2", "langgraph_postgres@3.2.0", "mcp@2026.8.31", "mem0_pgvector@2.2.1", "memsearch@0.4.23"
 
 
 @pytest.mark.slow
 @pytest.mark.timeout(600)
 @pytest.mark.backend
-@pytest.mark.parametrize("asked", ["langgraph@3.1.2", "mcp@2026.8.31"])
+@pytest.mark.parametrize("asked", ASKED)
 def test_it_keeps_the_contract(asked: str) -> None:
     """Skipped where there is no index, or no npm: then nothing was tried."""
     if asked.startswith("mcp") and not shutil.which("npm"):
         pytest.skip("npm is not installed")
+    if asked.partition("@")[0] in ON_POSTGRES and _postgres.find_programs() == _postgres.TOP:
+        pytest.skip(f"PostgreSQL is not installed: {_postgres.INSTALL}")
     done = CliRunner().invoke(commands, ["conform", asked])
     if done.exit_code == 3 and "no environment can be made" in done.output:
         pytest.skip(done.output)

@@ -90,10 +90,18 @@ def test_what_the_older_release_left_in_the_file_may_come_back(tmp_path: Path) -
 
 def test_it_is_planned_only_for_who_takes_a_store_over() -> None:
     asked = Selection(backends=(), drills=("durability", "upgrade"))
-    found = plans.list_drills(asked, ["x@1", "x@2"], {"x@2"})
+    found = plans.list_drills(asked, ["x@1", "x@2"], {"x@2": "x@1"})
     assert [(trial.backend, trial.drill) for trial in found] == [
         ("x@1", "durability"), ("x@2", "durability"), ("x@2", "upgrade"),
     ]  # fmt: skip
+    assert [trial.older for trial in found] == ["", "", "x@1"]
     alone = Selection(backends=(), drills=("upgrade",))
     assert "name two releases" in plans.explain_unplanned(alone, [])
     assert not plans.explain_unplanned(asked, []) and not plans.explain_unplanned(alone, found)
+
+
+def test_who_wrote_the_store_is_part_of_the_trial_and_of_no_other_drills() -> None:
+    asked = Selection(backends=(), drills=("durability", "upgrade"))
+    from_1, from_2 = (plans.list_drills(asked, ["x@3"], {"x@3": older}) for older in ("x@1", "x@2"))
+    assert from_1[0] == from_2[0] == plans.list_drills(asked, ["x@3"])[0]
+    assert from_1[1].id != from_2[1].id

@@ -22,8 +22,8 @@ from harness.log.folder import Folder
 from harness.log.reader import Log, read
 from harness.log.trial_cache import TrialCache
 from harness.model.backend import Fault
-from harness.model.trial import Chat, Spec, Trial
-from harness.play import controls, reuse
+from harness.model.trial import Chat, Selection, Spec, Trial
+from harness.play import controls, plan, reuse
 from harness.play.backends import Playable
 from harness.play.environment import Environment, Settings
 from harness.play.reuse import PLAYS, Reuse
@@ -262,6 +262,14 @@ def test_the_key_is_the_same_in_every_folder_and_tells_what_changed(
             patched.setattr(reuse, name, lambda: "another")
             keys.append(key(settings, cache))
     assert None not in keys and len({*keys}) == len(keys)
+
+
+def test_a_drill_of_upgrades_is_another_trial_with_another_older_release(settings: Settings, cache: TrialCache) -> None:
+    rows = {f"notes@{at}": replace(settings.playables["notes"], source=f"release {at}") for at in (1, 2, 3)}
+    own = Reuse(cache, replace(settings, playables={**settings.playables, **rows}))
+    asked = Selection(backends=(), drills=("upgrade",))
+    found = [plan.list_drills(asked, ["notes@3"], {"notes@3": f"notes@{at}"})[0] for at in (1, 2)]
+    assert len({own.key(each) for each in found} | {None}) == 3 and len({each.id for each in found}) == 2
 
 
 def test_what_something_else_decides_has_no_key(

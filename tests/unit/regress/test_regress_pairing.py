@@ -12,10 +12,12 @@ from hypothesis import strategies as st
 
 from harness.compare import stats
 from harness.metrics import trust
+from harness.model.drill import DrillTrial
 from harness.model.regression import Change
 from harness.model.results import Results
 from harness.model.trial import Measured
-from harness.regress import baseline, pairing
+from harness.regress import baseline, pairing, releases
+from harness.regress.baseline import Side
 from tests.support.made_results import Said, results
 
 GOOD, BAD = (20, 20), (5, 20)
@@ -260,6 +262,22 @@ def test_drills_of_another_size_are_not_compared() -> None:
     row = {"x": {"recall": [GOOD]}}
     old, new = (results(row, {"x": {"writes_kept": (20, 20)}}, size=size) for size in (20, 40))
     assert changes(old, new)["x", "writes_kept"].verdict == "not-comparable"
+
+
+def upgraded(older: str, kept: Said) -> Results:
+    made = results({"x": {"recall": [GOOD]}}, {"x": {"kept_after_upgrade": kept}})
+    (cell,) = made.trust
+    played = DrillTrial(backend="x", drill=cell.drill, size=cell.size, seed=cell.seed, k=cell.k, older=older)
+    return made.model_copy(update={"trust": (cell.model_copy(update={"older": older, "id": played.id}),)})
+
+
+def test_upgrades_from_different_releases_are_not_compared_in_two_runs_and_are_on_a_ladder() -> None:
+    old, same, other = (upgraded(older, kept) for older, kept in (("1", GOOD), ("1", BAD), ("2", BAD)))
+    name = "x", "kept_after_upgrade"
+    assert changes(old, same)[name].verdict == "worse"
+    assert changes(old, other)[name].verdict == "not-comparable"
+    rungs = (releases.side(Side(baseline.of(made), made, None), "x", "x").baseline for made in (old, other))
+    assert {each.verdict for each in pairing.changes(*rungs) if each.drill} == {"worse"}
 
 
 # --- versions -----------------------------------------------------------------------------------------------------

@@ -347,6 +347,17 @@ def test_names_that_are_no_text_can_be_written_to_a_log(root: Path) -> None:
     (found.problem or "").encode()
 
 
+def test_of_a_parquet_file_nothing_is_called_gone(root: Path) -> None:
+    """Its pages are bare blocks of Snappy, which are not unpacked."""
+    page, footer = bytes(cramjam.snappy.compress_raw(KEY.encode() * 9)), b"schema"
+    data = b"PAR1" + page + footer + len(footer).to_bytes(4, "little") + b"PAR1"
+    (root / "data.parquet").write_bytes(data)
+    found = look(root)
+    assert found.files == 1 and "'data.parquet' is Parquet" in (found.problem or "")
+    (root / "data.parquet").write_bytes(b"PAR1 is how a Parquet file begins and ends: PAR1")
+    assert look(root).problem is None
+
+
 def test_many_problems_are_one_line(root: Path) -> None:
     for at in range(9):
         os.mkfifo(root / f"pipe\n{at}")

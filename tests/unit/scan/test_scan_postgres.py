@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from adapters.letta import TOP
+from adapters._postgres import TOP
 from harness.adapter import Layer
 from harness.scan.disk import Needles, Scan, scan
 

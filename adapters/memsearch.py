@@ -1,0 +1,189 @@
+"""memsearch: Markdown files are the truth, a Milvus Lite index beside them finds their chunks.
+
+Milvus Lite answers in this process, over a socket file: by itself it takes a port, which a child may not connect to.
+A memory is a file, in a folder for each scope: the library searches below one folder at a time. What the format has no
+field for stands in a comment at the head, which the library leaves out of the vector.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+from collections.abc import Coroutine, Iterator, Sequence
+from dataclasses import asdict
+from hashlib import sha256
+from pathlib import Path
+from typing import Any, ClassVar, TypeVar
+from uuid import uuid4
+
+from adapters._base import LocalMemory, release, sdk
+from adapters._labels import holding_at, name_scope, read_scope
+from harness.adapter import Ack, BaseAdapter, Hit, Item, Layer, Memory, Scope, Source, Space
+
+T = TypeVar("T")
+FOLDER, INDEX = "memory", "index.db"
+KEPT = "surrogatepass"
+INSTALL = "an environment by its release: -b memsearch@VERSION"
+_FILE = re.compile(r"<!-- (\{.*?\}) --> (.*)", re.DOTALL)
+
+
+def write_text(item: Item) -> str:
+    """In one line with the text: a comment alone before a line of 1,500 characters is a chunk of nothing, which an
+    embedder refuses."""
+    given = {"scope": name_scope(item.scope), "at": item.at, "kind": item.kind, "confidence": item.confidence}
+    head = json.dumps({**given, "source": asdict(item.source or Source())}).replace(">", r"\u003e")
+    return f"<!-- {head} --> {item.text}"
+
+
+def read_hit(path: Path, score: float | None = None) -> Hit | None:
+    """None: there is no such memory any more."""
+    if not path.is_file() or not (found := _FILE.fullmatch(path.read_bytes().decode("utf-8", KEPT))):
+        return None
+    head, source = json.loads(found[1]), Source(**json.loads(found[1])["source"])
+    return Hit(
+        path.stem,
+        found[2],
+        score=score,
+        source=None if source == Source() else source,
+        created=head["at"],
+        scope=read_scope(head["scope"]),
+        confidence=head["confidence"],
+    )
+
+
+class MemsearchMemory(LocalMemory):
+    """The file first, then its chunks; what a kill left between them is made good when the store is opened."""
+
+    def __init__(self, memsearch: Any, milvus: Any, space: Space) -> None:
+        self.root, self.loop = Path(space.root, FOLDER), asyncio.new_event_loop()
+        self.root.mkdir(parents=True, exist_ok=True)
+        socket = f"{uuid4().hex[:8]}.sock"  # in the home of this process, as a long path is refused
+        self.server, self.database, _ = milvus.start_server_in_thread(str(Path(space.root, INDEX)), "unix", socket)
+        self.index = memsearch.MemSearch(
+            [self.root],
+            embedding_model="local",
+            embedding_base_url=space.gateway,
+            embedding_api_key=space.key,
+            milvus_uri=f"unix:{socket}",
+        )
+        Path(socket).unlink()  # they are connected, and no file stays that is no data
+        if failed := self._wait(self.index.index_with_report()).failed_files:
+            raise RuntimeError(f"memsearch cannot index {failed[0].path}: {failed[0].error}")
+
+    def _wait(self, asked: Coroutine[Any, Any, T]) -> T:
+        return self.loop.run_until_complete(asked)
+
+    def _folder(self, label: str) -> Path:
+        """Of a length of its own, as the library takes every path that begins so."""
+        return self.root / sha256(label.encode()).hexdigest()[:16]
+
+    def _files(self, scope: Scope) -> list[Path]:
+        found = self._folder(name_scope(scope)).glob("*.md")
+        return sorted(found, key=lambda path: (path.stat().st_mtime_ns, path.name))
+
+    def _find(self, place: Scope, memory_id: str) -> Path | None:
+        if not re.fullmatch(r"[0-9a-f]{32}", memory_id):
+            return None
+        paths = (self._folder(label) / f"{memory_id}.md" for label in holding_at(place))
+        return next((path for path in paths if path.is_file()), None)
+
+    def _write(self, path: Path, item: Item) -> None:
+        path.parent.mkdir(exist_ok=True)
+        fresh = path.with_suffix(".new")
+        fresh.write_bytes(write_text(item).encode("utf-8", KEPT))
+        fresh.replace(path)
+        self._wait(self.index.index_file(path))
+
+    def _remove(self, path: Path) -> None:
+        """As the library's own watcher does."""
+        path.unlink()
+        self.index.store.delete_by_source(str(path.resolve()))
+
+    def remember(self, items: Sequence[Item]) -> list[Ack]:
+        return [self._add(item) if item.text.strip() else Ack(()) for item in items]
+
+    def _add(self, item: Item) -> Ack:
+        memory_id = uuid4().hex
+        self._write(self._folder(name_scope(item.scope)) / f"{memory_id}.md", item)
+        return Ack((memory_id,))
+
+    def recall(self, query: str, scope: Scope, k: int, at: str) -> list[Hit]:
+        """Chunks of one memory are one hit, its whole text."""
+        if not query.strip() or k < 1:
+            return []
+        folders = filter(Path.is_dir, map(self._folder, holding_at(scope)))
+        rows = [row for each in folders for row in self._wait(self.index.search(query, top_k=k, source_prefix=each))]
+        best = dict[str, float]()
+        for row in sorted(rows, key=lambda row: -row["score"]):
+            best.setdefault(row["source"], row["score"])
+        hits = (read_hit(Path(source), score) for source, score in best.items())
+        return [hit for hit in hits if hit is not None][:k]
+
+    def entries(self, scope: Scope) -> Iterator[Hit]:
+        return filter(None, map(read_hit, self._files(scope)))
+
+    def get(self, scope: Scope, memory_id: str) -> Hit | None:
+        path = self._find(scope, memory_id)
+        return read_hit(path) if path else None
+
+    def update(self, scope: Scope, memory_id: str, item: Item) -> Ack:
+        before = self._find(scope, memory_id)
+        if before is None or not item.text.strip():
+            return Ack(())
+        path = self._folder(name_scope(item.scope)) / before.name
+        self._write(path, item)
+        if path != before:
+            self._remove(before)
+        return Ack((memory_id,))
+
+    def forget(self, scope: Scope, memory_ids: Sequence[str]) -> list[bool]:
+        found = [self._find(scope, memory_id) for memory_id in memory_ids]
+        for path in dict.fromkeys(filter(None, found)):
+            self._remove(path)
+        return [path is not None for path in found]
+
+    def forget_scope(self, scope: Scope) -> None:
+        for path in self._files(scope):
+            self._remove(path)
+
+    def close(self) -> None:
+        self.index.close()
+        self.server.stop(grace=2).wait()
+        self.database.close()
+        self.loop.close()
+
+
+class Memsearch(BaseAdapter):
+    name = "memsearch"
+    imports = ("memsearch", "openai")
+    embeds = True
+    packages = ("memsearch>=0.4.23,<0.5",)
+    native: ClassVar[tuple[str, ...]] = (
+        "entries", "get", "update", "forget", "forget_scope", "ranked", "persistent", "usage",
+    )  # fmt: skip
+    emulated: ClassVar = {
+        "supersede": "delete and add, not atomic",
+        **dict.fromkeys(("source", "created"), "echoed: stored in a comment at the head of the file"),
+        **dict.fromkeys(
+            ("scope_org", "scope_repo", "scope_branch", "scope_user"),
+            "a folder for each whole scope; wider scopes are searched one by one, and merged by their scores",
+        ),
+    }
+    unsupported: ClassVar = {
+        "history": "a rewritten file leaves no earlier text",
+        **dict.fromkeys(("snapshot", "restore"), "files have no versions without git"),
+        "compact": "what memsearch calls compact is a summary by a chat model",
+        "abstains": "no threshold: always the k nearest, however far",
+        "expiry": "nothing reads a date",
+        "multi_process": "the index is locked by one process",
+    }
+
+    def version(self) -> str:
+        return release("memsearch", INSTALL)
+
+    def open(self, space: Space) -> Memory:
+        return MemsearchMemory(sdk("memsearch", INSTALL), sdk("milvus_lite.adapter.grpc.server", INSTALL), space)
+
+    def storage(self, space: Space) -> list[Layer]:
+        return [Layer("memories", FOLDER, "file"), Layer("index", INDEX, "file")]
