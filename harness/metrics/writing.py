@@ -195,8 +195,8 @@ _INSIDE = "what the writer makes of what it is told; what comes of it is recalle
 METRICS: tuple[StoryMetric, ...] = (
     metric(
         "writer_facts_kept", "higher", "proportion",
-        "facts that a transcript asserts, that hold then, and that a memory kept from it asserts, or one that was shown "
-        "and stays / such facts, each once a transcript; a transcript without an answer keeps none; "
+        "facts that a transcript asserts, that hold then, and that a memory kept from it asserts, or one that was "
+        "shown and stays / such facts, each once a transcript; a transcript without an answer keeps none; "
         f"{_SHOWN}", facts_kept, source="own, after HaluMem", whole=True, aside=_INSIDE,
     ),
     metric(
@@ -234,7 +234,7 @@ METRICS: tuple[StoryMetric, ...] = (
     ),
     metric(
         "writer_failed", "lower", "proportion",
-        "transcripts without an answer that can be read, of two at most / transcripts", failed_sessions,
+        "transcripts without an answer that can be read, of two / transcripts", failed_sessions,
         whole=True, aside=_INSIDE,
     ),
 )  # fmt: skip

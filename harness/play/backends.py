@@ -94,7 +94,7 @@ def describe_all(selection: Selection, allowed: Iterable[str] = (), deadlines: D
             if selection.chat is None and inside:
                 reason = UNANSWERED
             if selection.writer != SCRIPTED and said.support["extracts"].supported:
-                reason = TWO_WRITERS
+                raise registry.RegistryError(f"{spec.label}: {TWO_WRITERS}")
             if said.embeds and not embedded:
                 reason = f"it needs vectors, and no embedder is installed: {extras.install('embed')}"
             reason = said.unfit or reason

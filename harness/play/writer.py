@@ -189,7 +189,7 @@ def read_answer(text: str, told: int, known: int) -> tuple[Draft, ...]:
     except ValidationError as error:
         first = error.errors()[0]
         where = ".".join(map(str, first["loc"])) or "the answer"
-        raise Unreadable(f"{where}: {' '.join(first['msg'].split())}"[:200]) from None
+        raise Unreadable(" ".join(f"{where}: {first['msg']}".split())[:200]) from None
     if len(found.memories) > MANY:
         raise Unreadable(f"{len(found.memories)} memories are more than {MANY}")
     drafts = tuple(_read_memory(number, each, told, known) for number, each in enumerate(found.memories, 1))
