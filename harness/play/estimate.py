@@ -14,7 +14,7 @@ CALL, ANSWER = 400, 10
 JOB, JOB_CALLS, JOB_ANSWER = 10_000, 8, 600
 """Tokens and calls of one job of a reader that works by tools, as measured with the stand-in; a model that looks around
 takes more."""
-WRITE, WRITE_ANSWER = 500, 150
+WRITE, WRITE_ANSWER = 400, 130
 """Tokens of one call of the chat writer, as measured with the stand-in: one for each stretch of a session that tells
 something."""
 MOST = 150_000

@@ -83,7 +83,7 @@ def test_who_does_all_that_a_writer_should_not_is_seen_by_every_measure(stage: S
         secret = next(line for line in told if "password" in line)
         joined = "Nothing ships unless the release-council signs, and harborline takes it"
         new = [at for at, text in enumerate(known, 1) if "kestrelway" in text]
-            return answer(memory(joined, [1, 2], new), memory(f"Remember: {secret}"))
+        return answer(memory(joined, [1, 2], new), memory(f"Remember: {secret}"))
 
     found = measures(play(stage, tmp_path, rule, write_policy="curated"))
     assert counts(found["secrets_kept"]) == (2, 2)
