@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 GROUPS = {
     "What is played": (
         "backends", "scenarios", "split", "noise", "write", "seed", "seeds", "drilled", "drill_size", "reader",
-        "model", "k", "budget", "undated",
+        "writer", "model", "k", "budget", "undated",
     ),
     "Chat models": ("chat", "record", "chat_budget", "chat_cost", "chat_price", "prices", "yes"),
     "How it is played": ("jobs", "dask", "shard", "only", "keep", "resume", "fresh"),
@@ -157,14 +157,25 @@ class SizeOfDrills(click.ParamType[DrillSize]):
     help="Who does the jobs: scripted, choice (a chat model takes each decision), chat (it does whole jobs by tools; "
     "chat-json: without tool calls), agent:PROFILE (an agent program does), or module:Class.",
 )
-@click.option("--model", metavar="NAME", default="", help="The chat model of the reader, as its endpoint calls it.")
+@click.option(
+    "--writer",
+    type=click.Choice([SCRIPTED, "chat"]),
+    default=SCRIPTED,
+    show_default=True,
+    help="Who decides what is remembered: scripted (all that a story tells), chat (a chat model, from the transcript).",
+)
+@click.option(
+    "--model", metavar="NAME", default="", help="The chat model of reader and writer, as its endpoint calls it."
+)
 @click.option(
     "--drill-size",
     type=SizeOfDrills(),
     help="Memories in the store of a drill; least: as few as catch every planted fault. Default: each drill's own.",
 )
 @click.option(
-    "--chat", metavar="WHO", help="Who answers chat calls of backends and readers: stand-in, model, or a folder."
+    "--chat",
+    metavar="WHO",
+    help="Who answers chat calls of backends, readers and writer: stand-in, model, or a folder.",
 )
 @click.option("--record", type=FOLDER, help="Folder to which the answers of --chat are recorded.")
 @click.option("--chat-budget", type=click.IntRange(1), help="Tokens of chat calls after which the run stops.")

@@ -13,6 +13,7 @@ from harness import paths
 from harness.cli.common import COULD_NOT_RUN, beside, load_stories, stop, terminal
 from harness.model.trial import (
     DEFAULT_BACKENDS,
+    SCRIPTED,
     SECRET,
     Chat,
     DrillSize,
@@ -81,7 +82,8 @@ def play(
             raise regress.RegressError("a shard is no run that gates could judge: give them to `coldwarm merge`")
         selection = _resume(folder, **asked) if folder else _selection(**asked)
         table = read_prices(prices) if prices else None
-        known = table.models.get(split_reader(selection.reader)[1]) if table else None
+        model = split_reader(selection.reader)[1] or split_reader(selection.writer)[1]
+        known = table.models.get(model) if table else None
         paid = chat_price or ((known.prompt, known.completion) if known else (0.0, 0.0))
         allowance = Budget(chat_budget, chat_cost, *paid)
         chat = upstream(selection.chat, os.environ).name if selection.chat else ""
@@ -198,14 +200,20 @@ def _selection(
     chat: str | None,
     record: Path | None,
     reader: str,
+    writer: str,
     model: str,
     undated: bool,
 ) -> Selection:
     from harness.backend import interpreters, registry
-    from harness.gateway.chat.standin import STANDING_IN
+    from harness.gateway.chat.standin import STANDING_IN, WRITER
     from harness.machine import extras
     from harness.play import drills, readers
 
+    writing = ""
+    if writer != SCRIPTED:
+        writing = model or (WRITER if chat == "stand-in" else "")
+        _check_writer(writer, writing, chat, scenarios)
+        model = "" if reader == SCRIPTED else model
     if "@" in reader:
         raise ValueError(f"--reader {reader}: name its model with --model")
     label = name_reader(reader, model or (STANDING_IN.get(reader.partition(":")[0], "") if chat == "stand-in" else ""))
@@ -215,14 +223,27 @@ def _selection(
         raise ValueError(f"--reader {reader} asks a chat model: --chat stand-in, model, or a folder of recordings")
     if split_reader(label)[1] and extras.explain_missing(["openai"]):
         raise ValueError(extras.lacks("openai", f"--reader {reader}"))
-
     specs = interpreters.name_releases(registry.parse(text) for text in backends or DEFAULT_BACKENDS)
     chosen = () if "none" in drilled else drills.chosen(drilled)
     return Selection(
         backends=specs, scenarios=scenarios, split=split, noise=noise, writes=write, k=k, budget=budget,
         seeds=tuple(range(1, seeds + 1)) if seeds else seed, drills=chosen, drill_size=drill_size,
-        chat=_chat(chat, record), reader=label, undated=undated,
+        chat=_chat(chat, record), reader=label, writer=name_reader(writer, writing), undated=undated,
     )  # fmt: skip
+
+
+def _check_writer(writer: str, model: str, chat: str | None, scenarios: tuple[str, ...]) -> None:
+    """Raises ValueError for what would write nothing, or by nobody."""
+    from harness.machine import extras
+
+    if not chat:
+        raise ValueError(f"--writer {writer} asks a chat model: --chat stand-in, model, or a folder of recordings")
+    if not model:
+        raise ValueError(f"--writer {writer} needs a chat model: name it with --model")
+    if "none" in scenarios:
+        raise ValueError(f"--writer {writer} writes what stories tell, and -s none plays none")
+    if extras.explain_missing(["openai"]):
+        raise ValueError(extras.lacks("openai", f"--writer {writer}"))
 
 
 def _chat(who: str | None, record: Path | None) -> Chat | None:

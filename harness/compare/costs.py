@@ -10,14 +10,15 @@ from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
 from harness import metrics
-from harness.log.events import Metered, Recalled, Wrote
+from harness.log.calls import ModelCall
+from harness.log.events import Drafted, Metered, Recalled, Wrote
 from harness.log.folder import Folder
 from harness.metrics.completion import done
 from harness.metrics.view import View
 from harness.model.prices import Prices
-from harness.model.trial import WritePolicy, list_policies, split_reader
+from harness.model.trial import SCRIPTED, WritePolicy, list_policies, split_reader
 
-Payer = Literal["reader", "backend"]
+Payer = Literal["reader", "writer", "backend"]
 
 
 class Condition(NamedTuple):
@@ -27,6 +28,7 @@ class Condition(NamedTuple):
     backend: str | None
     write_policy: WritePolicy | None
     noise: int
+    writer: str = SCRIPTED
 
 
 @dataclass
@@ -58,7 +60,7 @@ class Cost:
     Attributes:
         done: Jobs of which every decision is right.
         working: Seconds that the reader took for its jobs, questions to the memory included; writing: that the memory
-            took to be written and looked up in before. Both as the machine was.
+            took to be written and looked up in before, and a model that writes. Both as the machine was.
         untimed: Jobs of logs from before their seconds were written down.
     """
 
@@ -90,10 +92,11 @@ def costs(folders: Sequence[Folder]) -> list[Cost]:
         for logs, _ in folder.stories():
             for view in _list_views(metrics.views(list(logs.values()))):
                 trial = view.log.trial
-                key = Condition(trial.reader, trial.backend, trial.write_policy, trial.noise)
+                key = Condition(trial.reader, trial.backend, trial.write_policy, trial.noise, trial.writer)
                 _add(found.setdefault(key, Cost(key)), view)
     return [
-        found[key] for key in sorted(found, key=lambda key: (key.reader, key.backend or "", str(key[2]), key.noise))
+        found[key]
+        for key in sorted(found, key=lambda key: (key.reader, key.backend or "", str(key[2]), key.noise, key.writer))
     ]
 
 
@@ -112,11 +115,11 @@ def _add(row: Cost, view: View) -> None:
         row.working += work.took or 0.0
         row.untimed += work.took is None
         for call in log.calls(work):
-            spent = _of(row, "reader", "job", call.model or split_reader(log.trial.reader)[1])
-            spent.calls += 1
-            spent.prompt += call.prompt_tokens
-            spent.cached += call.cached_tokens
-            spent.completion += call.completion_tokens
+            _add_call(_of(row, "reader", "job", call.model or split_reader(log.trial.reader)[1]), call)
+    for _, drafted in record.of(Drafted):
+        row.writing += drafted.took or 0.0
+        for call in log.calls(drafted):
+            _add_call(_of(row, "writer", "ingest", call.model or split_reader(log.trial.writer)[1]), call)
     row.writing += sum(event.took or 0.0 for _, event in record.of(Wrote))
     row.writing += sum(event.took or 0.0 for _, event in record.of(Recalled) if event.purpose == "lookup")
     for _, metered in record.of(Metered):
@@ -124,6 +127,13 @@ def _add(row: Cost, view: View) -> None:
         for phase, count in metered.chat.items():
             spent = _of(row, "backend", phase, models[0] if len(models) == 1 else ", ".join(models))
             _count(spent, count)
+
+
+def _add_call(spent: Spent, call: ModelCall) -> None:
+    spent.calls += 1
+    spent.prompt += call.prompt_tokens
+    spent.cached += call.cached_tokens
+    spent.completion += call.completion_tokens
 
 
 def _count(spent: Spent, count: Mapping[str, int]) -> None:

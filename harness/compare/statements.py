@@ -175,6 +175,7 @@ def _conditions(file: RunFile) -> Conditions:
         headline_noise=selection.headline_noise,
         headline_read=list_policies(reader)[0],
         undated=selection.undated,
+        writer=selection.writer,
     )
 
 

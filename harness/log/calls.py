@@ -1,4 +1,4 @@
-"""What a reader asked its chat model, and what came of it: a part of the record of a job."""
+"""What a reader or a writer asked its chat model, and what came of it: a part of the record of a job or a session."""
 
 from __future__ import annotations
 
@@ -25,14 +25,16 @@ class ToolUse(Model):
 
 
 class ModelCall(Model):
-    """What a reader asked a chat model, and what came of it.
+    """What a reader or a writer asked a chat model, and what came of it.
 
     Attributes:
         decision: For which it was asked; empty: a step in the whole job.
         prompt: The messages as text; of a step, those that are new, without the results of the tools before.
         answer: What it said, whatever it was worth.
         outcome: chose, unknown: it took one of the options, or said that it cannot tell. acted: it used tools.
-            finished: it ended the job. unreadable: it said something else. refused, empty: it said nothing that counts.
+            finished: it ended the job.
+            wrote: it said what to remember. unreadable: it said something else.
+            refused, empty: it said nothing that counts.
             failed, timed-out: no answer came.
         why: Of the other outcomes, and of a step after which the job was ended; else empty.
         model: The name under which it answered.
@@ -44,7 +46,7 @@ class ModelCall(Model):
     prompt: str
     answer: str = ""
     outcome: Literal[
-        "chose", "unknown", "acted", "finished", "unreadable", "refused", "empty", "failed", "timed-out"
+        "chose", "unknown", "acted", "finished", "wrote", "unreadable", "refused", "empty", "failed", "timed-out"
     ]  # fmt: skip
     why: str = ""
     model: str = ""
@@ -56,8 +58,23 @@ class ModelCall(Model):
 
     @property
     def answered(self) -> bool:
-        """Whether the model took a decision, declined to in the way that it was offered, or ended its job itself."""
-        return self.outcome in ("chose", "unknown", "finished")
+        """Whether the model took a decision, declined to in the way that it was offered, ended its job itself, or said
+        what to remember."""
+        return self.outcome in ("chose", "unknown", "finished", "wrote")
 
 
+class Draft(Model):
+    """A memory as a model worded it.
+
+    Attributes:
+        sources: The lines of the transcript that it comes from, counted from 1.
+        replaces: The known memories in whose place it stands, counted from 1.
+    """
+
+    text: str
+    sources: tuple[int, ...]
+    replaces: tuple[int, ...] = ()
+
+
+DRAFTS: TypeAdapter[tuple[Draft, ...]] = TypeAdapter(tuple[Draft, ...])
 CALLS: TypeAdapter[tuple[ModelCall, ...]] = TypeAdapter(tuple[ModelCall, ...])

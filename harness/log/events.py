@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar, Literal, TypeAlias
 
 from pydantic import AwareDatetime, Field, TypeAdapter
 
 from harness.adapter import Hit, Item, Layer, Scope, Source
-from harness.log.blobs import INLINE, Blobs, Ref
-from harness.log.calls import ModelCall
+from harness.log.blobs import Ref
+from harness.log.calls import Draft, ModelCall
 from harness.model.backend import Backend, Fault
 from harness.model.facts import Stratum
 from harness.model.trial import Model, ReadPolicy, Trial
@@ -58,23 +58,6 @@ class Written:
 FOUND: TypeAdapter[Found] = TypeAdapter(Found)
 WRITTEN: TypeAdapter[tuple[Written, ...]] = TypeAdapter(tuple[Written, ...])
 HITS: TypeAdapter[tuple[Hit, ...]] = TypeAdapter(tuple[Hit, ...])
-
-
-class HitsPacker:
-    """`pack` for hits that come page by page, of which only the JSON is held."""
-
-    def __init__(self, blobs: Blobs) -> None:
-        self._blobs, self._pages = blobs, list[bytes]()
-
-    def add(self, page: Sequence[Hit]) -> None:
-        if page:
-            self._pages += [b"," if self._pages else b"[", HITS.dump_json(tuple(page), exclude_none=True)[1:-1]]
-
-    def finish(self) -> tuple[Hit, ...] | Ref:
-        """The hits themselves if their JSON is small, else the blob that holds it; equal hits, equal bytes."""
-        data = b"".join([*self._pages, b"]"]) if self._pages else b"[]"
-        self._pages.clear()
-        return HITS.validate_json(data) if len(data) <= INLINE else self._blobs.put(data)
 
 
 class Event(Model):
@@ -135,6 +118,29 @@ class Wrote(Event):
     fault: Fault | None = None
     tokens: int = 0
     noise: int = 0
+
+
+class Drafted(Event):
+    """What a model made of what a session told, before any of it is written to the memory.
+
+    Attributes:
+        told: The lines of the transcript, in its order.
+        known: The memories that it was shown beside it, as they were read.
+        kept: What it wrote down; nothing, if its last call came to nothing.
+        secret: The credential that the harness put into the transcript.
+        prompt, completion: Tokens by our own count.
+    """
+
+    kind: Literal["drafted"] = "drafted"
+    session: str
+    at: AwareDatetime
+    told: tuple[Written, ...] | Ref
+    known: tuple[Hit, ...] | Ref = ()
+    kept: tuple[Draft, ...] | Ref = ()
+    calls: tuple[ModelCall, ...] | Ref
+    secret: str
+    prompt: int
+    completion: int
 
 
 class Settled(Event):
@@ -379,6 +385,7 @@ class Closed(Event):
 AnyEvent: TypeAlias = Annotated[
     Opened
     | Began
+    | Drafted
     | Wrote
     | Settled
     | Recalled

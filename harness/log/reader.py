@@ -18,7 +18,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from harness.adapter import Hit
 from harness.log.blobs import BlobError, Blobs, Ref, unpack
-from harness.log.calls import CALLS, ModelCall
+from harness.log.calls import CALLS, DRAFTS, Draft, ModelCall
 from harness.log.events import (
     EVENT,
     FOUND,
@@ -26,6 +26,7 @@ from harness.log.events import (
     SCHEMA,
     WRITTEN,
     Closed,
+    Drafted,
     Event,
     Found,
     Listed,
@@ -174,11 +175,20 @@ class Log(Played):
     def items(self, event: Wrote) -> tuple[Written, ...]:
         return unpack(self.blobs, WRITTEN, event.items)
 
+    def told(self, event: Drafted) -> tuple[Written, ...]:
+        return unpack(self.blobs, WRITTEN, event.told)
+
+    def known(self, event: Drafted) -> tuple[Hit, ...]:
+        return unpack(self.blobs, HITS, event.known)
+
+    def drafts(self, event: Drafted) -> tuple[Draft, ...]:
+        return unpack(self.blobs, DRAFTS, event.kept)
+
     def find_answer(self, event: Recalled) -> Found:
         return unpack(self.blobs, FOUND, event.found)
 
-    def calls(self, event: Worked) -> tuple[ModelCall, ...]:
-        """What the reader asked of its chat model."""
+    def calls(self, event: Worked | Drafted) -> tuple[ModelCall, ...]:
+        """What the reader or the writer asked of its chat model."""
         return unpack(self.blobs, CALLS, event.calls or ())
 
     def hits(self, event: Listed) -> Iterator[Hit]:

@@ -54,6 +54,15 @@ CALLED: Mapping[str, str] = {
     "facts_merged": "facts merged into one memory",
     "facts_invented": "facts nobody told",
     "facts_kept_stale": "replaced facts still asserted",
+    # what a model that writes makes of a transcript
+    "writer_facts_kept": "facts the writer kept",
+    "writer_facts_merged": "facts the writer merged",
+    "writer_facts_invented": "memories the writer made up",
+    "writer_stale_kept": "memories the writer kept too long",
+    "writer_stale_left": "replaced memories the writer left",
+    "writer_replaced_wrongly": "memories the writer wrongly replaced",
+    "writer_secrets_kept": "passwords the writer kept",
+    "writer_failed": "transcripts without an answer",
     # sources
     "source_coverage": "answers with a source",
     "source_fidelity": "source returned as written",

@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple
 
-from harness.log.events import Closed, Event, Forgot, Listed, Metered, Recalled, Settled, Sought, Worked, Wrote
+from harness.log.events import Closed, Drafted, Event, Forgot, Listed, Metered, Recalled, Settled, Sought, Worked, Wrote
 from harness.log.reader import Log
 from harness.log.transcript import Called, Ended, Handled, Transcript
 from harness.model.backend import Fault, FaultKind
@@ -37,11 +37,12 @@ class Call(NamedTuple):
 
 
 def of_trial(log: Log) -> list[Faults]:
-    """Of a story; the cold arm and the controls with gold make no call to a backend. A reader stands beside backends
-    with the calls to its chat model."""
+    """Of a story; the cold arm and the controls with gold make no call to a backend. Reader and writer stand beside
+    backends with the calls to their chat models, the writer as `writer:chat@MODEL`."""
     name = log.trial.backend
     own = _count(name, log.trial.id, list(_list_calls(log.events))) if name else []
-    return own + _count(log.trial.reader, log.trial.id, list(_list_model_calls(log)))
+    own += _count(log.trial.reader, log.trial.id, list(_list_model_calls(log, Worked)))
+    return own + _count(f"writer:{log.trial.writer}", log.trial.id, list(_list_model_calls(log, Drafted)))
 
 
 def of_drill(transcript: Transcript) -> list[Faults]:
@@ -80,10 +81,10 @@ def _list_calls(events: Iterable[Event]) -> Iterator[Call]:
             yield Call(line, op, last)
 
 
-def _list_model_calls(log: Log) -> Iterator[Call]:
+def _list_model_calls(log: Log, made: type[Worked | Drafted]) -> Iterator[Call]:
     """An answer that nobody can use is the model's doing, and a result; a call without an answer is a fault."""
     kinds: dict[str, FaultKind] = {"failed": "crashed", "timed-out": "timed-out"}
-    for line, event in log.of(Worked):
+    for line, event in log.of(made):
         for call in log.calls(event):
             kind = kinds.get(call.outcome)
             yield Call(line, "chat", Fault(kind=kind, op="chat", message=call.why) if kind else None)

@@ -16,7 +16,7 @@ from harness.log.events import Wrote
 from harness.metrics.metric import StoryMetric, metric, not_applicable, proportion, unsupported
 from harness.metrics.view import PhrasingSeen, RecalledEntry, Record, View, once
 from harness.metrics.words import STALE, Between, Progress, Words
-from harness.model.trial import Better, Measure, NotMeasured
+from harness.model.trial import SCRIPTED, Better, Measure, NotMeasured
 
 UpdateOutcome = Literal[
     "current_only", "both_flagged", "both_current_first", "both_stale_first", "stale_only", "neither", "failed"
@@ -179,6 +179,8 @@ def update_omission(view: View) -> Measure:
     record = view.record
     if view.log.trial.write_policy != "curated":
         return not_applicable("an appending writer looks nothing up")
+    if view.log.trial.writer != SCRIPTED:
+        return not_applicable("a model decides what is replaced: writer_stale_left")
     if not record.supports("supersede"):
         return unsupported(record.support("supersede").note or "cannot replace a memory")
     due, omitted = 0, []

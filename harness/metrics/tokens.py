@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Literal
 
-from harness.log.events import Metered, Wrote
+from harness.log.events import Drafted, Metered, Wrote
 from harness.metrics.completion import JOBS_DONE, done
 from harness.metrics.metric import (
     UNANSWERED,
@@ -35,7 +35,8 @@ def _count_written(record: Record, purposes: Sequence[str]) -> int:
 
 
 def _ingest(view: View) -> int:
-    return _count_written(view.record, ("learn", "remark")) + _count_asked(view.record, "lookup")
+    drafted = sum(event.prompt + event.completion for _, event in view.record.of(Drafted))
+    return _count_written(view.record, ("learn", "remark")) + _count_asked(view.record, "lookup") + drafted
 
 
 def _recall(view: View) -> int:
@@ -233,7 +234,8 @@ TOKENS_BACKEND, EMBEDDING_TOKENS = "tokens_backend", "embedding_tokens"
 METRICS: tuple[StoryMetric, ...] = (
     metric(
         TOKENS_INGEST, "lower", "tokens",
-        "texts learnt and remarked, and curated look-ups (question and all that came back)", tokens_ingest, whole=True,
+        "texts learnt and remarked, curated look-ups (question and all that came back), and what a model that decides "
+        "what is kept reads and answers", tokens_ingest, whole=True,
         aside=_PART, version=2, words=Words(COST, 30),
     ),
     metric(

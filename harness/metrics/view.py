@@ -265,13 +265,16 @@ class Record:
 
     @cached_property
     def stored(self) -> Mapping[str, int]:
-        """Fact -> line of the first write of it that was acknowledged with an id."""
+        """Fact -> line of the first write of it that was acknowledged with an id; what a model worded is read."""
         lines: dict[str, int] = {}
         for line, event in self.of(Wrote):
             for written, ids in zip(self.log.items(event), event.ids or (), strict=False):
                 kind, _, fact = written.name.partition(":")
                 if kind == "fact" and ids:
                     lines.setdefault(fact, line)
+                elif kind == "draft" and ids:
+                    reading = self.classifier.read(written.item.text)
+                    lines |= {name: line for name in reading.asserted - lines.keys() if not reading.unclear}
         return lines
 
     @cached_property

@@ -14,7 +14,18 @@ from harness.model.backend import SOUND, Backend, FaultKind
 from harness.model.drill import DrillName
 from harness.model.regression import Change, GateVerdict
 from harness.model.scenario import Kind
-from harness.model.trial import Arm, Definition, Interval, Measure, Model, NotMeasured, ReadPolicy, Split, WritePolicy
+from harness.model.trial import (
+    SCRIPTED,
+    Arm,
+    Definition,
+    Interval,
+    Measure,
+    Model,
+    NotMeasured,
+    ReadPolicy,
+    Split,
+    WritePolicy,
+)
 
 Status = Literal["complete", "failed", "unsupported", "incomplete", "not-run"]
 LookStage = Literal["before", "after", "closed", "reopened", "killed", "churned", "compacted"]
@@ -259,6 +270,7 @@ class Conditions(Model):
     headline_write: WritePolicy = "append"
     headline_read: ReadPolicy = "trusting"
     undated: bool = Field(False, exclude_if=lambda undated: not undated)
+    writer: str = Field(SCRIPTED, exclude_if=lambda writer: writer == SCRIPTED)
 
 
 class Unplayed(Model):

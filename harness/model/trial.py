@@ -102,16 +102,17 @@ DEFAULT_BUDGET = 800
 
 
 SCRIPTED = "scripted"
-"""The reader that follows fixed rules and understands every text."""
+"""The reader that follows fixed rules and understands every text; the writer that writes all that a story tells."""
 
 
 def name_reader(name: str, model: str = "") -> str:
-    """What a reader is called wherever it stands beside results: `choice@MODEL`, if a chat model reads for it."""
+    """What a reader or writer is called wherever it stands beside results: `choice@MODEL`, if a chat model works for
+    it."""
     return f"{name}@{model}" if model else name
 
 
 def split_reader(label: str) -> tuple[str, str]:
-    """The reader and its model; empty, if none reads for it."""
+    """The reader or writer and its model; empty, if none works for it."""
     name, _, model = label.partition("@")
     return name, model
 
@@ -139,6 +140,8 @@ class Selection(Model):
     """None: nobody answers chat calls, so backends with a model inside cannot be played."""
     reader: str = SCRIPTED
     """Who does the jobs: a registered name, or module:Class; `@MODEL` behind it, if a chat model reads for it."""
+    writer: str = SCRIPTED
+    """Who decides what is remembered: `chat@MODEL`, if a chat model does."""
     undated: bool = False
     """Every memory is written with the date of the story's first session: which of two rivals is newer is not told."""
 
@@ -159,7 +162,9 @@ class Trial(Model):
     reader: str
     k: int = Field(ge=1)
     budget: int = Field(ge=1)
-    undated: bool = Field(False, exclude_if=lambda undated: not undated)  # so that other trials keep their ids
+    # What most trials lack is not told, so that they keep their ids.
+    undated: bool = Field(False, exclude_if=lambda undated: not undated)
+    writer: str = Field(SCRIPTED, exclude_if=lambda writer: writer == SCRIPTED)
 
     @cached_property
     def id(self) -> str:

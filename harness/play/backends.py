@@ -12,10 +12,11 @@ from harness.gateway.embedder import choose
 from harness.machine import extras, leftovers
 from harness.model.backend import SOUND, Backend
 from harness.model.results import Unplayed
-from harness.model.trial import Selection, Spec, digest
+from harness.model.trial import SCRIPTED, Selection, Spec, digest
 from harness.play import controls
 
 DEADLINES = Deadlines()
+TWO_WRITERS = "a model inside it decides what is kept, so that two would write: play it without --writer chat"
 UNANSWERED = "a model inside it rewrites what it is told, and nobody answers it: --chat stand-in, model, or a folder"
 
 
@@ -92,6 +93,8 @@ def describe_all(selection: Selection, allowed: Iterable[str] = (), deadlines: D
             inside = said.support["extracts"].supported and not said.secrets  # a service has its own
             if selection.chat is None and inside:
                 reason = UNANSWERED
+            if selection.writer != SCRIPTED and said.support["extracts"].supported:
+                raise registry.RegistryError(f"{spec.label}: {TWO_WRITERS}")
             if said.embeds and not embedded:
                 reason = f"it needs vectors, and no embedder is installed: {extras.install('embed')}"
             reason = said.unfit or reason

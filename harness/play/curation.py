@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator
+from collections.abc import Generator, Iterable, Iterator
 
-from harness.adapter import Scope
+from harness.adapter import Hit, Scope
 from harness.log.events import Event, Found, Written
 from harness.model import canary
 from harness.model.facts import Fact
@@ -24,22 +24,31 @@ def curate(memory_session: MemorySession, session: Session, fact: Fact, written:
 def _find_contradicted(
     memory_session: MemorySession, fact: Fact, found: Found, scope: Scope
 ) -> Generator[Event, None, list[str]]:
-    """Ids of the memories found that assert a predecessor of the fact.
-
-    A hit that holds more than the entry (a whole file) is not replaced: the memory inside it is looked up in the
-    listing.
-    """
+    """Ids of the memories found that assert a predecessor of the fact."""
     before = set(memory_session.scenario.predecessors(fact.id))
     if not before:
         return []
-    ids: list[str] = []
-    inside: list[str] = []
+    contradicted = []
     for span in found.entries:
         hit = found.hits[span.hit]
         text = hit.text[span.start : span.end]
         reading = memory_session.tools.classifier.read(text)
-        if hit.superseded or fact.id in reading.asserted or not reading.asserted & before:
-            continue
+        if not hit.superseded and fact.id not in reading.asserted and reading.asserted & before:
+            contradicted.append((hit, text))
+    return (yield from locate(memory_session, contradicted, scope))
+
+
+def locate(
+    memory_session: MemorySession, found: Iterable[tuple[Hit, str]], scope: Scope
+) -> Generator[Event, None, list[str]]:
+    """Ids of the memories that were read in these hits.
+
+    A hit that holds more than the entry (a whole file) is not replaced: the memory inside it is looked up in the
+    listing.
+    """
+    ids: list[str] = []
+    inside: list[str] = []
+    for hit, text in found:
         if hit.text == text:
             ids.append(hit.memory_id)
         else:

@@ -24,6 +24,7 @@ from harness.model.scenario import Forget, Job, Learn, Probe, Remember, Scenario
 from harness.model.trial import ReadPolicy, Trial
 from harness.play import deletion, noise, readers
 from harness.play.curation import curate
+from harness.play.drafting import Kept, draft
 from harness.play.readers import AskMemory, Context
 from harness.play.session import MemorySession, Part, Query, Questions, Tools
 from harness.play.store import Handle, Lost, Store
@@ -150,23 +151,33 @@ class Warm:
     # --- writing ---
 
     def _write(self, session: Session, number: int, steps: Sequence[Step]) -> Iterator[Event]:
-        """What these steps tell and the noise of their batch, mixed. A curator writes its facts one by one, last."""
+        """What these steps tell and the noise of their batch, mixed. A curator writes its facts one by one, last.
+
+        A model that writes decides what of it is kept; where it may replace memories, those that do come last.
+        """
         learnt = [
             (fact, self._item(session, fact, fact.phrase(step.stratum).text))
             for step in steps
             if isinstance(step, Learn)
             for fact in map(self._scenario.by_id.__getitem__, step.facts)
         ]
-        written = [*self._remarks(session, steps), *(each for each in self._noise if noise.batch(each) == number)]
-        if self._trial.write_policy == "append":
+        told, replacing = self._remarks(session, steps), list[Kept]()
+        appends = self._trial.write_policy == "append"
+        if self._memory_session.tools.writer:
+            kept = yield from draft(self._memory_session, session, number, [*(item for _, item in learnt), *told])
+            learnt, replacing = [], [each for each in kept if each.replaces]
+            told = [each.written for each in kept if not each.replaces]
+        written = [*told, *(each for each in self._noise if noise.batch(each) == number)]
+        if appends:
             written += [item for _, item in learnt]
         random.Random(f"{self._scenario.id} {self._trial.seed} {number}").shuffle(written)  # noqa: S311  reproducible
-        appends = self._trial.write_policy == "append"
         most = 1 + self._trial.noise // SHARE
         calls = ceil(len(written) / most)
         for at in range(calls):
             part = written[len(written) * at // calls : len(written) * (at + 1) // calls]
             yield from self._memory_session.write(session, "learn" if learnt and appends else "remark", part)
+        for each in replacing:
+            yield from self._memory_session.write(session, "learn", [each.written], each.replaces)
         if not appends:
             for fact, item in learnt:
                 yield from curate(self._memory_session, session, fact, item)

@@ -14,6 +14,9 @@ CALL, ANSWER = 400, 10
 JOB, JOB_CALLS, JOB_ANSWER = 10_000, 8, 600
 """Tokens and calls of one job of a reader that works by tools, as measured with the stand-in; a model that looks around
 takes more."""
+WRITE, WRITE_ANSWER = 400, 130
+"""Tokens of one call of the chat writer, as measured with the stand-in: one for each stretch of a session that tells
+something."""
 MOST = 150_000
 """Tokens after which such a reader ends its job."""
 
@@ -33,7 +36,7 @@ class Estimate(NamedTuple):
 
 
 def estimate(trials: Iterable[Trial], scenarios: Iterable[Scenario]) -> Estimate:
-    """Of the reader; models inside backends are asked as often as the backend likes, and are not in it."""
+    """Of reader and writer; models inside backends are asked as often as the backend likes, and are not in it."""
     stories = {each.id: each for each in scenarios}
     count: Mapping[str, tuple[int, int]] = {
         name: (sum(len(job.decisions) for _, job in story.jobs()), len(story.jobs())) for name, story in stories.items()
@@ -41,6 +44,9 @@ def estimate(trials: Iterable[Trial], scenarios: Iterable[Scenario]) -> Estimate
     calls = prompt = completion = 0
     most: int | None = None
     for trial in trials:
+        if split_reader(trial.writer)[1]:
+            told = len([*stories[trial.scenario].writes()]) if trial.scenario in stories else 0
+            calls, prompt, completion = calls + told, prompt + told * WRITE, completion + told * WRITE_ANSWER
         reader, model = split_reader(trial.reader)
         decisions, jobs = count.get(trial.scenario, (0, 0))
         if not model:

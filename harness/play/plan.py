@@ -13,8 +13,8 @@ from harness.log.events import PROTOCOL
 from harness.model.backend import Backend
 from harness.model.drill import DrillTrial, Plan
 from harness.model.scenario import Scenario
-from harness.model.trial import Selection, Trial, WritePolicy, digest
-from harness.play import drills, readers
+from harness.model.trial import SCRIPTED, Selection, Trial, WritePolicy, digest
+from harness.play import drills, readers, writer
 from harness.play.drills.stage import Drill
 from harness.play.engine import canaries
 from harness.play.session import Part
@@ -62,6 +62,8 @@ def trials(selection: Selection, scenarios: Sequence[Scenario]) -> list[Trial]:
             k=selection.k,
             budget=selection.budget,
             undated=selection.undated,
+            # Neither cold nor a control with gold is told anything.
+            writer=SCRIPTED if backend in (None, *registry.ORACLES) else selection.writer,
         )
         for scenario in scenarios
         for seed in selection.seeds
@@ -97,6 +99,7 @@ def part(trial: Trial, story: Story, backend: Backend | None, source: str, embed
         "fixture": story.repo.digest,
         "noise": told,
         "reader": readers.digest(trial.reader),
+        **({"writer": writer.digest()} if trial.writer != SCRIPTED else {}),
     }
     if backend is not None:
         digests |= _digests(backend, source, embedder, chat)

@@ -18,7 +18,6 @@ from harness.log.events import (
     Checked,
     Event,
     Found,
-    HitsPacker,
     Listed,
     Metered,
     Phase,
@@ -30,7 +29,9 @@ from harness.log.events import (
     Written,
     Wrote,
 )
+from harness.log.listing import HitsPacker
 from harness.model.backend import Fault
+from harness.model.canary import memory_word
 from harness.model.facts import Stratum
 from harness.model.scenario import Decision, Job, Scenario, Session
 from harness.model.trial import Trial
@@ -38,6 +39,7 @@ from harness.play.readers import AskModel, ReadEntry, Reader, render
 from harness.play.readers.explore import Explorer
 from harness.play.readers.scripted import Scripted
 from harness.play.store import SETTLE_SECONDS, Handle, Lost, Store, StoreSession, must
+from harness.play.writer import ChatWriter
 from harness.repo.checkout import Repo
 from harness.repo.checks import WorkTrees
 from harness.text.classify import Classifier, KnownTexts, cut
@@ -61,7 +63,11 @@ class Part:
 
 @dataclass(frozen=True)
 class Tools:
-    """What all trials of a run share."""
+    """What all trials of a run share.
+
+    Attributes:
+        writer: Decides what is remembered; None: all that a story tells is.
+    """
 
     repo: Repo
     explorer: Explorer
@@ -72,6 +78,7 @@ class Tools:
     host: Mapping[str, str] = field(default_factory=dict)
     reader: Reader = field(default_factory=Scripted)
     ask_model: AskModel | None = None
+    writer: ChatWriter | None = None
 
 
 class Query(NamedTuple):
@@ -295,8 +302,16 @@ class MemorySession(StoreSession[Handle]):
         self.wrote()
         self._known.add([each.item.text for each in written])
         for each, names in zip(written, ids, strict=False):
-            self.ids[each.name] = self.ids.get(each.name, ()) + names
+            for name in (each.name, *self._list_erasable(each)):
+                self.ids[name] = self.ids.get(name, ()) + names
             self.alive.update(names)
+
+    def _list_erasable(self, written: Written) -> list[str]:
+        """The facts that a story may ask to forget and that a model put into this memory, under the names of their
+        texts."""
+        if not written.name.startswith("draft:"):
+            return []
+        return [f"fact:{name}" for name, mark in self.part.canaries.items() if memory_word(mark) in written.item.text]
 
     def note_usage(self) -> None:
         """An adapter counts from its opening on, so it is asked before it closes."""

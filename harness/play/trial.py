@@ -35,6 +35,7 @@ from harness.play.environment import Environment, Settings, Stores
 from harness.play.readers import AskModel
 from harness.play.session import Part, Tools
 from harness.play.store import SETTLE_SECONDS, Handle, Store
+from harness.play.writer import ChatWriter
 from harness.scan.copies import Copies
 from harness.text.classify import Classifier
 
@@ -103,12 +104,20 @@ def _tools(trial: Trial, environment: Environment, classifier: Classifier, ask_m
         host=describe_machine(),
         reader=readers.find(trial.reader),
         ask_model=ask_model,
+        writer=_find_writer(trial, ask_model),
     )
 
 
+def _find_writer(trial: Trial, ask_model: AskModel | None) -> ChatWriter | None:
+    """Who decides what is remembered; None: all that the story tells is."""
+    _, model = split_reader(trial.writer)
+    return ChatWriter(model, ask_model, tokens.count) if model and ask_model else None
+
+
 def _lend_chat(trial: Trial, stores: Stores) -> AbstractContextManager[AskModel | None]:
-    """The chat model of the run, for a reader that has one."""
-    return stores.lend_chat() if split_reader(trial.reader)[1] else nullcontext()
+    """The chat model of the run, for a reader or a writer that has one."""
+    models = [split_reader(each)[1] for each in (trial.reader, trial.writer)]
+    return stores.lend_chat() if any(models) else nullcontext()
 
 
 def _drill(trial: DrillTrial, environment: Environment) -> Path:

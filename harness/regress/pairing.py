@@ -15,7 +15,7 @@ from harness.compare import stats
 from harness.compare.statements import ALPHA, ENOUGH
 from harness.model.regression import Change
 from harness.model.results import Against
-from harness.model.trial import Interval
+from harness.model.trial import SCRIPTED, Interval
 from harness.regress import drills
 from harness.regress.baseline import ABSENT, Baseline, StoredValue, StoryRow, formula, sign, value
 
@@ -45,14 +45,15 @@ def _differs(old: Baseline, new: Baseline) -> Iterator[str]:
         yield f"{name.replace('_', ' ')} {_describe(then)} then, {_describe(now)} now"
 
 
-OF_STORIES = {"budget", "reader", "undated", "headline_noise", "headline_write", "headline_read"}
+OF_STORIES = {"budget", "reader", "undated", "writer", "headline_noise", "headline_write", "headline_read"}
 """Conditions of which drills know nothing."""
 
 
 def _conditions(old: Baseline, new: Baseline) -> dict[str, tuple[object, object]]:
     """Those that are not the same, then and now."""
     then, now = (
-        {"undated": False, **side.conditions.model_dump(mode="json", exclude={"noise"})} for side in (old, new)
+        {"undated": False, "writer": SCRIPTED, **side.conditions.model_dump(mode="json", exclude={"noise"})}
+        for side in (old, new)
     )  # fmt: skip  # the levels beside the headline's are no part of a row
     if not (old.stories and new.stories):
         then["reader"] = now["reader"]  # drills have none

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from harness.compare.costs import Cost, Spent
 from harness.model.prices import Prices
+from harness.model.trial import SCRIPTED
 from harness.report import words
 from harness.report.markdown import code
 
@@ -51,9 +52,15 @@ def _count(spent: Spent, prices: Prices | None) -> tuple[str, ...]:
 
 
 def _name(each: Cost) -> str:
-    reader, backend, write, noise = each.condition
+    reader, backend, write, noise, writer = each.condition
     return ", ".join(
-        [code(reader, 60), code(backend, 60) if backend else "cold", *([write] if write else []), str(noise)]
+        [
+            code(reader, 60),
+            code(backend, 60) if backend else "cold",
+            *([write] if write else []),
+            str(noise),
+            *([code(f"writer {writer}", 60)] if writer != SCRIPTED else []),
+        ]
     )
 
 

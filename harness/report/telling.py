@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import groupby
 
-from harness.log.events import Check, Choice, Forgot, Recalled, Settled, Worked, Wrote
+from harness.log.events import Check, Choice, Drafted, Forgot, Recalled, Settled, Worked, Wrote
 from harness.metrics import recall, staleness
 from harness.metrics.view import PhrasingSeen, Record, View
 from harness.model.scenario import Decision, Job, Session
@@ -18,7 +18,7 @@ from harness.model.trial import ReadPolicy, list_policies
 from harness.report import erased, words
 from harness.report.entries import BLOCK, fact, list_entries, place, proof, quote, show, small, verdict
 from harness.report.packed import Node, node
-from harness.report.worked import tell_steps
+from harness.report.worked import tell_drafting, tell_steps
 
 _UPDATE: Mapping[staleness.UpdateOutcome, str] = {
     "current_only": "", "both_flagged": "the old one marked beside it", "both_current_first": "the old one after it",
@@ -77,6 +77,9 @@ class Telling:
                 yield from group
 
     def _tell_writing(self, session: Session) -> Iterator[tuple[int, Node]]:
+        for line, drafted in self.record.of(Drafted):
+            if drafted.session == session.id:
+                yield from ((line, each) for each in tell_drafting(self.record, drafted, whole=self.whole))
         for line, wrote in self.record.of(Wrote):
             if wrote.session == session.id:
                 yield from ((line, each) for each in self._wrote(wrote))
@@ -125,7 +128,7 @@ class Telling:
                 continue
             kind, _, name = written.name.partition(":")
             notes = [
-                name if kind == "fact" else "as it was said",
+                name if kind == "fact" else "as the model put it" if kind == "draft" else "as it was said",
                 place(written.item.source),
                 self._changes(event, name),
             ]

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from harness import metrics
 from harness.metrics.called import CALLED
 from harness.model.results import Pooled, Results, count_reused
-from harness.model.trial import Interval
+from harness.model.trial import SCRIPTED, Interval
 
 NOT_MEASURED: Mapping[str, str] = {
     "unsupported": "unsupported",
@@ -159,6 +159,7 @@ def conditions(results: Results) -> str:
     noise = " and ".join(str(n) for n in held.noise)
     return visible(
         f"Held fixed: k {held.k}, {held.budget:,} tokens of memory text ({held.tokens}), reader {held.reader}, "
+        f"{'' if held.writer == SCRIPTED else f'writer {held.writer}, '}"
         f"embedder {held.embedder}, write {held.headline_write}, read {held.headline_read}, "
         f"noise {held.headline_noise} of {noise} played, seed {seeds}{UNDATED if held.undated else ''}.{contained}"
     )

@@ -1,11 +1,11 @@
-"""What a chat model did in a job, step by step: what it was told, the tools that it used, and what these answered."""
+"""What a chat model did in a job, step by step, and what it made of a transcript: what it was told and said."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
 from harness.log.calls import ModelCall, ToolUse
-from harness.log.events import Worked
+from harness.log.events import Drafted, Worked
 from harness.metrics.view import Record
 from harness.report import words
 from harness.report.entries import BLOCK, show, small
@@ -30,6 +30,18 @@ def tell_steps(record: Record, works: Sequence[Worked], *, whole: bool) -> Itera
                 told = work.printed if isinstance(work.printed, str) else record.log.blobs.text(work.printed)
                 parts.append(_block(f"the program told of itself:\n{told}"))
             yield node("details", "", node("summary", "quiet", said, small(*notes)), *parts)
+
+
+def tell_drafting(record: Record, drafted: Drafted, *, whole: bool) -> Iterator[Node]:
+    """What a chat writer made of a transcript; an answer that kept nothing says why, whether `whole` or not."""
+    calls, kept = record.log.calls(drafted), record.log.drafts(drafted)
+    if not calls[-1].answered:
+        yield node("p", "bad", f"\u2715 the model wrote nothing, {calls[-1].outcome}: {show(calls[-1].why, 400)}")
+    if whole or not calls[-1].answered:
+        told = words.plural(len(record.log.told(drafted)), "line")
+        said = f"what {show(calls[-1].model or 'the model', 60)} remembered: {len(kept)} of {told}"
+        parts = [part for number, call in enumerate(calls, 1) for part in _tell_step(number, call)]
+        yield node("details", "", node("summary", "quiet", said, small(_count_tokens(calls))), *parts)
 
 
 def _tell_step(number: int, step: ModelCall) -> Iterator[Node]:

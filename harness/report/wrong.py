@@ -161,8 +161,10 @@ def again(log: Log) -> str:
     parts += ["--budget", str(trial.budget)] if trial.budget != DEFAULT_BUDGET else []
     reader, model = split_reader(trial.reader)
     parts += ["--reader", reader] if reader != SCRIPTED else []
-    parts += ["--model", model] if model else []
-    if model or (backend and backend.supports("extracts")):
+    writer, writing = split_reader(trial.writer)
+    parts += ["--writer", writer] if writing else []
+    parts += ["--model", model or writing] if model or writing else []
+    if model or writing or (backend and backend.supports("extracts")):
         stands_in = log.opened.digests.get("chat", "").startswith("stand-in")
         parts += ["--chat", "stand-in" if stands_in else "model"]
     return shlex.join([show(part, 300) for part in [*parts, "--trial", trial.id, "--keep"]])

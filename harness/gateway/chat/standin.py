@@ -7,23 +7,25 @@ from collections.abc import Mapping
 from typing import Any
 
 from harness.gateway import tokens
-from harness.gateway.chat import choose, extract, perform
+from harness.gateway.chat import choose, extract, keep, perform
 from harness.gateway.chat.normal import digest
 from harness.gateway.chat.perform import FindJob
 from harness.gateway.chat.wire import Asked, Completion, Refused, Whole, completion, text_of
 
-__all__ = ["CHOOSER", "MODEL", "PERFORMER", "STANDING_IN", "FindJob", "StandIn"]
+__all__ = ["CHOOSER", "MODEL", "PERFORMER", "STANDING_IN", "WRITER", "FindJob", "StandIn"]
 
 MODEL = "coldwarm-extractor-1"
 CHOOSER = "coldwarm-chooser-1"
 PERFORMER = "coldwarm-performer-1"
+WRITER = "coldwarm-writer-1"
 STANDING_IN = {"choice": CHOOSER, "chat": PERFORMER, "chat-json": PERFORMER, "agent": PERFORMER}
 """Reader -> the name of the model that stands in for its own."""
 
 
 class StandIn(Whole):
     """Splits what Mem0 2.2.1 is told into facts (`harness.gateway.chat.extract`), takes one of some options
-    (`harness.gateway.chat.choose`), and does jobs that it can look up (`harness.gateway.chat.perform`).
+    (`harness.gateway.chat.choose`), does jobs that it can look up (`harness.gateway.chat.perform`), and writes
+    down what a session told (`harness.gateway.chat.keep`).
 
     Deterministic: the same request has the same answer on any day. What does not fit in the asked-for number of tokens
     is left out from the end on, so that the answer is whole JSON. Any other request is refused.
@@ -39,7 +41,9 @@ class StandIn(Whole):
         if (step := perform.find_step(asked.body, self._find_job, perform.believe)) is not None:
             return self._answer(asked, PERFORMER, step)
         options, prompt = choose.list_options(asked.body), extract.read(said)
-        if options is not None:
+        if keep.is_asked(asked.body):
+            model, text = WRITER, keep.decide(said)
+        elif options is not None:
             model, text = CHOOSER, json.dumps({"choice": choose.decide(said, options)}, ensure_ascii=False)
         elif prompt is not None:
             model, text = MODEL, _answer(extract.decide(prompt), asked.limit)
@@ -47,8 +51,8 @@ class StandIn(Whole):
             raise Refused(
                 400,
                 f"{MODEL} is a stand-in that understands the extraction prompt of Mem0 2.2.1, the questions of the "
-                "choice reader and the jobs of chat reader and agent programs only: for anything else forward to a "
-                "model, or replay a recording",
+                "choice reader, the jobs of chat reader and agent programs, and the transcripts of the chat writer "
+                "only: for anything else forward to a model, or replay a recording",
                 "messages",
                 "stand_in_only_extracts",
             )
@@ -62,7 +66,7 @@ class StandIn(Whole):
         return completion(f"stand-in-{digest(dict(asked.body))[:16]}", model, message, finish, usage)
 
     async def models(self) -> list[str]:
-        return [MODEL, CHOOSER, PERFORMER]
+        return [MODEL, CHOOSER, PERFORMER, WRITER]
 
 
 def _answer(memories: list[extract.ExtractedMemory], limit: int | None) -> str:

@@ -19,7 +19,8 @@ from harness.adapter import Ack, Hit, Item, Memory, Scope, to_wire
 from harness.backend.client import RemoteMemory
 from harness.backend.replies import BurstWrite
 from harness.log.blobs import Blobs, Ref, pack
-from harness.log.events import Event, HitsPacker
+from harness.log.events import Event
+from harness.log.listing import HitsPacker
 from harness.log.transcript import ANSWER, SIGHTINGS, Called, Handled, Looked, Op
 from harness.model.backend import EmbedderName, Fault
 from harness.model.drill import DrillName, DrillTrial, Piece, Plan

@@ -14,7 +14,7 @@ from harness.model.prices import Price, Prices
 from harness.model.scenario import Scenario
 from harness.model.trial import Chat, Selection, Spec
 from harness.play import plan
-from harness.play.estimate import ANSWER, CALL, JOB, MOST, estimate
+from harness.play.estimate import ANSWER, CALL, JOB, MOST, WRITE, WRITE_ANSWER, estimate
 from tests.support.logs import STORY
 
 FAR, NEAR = "https://models.example.com/v1", "http://127.0.0.1:8080/v1"
@@ -103,3 +103,11 @@ def test_the_estimate_counts_decisions_or_jobs_and_is_priced(monkeypatch: pytest
     money = (warm * decisions * (CALL * 2 + ANSWER * 10)) / 1_000_000
     assert f"about {money:,.2f} USD (prices of 2026-01-02 in USD)" in line
     assert "price unknown" in told(monkeypatch, select())
+
+
+def test_a_writer_is_asked_for_each_stretch_that_tells_something_by_rows_that_are_told() -> None:
+    selection = select(reader="scripted").model_copy(update={"writer": "chat@m"})
+    trials = plan.trials(selection, [STORY])
+    assert {trial.writer for trial in trials if trial.backend in (None, "oracle", "stale_oracle")} == {"scripted"}
+    found = estimate(trials, [STORY])
+    assert (found.calls, found.prompt, found.completion) == (8, 8 * WRITE, 8 * WRITE_ANSWER), "2 rows, 2 levels, twice"

@@ -25,7 +25,6 @@ from harness.log.events import (
     Closed,
     Event,
     Found,
-    HitsPacker,
     Listed,
     Recalled,
     Sought,
@@ -34,6 +33,7 @@ from harness.log.events import (
     Wrote,
 )
 from harness.log.lines import LogError, Unbegun, Writer
+from harness.log.listing import HitsPacker
 from harness.log.reader import canonical, read
 from harness.model.backend import Fault
 from tests.support.logs import Tape

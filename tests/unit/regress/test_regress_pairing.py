@@ -143,6 +143,7 @@ def test_an_exact_number_that_became_a_lower_bound_is_gone_and_no_improvement() 
         ({"seeds": (1, 2)}, "seeds 1 then, 1, 2 now"),
         ({"chat": "a model"}, "chat nobody then, a model now"),
         ({"undated": True}, "undated False then, True now"),
+        ({"writer": "chat@m"}, "writer scripted then, chat@m now"),
     ],
 )
 def test_other_conditions_compare_nothing(condition: dict[str, Any], said: str) -> None:
