@@ -45,9 +45,11 @@ def import_(
     devmembench  the folder benchmark/src/dataset of github.com/prosperitypirate/opencode-memory
     forgeteval   data/external_subset_cases.json of github.com/WaylandYang/forgeteval-anon-supp
     locomo       data/locomo10.json of github.com/snap-research/LoCoMo
-    longmemeval  longmemeval_s.json, _m or _oracle of LongMemEval
+    longmemeval  longmemeval_s.json or _oracle of LongMemEval
     memorycode   the folder dataset of github.com/for-ai/MemoryCode
     personamem   a folder with one questions_*.csv of PersonaMem and its shared_contexts_*.jsonl
+    \b
+    A file may hold JSON, lines of JSON, CSV or Parquet (which needs the extra `data`).
     \b
     Example: coldwarm import locomo locomo10.json -b bm25 -b chroma
     """

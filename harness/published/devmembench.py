@@ -6,18 +6,17 @@ from collections import Counter
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+from harness.published import rows
 from harness.published.sets import (
     Document,
     Format,
     Haystack,
     PublishedSet,
     Question,
-    SetError,
     Shape,
     Unit,
     Wording,
     hash_bytes,
-    read_json,
     word_turn,
 )
 
@@ -25,14 +24,11 @@ _ABSTAINS, _UNKNOWN = "questions to abstain from", "ids of sessions that are not
 
 
 def read(folder: Path, unit: Unit, wording: Wording) -> PublishedSet:
-    """Of the folder that holds `sessions.json` and `questions.json`. Raises SetError."""
-    files = folder / "sessions.json", folder / "questions.json"
-    for file in files:
-        if not file.is_file():
-            raise SetError(f"{folder}: holds no {file.name}; name the folder benchmark/src/dataset of DevMemBench")
-    (told, data), (asked, more) = map(read_json, files)
+    """Of the folder that holds `sessions` and `questions`. Raises SetError."""
+    told, data = rows.read(rows.find(folder, "sessions"))
+    asked, more = rows.read(rows.find(folder, "questions"))
     documents: list[Document] = []
-    for session in Shape(files[0], told):
+    for session in told:
         name, at = session["sessionId"].text, _date(session["metadata"]["date"].text)
         said = [word_turn(turn["role"].text, turn["content"].text, wording) for turn in session["messages"]]
         texts = (
@@ -44,7 +40,7 @@ def read(folder: Path, unit: Unit, wording: Wording) -> PublishedSet:
         ]
     known = {each.session for each in documents}
     odd: Counter[str] = Counter({_ABSTAINS: 0, _UNKNOWN: 0})
-    questions = tuple(_read_question(each, known, odd) for each in Shape(files[1], asked))
+    questions = tuple(_read_question(each, known, odd) for each in asked)
     haystack = Haystack(id="all", documents=tuple(sorted(documents, key=lambda each: each.at)), questions=questions)
     return PublishedSet(DEVMEMBENCH.name, unit, wording, hash_bytes(data + more), (haystack,), odd)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+from harness.published import rows
 from harness.published.sets import (
     Document,
     Format,
@@ -17,20 +18,19 @@ from harness.published.sets import (
     Unit,
     Wording,
     hash_bytes,
-    read_json,
 )
 
 FINAL, PROBE = "final query", "direct probe"
+_ADMITTED = "admitted_cases"
 _FIRST = datetime(2024, 1, 1, 9, tzinfo=UTC)
 """The set has no dates: its facts are a minute apart."""
 
 
 def read(file: Path, unit: Unit, wording: Wording) -> PublishedSet:
     """Of `external_subset_cases.json` or a list of such cases. Raises SetError."""
-    value, data = read_json(file)
-    top = Shape(file, value)
-    cases = top if isinstance(value, list) else top["admitted_cases"]
-    haystacks = tuple(_read_case(case) for case in cases)
+    told, data = rows.read(file)
+    admitted = [row[_ADMITTED] for row in told if _ADMITTED in row]
+    haystacks = tuple(_read_case(case) for each in admitted or [told] for case in each)
     if not haystacks:
         raise SetError(f"{file}: holds no case")
     return PublishedSet(FORGETEVAL.name, unit, wording, hash_bytes(data), haystacks, {})

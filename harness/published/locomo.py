@@ -7,6 +7,7 @@ from collections import Counter
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+from harness.published import rows
 from harness.published.sets import (
     Document,
     Format,
@@ -18,7 +19,6 @@ from harness.published.sets import (
     Unit,
     Wording,
     hash_bytes,
-    read_json,
     word_turn,
 )
 
@@ -33,9 +33,9 @@ _NO_EVIDENCE, _MALFORMED, _UNKNOWN = (
 
 def read(file: Path, unit: Unit, wording: Wording) -> PublishedSet:
     """Of `locomo10.json`; a session is all of its turns, a line each. Raises SetError."""
-    value, data = read_json(file)
+    talks, data = rows.read(file)
     odd: Counter[str] = Counter({_NO_EVIDENCE: 0, _MALFORMED: 0, _UNKNOWN: 0})
-    haystacks = tuple(_read_talk(talk, unit, wording, odd) for talk in Shape(file, value))
+    haystacks = tuple(_read_talk(talk, unit, wording, odd) for talk in talks)
     if not haystacks:
         raise SetError(f"{file}: holds no conversation")
     return PublishedSet(LOCOMO.name, unit, wording, hash_bytes(data), haystacks, odd)

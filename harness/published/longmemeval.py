@@ -6,6 +6,7 @@ from collections import Counter
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+from harness.published import rows
 from harness.published.sets import (
     Document,
     Format,
@@ -17,7 +18,6 @@ from harness.published.sets import (
     Unit,
     Wording,
     hash_bytes,
-    read_json,
     word_turn,
 )
 
@@ -29,9 +29,9 @@ _ABSTAINS, _UNNAMED = "questions to abstain from", "questions without evidence t
 def read(file: Path, unit: Unit, wording: Wording) -> PublishedSet:
     """Of `longmemeval_s.json` and its like. As in the set's own code, memories hold what the user said (`text`); with
     `said` what the assistant said, too. Raises SetError."""
-    value, data = read_json(file)
+    entries, data = rows.read(file)
     odd: Counter[str] = Counter({_ABSTAINS: 0, _UNNAMED: 0})
-    haystacks = tuple(_read_entry(entry, unit, wording, odd) for entry in Shape(file, value))
+    haystacks = tuple(_read_entry(entry, unit, wording, odd) for entry in entries)
     if not haystacks:
         raise SetError(f"{file}: holds no question")
     return PublishedSet(LONGMEMEVAL.name, unit, wording, hash_bytes(data), haystacks, odd)
@@ -98,7 +98,7 @@ def _date(said: str) -> datetime:
 LONGMEMEVAL = Format(
     name="longmemeval",
     title="LongMemEval",
-    home="https://github.com/xiaowu0162/LongMemEval (longmemeval_s.json, _m or _oracle)",
+    home="https://github.com/xiaowu0162/LongMemEval (longmemeval_s.json or _oracle)",
     licence="MIT",
     units=("session", "turn"),
     wordings=("text", "said"),

@@ -8,6 +8,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import NamedTuple
 
+from harness.published import rows
 from harness.published.sets import (
     Document,
     Format,
@@ -19,7 +20,6 @@ from harness.published.sets import (
     Unit,
     Wording,
     hash_bytes,
-    read_json,
 )
 
 RULE, REQUEST = "in the words of the rule", "by the request for code"
@@ -39,13 +39,17 @@ class _Told(NamedTuple):
 
 
 def read(folder: Path, unit: Unit, wording: Wording) -> PublishedSet:
-    """Of the folder that holds `dialogue_1.json` and so on. Raises SetError."""
+    """Of the folder that holds `dialogue_1.json` and so on, or of a file with a dialogue a row. Raises SetError."""
     files = sorted(folder.glob("dialogue_*.json"), key=lambda file: (len(file.name), file.name))
-    if not files:
+    if folder.is_dir() and not files:
         raise SetError(f"{folder}: holds no dialogue_1.json; name the folder `dataset` of MemoryCode")
     odd: Counter[str] = Counter({"rules that are told again in the same version": 0})
-    read_files = [(file, *read_json(file)) for file in files]
-    haystacks = tuple(_read_dialogue(file.stem, Shape(file, value), odd) for file, value, _ in read_files)
+    read_files = [(file, *rows.read(file)) for file in files or [folder]]
+    haystacks = tuple(
+        _read_dialogue(file.stem if files else f"dialogue_{at}", dialogue, odd)
+        for file, told, _ in read_files
+        for at, dialogue in enumerate(told, 1)
+    )
     digest = hash_bytes("".join(f"{file.name} {hash_bytes(data)}\n" for file, _, data in read_files).encode())
     return PublishedSet(MEMORYCODE.name, unit, wording, digest, haystacks, odd)
 

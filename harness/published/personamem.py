@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+from harness.published import rows
 from harness.published.sets import (
     Document,
     Format,
@@ -20,8 +19,6 @@ from harness.published.sets import (
     Unit,
     Wording,
     hash_bytes,
-    parse_json,
-    read_bytes,
     word_turn,
 )
 
@@ -35,44 +32,31 @@ Row = Mapping[str, str]
 
 
 def read(folder: Path, unit: Unit, wording: Wording) -> PublishedSet:
-    """Of a folder with one `questions*.csv` and its `shared_contexts*.jsonl`. Raises SetError."""
-    questions, contexts = _find(folder, "questions*.csv"), _find(folder, "shared_contexts*.jsonl")
-    asked, data = read_bytes(questions), read_bytes(contexts)
-    talks: dict[str, Shape] = {}
-    for line in filter(bytes.strip, data.split(b"\n")):
-        said = Shape(contexts, parse_json(contexts, line))
-        talks |= {name: said[name] for name in said.take(dict)}
+    """Of a folder with one file `questions*` and one `shared_contexts*`. Raises SetError."""
+    questions, contexts = rows.find(folder, "questions*"), rows.find(folder, "shared_contexts*")
+    (asked, some), (told, more) = rows.read(questions), rows.read(contexts)
+    talks = {name: said[name] for said in told for name in said.take(dict)}
     groups: dict[tuple[str, int], list[Row]] = {}
-    for row in _read_rows(questions, asked):
+    for row in map(_check, asked):
         name = row["shared_context_id"]
         if name not in talks:
             raise SetError(f"{questions}: asks of {name}, which {contexts.name} does not hold")
         groups.setdefault((name, _number(questions, row, "end_index_in_shared_context")), []).append(row)
     odd: Counter[str] = Counter({_NOWHERE: 0})
     haystacks = tuple(
-        _read_group(questions, f"{name[:12]}-{end}", list(talks[name])[:end], rows, unit, wording, odd)
-        for (name, end), rows in groups.items()
+        _read_group(questions, f"{name[:12]}-{end}", list(talks[name])[:end], each, unit, wording, odd)
+        for (name, end), each in groups.items()
     )
-    return PublishedSet(PERSONAMEM.name, unit, wording, hash_bytes(asked + data), haystacks, odd)
+    return PublishedSet(PERSONAMEM.name, unit, wording, hash_bytes(some + more), haystacks, odd)
 
 
-def _find(folder: Path, pattern: str) -> Path:
-    found = sorted(folder.glob(pattern)) if folder.is_dir() else []
-    if len(found) != 1:
-        raise SetError(f"{folder}: holds {len(found)} files {pattern}; name a folder with one, and what belongs to it")
-    return found[0]
-
-
-def _read_rows(file: Path, data: bytes) -> Iterator[Row]:
-    try:
-        rows = list(csv.DictReader(io.StringIO(data.decode("utf-8"))))
-    except (ValueError, csv.Error) as error:
-        raise SetError(f"{file}: is no table: {str(error).splitlines()[0]}") from None
-    for at, row in enumerate(rows, 2):
-        lacking = [name for name in _COLUMNS if not row.get(name)] or ([] if _ask(row) else list(_ASKED[:1]))
-        if lacking:
-            raise SetError(f"{file}: line {at} has no {lacking[0]}")
-        yield row
+def _check(row: Shape) -> Row:
+    """A row with all that is asked of it."""
+    held = {name: str(value) for name, value in row.take(dict).items() if value not in (None, "")}
+    lacking = [name for name in _COLUMNS if name not in held] or ([] if _ask(held) else [_ASKED[0]])
+    if lacking:
+        raise row.wrong(f"has no {lacking[0]!r}")
+    return held
 
 
 def _ask(row: Row) -> str:
@@ -87,7 +71,7 @@ def _number(file: Path, row: Row, column: str) -> int:
 
 
 def _read_group(
-    file: Path, name: str, told: list[Shape], rows: list[Row], unit: Unit, wording: Wording, odd: Counter[str]
+    file: Path, name: str, told: list[Shape], asked: list[Row], unit: Unit, wording: Wording, odd: Counter[str]
 ) -> Haystack:
     """A session begins with what the system says of the persona. The set names the place of an answer by how many
     sessions lie between it and the end."""
@@ -110,7 +94,7 @@ def _read_group(
             if text.strip()
         ]
     questions = []
-    for row in rows:
+    for row in asked:
         place = len(sessions) - _number(file, row, "distance_to_ref_in_blocks")
         known = 0 <= place < len(sessions)
         odd[_NOWHERE] += not known

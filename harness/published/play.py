@@ -145,6 +145,8 @@ def _try_out(setting: Setting, document: Document) -> None:
 
     Raises MemoryFault.
     """
+    if setting.playable.embeds:  # loading the model is no part of the first call
+        setting.children.warm([document.text], setting.playable.spec.label)
     with setting.lend() as (store, meter):
         memory = store.open()
         try:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,9 +13,6 @@ from harness.model.trial import Model
 Unit = Literal["session", "turn", "fact"]
 Wording = Literal["text", "said"]
 """How a turn is written down: its text alone, or `NAME said, "TEXT"`. Published figures differ in it."""
-LARGEST = 500_000_000
-"""Bytes of the largest file that is read."""
-
 
 T = TypeVar("T")
 _KINDS = {"str": "text", "list": "list", "dict": "object", "int": "whole number"}
@@ -140,30 +136,6 @@ class Format:
             if asked in (None, each):
                 return each
         raise SetError(f"{self.name}: {what} can be {' or '.join(map(str, known))}, not {asked}")
-
-
-def read_json(file: Path) -> tuple[Any, bytes]:
-    """The content of a file, and its bytes. Raises SetError."""
-    data = read_bytes(file)
-    return parse_json(file, data), data
-
-
-def read_bytes(file: Path) -> bytes:
-    """Raises SetError."""
-    try:
-        if file.stat().st_size > LARGEST:
-            raise SetError(f"{file}: is larger than {LARGEST:,} bytes; no known set is")
-        return file.read_bytes()
-    except OSError as error:
-        raise SetError(f"{file}: cannot be read: {error.strerror}") from None
-
-
-def parse_json(file: Path, data: bytes) -> Any:
-    """Raises SetError."""
-    try:
-        return json.loads(data)
-    except (ValueError, RecursionError) as error:
-        raise SetError(f"{file}: is no JSON: {str(error).splitlines()[0]}") from None
 
 
 def word_turn(who: str, text: str, wording: Wording) -> str:

@@ -93,7 +93,7 @@ def find_objects(clone: Clone) -> Path:
     try:
         folder = find_folders(path)[1]
         if not ((folder / "objects").is_dir() and (folder / "HEAD").is_file()):
-            what = "is no git repository" if path.is_dir() else "there is no such folder"
+            what = "is no git repository" if path.exists() else "there is no such folder"
             raise FixtureError(f"{name}: {path}: {what}; name a clone, or a URL as https://...")
         if (folder / "shallow").is_file():
             raise FixtureError(f"{name}: {path} is a shallow clone; complete it there: git fetch --unshallow")

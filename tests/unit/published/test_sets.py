@@ -75,7 +75,7 @@ def _number(folder: Path) -> Path:
         (_text("nonsense"), "locomo.json: is no JSON: "),
         (_text(b"\xff\xfe\0"), "locomo.json: is no JSON: "),
         (_text("[" * 100_000), "locomo.json: is no JSON: "),
-        (_text("{}"), "locomo.json: the top level is no list"),
+        (_text("{}"), r"locomo.json: \[0\] has no 'sample_id'"),
         (_text("[]"), "locomo.json: holds no conversation"),
         (_text("[3]"), r"locomo.json: \[0\] has no 'sample_id'"),
         (_without("qa"), r"locomo.json: \[0\] has no 'qa'"),

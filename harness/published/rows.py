@@ -1,0 +1,105 @@
+"""A user's file -> its rows, in the forms in which sets are handed on: JSON, lines of JSON, CSV, Parquet."""
+
+from __future__ import annotations
+
+import csv
+import glob
+import io
+import json
+import os
+import tempfile
+from collections.abc import Iterator
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+from harness.machine import extras
+from harness.published.sets import SetError, Shape
+
+LARGEST = 500_000_000
+"""Bytes of the largest file that is read."""
+FORMS = (".json", ".jsonl", ".csv", ".parquet")
+_PARQUET = b"PAR1"
+OFFLINE = {"HF_HUBOFFLINE": "1", "HF_HUB_DISABLE_TELEMETRY": "1"}
+"""What `datasets` has to know before it is imported."""
+
+
+def read(file: Path) -> tuple[Shape, bytes]:
+    """The rows of a file, and its bytes; JSON that is no list is one row. Raises SetError.
+
+    Its first bytes tell Parquet from what is text, whatever it is called.
+    """
+    try:
+        if file.stat().st_size > LARGEST:
+            raise SetError(f"{file}: is larger than {LARGEST:,} bytes, the most that is read")
+        data = file.read_bytes()
+    except OSError as error:
+        raise SetError(f"{file}: cannot be read: {error.strerror}") from None
+    if data.startswith(_PARQUET):
+        rows = _read_parquet(file)
+    elif file.suffix == ".csv":
+        rows = _parse_csv(file, data)
+    else:
+        rows = _parse_json(file, data)
+    return Shape(file, rows), data
+
+
+def find(folder: Path, pattern: str) -> Path:
+    """The one file of a folder that matches, in any of the forms. Raises SetError."""
+    found = sorted(each for each in folder.glob(f"{pattern}.*") if each.suffix in FORMS) if folder.is_dir() else []
+    if len(found) != 1:
+        forms = ", ".join(FORMS)
+        raise SetError(f"{folder}: holds {len(found)} files {pattern} ({forms}); name a folder that holds one")
+    return found[0]
+
+
+def _parse_json(file: Path, data: bytes) -> list[Any]:
+    """Of one text, or of one in each line."""
+    try:
+        try:
+            whole = json.loads(data)
+        except json.JSONDecodeError as error:
+            if error.msg != "Extra data":
+                raise
+            return [json.loads(line) for line in data.split(b"\n") if line.strip()]
+    except (ValueError, RecursionError) as error:
+        raise SetError(f"{file}: is no JSON: {str(error).splitlines()[0]}") from None
+    return whole if isinstance(whole, list) else [whole]
+
+
+def _parse_csv(file: Path, data: bytes) -> list[Any]:
+    try:
+        return list(csv.DictReader(io.StringIO(data.decode("utf-8-sig"), newline="")))
+    except (ValueError, csv.Error) as error:
+        raise SetError(f"{file}: is no table: {str(error).splitlines()[0]}") from None
+
+
+def _read_parquet(file: Path) -> list[Any]:
+    """Through `datasets`, which knows how its own files say what one column cannot: rows, without its cache."""
+    os.environ.update(OFFLINE)
+    try:
+        import datasets
+    except ImportError:
+        raise SetError(f"{file}: {extras.lacks('datasets', 'Parquet')}") from None
+    datasets.logging.set_verbosity(datasets.logging.CRITICAL)  # what is wrong is told below, once
+    with tempfile.TemporaryDirectory() as cache:
+        try:
+            return list(_stream(datasets, file, cache))
+        except Exception as error:  # a foreign file, read by foreign code
+            said = str(error).splitlines() or [type(error).__name__]
+            raise SetError(f"{file}: is no whole Parquet: {said[0]}") from None
+
+
+def _stream(datasets: Any, file: Path, cache: str) -> Iterator[Any]:
+    name = glob.escape(str(file.absolute()))
+    rows = datasets.load_dataset("parquet", data_files=name, split="train", streaming=True, cache_dir=cache)
+    return map(_plain, rows)
+
+
+def _plain(value: Any) -> Any:
+    """As JSON has it: what a row does not have is not there, and a time is text."""
+    if isinstance(value, dict):
+        return {key: _plain(each) for key, each in value.items() if each is not None}
+    if isinstance(value, list):
+        return [_plain(each) for each in value]
+    return value.isoformat() if isinstance(value, date) else value
