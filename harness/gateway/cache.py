@@ -50,6 +50,7 @@ class EmbeddingCache:
         self._memory: dict[bytes, Embedded] = {}
         self._busy: set[bytes] = set()
         self._changed = threading.Condition()
+        self._closed = False
         self._store = _Store(path) if path is not None else None
 
     def get(self, texts: Sequence[str]) -> list[Embedded]:
@@ -74,6 +75,11 @@ class EmbeddingCache:
         self.get(texts)
 
     def close(self) -> None:
+        """Nothing is embedded after it: an interpreter that ends while a thread is inside the model is aborted."""
+        with self._changed:
+            self._closed = True
+            self._changed.notify_all()
+            self._changed.wait_for(lambda: not self._busy)
         if self._store is not None:
             self._store.close()
 
@@ -81,8 +87,13 @@ class EmbeddingCache:
         return hashlib.sha256(self._salt + text.encode("utf-8", "surrogatepass")).digest()
 
     def _claim(self, absent: dict[bytes, str]) -> dict[bytes, str]:
-        """Some of `absent` that nobody works on; if there is none, waits for those who do and returns nothing."""
+        """Some of `absent` that nobody works on; if there is none, waits for those who do and returns nothing.
+
+        Raises RuntimeError once it is closed.
+        """
         with self._changed:
+            if self._closed:
+                raise RuntimeError("the cache of embeddings is closed")
             free = [key for key in absent if key not in self._busy and key not in self._memory][:_SLICE]
             self._busy.update(free)
             if not free and any(key in self._busy for key in absent):

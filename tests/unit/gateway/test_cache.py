@@ -5,6 +5,7 @@ import sqlite3
 import subprocess
 import sys
 import threading
+import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
@@ -125,6 +126,34 @@ def test_a_slow_text_does_not_hold_up_another() -> None:
     fake.gate.set()
     slow.join(10)
     assert cache.knows(["slow"])
+
+
+def test_closing_waits_for_who_embeds_and_lets_nobody_begin(monkeypatch: pytest.MonkeyPatch) -> None:
+    fake, inside, go_on = FakeEmbedder(), threading.Event(), threading.Event()
+    encode, ended = fake.encode, list[str]()
+
+    def wait(texts: list[str]) -> object:
+        inside.set()
+        go_on.wait(20)
+        ended.append("embedding")
+        return encode(texts)
+
+    monkeypatch.setattr(fake, "encode", wait)
+    cache = EmbeddingCache(None, fake)
+    with ThreadPoolExecutor(2) as pool:
+        asked = pool.submit(cache.get, [f"fact number {number}" for number in range(5000)])
+        assert inside.wait(20)
+        closed = pool.submit(cache.close)
+        closed.add_done_callback(lambda _: ended.append("closing"))
+        while not cache._closed:  # it has begun, and waits
+            time.sleep(0.001)
+        go_on.set()
+        with pytest.raises(RuntimeError, match="closed"):
+            asked.result(20)
+        closed.result(20)
+    assert ended == ["embedding", "closing"]
+    with pytest.raises(RuntimeError, match="closed"):
+        cache.get(["another"])
 
 
 def test_those_who_wait_for_a_failure_try_for_themselves(monkeypatch: pytest.MonkeyPatch) -> None:
