@@ -48,15 +48,24 @@ class Scan:
         return " ".join("; ".join(told).split()) or None
 
 
-PARQUET = b"PAR1"
-"""How such a file begins and ends. Its pages are bare compressed blocks, which nothing marks."""
+_OPAQUE: tuple[tuple[str, bytes, bytes], ...] = (
+    ("Parquet", b"PAR1", b"PAR1"),
+    ("an Arrow file", b"ARROW1", b"ARROW1"),
+    ("Avro", b"Obj\x01", b""),
+    ("a Lance file", b"", b"LANC"),
+    ("a table of LevelDB", b"", b"\x57\xfb\x80\x8b\x24\x75\x47\xdb"),
+    ("a table of RocksDB", b"", b"\xf7\xcf\xf4\x85\xb7\x41\xe2\x88"),
+)
+"""Formats whose pages may be bare compressed blocks, which nothing marks; how such a file begins and ends."""
 
 
-def _is_parquet(opened: int, size: int) -> bool:
-    """With the length of its footer before its end."""
-    tail = os.pread(opened, 8, size - 8) if size >= 12 else b""
-    ends = os.pread(opened, 4, 0) == tail[4:] == PARQUET
-    return ends and 0 < int.from_bytes(tail[:4], "little") <= size - 12
+def _name_opaque(opened: int, size: int) -> str:
+    """What holds pages that are not searched; "" for any other file."""
+    head, tail = os.pread(opened, 8, 0), os.pread(opened, 8, max(0, size - 8))
+    for name, begin, end in _OPAQUE:
+        if size >= 12 and head.startswith(begin) and tail.endswith(end) and (begin or len(end) >= 4):
+            return name if name != "Parquet" or 0 < int.from_bytes(tail[:4], "little") <= size - 12 else ""
+    return ""
 
 
 class Survey:
@@ -213,10 +222,10 @@ class Survey:
         yield from raw.search(opened, size, self._needles)
         unpacking = Unpacking(self._needles)
         yield from raw.find_unpacked(opened, size, unpacking)
-        if unpacking.capped:
-            file.problems.append(f"{path.name[:200]!a} holds more compressed bytes than are unpacked")
-        if _is_parquet(opened, size):
-            file.problems.append(f"{path.name[:200]!a} is Parquet, whose compressed pages are not searched")
+        if unpacking.unread:
+            file.problems.append(f"{path.name[:200]!a} holds {unpacking.unread}")
+        if opaque := _name_opaque(opened, size):
+            file.problems.append(f"{path.name[:200]!a} is {opaque}, whose compressed pages are not searched")
 
     def _cluster(self, folder: Path) -> postgres.Cluster | None:
         """The PostgreSQL data folder that a folder belongs to."""

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import bz2
 import lzma
+import sys
 import time
 import zlib
 from collections.abc import Callable, Generator, Iterable, Iterator
@@ -20,12 +21,19 @@ import numpy.typing as npt
 from harness.scan import unframed
 from harness.scan.needles import Match, Needles
 
+if sys.version_info >= (3, 14):
+    from compression import zstd
+else:
+    from backports import zstd
+
 FIRST, STEP = 256, 1 << 16
 """Bytes that are unpacked first, as most that look like a stream are none, and at a time after that."""
 BLOCK = 1 << 20
 """Unpacked bytes that are searched at once."""
 MEMORY = 1 << 26
 """What a stream may want for its dictionary."""
+HEADER = 18
+"""Bytes of the longest header of a frame of zstd."""
 MOST = 1 << 28
 """Bytes that are unpacked from one file, however much its streams hold."""
 SECONDS = 20.0
@@ -50,7 +58,7 @@ def _heads() -> npt.NDArray[np.bool_]:
         for flags in range(256):
             if (method << 8 | flags) % 31 == 0 and not flags & 0x20:
                 table[method << 8 | flags] = True
-    for two in (b"\x1f\x8b", b"BZ", b"\xfd7", b"PK", b"\x04\x22", b"\xff\x06"):
+    for two in (b"\x1f\x8b", b"BZ", b"\xfd7", b"PK", b"\x04\x22", b"\x28\xb5", b"\xff\x06"):
         table[two[0] << 8 | two[1]] = True
     return table
 
@@ -63,13 +71,17 @@ def _make_bare() -> Any:
     return zlib.decompressobj(-15)
 
 
+def _make_zstd() -> Any:
+    return zstd.ZstdDecompressor(options={zstd.DecompressionParameter.window_log_max: MEMORY.bit_length() - 1})
+
+
 class Unpacking:
-    """The streams of one file, with what they may still use up. capped: some were not unpacked to their end."""
+    """The streams of one file, with what they may still use up. unread: what was not unpacked, in words."""
 
     def __init__(self, needles: Needles) -> None:
         self._needles = needles
         self._left, self._until = MOST, time.monotonic() + SECONDS
-        self.capped = False
+        self.unread = ""
 
     def file(self, source: ReadBytes, pieces: Iterable[int], piece: int) -> Iterator[Match]:
         """In a file whose pieces begin there, by the offset of the stream; a stream inside of a stream is its own."""
@@ -97,8 +109,10 @@ class Unpacking:
             yield from self._search(Start(form, 0, bytes), data, len(data))
 
     def _is_spent(self) -> bool:
-        self.capped = self.capped or self._left <= 0 or time.monotonic() > self._until
-        return self.capped
+        spent = self._left <= 0 or time.monotonic() > self._until
+        if spent:
+            self.unread = "more compressed bytes than are unpacked"
+        return spent
 
     def _stream(self, start: Start, source: ReadBytes) -> Generator[Match, None, int]:
         """Its matches; returns where it ends, or where it begins if it is none."""
@@ -114,6 +128,8 @@ class Unpacking:
                     at += len(data)
                 part = unpacker.decompress(data, step * 4)
             except _BROKEN:
+                if start.form == "zstd" and _wants_dictionary(source(start.at, HEADER)):
+                    self.unread = self.unread or "what is compressed with a dictionary of its own"
                 break
             self._left -= len(part)
             found += part
@@ -147,10 +163,12 @@ _MAGICS: tuple[tuple[bytes, str, Callable[[], Any]], ...] = (
     (b"BZh", "bz2", bz2.BZ2Decompressor),
     (b"\xfd7zXZ\0", "xz", lambda: lzma.LZMADecompressor(memlimit=MEMORY)),
     (b"\x04\x22\x4d\x18", "lz4", lz4.frame.LZ4FrameDecompressor),
+    (b"\x28\xb5\x2f\xfd", "zstd", _make_zstd),
     (unframed.SNAPPY, "snappy", unframed.Snappy),
 )
 _BROKEN = (
-    zlib.error, lzma.LZMAError, OSError, EOFError, ValueError, RuntimeError, MemoryError, cramjam.DecompressionError
+    zlib.error, lzma.LZMAError, OSError, EOFError, ValueError, RuntimeError, MemoryError, cramjam.DecompressionError,
+    zstd.ZstdError,
 )  # fmt: skip
 
 
@@ -162,6 +180,14 @@ def _find_begin(head: bytes, at: int) -> Start | None:
         names = int.from_bytes(head[26:28], "little") + int.from_bytes(head[28:30], "little")
         return Start("deflate", at + 30 + names, _make_bare)
     return Start("zlib", at, lambda: zlib.decompressobj(15)) if _plausible(head) else None
+
+
+def _wants_dictionary(head: bytes) -> bool:
+    """Whether a frame of zstd names one: it lies elsewhere, if at all."""
+    try:
+        return bool(zstd.get_frame_info(head).dictionary_id)
+    except zstd.ZstdError:
+        return False
 
 
 def _plausible(head: bytes) -> bool:

@@ -103,8 +103,8 @@ def _rows(link: sqlite3.Connection, needles: Needles) -> Iterator[tuple[str, Mat
             yield from _table(link, table, needles, wide, unpacking)
         except sqlite3.Error as error:
             problem = problem or f"table {table}: {error}"
-    if problem or unpacking.capped:
-        raise Unreadable(problem or "they hold more compressed bytes than are unpacked")
+    if problem or unpacking.unread:
+        raise Unreadable(problem or f"they hold {unpacking.unread}")
 
 
 def _table(
@@ -148,7 +148,7 @@ def _find(values: Sequence[tuple[str, bytes]], needles: Needles, unpacking: Unpa
         for match in unpacked[value]:
             holding.add(number)
             yield place, match
-    if not unpacking.capped:
+    if not unpacking.unread:
         short = (value for number, (_, value) in enumerate(values) if len(value) <= SHORT and number not in holding)
         needles.plain.update(islice(short, max(0, KNOWN - len(needles.plain))))
 

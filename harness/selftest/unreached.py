@@ -40,9 +40,9 @@ OUT_OF_REACH: Mapping[str, str] = {
     **dict.fromkeys(
         (
             "LeavesVectors", "LeavesTexts", "LeavesALog", "LogsQueries", "LogsQueriesAndLeavesTexts",
-            "CompressesTheDeleted", "SnapsTheDeleted", "Lz4sTheDeleted", "GzipsTheDeleted", "ReversesTheDeleted",
-            "CapitalisesTheDeleted", "KeepsTheDeletedInUtf32", "QuantisesTheDeleted", "RoundsTheDeleted",
-            "KeepsTrigrams", "CopiesToHome", "CopiesToTemporaryFolder", "CopiesBesideTheRoot",
+            "CompressesTheDeleted", "SnapsTheDeleted", "Lz4sTheDeleted", "ZstdsTheDeleted", "GzipsTheDeleted",
+            "ReversesTheDeleted", "CapitalisesTheDeleted", "KeepsTheDeletedInUtf32", "QuantisesTheDeleted",
+            "RoundsTheDeleted", "KeepsTrigrams", "CopiesToHome", "CopiesToTemporaryFolder", "CopiesBesideTheRoot",
             "CopiesToAnUndeclaredFile", "PrintsTexts", "DeclaresAnEmptyFile", "CleansWhenAsked", "CleansOnClosing",
             "KeepsMarksInFiles",
         ),

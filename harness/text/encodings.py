@@ -13,7 +13,7 @@ TEXT = ("utf-8", "json", "utf-16", "utf-32", "base64", "hex", "reversed", "trigr
 """Forms of a string, the plainest first."""
 VECTOR = ("float32", "float16", "bfloat16", "int8 floats", "float64", "decimal floats", "pickled floats")
 """Forms of a vector, all with "float" in their name: little-endian numbers, decimal ones as in JSON, a pickled list."""
-PACKED = ("zlib", "gzip", "deflate", "bz2", "xz", "lz4", "snappy")
+PACKED = ("zlib", "gzip", "deflate", "bz2", "xz", "zstd", "lz4", "snappy")
 """What is unpacked and searched in all of these forms. Streams that do not say what they are, bare `deflate`, `snappy`
 and blocks of `lz4`, only as a value of a SQLite row, `deflate` also inside of ZIP."""
 CASED = frozenset({"base64"})

@@ -120,6 +120,18 @@ class Lz4sTheDeleted(DeclaresOld, Planted):
             return bytes(lz4.frame.compress((text + " ").encode() * 2))
 
 
+class ZstdsTheDeleted(DeclaresOld, Planted):
+    """Deleted texts are kept in a log, each in a frame of zstd."""
+
+    must = TEXTS
+    may = ("text_gone_after_churn", "text_gone_after_kill")
+
+    class Memory(KeepsDeleted):
+        @staticmethod
+        def form(text: str, vector: bytes) -> bytes:
+            return bytes(cramjam.zstd.compress(text.encode()))
+
+
 class GzipsTheDeleted(DeclaresOld, Planted):
     """Deleted texts are kept in a log that is rotated through gzip."""
 

@@ -23,7 +23,7 @@ import cramjam
 import lz4.block
 import lz4.frame
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from harness.adapter import Layer
@@ -92,7 +92,15 @@ PACK: dict[str, Callable[[bytes], bytes]] = {
     "lz4": lz4.frame.compress,
     "lz4 in small blocks that stand alone": lambda data: lz4.frame.compress(data, block_linked=False, block_size=4),
     "snappy": lambda data: bytes(cramjam.snappy.compress(data)),
+    "zstd": lambda data: bytes(cramjam.zstd.compress(data)),
+    "zstd that does not say its size": lambda data: streamed(data),
 }
+
+
+def streamed(data: bytes) -> bytes:
+    made = cramjam.zstd.Compressor(level=1)
+    made.compress(data)
+    return bytes(made.finish())
 
 
 def zipped(data: bytes) -> bytes:
@@ -153,7 +161,7 @@ def test_a_value_that_was_not_unpacked_to_its_end_is_unpacked_by_the_next_look(m
     with monkeypatch.context() as within:
         within.setattr(packed, "MOST", 1)
         hurried = packed.Unpacking(needles)
-        assert not list(hurried.value(value)) and hurried.capped
+        assert not list(hurried.value(value)) and hurried.unread
     assert [match.fact for match in packed.Unpacking(needles).value(value)] == ["pin"]
 
 
@@ -204,6 +212,7 @@ def test_a_canary_is_found_wherever_it_stands(root: Path, parts: list[bytes], pi
     """Also across the borders of the pieces that are read, and never twice."""
     parts = [part.replace(b"cw", b"") for part in parts]
     data = PIN.encode().join(parts)
+    assume(not data.endswith(tuple(end[-4:] for _, end in OPAQUE.values())))
     (root / "data.bin").write_bytes(data)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(raw, "PIECE", piece)
@@ -347,15 +356,37 @@ def test_names_that_are_no_text_can_be_written_to_a_log(root: Path) -> None:
     (found.problem or "").encode()
 
 
-def test_of_a_parquet_file_nothing_is_called_gone(root: Path) -> None:
-    """Its pages are bare blocks of Snappy, which are not unpacked."""
-    page, footer = bytes(cramjam.snappy.compress_raw(KEY.encode() * 9)), b"schema"
-    data = b"PAR1" + page + footer + len(footer).to_bytes(4, "little") + b"PAR1"
-    (root / "data.parquet").write_bytes(data)
+OPAQUE = {
+    "Parquet": (b"PAR1", b"schema" + (6).to_bytes(4, "little") + b"PAR1"),
+    "an Arrow file": (b"ARROW1\0\0", b"footer ARROW1"),
+    "Avro": (b"Obj\x01", b"sixteen of a sync"),
+    "a Lance file": (b"", bytes(12) + b"LANC"),
+    "a table of LevelDB": (b"", (0xDB4775248B80FB57).to_bytes(8, "little")),
+    "a table of RocksDB": (b"", (0x88E241B785F4CFF7).to_bytes(8, "little")),
+}
+
+
+@pytest.mark.parametrize("name", OPAQUE)
+def test_of_a_file_of_bare_compressed_pages_nothing_is_called_gone(root: Path, name: str) -> None:
+    begin, end = OPAQUE[name]
+    page = bytes(cramjam.snappy.compress_raw(KEY.encode() * 9))
+    (root / "data.bin").write_bytes(begin + page + end)
     found = look(root)
-    assert found.files == 1 and "'data.parquet' is Parquet" in (found.problem or "")
-    (root / "data.parquet").write_bytes(b"PAR1 is how a Parquet file begins and ends: PAR1")
+    assert found.files == 1 and f"'data.bin' is {name}, whose" in (found.problem or "")
+
+
+@pytest.mark.parametrize(
+    "data", [b"PAR1 is how a Parquet file begins and ends: PAR1", b"PAR1", b"", b"a short one LANC"[:11]]
+)
+def test_what_only_begins_or_ends_like_such_a_file_is_searched(root: Path, data: bytes) -> None:
+    (root / "data.bin").write_bytes(data)
     assert look(root).problem is None
+
+
+def test_of_a_frame_with_a_dictionary_of_its_own_nothing_is_called_gone(root: Path) -> None:
+    """A frame header that names one; a dictionary lies in another place, if anywhere."""
+    (root / "data.bin").write_bytes(bytes(40) + b"\x28\xb5\x2f\xfd\x21\x07\x09" + bytes(60))
+    assert "holds what is compressed with a dictionary of its own" in (look(root).problem or "")
 
 
 def test_many_problems_are_one_line(root: Path) -> None:
@@ -405,6 +436,7 @@ def cut_in_half(stream: bytes) -> bytes:
     [
         ("lz4", lambda data: lz4.frame.compress(data, block_size=4)),
         ("snappy", lambda data: bytes(cramjam.snappy.compress(data))),
+        ("zstd", streamed),
     ],
 )
 def test_a_frame_that_breaks_off_is_searched_as_far_as_it_goes(
@@ -429,5 +461,5 @@ def test_a_bare_block_is_unpacked_as_the_value_of_a_row(root: Path, form: str, b
 
 @given(st.binary(max_size=400))
 def test_any_value_is_read_to_its_end_without_a_word(value: bytes) -> None:
-    for head in (b"", unframed.SNAPPY, b"\x04\x22\x4d\x18", b"\xff\xff\xff\x7f"):
+    for head in (b"", unframed.SNAPPY, b"\x04\x22\x4d\x18", b"\x28\xb5\x2f\xfd", b"\xff\xff\xff\x7f"):
         list(packed.Unpacking(NEEDLES).value(head + value))

@@ -258,7 +258,7 @@ def test_the_share_of_a_file_is_used_up_to_its_last_byte(monkeypatch: pytest.Mon
         unpacking = Unpacking(NEEDLES)
         found = [list(unpacking.value(zlib.compress(plain))) for _ in range(2)]
         assert [bool(each) for each in found] == [True, seen == 2]
-        assert not list(unpacking.value(b"nothing")) and unpacking.capped == (share <= 2 * len(plain))
+        assert not list(unpacking.value(b"nothing")) and bool(unpacking.unread) == (share <= 2 * len(plain))
 
 
 def test_bare_blocks_are_of_the_share_too(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -267,5 +267,5 @@ def test_bare_blocks_are_of_the_share_too(monkeypatch: pytest.MonkeyPatch) -> No
     value = lz4.block.compress(PIN.encode() * 20)
     monkeypatch.setattr(packed, "MOST", len(PIN) * 20)
     unpacking = Unpacking(NEEDLES)
-    assert list(unpacking.value(value)) and not unpacking.capped
-    assert not list(unpacking.value(value)) and unpacking.capped
+    assert list(unpacking.value(value)) and not unpacking.unread
+    assert not list(unpacking.value(value)) and unpacking.unread
