@@ -21,6 +21,7 @@ from harness.gateway.chat.client import Reply
 from harness.log.calls import Draft, ModelCall
 from harness.model.trial import Model
 from harness.play.readers import AskModel
+from harness.text.clauses import CONTROL
 
 CHAT = "chat"
 """The writer that is a chat model."""
@@ -38,7 +39,6 @@ MOST = 4_000
 LONGEST, MANY = 1_000, 100
 """Characters of a memory; memories of an answer."""
 _THOUGHT = re.compile(r"^\s*<think>.*?</think>", re.DOTALL)
-_CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 _SCHEMA: Mapping[str, Any] = {
     "type": "object",
     "properties": {
@@ -203,7 +203,7 @@ def _read_memory(number: int, memory: _Memory, told: int, known: int) -> Draft:
     text = " ".join(memory.text.split())
     if not text or len(text) > LONGEST:
         raise Unreadable(f"memory {number} has {len(text)} characters: 1 to {LONGEST} are allowed")
-    if _CONTROL.search(text):
+    if CONTROL.search(text):
         raise Unreadable(f"memory {number} holds a control character")
     for name, numbers, most in (("from", memory.sources, told), ("replaces", memory.replaces, known)):
         if wrong := [each for each in numbers if not 1 <= each <= most]:

@@ -63,7 +63,7 @@ def _name_opaque(opened: int, size: int) -> str:
     """What holds pages that are not searched; "" for any other file."""
     head, tail = os.pread(opened, 8, 0), os.pread(opened, 8, max(0, size - 8))
     for name, begin, end in _OPAQUE:
-        if size >= 12 and head.startswith(begin) and tail.endswith(end) and (begin or len(end) >= 4):
+        if size >= 12 and head.startswith(begin) and tail.endswith(end):
             return name if name != "Parquet" or 0 < int.from_bytes(tail[:4], "little") <= size - 12 else ""
     return ""
 
