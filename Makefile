@@ -51,7 +51,7 @@ UNCOMPILED := /(datasets|fontTools|kubernetes|matplotlib|mypyc?|pandas|pyarrow|s
 	@touch $@
 
 bench: .venv/.ready
-	@echo "playing one story of each kind, and the drills (some two minutes on 2 cores, seconds if nothing changed;"
+	@echo "playing one story of each kind, and the drills (some three minutes on 2 cores, seconds if nothing changed;"
 	@echo "half a minute: make bench BENCH='-s stale-deploy-rule -d none -j 2'; all stories: make bench-full)"
 	@$(BIN)/coldwarm run $(BENCH)
 
@@ -71,7 +71,7 @@ bench-all: .venv/.ready $(if $(and $(LETTA_BASE_URL),$(COLDWARM_POSTGRES_URL)),,
 	@$(BIN)/coldwarm run $(ROWS:%=-b %) --chat stand-in $(BENCH)
 
 test: .venv/.ready
-	@echo "running the tests (some two minutes on 2 cores; the slow ones: make test-all)"
+	@echo "running the tests (some four minutes on 2 cores; the slow ones: make test-all)"
 	@$(BIN)/python -m pytest -q -n 2 $(TESTS)
 
 test-all: .venv/.ready
