@@ -1,8 +1,8 @@
 """A backend in a child process: spawn, deadlines, kill, and the Memory proxy that validates what comes back.
 
-A call ends in one of five ways: a value, or a `MemoryFault` of one of four kinds. `refused` was declared; `breach`
-broke the contract; `crashed` raised or exited; `timed-out` was killed. After a fault with `alive` False the child is
-gone and its trial is over.
+A call ends in one of six ways: a value, or a `MemoryFault` of one of five kinds. `refused` was declared; `breach`
+broke the contract; `raised` is an exception, `crashed` the end of the process; `timed-out` was killed. After a fault
+with `alive` False the child is gone and its trial is over.
 """
 
 from __future__ import annotations
@@ -268,7 +268,7 @@ def open_memory(
     try:
         described = _describe(child, space.settings)
         if described.unfit:
-            raise MemoryFault(Fault(kind="crashed", op="open", message=described.unfit), alive=True)
+            raise MemoryFault(Fault(kind="raised", op="open", message=described.unfit), alive=True)
         if described.secrets:  # its service is hosted by somebody, somewhere
             child.exit()
             child = Child(adapter, home, deadlines, launch, None)

@@ -16,8 +16,8 @@ from harness.backend.registry import RegistryError
 from harness.machine import extras, leftovers
 from harness.model.trial import Spec
 
-_ABSENT = re.compile(r"crashed in \w+: RuntimeError: (\S+ is not installed; .*)", re.DOTALL)
-"""Nothing crashed: the adapter says what it lacks."""
+_ABSENT = re.compile(r"raised in \w+: RuntimeError: (\S+ is not installed; .*)", re.DOTALL)
+"""No fault of its: the adapter says what it lacks."""
 _RELEASE = re.compile(r"v?(\d[\w.!+-]*)")
 
 

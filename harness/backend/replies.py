@@ -33,7 +33,7 @@ OWES: Mapping[str, str] = {
 
 
 class Error(Model):
-    kind: Literal["crashed", "breach", "refused", "limit"]
+    kind: Literal["raised", "breach", "refused", "limit"]
     message: str
     trace: str = ""
 

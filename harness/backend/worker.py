@@ -217,7 +217,7 @@ def _die_with_parent() -> None:
 
 
 def _error(error: BaseException) -> dict[str, Any]:
-    kind = "refused" if isinstance(error, Unsupported) else "crashed"
+    kind = "refused" if isinstance(error, Unsupported) else "raised"
     lines = traceback.format_exception(error)
     return {"kind": kind, "message": f"{type(error).__name__}: {error}"[:2000], "trace": "".join(lines)[-8000:]}
 

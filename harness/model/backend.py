@@ -10,7 +10,7 @@ from harness.model.trial import Model
 SOUND = "reference"
 """The control that does all that the protocol asks for, so that drills show what a sound backend looks like."""
 
-FaultKind = Literal["crashed", "timed-out", "breach", "refused", "limit", "harness"]
+FaultKind = Literal["raised", "crashed", "timed-out", "breach", "refused", "limit", "harness"]
 """limit: the answer was beyond a limit of ours (harness/backend/bounds.py). harness: we broke, not the backend."""
 
 

@@ -159,8 +159,8 @@ AnyCell: TypeAlias = Cell | TrustCell
 
 
 class Faults(Model):
-    """Calls of one operation in one trial or drill that crashed, timed out, broke the contract, or were refused
-    although declared: `count` of `calls`.
+    """Calls of one operation in one trial or drill that raised, crashed, timed out, broke the contract, or
+    were refused although declared: `count` of `calls`.
 
     Attributes:
         message, receipt: Of the first of them.

@@ -29,7 +29,7 @@ from harness.log.trial_cache import TrialCache
 from harness.machine import bubblewrap, sandbox
 from harness.model.drill import DrillTrial
 from harness.model.trial import Trial, digest, split_reader
-from harness.play import plan
+from harness.play import drills, plan
 from harness.play.backends import Playable
 from harness.play.environment import Settings
 from harness.play.readers import SHIPPED
@@ -48,7 +48,8 @@ PLAYS = (
 )
 """What of our sources decides how a trial is played. Scores and reports are made of logs, reused ones too."""
 REPEATABLE = ("refused", "breach")
-"""Faults of a backend that are its own doing. A crash or a timeout may be the machine's."""
+"""Faults of a backend that are its own doing. What it raises may be the machine's doing unless a drill provokes it, and
+a crash or a timeout wherever it happens."""
 MOST_FILES, MOST_BYTES = 2_000, 64_000_000
 """Of the folders with adapters of somebody's own: what holds more is not read through."""
 
@@ -170,7 +171,8 @@ class Reuse:
 def _is_repeatable(log: Outline) -> bool:
     """Whether it came to its end, and nothing in it may have been the doing of the machine."""
     ended = log.end is not None and log.end.status in ("complete", "unsupported")
-    return log.sealed and ended and log.troubles <= {*REPEATABLE}
+    provoked = isinstance(log.trial, DrillTrial) and drills.ALL[log.trial.drill].provokes
+    return log.sealed and ended and log.troubles <= {*REPEATABLE, *(["raised"] if provoked else [])}
 
 
 def digest_code() -> str:

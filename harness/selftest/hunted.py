@@ -80,4 +80,4 @@ def _told(op: str) -> Iterator[None]:
         raise MemoryFault(Fault(kind="refused", op=op, message=f"Unsupported: {error}"), alive=True) from None
     except Exception as error:
         message = f"{type(error).__name__}: {error}"
-        raise MemoryFault(Fault(kind="crashed", op=op, message=message), alive=True) from None
+        raise MemoryFault(Fault(kind="raised", op=op, message=message), alive=True) from None

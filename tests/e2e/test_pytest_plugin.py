@@ -147,11 +147,11 @@ def test_what_did_not_end_fails_with_a_receipt_and_what_could_not_begin_is_an_er
     )
     assert crash[0] == "crashed in recall: the process was ended by signal 11"
     assert Path(crash[1]).is_file() and f"COLDWARM_ADAPTER_PATH={project.root} coldwarm run -b own:Crashes" in crash[2]
-    assert "could not be played: crashed in describe: RuntimeError: no sdk here" in said
+    assert "could not be played: raised in describe: RuntimeError: no sdk here" in said
     assert "\x1b" not in said and "::error::" not in said
     assert "unsupported: refused in supersede: it only appends" in said
     assert "stale_use was not measured with backend='own:Crashes': failed: recall: the process was ended" in said
-    assert "own:Absent could not run: crashed in describe" in said
+    assert "own:Absent could not run: raised in describe" in said
     assert "Traceback" not in said and "pluggy" not in said
     cases = {case.get("name"): case for case in ElementTree.parse(xml).iter("testcase")}
     assert {case.get("classname") for name, case in cases.items() if str(name).startswith("own-")} == {"coldwarm"}

@@ -123,7 +123,7 @@ def test_a_backend_that_cannot_be_described_stops_the_run_unless_it_may_be_missi
     asked = ("run", "-b", "tests.support.faulty_backends:FailsToDescribe", "-b", "none", *SMALL)
     line = one_line(cli(*asked, "--out", tmp_path / "a"), 3)
     assert (
-        "tests.support.faulty_backends:FailsToDescribe could not run: crashed in describe: RuntimeError: no version"
+        "tests.support.faulty_backends:FailsToDescribe could not run: raised in describe: RuntimeError: no version"
         in line
     )
     assert "\x1b" not in line

@@ -69,4 +69,4 @@ def _ask(stage: DrillSession, step: str, pieces: Sequence[Piece]) -> None:
             stage.recall(step, piece.item.text, SCOPE, about=[piece])
 
 
-DRILL = Drill("embedder", place=75, size=60, least=40, needs=("persistent",), plan=plan, play=play)
+DRILL = Drill("embedder", place=75, size=60, least=40, needs=("persistent",), plan=plan, play=play, provokes=True)

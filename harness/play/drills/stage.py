@@ -53,6 +53,7 @@ class Drill:
         size: Memories in the store unless asked otherwise.
         least: No more than its measures need.
         needs: Capabilities without which nothing is played.
+        provokes: It asks what a backend may well raise an exception at, and will do so again.
         hands_over: Played only where another release of the backend is played, too, whose store is taken over.
     """
 
@@ -64,6 +65,7 @@ class Drill:
     plan: Callable[[int, int], Plan]
     """(size, seed) -> what is written."""
     play: Callable[[DrillSession], None]
+    provokes: bool = False
     hands_over: bool = False
 
 

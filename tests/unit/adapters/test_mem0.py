@@ -211,7 +211,7 @@ def test_a_fault_of_the_model_is_logged_as_the_backends(saying: Space) -> None:
     space = replace(saying, settings={"infer": "true"})
     memory = client.open_memory("adapters.mem0:Mem0", space, Path(space.root).parent / "home")
     try:
-        with pytest.raises(MemoryFault, match="crashed in remember: LLMError") as caught:
+        with pytest.raises(MemoryFault, match="raised in remember: LLMError") as caught:
             memory.remember([item("Ship with blimp.")])
         assert caught.value.alive and memory.remember([]) == []
     finally:

@@ -215,7 +215,7 @@ def test_garbage_on_the_private_line_is_a_fault(space: Space) -> None:
 def test_an_exception_is_the_backends_and_leaves_it_alive(space: Space, name: str, words: str) -> None:
     with opened(name, space) as memory:
         caught = fault(memory)
-        assert (caught.fault.kind, caught.alive) == ("crashed", True)
+        assert (caught.fault.kind, caught.alive) == ("raised", True)
         assert words in caught.fault.message
         assert "tests/support/faulty_backends.py" in caught.trace
         assert memory.settle(1)
@@ -348,7 +348,7 @@ def test_an_adapter_that_cannot_say_what_it_is_has_one_fault(tmp_path: Path, ref
 
 
 def test_a_store_that_does_not_open_leaves_no_process(space: Space) -> None:
-    with pytest.raises(MemoryFault, match="crashed in open: RuntimeError: cannot log in"):
+    with pytest.raises(MemoryFault, match="raised in open: RuntimeError: cannot log in"):
         client.open_memory("tests.support.faulty_backends:FailsToOpen", space, Path(space.root).parent / "home")
 
 
@@ -360,7 +360,7 @@ def test_secrets_of_the_settings_never_stand_in_a_fault(space: Space) -> None:
     assert "[redacted]" in said and "faiss" in said
 
 
-@pytest.mark.parametrize(("name", "kind"), [("FailsToClose", "crashed"), ("HangsOnClose", "timed-out")])
+@pytest.mark.parametrize(("name", "kind"), [("FailsToClose", "raised"), ("HangsOnClose", "timed-out")])
 def test_a_close_that_fails_is_a_fault_and_ends_the_process(space: Space, name: str, kind: str) -> None:
     with opened(name, space, SHORT) as memory:
         with pytest.raises(MemoryFault) as caught:
@@ -374,7 +374,7 @@ def test_storage_is_asked_without_an_open_store(space: Space) -> None:
     assert client.storage("tests.support.faulty_backends:FailsToOpen", space, home) == [
         Layer("file", "items.json", "file")
     ]
-    with pytest.raises(MemoryFault, match="crashed in storage: RuntimeError: no idea where"):
+    with pytest.raises(MemoryFault, match="raised in storage: RuntimeError: no idea where"):
         client.storage("tests.support.faulty_backends:FailsToTellStorage", space, home)
 
 

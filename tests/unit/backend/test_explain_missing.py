@@ -17,12 +17,12 @@ from harness.model.trial import Spec
     ("message", "said"),
     [
         ("RuntimeError: server-x is not installed; ask for a release", "server-x is not installed; ask for a release"),
-        ("RuntimeError: the index is broken", "crashed in describe: RuntimeError: the index is broken"),
-        ("ValueError: x is not installed; y", "crashed in describe: ValueError: x is not installed; y"),
+        ("RuntimeError: the index is broken", "raised in describe: RuntimeError: the index is broken"),
+        ("ValueError: x is not installed; y", "raised in describe: ValueError: x is not installed; y"),
     ],
 )
-def test_what_is_not_installed_has_not_crashed(message: str, said: str) -> None:
-    fault = MemoryFault(Fault(kind="crashed", op="describe", message=message), alive=True)
+def test_what_is_not_installed_is_no_fault(message: str, said: str) -> None:
+    fault = MemoryFault(Fault(kind="raised", op="describe", message=message), alive=True)
     assert interpreters.explain_missing(Spec(adapter="mcp"), fault) == said
 
 

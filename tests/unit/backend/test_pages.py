@@ -109,7 +109,7 @@ def test_a_process_that_ends_between_two_pages_crashed(lists: RemoteMemory) -> N
 
 
 @pytest.mark.parametrize(
-    ("how", "kind"), [("raises", "crashed"), ("says a number", "breach"), ("says what is no JSON", "breach")]
+    ("how", "kind"), [("raises", "raised"), ("says a number", "breach"), ("says what is no JSON", "breach")]
 )
 def test_a_wrong_page_costs_the_whole_answer_and_nothing_else(lists: RemoteMemory, how: str, kind: str) -> None:
     fault = caught(lists, 4500, how)

@@ -36,7 +36,7 @@ def test_an_adapter_that_does_not_open_is_known_before_any_check(
     monkeypatch.chdir(tmp_path)
     with (
         open_setting(registry.parse(reference), FakeEmbedder()) as place,
-        pytest.raises(MemoryFault, match="crashed in open: RuntimeError: no server answers"),
+        pytest.raises(MemoryFault, match="raised in open: RuntimeError: no server answers"),
     ):
         place.try_open()
 

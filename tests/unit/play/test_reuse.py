@@ -20,8 +20,10 @@ from harness.backend.registry import ORACLES, AdapterEntry
 from harness.log.events import Closed, Recalled, Settled
 from harness.log.folder import Folder
 from harness.log.reader import Log, read
+from harness.log.transcript import Called
 from harness.log.trial_cache import TrialCache
-from harness.model.backend import Fault
+from harness.model.backend import Fault, FaultKind
+from harness.model.drill import DrillName, Plan
 from harness.model.trial import Chat, Selection, Spec, Trial
 from harness.play import controls, plan, reuse
 from harness.play.backends import Playable
@@ -31,6 +33,7 @@ from harness.play.story import Story
 from harness.play.trial import play_trial
 from tasks import loader
 from tests.support.fakes import FakeEmbedder
+from tests.support.transcripts import transcript
 from tests.unit.conftest import House
 
 Forge = Callable[[bytes, bytes], bytes]
@@ -196,7 +199,7 @@ def test_what_a_kill_left_of_an_entry_is_none(kept: Reuse, settings: Settings, c
 # --- what is not kept ----------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("kind", ["harness", "timed-out", "crashed"])
+@pytest.mark.parametrize("kind", ["harness", "timed-out", "crashed", "raised"])
 def test_what_the_machine_may_have_done_is_not_kept(
     kind: str, settings: Settings, played: dict[str | None, Log], cache: TrialCache
 ) -> None:
@@ -213,6 +216,18 @@ def test_what_the_machine_may_have_done_is_not_kept(
     Reuse(cache, settings).keep(log.trial, replace(log, closed=None))
     Reuse(cache, settings).keep(log.trial, replace(log, sealed=False))
     assert not cache.list_entries()
+
+
+@pytest.mark.parametrize(("drill", "kind", "kept"), [
+    ("embedder", "raised", 1), ("embedder", "crashed", 0), ("embedder", "timed-out", 0), ("sharing", "raised", 0),
+])  # fmt: skip
+def test_what_a_drill_provokes_is_kept(
+    drill: DrillName, kind: FaultKind, kept: int, settings: Settings, cache: TrialCache, tmp_path: Path
+) -> None:
+    call = Called(step="shorter", op="recall", fault=Fault(kind=kind, op="recall", message="192 numbers, not 384"))
+    found = transcript(tmp_path, Plan(pieces=()), [call], drill=drill, backend="notes")
+    Reuse(cache, settings).keep(found.trial, found)
+    assert len(cache.list_entries()) == kept
 
 
 def test_nothing_is_kept_once_a_source_was_edited(
