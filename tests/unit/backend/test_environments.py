@@ -7,6 +7,7 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from click.testing import CliRunner
@@ -176,7 +177,7 @@ def test_a_wheel_that_is_broken(wheelhouse: Path) -> None:
 
 
 def test_no_uv(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr("harness.machine.uv.shutil.which", lambda *_, **__: None)
+    monkeypatch.setattr("harness.machine.uv.shutil", SimpleNamespace(which=lambda *_, **__: None))  # for uv alone
     said = refused(ASKED)
     assert "it takes uv, which is not installed" in said and "[env]" in said
 
