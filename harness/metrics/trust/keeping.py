@@ -252,8 +252,8 @@ METRICS: tuple[TrustMetric, ...] = (
     ),
     trust(
         "calls_failed", DRILL, "lower", "proportion",
-        "calls and openings that raised an exception, crashed, ran out of time, broke the contract or were refused although "
-        "declared / calls and openings; what is declared as unsupported is not called",
+        "calls and openings that raised an exception, crashed, ran out of time, broke the contract or were refused "
+        "although declared / calls and openings; what is declared as unsupported is not called",
         calls_failed, whole=False,
     ),
     trust(

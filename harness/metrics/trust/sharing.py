@@ -7,8 +7,9 @@ look that is missing shows the worst.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
-from functools import partial
+from functools import cached_property, partial
 
 from harness.log.transcript import Called, Handled, Transcript
 from harness.metrics.metric import failed, proportion
@@ -60,8 +61,12 @@ class Agents(DrillView):
 
     def times_listed(self, piece: Piece) -> int:
         """How often it is listed after both were closed."""
+        return max((each[piece.name] for each in self._listed), default=0)
+
+    @cached_property
+    def _listed(self) -> list[Counter[str]]:
         calls = (call for _, call in self.transcript.calls("entries", "reopened"))
-        return max((sum(piece.name == each.name for _, each in self.hits(call)) for call in calls), default=0)
+        return [Counter(each.name for _, each in self.hits(call)) for call in calls]
 
     def is_left(self, piece: Piece) -> bool:
         """Whether it is there at the end: listed, or, where nothing can be listed, brought by its own text."""

@@ -20,6 +20,8 @@ SCOPE = Scope(repo="tidewater")
 OTHERS: tuple[EmbedderName, ...] = ("another", "shorter")
 NEW = 5
 """Of so many memories, one is written after the switch."""
+ASKED = 1000
+"""Memories that are asked for at most; what a larger store holds beyond is written before the switch (`crowd`)."""
 
 
 def plan(size: int, seed: int) -> Plan:
@@ -29,7 +31,8 @@ def plan(size: int, seed: int) -> Plan:
 def _piece(at: int, seed: int) -> Piece:
     name = f"memory {at + 1:03}"
     item, canary = lesson("embedder", seed, name, SCOPE)
-    return Piece(name=name, role="new" if at % NEW == NEW - 1 else "kept", item=item, canary=canary)
+    role = "crowd" if at >= ASKED else "new" if at % NEW == NEW - 1 else "kept"
+    return Piece(name=name, role=role, item=item, canary=canary)
 
 
 def play(stage: DrillSession) -> None:
@@ -46,7 +49,7 @@ def play(stage: DrillSession) -> None:
 def _write(stage: DrillSession, step: str) -> None:
     kept = stage.plan.of("kept")
     stage.open(step)
-    stage.remember(step, kept)
+    stage.remember(step, [*kept, *stage.plan.of("crowd")])
     stage.settle(step)
     _ask(stage, step, kept)
     stage.close(step)

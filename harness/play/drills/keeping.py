@@ -27,6 +27,8 @@ SMALLEST = 40
 BATCH = 50
 SAMPLE = 100
 """Memories whose own text is asked for; a fifth of them are read by id too."""
+CHANGED = 200
+"""Memories that are updated at most, and as many superseded: each is a call, and some stores write all anew."""
 QUESTIONS = 20
 CROWD = 16
 """Memories of the asked scope that come before its other half goes to the siblings, so that a rank means something."""
@@ -68,7 +70,7 @@ def plan(size: int, seed: int) -> Plan:
     first = [writer.put("alike", text, scope) for text, scope in alike]
     writer.pieces = [*first, *writer.pieces[: -len(first)]]
     writer.put("alike", TWICE, TWINS)  # in a later batch than the others
-    changed = max(3, size // 50)
+    changed = min(max(3, size // 50), CHANGED)
     for number, (twin, family, part) in enumerate(replaceable[: 2 * changed]):
         bare = number % 6 == 4
         role = "successor" if number % 2 else "edit"

@@ -19,16 +19,21 @@ from harness.play.drills.stage import Drill, DrillSession
 REPO = Scope(repo="tidewater")
 FIRST, SECOND = "ana", "ben"
 OTHER = {"a": "b", "b": "a"}
+ASKED = 3000
+"""Memories that the agents write, ask for and delete at most. What a larger store holds beyond is there before them."""
 
 
 def plan(size: int, seed: int) -> Plan:
     """A third of the memories is shared in turn, the rest at once. Roles: shared, own (of the first agent), and dropped
-    (shared, and deleted by the third); a and b for who writes it, a-dropped and b-dropped if the other deletes it."""
+    (shared, and deleted by the third); a and b for who writes it, a-dropped and b-dropped if the other deletes it;
+    crowd for what nobody asks for."""
     turns = ("dropped", "own", "shared", "shared")
     both = ("a-dropped", "b", "a", "b-dropped", "a", "b", "a", "b")
     names = [f"memory {at + 1:03}" for at in range(size)]
-    in_turn = max(len(turns), size // 3)
-    roles = [turns[at % len(turns)] if at < in_turn else both[(at - in_turn) % len(both)] for at in range(size)]
+    asked = min(size, ASKED)
+    in_turn = max(len(turns), asked // 3)
+    roles = [turns[at % len(turns)] if at < in_turn else both[(at - in_turn) % len(both)] for at in range(asked)]
+    roles += ["crowd"] * (size - asked)
     return Plan(pieces=tuple(_piece(name, role, seed) for name, role in zip(names, roles, strict=True)))
 
 
@@ -51,7 +56,7 @@ def _in_turn(stage: DrillSession) -> None:
     own = stage.plan.of("own") if stage.supports("scope_user") else ()
     shared, dropped = stage.plan.of("shared", "dropped"), stage.plan.of("dropped")
     with _agent(stage, "first writes"):
-        stage.remember("first writes", [*shared, *own])
+        stage.remember("first writes", [*shared, *own, *stage.plan.of("crowd")])
         stage.settle("first writes")
         _ask(stage, "first writes", [*shared, *own], place=_place(stage, FIRST))
     with _agent(stage, "second reads"):
