@@ -6,6 +6,7 @@ import hashlib
 import os
 import threading
 from collections import OrderedDict
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
@@ -67,20 +68,27 @@ class Blobs:
         return Ref(blob=name, bytes=len(data))
 
     def get(self, ref: Ref) -> bytes:
+        return b"".join(self.stream(ref))
+
+    def stream(self, ref: Ref) -> Iterator[bytes]:
+        """Its bytes piece by piece. Raises BlobError, after the last piece if they are not those promised."""
+        found = hashlib.sha256()
         try:
-            data = files.whole(self._path(ref.blob))
+            for piece in files.pieces(self._path(ref.blob)):
+                found.update(piece)
+                yield piece
         except FileNotFoundError:
             raise BlobError(f"blob {ref.blob} is missing below {self.root}") from None
         except OSError as error:
             raise BlobError(f"blob {ref.blob} below {self.root} cannot be read: {error.strerror}") from None
-        if hashlib.sha256(data).hexdigest() != ref.blob:
+        if found.hexdigest() != ref.blob:
             raise BlobError(f"blob {ref.blob} below {self.root} does not hold the bytes that its name promises")
-        return data
 
     def check(self, ref: Ref) -> None:
         """That it is there and whole; looked at once. Raises BlobError."""
         if ref.blob not in self._sound:
-            self.get(ref)
+            for _ in self.stream(ref):
+                pass
             self._sound.add(ref.blob)
 
     def value(self, ref: Ref, kind: TypeAdapter[T]) -> T:

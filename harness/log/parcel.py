@@ -87,9 +87,10 @@ def pack(key: str, played: Played) -> bytes:
     compressor, sizes = cramjam.zstd.Compressor(level=3), dict[str, int]()
     compressor.compress(log)
     for name, ref in refs.items():  # one after the other: the listings of a large store are larger than all else
-        data = played.blobs.get(ref)
-        compressor.compress(data)
-        sizes[name] = len(data)
+        sizes[name] = 0
+        for piece in played.blobs.stream(ref):
+            compressor.compress(piece)
+            sizes[name] += len(piece)
     body = bytes(compressor.finish())
     head = Head(
         key=key,

@@ -32,6 +32,13 @@ def whole(path: Path) -> bytes:
         return stream.read()
 
 
+def pieces(path: Path) -> Iterator[bytes]:
+    """Its bytes, a million at a time."""
+    with open_regular(path) as file, os.fdopen(file, "rb", closefd=False) as stream:
+        while piece := stream.read(1_000_000):
+            yield piece
+
+
 def tail(path: Path, limit: int) -> bytes:
     """The last `limit` bytes, whatever the size."""
     with open_regular(path) as file:

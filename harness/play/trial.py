@@ -121,8 +121,8 @@ def _lend_chat(trial: Trial, stores: Stores) -> AbstractContextManager[AskModel 
 
 
 def _drill(trial: DrillTrial, environment: Environment) -> Path:
+    digests = _digest_drill(trial, environment.settings)  # first, as a large plan is written for it, and let go
     written = plan.write_drill(drills.ALL[trial.drill], trial.size, trial.seed)
-    digests = _digest_drill(trial, environment.settings)
     playable, older = _playable(trial, environment.settings), _find_older(trial, environment.settings)
     if len(written.pieces) >= plan.MANY:
         _try_out(trial, playable, written.pieces[0].item, environment)

@@ -48,7 +48,7 @@ def play(
         older: The release that hands its store over.
     """
     drill, support = ALL[trial.drill], store.backend.support
-    plan_ref = blobs.put(PLAN.dump_json(plan))
+    plan_ref = blobs.put(PLAN.dump_json(plan, exclude_none=True))
     emit(Drilled(trial=trial, backend=store.backend, older=older, plan=plan_ref, digests=digests, host=host))
     for need in drill.needs:
         if not support[need].supported:
