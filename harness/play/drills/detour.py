@@ -24,9 +24,10 @@ HOME = Scope(repo="storefront", org="acme")
 WRITTEN = "2026-02-02T09:00:00+00:00"
 SIZES = (20, 60, 200)
 """Memories in a store; those below the drill's size, and that size itself, are played."""
-BATCH = 50
-AT_ONCE = 20
-"""Memories that are deleted by one call."""
+BATCH, AT_ONCE = 50, 20
+"""Memories that are written and deleted by one call; of a large store a hundredth, if that is more."""
+DRAFTS = 700
+"""Memories that are updated and updated back at most: what stores of 2,000 need, as each takes two calls."""
 OWN = 30
 """Memories of a store that are asked for by their own text."""
 QUESTIONS = 30
@@ -34,7 +35,8 @@ DIRECT, ORDER, DETOUR, REOPENED = "direct", "other order", "detour", "detour, re
 
 
 def plan(size: int, seed: int) -> Plan:
-    """`size` memories that stay (`kept`), as many that pass, and for every third that stays a draft of another text.
+    """`size` memories that stay (`kept`), as many that pass, and for every third that stays, DRAFTS at most, a draft of
+    another text.
 
     The first of each role are those of the smaller stores. The first of the kept are about different parts and bear
     their family's question.
@@ -51,7 +53,7 @@ def plan(size: int, seed: int) -> Plan:
         kept.append(Piece(name=f"kept-{number}", role="kept", item=item, query=asked))
         gone = family.look_alike.format(n=number + 50_000, **words)
         passing.append(Piece(name=f"passing-{number}", role="passing", item=replace(item, text=gone)))
-        if number % 3 == 0:
+        if number % 3 == 0 and len(drafts) < DRAFTS:
             other, _ = topics[(number + 1) % len(topics)]
             text = other.look_alike.format(n=number + 90_000, **words)
             name = f"kept-{number}"
@@ -85,7 +87,7 @@ def _begin(stage: DrillSession, step: str) -> None:
 
 
 def _write(stage: DrillSession, step: str, pieces: Sequence[Piece]) -> None:
-    for batch in _cut(pieces, BATCH):
+    for batch in _cut(pieces, max(BATCH, len(pieces) // 100)):
         stage.remember(step, batch)
     stage.settle(step)
 
@@ -94,13 +96,14 @@ def _go_round(stage: DrillSession, step: str, kept: Sequence[Piece]) -> None:
     """Each memory that stays is followed by one that is deleted; what is updated gets its own content back."""
     passing = stage.plan.of("passing")[: len(kept)]
     _write(stage, step, [*chain.from_iterable(zip(kept, passing, strict=True))])
-    for batch in _cut(passing, AT_ONCE):
+    for batch in _cut(passing, max(AT_ONCE, len(kept) // 100)):
         ids = [memory_id for piece in batch for memory_id in stage.ids.get(piece.name, ())]
         stage.call(step, "forget", HOME, ids, about=batch)
     if stage.supports("update"):
+        staying = {piece.name for piece in kept}
         for draft in stage.plan.of("draft"):
             piece = stage.plan.by_name[draft.twin or ""]
-            if piece in kept and stage.ids.get(piece.name):
+            if piece.name in staying and stage.ids.get(piece.name):
                 stage.change(step, "update", stage.ids[piece.name], draft)
                 stage.change(step, "update", stage.ids[draft.name] or stage.ids[piece.name], piece)
     stage.settle(step)
