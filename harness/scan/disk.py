@@ -55,8 +55,15 @@ _OPAQUE: tuple[tuple[str, bytes, bytes], ...] = (
     ("a Lance file", b"", b"LANC"),
     ("a table of LevelDB", b"", b"\x57\xfb\x80\x8b\x24\x75\x47\xdb"),
     ("a table of RocksDB", b"", b"\xf7\xcf\xf4\x85\xb7\x41\xe2\x88"),
+    ("an archive of 7-Zip", b"7z\xbc\xaf\x27\x1c", b""),
+    ("an archive of RAR", b"Rar!\x1a\x07", b""),
+    ("a file of lzip", b"LZIP\x01", b""),
+    ("a file of lzop", b"\x89LZO\0\r\n", b""),
+    ("a file of compress", b"\x1f\x9d\x90", b""),
+    ("a file of bare LZMA", b"\x5d\0\0", b""),
 )
-"""Formats whose pages may be bare compressed blocks, which nothing marks; how such a file begins and ends."""
+"""Formats that are not unpacked here, or whose pages may be bare compressed blocks, which nothing marks; how such
+a file begins and ends."""
 
 
 def _name_opaque(opened: int, size: int) -> str:
@@ -225,7 +232,7 @@ class Survey:
         if unpacking.unread:
             file.problems.append(f"{path.name[:200]!a} holds {unpacking.unread}")
         if opaque := _name_opaque(opened, size):
-            file.problems.append(f"{path.name[:200]!a} is {opaque}, whose compressed pages are not searched")
+            file.problems.append(f"{path.name[:200]!a} is {opaque}, whose compressed parts are not searched")
 
     def _cluster(self, folder: Path) -> postgres.Cluster | None:
         """The PostgreSQL data folder that a folder belongs to."""

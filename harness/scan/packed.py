@@ -22,16 +22,16 @@ from harness.scan import unframed
 from harness.scan.needles import Match, Needles
 
 if sys.version_info >= (3, 14):
-    from compression import zstd
+    from compression import zstd as zstd
 else:
-    from backports import zstd
+    from backports import zstd as zstd
 
 FIRST, STEP = 256, 1 << 16
 """Bytes that are unpacked first, as most that look like a stream are none, and at a time after that."""
 BLOCK = 1 << 20
 """Unpacked bytes that are searched at once."""
-MEMORY = 1 << 26
-"""What a stream may want for its dictionary."""
+MEMORY = 1 << 27
+"""What a stream may want for its dictionary: enough for `xz -9`, and for what `zstd` unpacks by itself."""
 HEADER = 18
 """Bytes of the longest header of a frame of zstd."""
 MOST = 1 << 28
@@ -127,9 +127,8 @@ class Unpacking:
                         break
                     at += len(data)
                 part = unpacker.decompress(data, step * 4)
-            except _BROKEN:
-                if start.form == "zstd" and _wants_dictionary(source(start.at, HEADER)):
-                    self.unread = self.unread or "what is compressed with a dictionary of its own"
+            except _BROKEN as error:
+                self.unread = self.unread or _explain_unread(start.form, source(start.at, HEADER), error)
                 break
             self._left -= len(part)
             found += part
@@ -180,6 +179,15 @@ def _find_begin(head: bytes, at: int) -> Start | None:
         names = int.from_bytes(head[26:28], "little") + int.from_bytes(head[28:30], "little")
         return Start("deflate", at + 30 + names, _make_bare)
     return Start("zlib", at, lambda: zlib.decompressobj(15)) if _plausible(head) else None
+
+
+def _explain_unread(form: str, head: bytes, error: Exception) -> str:
+    """What a stream is that may be whole and was not unpacked; empty: it breaks off, or is none."""
+    if form == "zstd" and _wants_dictionary(head):
+        return "what is compressed with a dictionary of its own"
+    if isinstance(error, (zstd.ZstdError, lzma.LZMAError)) and "memory" in str(error).lower():
+        return "what takes more memory to unpack than is spent on it"
+    return ""
 
 
 def _wants_dictionary(head: bytes) -> bool:

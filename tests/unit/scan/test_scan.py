@@ -363,6 +363,12 @@ OPAQUE = {
     "a Lance file": (b"", bytes(12) + b"LANC"),
     "a table of LevelDB": (b"", (0xDB4775248B80FB57).to_bytes(8, "little")),
     "a table of RocksDB": (b"", (0x88E241B785F4CFF7).to_bytes(8, "little")),
+    "an archive of 7-Zip": (b"7z\xbc\xaf\x27\x1c\0\4", b"its last bytes"),
+    "an archive of RAR": (b"Rar!\x1a\x07\1\0", b"its last bytes"),
+    "a file of lzip": (b"LZIP\x01\x0c", b"its last bytes"),
+    "a file of lzop": (b"\x89LZO\0\r\n\x1a\n", b"its last bytes"),
+    "a file of compress": (b"\x1f\x9d\x90", b"its last bytes"),
+    "a file of bare LZMA": (lzma.compress(b"k", lzma.FORMAT_ALONE)[:13], b"its last bytes"),
 }
 
 
@@ -387,6 +393,30 @@ def test_of_a_frame_with_a_dictionary_of_its_own_nothing_is_called_gone(root: Pa
     """A frame header that names one; a dictionary lies in another place, if anywhere."""
     (root / "data.bin").write_bytes(bytes(40) + b"\x28\xb5\x2f\xfd\x21\x07\x09" + bytes(60))
     assert "holds what is compressed with a dictionary of its own" in (look(root).problem or "")
+
+
+def _long(window: int) -> bytes:
+    """A frame of zstd that wants a window of two to the power of that."""
+    zstd = packed.zstd
+    made = zstd.ZstdCompressor(options={zstd.CompressionParameter.window_log: window})
+    return bytes(made.compress(KEY.encode() * 9) + made.flush())
+
+
+def _xz(dictionary: int) -> bytes:
+    return lzma.compress(KEY.encode() * 9, filters=[{"id": lzma.FILTER_LZMA2, "dict_size": dictionary}])
+
+
+@pytest.mark.parametrize("data", [_long(26), _long(27), _xz(1 << 26)], ids=["long", "longer", "xz -9"])
+def test_what_the_usual_tools_make_at_their_strongest_is_unpacked(root: Path, data: bytes) -> None:
+    (root / "data.bin").write_bytes(data)
+    found = look(root)
+    assert found.sightings and found.problem is None
+
+
+@pytest.mark.parametrize("data", [_long(28), _long(30), _xz(1 << 28)], ids=["long", "longer", "xz"])
+def test_of_what_wants_more_memory_nothing_is_called_gone(root: Path, data: bytes) -> None:
+    (root / "data.bin").write_bytes(bytes(40) + data)
+    assert "holds what takes more memory to unpack than is spent on it" in (look(root).problem or "")
 
 
 def test_many_problems_are_one_line(root: Path) -> None:
