@@ -20,7 +20,7 @@ REPO = Scope(repo="tidewater")
 FIRST, SECOND = "ana", "ben"
 OTHER = {"a": "b", "b": "a"}
 ASKED = 3000
-"""Memories that the agents write, ask for and delete at most. What a larger store holds beyond is there before them."""
+"""Memories that the agents ask for and delete at most. What a larger store holds beyond is written with the first."""
 
 
 def plan(size: int, seed: int) -> Plan:
