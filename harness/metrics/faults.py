@@ -83,7 +83,7 @@ def _list_calls(events: Iterable[Event]) -> Iterator[Call]:
 
 def _list_model_calls(log: Log, made: type[Worked | Drafted]) -> Iterator[Call]:
     """An answer that nobody can use is the model's doing, and a result; a call without an answer is a fault."""
-    kinds: dict[str, FaultKind] = {"failed": "crashed", "timed-out": "timed-out"}
+    kinds: dict[str, FaultKind] = {"failed": "raised", "timed-out": "timed-out"}
     for line, event in log.of(made):
         for call in log.calls(event):
             kind = kinds.get(call.outcome)

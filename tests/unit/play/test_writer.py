@@ -137,7 +137,7 @@ def test_what_is_no_answer_keeps_nothing_counts_as_failed_and_ends_no_trial(
     found = measures(log)
     assert counts(found["failed"]) == (2, 2) and counts(found["facts_kept"]) == (0, 3)
     told = {(each.backend, each.kind) for each in faults.of_trial(log)}
-    kinds = {"failed": "crashed", "timed-out": "timed-out"}
+    kinds = {"failed": "raised", "timed-out": "timed-out"}
     assert told == ({(f"writer:{MODEL}", kinds[outcome])} if outcome in kinds else set())
     page = "".join(map(str, Telling(View(Record(log), "trusting"), whole=False).sessions()))
     assert f"the model wrote nothing, {outcome}" in page
