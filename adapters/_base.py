@@ -213,6 +213,7 @@ class RowMemory(Rows, FileMemory):
     def __init__(self, path: Path) -> None:
         Rows.__init__(self)
         FileMemory.__init__(self, path)
+        self._lines: dict[str, tuple[Item, str]] = {}
         if text := self.text():
             self.load(text)
 
@@ -227,10 +228,15 @@ class RowMemory(Rows, FileMemory):
 
     def line(self, name: str) -> str:
         """Without escapes, so that whoever looks into the file finds the text that was remembered."""
-        return json.dumps({"id": name, **to_wire(self.rows[name])}, ensure_ascii=False)
+        item = self.rows[name]
+        made = self._lines.get(name)
+        if made is None or made[0] is not item:
+            made = self._lines[name] = item, json.dumps({"id": name, **to_wire(item)}, ensure_ascii=False)
+        return made[1]
 
     def write(self, added: Sequence[str] | None) -> None:
         if added is None:
+            self._lines = {name: made for name, made in self._lines.items() if name in self.rows}
             self.rewrite(self.dump(self.rows))
         else:
             self.add(self.dump(added))

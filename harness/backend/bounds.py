@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from harness.adapter import Hit, Scope, Source, Usage
+from harness.adapter import Hit, Usage
 from harness.backend.worker import LINE
 
 REPLY = LINE
@@ -45,7 +45,7 @@ def of_hits(hits: Sequence[Hit], total: int | None = None) -> str | None:
     """
     found = 0
     for hit in hits:
-        size = sum(len(part) for part in (hit.text, hit.created or "", *_words(hit.source), *_words(hit.scope)))
+        size = _measure(hit)
         if len(hit.memory_id) > ID:
             return f"an id of {len(hit.memory_id):,} characters; at most {ID:,} are read"
         if size > TEXT:
@@ -72,7 +72,11 @@ def of_usage(usage: Usage) -> str | None:
     return ", ".join(f"{name} is {n if abs(n) <= COUNT else 'beyond 2^53'}" for name, n in wrong.items()) or None
 
 
-def _words(part: Source | Scope | None) -> list[str]:
-    if isinstance(part, Source):
-        return [each for each in (part.commit, part.path, part.session) if each]
-    return [each for each in (part.repo, part.org, part.branch, part.user) if each] if part else []
+def _measure(hit: Hit) -> int:
+    """Characters of a memory with its date, source and scope; written out, as each hit of each answer is measured."""
+    size, source, scope = len(hit.text) + len(hit.created or ""), hit.source, hit.scope
+    if source:
+        size += len(source.commit or "") + len(source.path or "") + len(source.session or "")
+    if scope:
+        size += len(scope.repo or "") + len(scope.org or "") + len(scope.branch or "") + len(scope.user or "")
+    return size

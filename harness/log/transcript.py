@@ -152,7 +152,8 @@ DrillEvent: TypeAlias = Annotated[
 ]
 DRILL_EVENT: TypeAdapter[DrillEvent] = TypeAdapter(DrillEvent)
 LARGE = 1_000_000
-"""Bytes of a plan that is not kept for the next transcript."""
+"""Bytes of a plan that is not kept for the next transcript, and of an answer of which only the last one's hits are kept
+for the next measure: a drill may list a large store forty times."""
 PLAN: TypeAdapter[Plan] = TypeAdapter(Plan)
 ANSWER: TypeAdapter[Any] = TypeAdapter(JsonValue)
 SIGHTINGS: TypeAdapter[tuple[Sighting, ...]] = TypeAdapter(tuple[Sighting, ...])
@@ -169,6 +170,7 @@ class Transcript(Played):
     drilled: Drilled
     ended: Ended | None
     _hits: dict[int, tuple[Hit, ...]] = field(default_factory=dict, repr=False)
+    _large: dict[int, tuple[Hit, ...]] = field(default_factory=dict, repr=False)
 
     @property
     def opening(self) -> Drilled:
@@ -226,12 +228,15 @@ class Transcript(Played):
 
     def hits(self, call: Called) -> tuple[Hit, ...]:
         """The hits of a recall, a listing or a get (none or one); none for a fault."""
-        if id(call) not in self._hits:  # many measures ask, and each call is an object of this transcript
-            value = call.answer
+        key, value = id(call), call.answer  # many measures ask, and each call is an object of this transcript
+        kept = self._large if isinstance(value, Ref) and value.bytes > LARGE else self._hits
+        if key not in kept:
+            if kept is self._large:
+                kept.clear()
             data = self.blobs.get(value) if isinstance(value, Ref) else json.dumps(value).encode()
             listed = data if data.startswith(b"[") else b"[%s]" % (b"" if data == b"null" else data)
-            self._hits[id(call)] = _HITS.validate_json(listed)
-        return self._hits[id(call)]
+            kept[key] = _HITS.validate_json(listed)
+        return kept[key]
 
     def ids(self, call: Called) -> tuple[tuple[str, ...], ...]:
         """The ids that a write acknowledged, a tuple for each piece that it is about; empty tuples for a fault."""

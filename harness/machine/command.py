@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import os
+import select
 import signal
 import subprocess
 import sys
 import threading
 import time
-from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from functools import partial
 from pathlib import Path
 from typing import IO, Literal, NamedTuple
 
@@ -19,6 +21,7 @@ MEMORY, FILE, PROCESSES = 4 * 2**30, 64 * 2**20, 512
 """Bytes of memory of one process, bytes of one file, and processes of the user, for a command that is held short."""
 LATE, LOUD = 124, 125
 """Exit codes of a command that was ended: for its time, for its output."""
+_LOOK = 0.05  # seconds after which it is looked at whether a command is to be ended
 _AFTER = 2.0  # seconds that what it left behind may hold its output open
 _HOLD = f"""
 import os, resource, sys
@@ -116,13 +119,35 @@ class _Reader(threading.Thread):
 
 def _wait(process: subprocess.Popen[bytes], seconds: float, stop: threading.Event | None) -> None:
     """For its end, or until it is to be ended. Raises TimeoutExpired."""
-    if stop is None:
-        process.wait(seconds)
-        return
     until = time.monotonic() + seconds
-    while process.poll() is None and not stop.wait(0.05):
-        if time.monotonic() > until:
-            raise subprocess.TimeoutExpired(process.args, seconds)
+    with _watched(process) as has_ended:
+        while not has_ended(min(_LOOK, until - time.monotonic()) if stop else until - time.monotonic()):
+            if time.monotonic() >= until:
+                raise subprocess.TimeoutExpired(process.args, seconds)
+            if stop and stop.is_set():
+                return
+
+
+@contextmanager
+def _watched(process: subprocess.Popen[bytes]) -> Iterator[Callable[[float], bool]]:
+    """What waits so many seconds for its end, and says whether it came. It is seen at once where the system can tell:
+    `Popen.wait` with a timeout sleeps between its looks, up to 50 ms, of some 100 that a check takes."""
+    if not hasattr(os, "pidfd_open"):
+        yield partial(_wait_now_and_then, process)
+        return
+    descriptor = os.pidfd_open(process.pid)
+    try:
+        end = select.poll()
+        end.register(descriptor, select.POLLIN)
+        yield lambda seconds: bool(end.poll(max(0.0, seconds) * 1000))
+    finally:
+        os.close(descriptor)
+
+
+def _wait_now_and_then(process: subprocess.Popen[bytes], seconds: float) -> bool:
+    with suppress(subprocess.TimeoutExpired):
+        process.wait(max(0.0, seconds))
+    return process.returncode is not None
 
 
 def _kill(process: subprocess.Popen[bytes]) -> None:

@@ -11,6 +11,7 @@ import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path, PurePosixPath
 from threading import Lock, RLock
 from typing import Any, Literal, NamedTuple
@@ -377,7 +378,8 @@ def _leads_out(path: str, target: str) -> bool:
     return target.startswith("/") or ".." in parts[up:] or up > len(PurePosixPath(path).parts) - 1
 
 
-def _lines(text: str) -> list[str]:
+@lru_cache(maxsize=64)  # a few files are cited again and again
+def _lines(text: str) -> tuple[str, ...]:
     """Lines as git and editors count them: only a line feed ends one."""
-    lines = [line.removesuffix("\r") for line in text.split("\n")]
+    lines = tuple(line.removesuffix("\r") for line in text.split("\n"))
     return lines if lines[-1] else lines[:-1]

@@ -103,7 +103,9 @@ class Unpacking:
             return
         known = len(value) > 2 and _HEAD_BYTES[value[0] << 8 | value[1]]
         start = _find_begin(value[:30], 0) if known else None
-        yield from self._stream(start or Start("deflate", 0, _make_bare), lambda at, most: value[at : at + most])
+        if start or _may_be_bare(value):
+            bare = Start("deflate", 0, _make_bare)
+            yield from self._stream(start or bare, lambda at, most: value[at : at + most])
         for form, data in () if start else unframed.blocks(value):
             self._left -= len(data)
             yield from self._search(Start(form, 0, bytes), data, len(data))
@@ -199,8 +201,14 @@ def _wants_dictionary(head: bytes) -> bool:
 
 
 def _plausible(head: bytes) -> bool:
-    """Whether the first block is of a kind that exists; if it is stored, its length stands there twice."""
-    if len(head) < 7 or head[0] & 0x8F != 8:
-        return False
-    stored = int.from_bytes(head[3:5], "little") ^ int.from_bytes(head[5:7], "little") == 0xFFFF
-    return head[2] & 6 in (2, 4) or (head[2] & 6 == 0 and stored)
+    """Whether zlib may begin so: its header, then a block."""
+    return len(head) >= 7 and head[0] & 0x8F == 8 and _may_be_bare(head[2:7])
+
+
+def _may_be_bare(head: bytes) -> bool:
+    """Whether the first block of deflate is of a kind that exists; if it is stored, its length stands there twice. Of
+    any other, nothing is unpacked."""
+    kind = head[0] & 6 if head else 6
+    if kind:
+        return kind != 6
+    return int.from_bytes(head[1:3], "little") ^ int.from_bytes(head[3:5], "little") == 0xFFFF
