@@ -13,6 +13,9 @@
 # make site    builds the documents into build/site; a link or an anchor that leads nowhere fails it
 # make lock    resolves the dependencies anew;      make clean      removes everything that can be made again
 
+# Where this is set, each of the thousand processes of a run or of the tests would compile all that it imports anew.
+unexport PYTHONDONTWRITEBYTECODE
+
 PYTHON ?= python3
 BIN := .venv/bin
 TESTS ?= -m "not slow and not browser"
@@ -47,7 +50,7 @@ UNCOMPILED := /(datasets|fontTools|kubernetes|matplotlib|mypyc?|pandas|pyarrow|s
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r installer.lock
 	@$(BIN)/uv pip sync --quiet --python $(BIN)/python --require-hashes requirements.lock
 	@$(BIN)/uv pip install --quiet --python $(BIN)/python --no-deps --no-build-isolation --editable . $(AS_A_PLACE)
-	@$(BIN)/python -m compileall -q -j 2 -x '$(UNCOMPILED)' .venv/lib/python3*/site-packages >/dev/null || true
+	@$(BIN)/python -m compileall -q -j 2 -x '$(UNCOMPILED)' .venv/lib/python3*/site-packages adapters harness tasks >/dev/null || true
 	@touch $@
 
 bench: .venv/.ready
