@@ -43,6 +43,7 @@ def promises(
     from harness.conformance import promises as hunting
     from harness.gateway.embedder import EmbedderError
     from harness.model.sequence import SequenceError
+    from harness.play.sequences import UnansweredError
 
     try:
         case = hunting.read_file(replay) if replay else None
@@ -60,7 +61,7 @@ def promises(
         stop(error)
     except MemoryFault as error:
         stop(f"{interpreters.explain_missing(spec, error)}; no sequence was played", COULD_NOT_RUN)
-    except EmbedderError as error:
+    except (EmbedderError, UnansweredError) as error:
         stop(error, COULD_NOT_RUN)
 
 
