@@ -1,0 +1,60 @@
+"""What a slip of a hand in a measure would change, where no other test looks."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from harness.adapter import Item, Scope
+from harness.log.calls import ModelCall
+from harness.log.events import Event, Worked
+from harness.log.transcript import Called
+from harness.metrics.trust.durability import is_looked_at
+from harness.metrics.trust.upgrade import Passes
+from harness.metrics.view import Record
+from harness.model.backend import Fault
+from harness.model.drill import Piece, Plan
+from harness.text.classify import Classifier
+from tests.support.logs import Tape
+from tests.support.transcripts import transcript
+
+HOME = Scope("shop", "acme")
+FAULT = Fault(kind="crashed", op="forget", message="no more")
+
+
+def piece(name: str, role: str) -> Piece:
+    return Piece(name=name, role=role, item=Item(f"Rule {name}", HOME, "2026-01-01T09:00:00Z", "project"))
+
+
+def test_what_is_only_listed_was_looked_at_if_there_was_a_listing() -> None:
+    cases = {("listed", ("recall",)): False, ("listed", ("recall", "entries")): True, ("asked", ("recall",)): True}
+    for (role, ops), looked in cases.items():
+        assert is_looked_at(piece("a", role), ops) is looked  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(("said", "gone"), [([True], True), ([False], None), ([], None), (None, None)])
+def test_a_deletion_that_failed_or_found_nothing_is_not_said_to_be_one(
+    tmp_path: Path, said: list[bool] | None, gone: bool | None
+) -> None:
+    step = "control changed"
+    fault = None if said is not None else FAULT
+    events: list[Event] = [Called(step=step, op="forget", about=("a",), answer=said, fault=fault)]  # type: ignore[arg-type]
+    events.append(Called(step="control reopened", op="entries", about=("a",), answer=[]))
+    events.append(Called(step="control reopened", op="recall", about=("a",), answer=[]))
+    told = transcript(tmp_path, Plan(pieces=(piece("a", "dropped after"),)), events, drill="upgrade")
+    assert Passes.of(told).deleted("control", told.plan.by_name["a"]) is gone
+
+
+@pytest.mark.parametrize(("asked", "found"), [("tool", (True, False)), ("", (True, True))])
+def test_a_call_about_one_decision_is_none_about_another(
+    tmp_path: Path, asked: str, found: tuple[bool, bool]
+) -> None:
+    """A step in the whole job is one about all that it left open."""
+    tape = Tape(tmp_path, reader="chat").played().work("order", {"tool": None, "port": None})
+    call = ModelCall(decision=asked, prompt="Which?", outcome="unknown")
+    event = tape.events.pop()
+    assert isinstance(event, Worked)
+    log = tape.add(event.model_copy(update={"calls": (call,)})).log()
+    decided = Record(log, Classifier(log.scenario, {})).find_decided("trusting")
+    assert tuple(decided["order", key].call is not None for key in ("tool", "port")) == found
