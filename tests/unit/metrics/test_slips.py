@@ -47,9 +47,7 @@ def test_a_deletion_that_failed_or_found_nothing_is_not_said_to_be_one(
 
 
 @pytest.mark.parametrize(("asked", "found"), [("tool", (True, False)), ("", (True, True))])
-def test_a_call_about_one_decision_is_none_about_another(
-    tmp_path: Path, asked: str, found: tuple[bool, bool]
-) -> None:
+def test_a_call_about_one_decision_is_none_about_another(tmp_path: Path, asked: str, found: tuple[bool, bool]) -> None:
     """A step in the whole job is one about all that it left open."""
     tape = Tape(tmp_path, reader="chat").played().work("order", {"tool": None, "port": None})
     call = ModelCall(decision=asked, prompt="Which?", outcome="unknown")

@@ -267,10 +267,9 @@ def test_a_shorter_sequence_names_no_scope_that_the_backend_lacks() -> None:
     """Else it shows the same for another reason."""
     users = replace_support(BACKEND, scope_repo="unsupported")
     steps = (Step(op="remember", scope=Scope(user="None"), form="long"), Step(op="get", scope=Scope(), of=(0,)))
-    shorter = [*drawing.simplify(steps, users)]
-    assert shorter
-    assert {step.scope.repo for each in shorter for step in each} == {None}
-    assert {step.scope.repo for each in drawing.simplify(steps, BACKEND) for step in each} == {None, "api", "api-internal"}
+    for backend, repositories in ((users, {None}), (BACKEND, {None, "api", "api-internal"})):
+        shorter = [*drawing.simplify(steps, backend)]
+        assert {step.scope.repo for each in shorter for step in each} == repositories
 
 
 def replace_support(backend: Backend, **levels: Any) -> Backend:
