@@ -39,7 +39,7 @@ def test_a_deletion_that_failed_or_found_nothing_is_not_said_to_be_one(
 ) -> None:
     step = "control changed"
     fault = None if said is not None else FAULT
-    events: list[Event] = [Called(step=step, op="forget", about=("a",), answer=said, fault=fault)]  # type: ignore[arg-type]
+    events: list[Event] = [Called(step=step, op="forget", about=("a",), answer=said, fault=fault)]
     events.append(Called(step="control reopened", op="entries", about=("a",), answer=[]))
     events.append(Called(step="control reopened", op="recall", about=("a",), answer=[]))
     told = transcript(tmp_path, Plan(pieces=(piece("a", "dropped after"),)), events, drill="upgrade")
