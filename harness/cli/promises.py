@@ -84,7 +84,8 @@ def _hunt(place: Setting, seconds: float, operations: int | None, seed: int, cas
         return GOOD
     found, path = hunting.search(place, seed, seconds, operations or hunting.OPERATIONS, cases, tell)
     if found.shortest is None or found.shortest.differs is None:
-        tell(f"{label}: held over {found.calls:,} operations in {found.sequences:,} sequences (seed {seed})")
+        many = "1 sequence" if found.sequences == 1 else f"{found.sequences:,} sequences"
+        tell(f"{label}: held over {found.calls:,} operations in {many} (seed {seed})")
         return GOOD
     _show_steps(found.shortest)
     if found.verdict == "random":
