@@ -9,7 +9,8 @@ import pytest
 from harness.adapter import Item, Scope
 from harness.log.calls import ModelCall
 from harness.log.events import Event, Worked
-from harness.log.transcript import Called
+from harness.log.transcript import Called, Handled
+from harness.metrics.trust.burst import Bursts
 from harness.metrics.trust.durability import is_looked_at
 from harness.metrics.trust.upgrade import Passes
 from harness.metrics.view import Record
@@ -56,3 +57,15 @@ def test_a_call_about_one_decision_is_none_about_another(tmp_path: Path, asked: 
     log = tape.add(event.model_copy(update={"calls": (call,)})).log()
     decided = Record(log, Classifier(log.scenario, {})).find_decided("trusting")
     assert tuple(decided["order", key].call is not None for key in ("tool", "port")) == found
+
+
+def test_of_a_write_that_nobody_looked_at_the_opening_that_failed_is_shown(tmp_path: Path) -> None:
+    events: list[Event] = [
+        Called(step="small", op="remember", about=("a",), answer=[{"ids": ["id-a"]}]),
+        Handled(step="small", what="opened", fault=FAULT),
+        Handled(step="small after", what="closed"),
+        Handled(step="small after", what="opened", fault=FAULT),
+    ]
+    bursts = Bursts.of(transcript(tmp_path, Plan(pieces=(piece("a", "small"),)), events, drill="burst"))
+    (deed,) = bursts.list_written("remember", "small")
+    assert bursts.where(deed) == "L5 a stored at L2"
