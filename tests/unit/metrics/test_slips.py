@@ -8,10 +8,13 @@ import pytest
 
 from harness.adapter import Item, Scope
 from harness.log.calls import ModelCall
-from harness.log.events import Event, Worked
+from harness.log.events import Event, Metered, Worked
 from harness.log.transcript import Called, Handled
+from harness.metrics import score
 from harness.metrics.trust.burst import Bursts
 from harness.metrics.trust.durability import is_looked_at
+from harness.metrics.trust.rollback import RollbackView
+from harness.metrics.trust.sharing import Agents
 from harness.metrics.trust.upgrade import Passes
 from harness.metrics.view import Record
 from harness.model.backend import Fault
@@ -69,3 +72,22 @@ def test_of_a_write_that_nobody_looked_at_the_opening_that_failed_is_shown(tmp_p
     bursts = Bursts.of(transcript(tmp_path, Plan(pieces=(piece("a", "small"),)), events, drill="burst"))
     (deed,) = bursts.list_written("remember", "small")
     assert bursts.where(deed) == "L5 a stored at L2"
+
+
+def test_without_a_listing_there_is_no_receipt(tmp_path: Path) -> None:
+    told = transcript(tmp_path, Plan(pieces=(piece("a", "kept"),)), [], drill="rollback")
+    assert RollbackView.of(told).find_listing("mark") == ("", None)
+
+
+def test_a_listing_that_failed_leaves_unknown_what_is_there_at_the_end_alone(tmp_path: Path) -> None:
+    fault = Fault(kind="crashed", op="entries", message="no more")
+    for step in ("reopened", "written"):
+        events = [Called(step=step, op="entries", about=("a",), fault=fault)]
+        told = transcript(tmp_path / step, Plan(pieces=(piece("a", "kept"),)), events, drill="sharing")
+        assert Agents.of(told).unknown(step, told.plan.by_name["a"], "a") is (step == "reopened")
+
+
+def test_who_cannot_tell_its_model_calls_says_why_in_its_own_words(tmp_path: Path) -> None:
+    tape = Tape(tmp_path, unsupported=["usage"]).played().jobs("betadeploy")
+    found = score([tape.add(Metered(embeddings={}, chat={"learn": {"calls": 2}})).log()])[0].measures["chat_unreported"]
+    assert (found.status, getattr(found, "reason", "")) == ("unsupported", "no usage")
