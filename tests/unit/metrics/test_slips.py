@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from harness.adapter import Item, Scope
+from harness.adapter import Hit, Item, Scope, to_wire
 from harness.log.calls import ModelCall
 from harness.log.events import Event, Metered, Worked
-from harness.log.transcript import Called, Handled
+from harness.log.transcript import Called, Handled, Op
 from harness.metrics import score
 from harness.metrics.trust.burst import Bursts
 from harness.metrics.trust.durability import is_looked_at
 from harness.metrics.trust.rollback import RollbackView
 from harness.metrics.trust.sharing import Agents
 from harness.metrics.trust.upgrade import Passes
+from harness.metrics.trust.view import DrillView
 from harness.metrics.view import Record
 from harness.model.backend import Fault
 from harness.model.drill import Piece, Plan
@@ -23,6 +25,7 @@ from harness.text.classify import Classifier
 from tests.support.logs import Tape
 from tests.support.transcripts import transcript
 
+LOOKS: tuple[Op, ...] = ("entries", "recall")
 HOME = Scope("shop", "acme")
 FAULT = Fault(kind="crashed", op="forget", message="no more")
 
@@ -91,3 +94,15 @@ def test_who_cannot_tell_its_model_calls_says_why_in_its_own_words(tmp_path: Pat
     tape = Tape(tmp_path, unsupported=["usage"]).played().jobs("betadeploy")
     found = score([tape.add(Metered(embeddings={}, chat={"learn": {"calls": 2}})).log()])[0].measures["chat_unreported"]
     assert (found.status, getattr(found, "reason", "")) == ("unsupported", "no usage")
+
+
+def test_a_memory_stands_if_one_of_several_looks_shows_it(tmp_path: Path) -> None:
+    hit: Any = to_wire(Hit("id-a", "Rule a"))
+    for answers, stands in (([[hit], []], True), ([[], []], False), ([[{**hit, "superseded": True}], []], False)):
+        events = [
+            Called(step="after", op=op, about=("a",), answer=answer) for op, answer in zip(LOOKS, answers, strict=True)
+        ]
+        told = transcript(
+            tmp_path / f"{stands}{len(answers[0])}", Plan(pieces=(piece("a", "kept"),)), events, drill="keeping"
+        )
+        assert DrillView.of(told).stands("after", "a") is stands
