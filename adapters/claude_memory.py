@@ -6,6 +6,7 @@ Formats only; the program is not run. https://code.claude.com/docs/en/memory say
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from hashlib import sha256
 from pathlib import Path
 from typing import ClassVar
 
@@ -14,6 +15,8 @@ from adapters._labels import name_scope
 from harness.adapter import Ack, Hit, Item, Layer, Memory, Scope, Space
 
 PROJECTS, INDEX = "projects", "MEMORY.md"
+NAME = 200
+"""Characters of a folder's name; file systems take 255 bytes."""
 LINES, BYTES = 200, 25_000
 """What is loaded of an index: its first lines, up to whichever limit comes first."""
 
@@ -24,7 +27,10 @@ def line(name: str, item: Item) -> str:
 
 class ClaudeMemory(FolderMemory):
     def folder(self, scope: Scope) -> Path:
-        return self.root / PROJECTS / name_scope(scope) / "memory"
+        """Of a long name the beginning and a digest: every file says itself where it applies."""
+        name = name_scope(scope)
+        short = name if len(name) <= NAME else f"{name[:NAME]}-{sha256(name.encode()).hexdigest()[:16]}"
+        return self.root / PROJECTS / short / "memory"
 
     def place(self, name: str, item: Item) -> Path:
         return self.folder(item.scope) / f"{name}.md"

@@ -29,7 +29,7 @@ def judge(room: Room, modules: Mapping[str, Module], mutants: Sequence[Mutant], 
 @click.argument("rooms", nargs=-1, metavar="[ROOM]...")
 @click.option("--sample", type=click.IntRange(1), help="So many mutants of each room, drawn alike each time.")
 @click.option("--jobs", default=2, show_default=True, help="Processes side by side.")
-@click.option("--again", is_flag=True, help="Only those that survived last time, as it was kept.")
+@click.option("--again", is_flag=True, help="Only those that survived last time, as it was kept; with --more, too.")
 @click.option("--more", is_flag=True, help="Only those that were not judged before, as it was kept.")
 @click.option("--keep", is_flag=True, help="Keep the verdicts, and write docs/mutants.md.")
 @click.option(
@@ -93,7 +93,7 @@ def main(
 def _asked(killer: str | None, again: bool, more: bool) -> bool:
     """Whether a mutant with this verdict (None: it has none) is judged now."""
     if killer is None:
-        return not again
+        return more or not again
     return results.survives(killer) if again else not more
 
 

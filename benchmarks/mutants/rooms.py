@@ -42,7 +42,10 @@ ROOMS = {
         Room("classifier", ("harness/text/cl*.py",), ("tests/unit/text",), ("tests/unit/text/test_linear.py",)),
         Room("scan", ("harness/scan/*.py", "harness/text/encodings.py"), ("tests/unit/scan",)),
         Room(
-            "metrics", ("harness/metrics/**/*.py",), ("tests/unit/metrics",), ("tests/unit/metrics/test_formulas.py",)
+            "metrics",
+            ("harness/metrics/**/*.py",),
+            ("tests/unit/metrics", "tests/unit/play/test_writer.py"),
+            ("tests/unit/metrics/test_formulas.py",),
         ),
     )
 }

@@ -49,6 +49,8 @@ class ChildStore:
     older: OlderRelease | None = None
     switch: Callable[[EmbedderName], int] = lambda _: 0
     """Puts another embedder behind its key, and says how many numbers a vector has now."""
+    unanswered: Callable[[], int] = lambda: 0
+    """How many calls under its key were left without vectors by us up to now."""
     homes: Iterator[int] = field(default_factory=partial(count, 1))
 
     def open(self) -> RemoteMemory:

@@ -53,6 +53,7 @@ def conform(backends: tuple[str, ...], hunting: bool) -> None:
     from harness.backend import interpreters, registry
     from harness.backend.client import MemoryFault
     from harness.gateway.embedder import EmbedderError
+    from harness.play.sequences import UnansweredError
 
     marks = {"kept": "ok  ", "broken": "BAD ", "unsupported": "--  ", "not-applicable": "n/a "}
     broken = 0
@@ -77,6 +78,6 @@ def conform(backends: tuple[str, ...], hunting: bool) -> None:
         stop(error)
     except MemoryFault as error:
         stop(f"{interpreters.explain_missing(spec, error)}; no check was made", COULD_NOT_RUN)
-    except EmbedderError as error:
+    except (EmbedderError, UnansweredError) as error:
         stop(error, COULD_NOT_RUN)
     sys.exit(FAILED if broken else GOOD)

@@ -43,6 +43,7 @@ def promises(
     from harness.conformance import promises as hunting
     from harness.gateway.embedder import EmbedderError
     from harness.model.sequence import SequenceError
+    from harness.play.sequences import UnansweredError
 
     try:
         case = hunting.read_file(replay) if replay else None
@@ -60,7 +61,7 @@ def promises(
         stop(error)
     except MemoryFault as error:
         stop(f"{interpreters.explain_missing(spec, error)}; no sequence was played", COULD_NOT_RUN)
-    except EmbedderError as error:
+    except (EmbedderError, UnansweredError) as error:
         stop(error, COULD_NOT_RUN)
 
 
@@ -83,7 +84,8 @@ def _hunt(place: Setting, seconds: float, operations: int | None, seed: int, cas
         return GOOD
     found, path = hunting.search(place, seed, seconds, operations or hunting.OPERATIONS, cases, tell)
     if found.shortest is None or found.shortest.differs is None:
-        tell(f"{label}: held over {found.calls:,} operations in {found.sequences:,} sequences (seed {seed})")
+        many = "1 sequence" if found.sequences == 1 else f"{found.sequences:,} sequences"
+        tell(f"{label}: held over {found.calls:,} operations in {many} (seed {seed})")
         return GOOD
     _show_steps(found.shortest)
     if found.verdict == "random":

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+import time
 from array import array
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
@@ -27,6 +28,7 @@ from harness.gateway.switched import SwitchedEmbedder
 EMBEDDINGS = "/v1/embeddings"
 MAX_INPUTS = 2048
 MAX_BYTES = 32 * 2**20
+_LATE = 1.0  # seconds: who left before was not tired of waiting for us
 _QUICK = 32  # so many known texts are answered at once; more, or unknown ones, would hold up other requests
 
 
@@ -55,7 +57,8 @@ def application(cache: EmbeddingCache, meters: Mapping[str, Meter], chat: ChatRo
         if len(wanted.texts) <= _QUICK and cache.knows(wanted.texts):
             count, body = _embed(cache, wanted, switched)
         else:
-            count, body = await run_in_threadpool(_embed, cache, wanted, switched)
+            with meter.answering():
+                count, body = await _embed_apart(request, cache, wanted, switched)
         meter.add(phase, count)
         return _answer(200, body)
 
@@ -170,6 +173,17 @@ def _embed(cache: EmbeddingCache, wanted: Wanted, switched: SwitchedEmbedder | N
     ]
     usage = {"prompt_tokens": count.tokens, "total_tokens": count.tokens}
     return count, json.dumps({"object": "list", "data": data, "model": cache.embedder.name, "usage": usage})
+
+
+async def _embed_apart(
+    request: Request, cache: EmbeddingCache, wanted: Wanted, switched: SwitchedEmbedder | None
+) -> tuple[PhaseCount, str]:
+    """As `_embed`, while other requests are answered. Raises ClientDisconnect if nobody waited for it any more."""
+    began = time.monotonic()
+    found = await run_in_threadpool(_embed, cache, wanted, switched)
+    if time.monotonic() - began > _LATE and await request.is_disconnected():
+        raise ClientDisconnect
+    return found
 
 
 def _encode(vector: bytes, as_base64: bool) -> str | list[float]:

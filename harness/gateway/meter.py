@@ -5,6 +5,8 @@ from __future__ import annotations
 import logging
 import threading
 from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from math import isfinite
 from typing import NamedTuple
@@ -14,6 +16,7 @@ from harness.gateway.switched import SwitchedEmbedder
 _log = logging.getLogger(__name__)
 READING = "reading"
 """The phase of a key that belongs to a reader of ours, not to a backend."""
+PATIENCE = 600.0
 
 
 @dataclass(frozen=True)
@@ -97,6 +100,32 @@ class Meter:
         self._models: Counter[str] = Counter()
         self._faults: Counter[ChatFault] = Counter()
         self._lock = threading.Lock()
+        self._ended = threading.Condition()
+        self._under_way = self._unanswered = 0
+
+    @contextmanager
+    def answering(self) -> Iterator[None]:
+        """An embeddings call is being answered; what raises in it leaves it without an answer."""
+        with self._ended:
+            self._under_way += 1
+        got = 1
+        try:
+            yield
+            got = 0
+        finally:
+            with self._ended:
+                self._under_way -= 1
+                self._unanswered += got
+                self._ended.notify_all()
+
+    def unanswered(self) -> int:
+        """Valid embeddings calls that got no vectors up to now: we failed, or were so late that nobody waited any more.
+
+        Waits for the calls under way, `PATIENCE` seconds at most; then they count, too.
+        """
+        with self._ended:
+            self._ended.wait_for(lambda: not self._under_way, PATIENCE)
+            return self._unanswered + self._under_way
 
     def counts(self) -> dict[str, PhaseCount]:
         """Phase -> count of embeddings, of the phases that had a call."""

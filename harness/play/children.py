@@ -98,6 +98,7 @@ class Children:
                         service,
                         self._older(older),
                         partial(self._switch, meter),
+                        meter.unanswered,
                     ),
                     meter,
                 )

@@ -218,8 +218,8 @@ def _renumber(steps: Steps, since: int, move: Callable[[int], int | None], mark:
     return tuple(made) or None
 
 
-def simplify(steps: Steps) -> Iterator[Steps]:
-    """Shorter, then plainer sequences: each may or may not show the same."""
+def simplify(steps: Steps, backend: Backend) -> Iterator[Steps]:
+    """Shorter, then plainer sequences that the backend supports: each may or may not show the same."""
     for at in reversed(range(len(steps))):
         if (fewer := drop(steps, at)) is not None:
             yield fewer
@@ -232,8 +232,9 @@ def simplify(steps: Steps) -> Iterator[Steps]:
         for change in _list_plainer(step):
             yield (*steps[:at], step.model_copy(update=change), *steps[at + 1 :])
     scopes = dict.fromkeys(step.scope for step in steps if step.op not in PLACELESS)
-    for scope, plain in product(scopes, SCOPES[:2]):
-        if plain not in scopes and SCOPES[:2] != (scope, plain):
+    plainest = tuple(scope for scope in SCOPES if expresses(backend, scope))[:2]
+    for scope, plain in product(scopes, plainest):
+        if plain not in scopes and plainest != (scope, plain):
             yield tuple(step.model_copy(update={"scope": plain}) if step.scope == scope else step for step in steps)
 
 

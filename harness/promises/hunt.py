@@ -80,7 +80,7 @@ def hunt(
     if found.shortest is None or found.shortest.differs is None:
         return found
     heard(f"after {found.calls:,} operations: {found.shortest.differs.says}")
-    return _confirm(play, _shrink(play, found, ends, heard))
+    return _confirm(play, _shrink(play, backend, found, ends, heard))
 
 
 def seek(
@@ -131,7 +131,7 @@ def _confirm(play: Player, found: Hunted) -> Hunted:
     return replace(found, shortest=replace(shortest, steps=_cut(shortest)))
 
 
-def _shrink(play: Player, found: Hunted, ends: float, heard: Callable[[str], None]) -> Hunted:
+def _shrink(play: Player, backend: Backend, found: Hunted, ends: float, heard: Callable[[str], None]) -> Hunted:
     """The shortest play that shows the same, where no single step or memory can be left out."""
     found = _confirm(play, found)
     if found.verdict == "random" or found.shortest is None:
@@ -158,7 +158,7 @@ def _shrink(play: Player, found: Hunted, ends: float, heard: Callable[[str], Non
         size = len(_cut(best)) // 2
         while size > 1:
             size = _drop_parts(lambda: _cut(best), size, attempt)
-        while any(attempt(steps) for steps in drawing.simplify(_cut(best))):
+        while any(attempt(steps) for steps in drawing.simplify(_cut(best), backend)):
             pass
     except _Over:
         heard("the time was over before the sequence was as short as it can be")

@@ -209,6 +209,10 @@ def _promises(results: Results, key: str) -> Score:
         made = Score("held", drill=cell.id, measure=BROKEN_PROMISES, why=f"{pooled.of:,} operations")
         if not pooled.value:
             return made.judge("good", f"{pooled.of:,} operations")
+        if cell.promise and cell.promise.random:  # a sequence that shows it now and then is no receipt
+            return replace(made, text="broken", why=words.visible(cell.promise.says, 160)).judge(
+                "bad", "not deterministic"
+            )
         short = _shorten(words.visible(cell.promise.short)) if cell.promise else ""
         says = words.visible(cell.promise.says, 160) if cell.promise else ""
         return replace(made, text="broken", why=says).judge("bad", short)

@@ -165,3 +165,9 @@ def test_a_file_that_is_no_memory_is_left_alone(opened: Open, tmp_path: Path) ->
 def test_a_setting_that_is_not_known_is_refused() -> None:
     with pytest.raises(ValueError, match="search cannot be 'maybe'; known: on, off"):
         Claude().configured({"search": "maybe"})
+
+
+def test_repositories_of_long_names_are_kept_apart(claude: Open) -> None:
+    memory, long = claude(), [Scope(repo="r" * 255 + end) for end in "xy"]
+    memory.remember([item(OLD, long[0]), item(NEW, long[1])])
+    assert [[hit.text for hit in claude().entries(scope)] for scope in long] == [[OLD], [NEW]]

@@ -6,6 +6,7 @@ import json
 import socket
 import struct
 import threading
+import time
 from array import array
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -17,6 +18,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from harness.adapter import Space, embed
+from harness.gateway import endpoint
 from harness.gateway.cache import EmbeddingCache
 from harness.gateway.chat.wire import Refused
 from harness.gateway.embedder import EmbedderError, Encoded
@@ -382,3 +384,23 @@ def test_texts_are_embedded_beforehand_unless_a_backend_is_known_never_to_ask() 
         gateway.note_end("words", gateway.register("another trial"))  # silent again: seen to ask is seen to ask
         gateway.warm(["now it is told"], "words")
         assert fake.seen["now it is told"] == 1
+
+
+def test_a_call_that_nobody_waits_for_any_more_is_unanswered(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(endpoint, "_LATE", 0.0)
+    embedder = FakeEmbedder()
+    with Gateway(EmbeddingCache(None, embedder)) as running:
+        meter = running.register(KEY)
+        assert embed(space(running), ["in time"])
+        assert meter.unanswered() == 0
+        embedder.gate.clear()
+        connection = link(running)
+        connection.request("POST", "/v1/embeddings", '{"input": "late"}', {"authorization": f"Bearer {KEY}"})
+        while not embedder.seen["late"]:
+            time.sleep(0.002)
+        connection.close()
+        embedder.gate.set()
+        assert meter.unanswered() == 1
+        assert meter.counts()[""].calls == 1
+        assert ask(running, '{"input": ""}')[0] == 400
+        assert meter.unanswered() == 1, "a wrong call is not ours to answer"

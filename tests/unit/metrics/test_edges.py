@@ -235,6 +235,13 @@ def test_of_several_equal_texts_the_source_that_fits_best_counts(tmp_path: Path)
     assert value(lost) == 0 and lost.receipts == ("L3:e0",)
 
 
+def test_of_several_equal_texts_the_date_of_any_counts(tmp_path: Path) -> None:
+    for at, kept in (("first", 1), ("second", 1), ("third", 0)):
+        tape = Tape(tmp_path / at).learn("first", "port").learn("second", "port", ids=[("again",)])
+        tape.probe("tool-before", hit(PORT, created=tape.at(at).isoformat()))
+        assert counts(measures(tape)["dates_kept"]) == (kept, 1)
+
+
 def test_what_was_deleted_is_no_chance_any_more_and_what_was_to_be_is(tmp_path: Path) -> None:
     for said, chance in (((True,), 1 / 2), (None, 5 / 6)):
         tape = Tape(tmp_path / str(said), k=2).learn("first", "old", "port", ids=[("a", "b"), ("c",)])

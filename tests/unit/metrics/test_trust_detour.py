@@ -120,3 +120,10 @@ def test_a_question_that_fails_after_the_detour_is_bad_and_alone_measures_nothin
     assert told["answers_changed_by_detour"].status == "failed"
     lost = found(tmp_path / "both", {DETOUR: None, REOPENED: []}, own=True)["bystanders_lost_by_detour"]
     assert counts(lost) == (1, 1) and lost.receipts == ("L5",), "the look that tells, not the one that failed"
+
+
+def test_hits_of_which_one_has_no_score_are_compared_as_they_came(tmp_path: Path) -> None:
+    before: Answer = [("kept-1", None), ("kept-0", None), ("kept-2", 0.5)]
+    after: Answer = [("kept-0", None), ("kept-1", None), ("kept-2", 0.5)]
+    told = found(tmp_path, dict.fromkeys((DIRECT, ORDER), before) | dict.fromkeys((DETOUR, REOPENED), after))
+    assert counts(told["answers_changed_by_detour"]) == (1, 1)

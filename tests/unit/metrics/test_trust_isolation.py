@@ -380,6 +380,13 @@ def test_what_a_place_brings_is_named_by_how_scopes_lie(
     assert seen == {"leaks_by_part": (0, 2), "leaks_by_nesting": (0, 2), **bad}
 
 
+def test_of_a_store_that_looks_at_no_user_only_the_part_is_told(tmp_path: Path) -> None:
+    both = {FULL: asked_for(FULL, OTHER), OTHER: asked_for(OTHER, FULL), OPEN: asked_for(OPEN, OTHER)}
+    measures = found(tmp_path, {**PLACED, **both})
+    assert counts(measures["leaks_by_part"]) == (2, 2)
+    assert counts(measures["leaks_by_nesting"]) == (0, 1)
+
+
 def test_a_listing_is_of_exactly_one_scope(tmp_path: Path) -> None:
     def listed(*shown: str) -> dict[str, Called]:
         return {**PLACED, "listed": call("listed place", "entries", BY_ROLE[FULL].item.scope, (FULL,), FULL, *shown)}

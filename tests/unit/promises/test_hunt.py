@@ -263,6 +263,15 @@ def test_what_a_backend_lacks_is_left_out() -> None:
     assert not any(step.scope.user for turn in range(100) for step in drawing.draw(3, turn, lame, 1030))
 
 
+def test_a_shorter_sequence_names_no_scope_that_the_backend_lacks() -> None:
+    """Else it shows the same for another reason."""
+    users = replace_support(BACKEND, scope_repo="unsupported")
+    steps = (Step(op="remember", scope=Scope(user="None"), form="long"), Step(op="get", scope=Scope(), of=(0,)))
+    for backend, repositories in ((users, {None}), (BACKEND, {None, "api", "api-internal"})):
+        shorter = [*drawing.simplify(steps, backend)]
+        assert {step.scope.repo for each in shorter for step in each} == repositories
+
+
 def replace_support(backend: Backend, **levels: Any) -> Backend:
     changed = {name: Declared(level=level) for name, level in levels.items()}
     return backend.model_copy(update={"support": {**backend.support, **changed}})

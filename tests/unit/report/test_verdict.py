@@ -200,6 +200,9 @@ def test_a_broken_promise_stands_in_the_verdict_with_its_shortest_sequence(resul
     broken = found.model_copy(update={"trust": (found.trust[-1].model_copy(update={"promise": promise}),)})
     assert score(broken, "promises").judgement == "bad"
     assert any("broke a promise of chroma (remember \u2192 entries)" in line for line in lines(broken))
+    luck = promise.model_copy(update={"random": "every answer was right"})
+    random = found.model_copy(update={"trust": (found.trust[-1].model_copy(update={"promise": luck}),)})
+    assert any("broke a promise of chroma (not deterministic)" in line for line in lines(random))
 
 
 @pytest.mark.parametrize("status", ["failed", "not-run", "unsupported", "not-applicable"])

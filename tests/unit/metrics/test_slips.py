@@ -1,0 +1,108 @@
+"""What a slip of a hand in a measure would change, where no other test looks."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from harness.adapter import Hit, Item, Scope, to_wire
+from harness.log.calls import ModelCall
+from harness.log.events import Event, Metered, Worked
+from harness.log.transcript import Called, Handled, Op
+from harness.metrics import score
+from harness.metrics.trust.burst import Bursts
+from harness.metrics.trust.durability import is_looked_at
+from harness.metrics.trust.rollback import RollbackView
+from harness.metrics.trust.sharing import Agents
+from harness.metrics.trust.upgrade import Passes
+from harness.metrics.trust.view import DrillView
+from harness.metrics.view import Record
+from harness.model.backend import Fault
+from harness.model.drill import Piece, Plan
+from harness.text.classify import Classifier
+from tests.support.logs import Tape
+from tests.support.transcripts import transcript
+
+LOOKS: tuple[Op, ...] = ("entries", "recall")
+HOME = Scope("shop", "acme")
+FAULT = Fault(kind="crashed", op="forget", message="no more")
+
+
+def piece(name: str, role: str) -> Piece:
+    return Piece(name=name, role=role, item=Item(f"Rule {name}", HOME, "2026-01-01T09:00:00Z", "project"))
+
+
+def test_what_is_only_listed_was_looked_at_if_there_was_a_listing() -> None:
+    cases = {("listed", ("recall",)): False, ("listed", ("recall", "entries")): True, ("asked", ("recall",)): True}
+    for (role, ops), looked in cases.items():
+        assert is_looked_at(piece("a", role), ops) is looked  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(("said", "gone"), [([True], True), ([False], None), ([], None), (None, None)])
+def test_a_deletion_that_failed_or_found_nothing_is_not_said_to_be_one(
+    tmp_path: Path, said: list[bool] | None, gone: bool | None
+) -> None:
+    step = "control changed"
+    fault = None if said is not None else FAULT
+    events: list[Event] = [Called(step=step, op="forget", about=("a",), answer=said, fault=fault)]
+    events.append(Called(step="control reopened", op="entries", about=("a",), answer=[]))
+    events.append(Called(step="control reopened", op="recall", about=("a",), answer=[]))
+    told = transcript(tmp_path, Plan(pieces=(piece("a", "dropped after"),)), events, drill="upgrade")
+    assert Passes.of(told).deleted("control", told.plan.by_name["a"]) is gone
+
+
+@pytest.mark.parametrize(("asked", "found"), [("tool", (True, False)), ("", (True, True))])
+def test_a_call_about_one_decision_is_none_about_another(tmp_path: Path, asked: str, found: tuple[bool, bool]) -> None:
+    """A step in the whole job is one about all that it left open."""
+    tape = Tape(tmp_path, reader="chat").played().work("order", {"tool": None, "port": None})
+    call = ModelCall(decision=asked, prompt="Which?", outcome="unknown")
+    event = tape.events.pop()
+    assert isinstance(event, Worked)
+    log = tape.add(event.model_copy(update={"calls": (call,)})).log()
+    decided = Record(log, Classifier(log.scenario, {})).find_decided("trusting")
+    assert tuple(decided["order", key].call is not None for key in ("tool", "port")) == found
+
+
+def test_of_a_write_that_nobody_looked_at_the_opening_that_failed_is_shown(tmp_path: Path) -> None:
+    events: list[Event] = [
+        Called(step="small", op="remember", about=("a",), answer=[{"ids": ["id-a"]}]),
+        Handled(step="small", what="opened", fault=FAULT),
+        Handled(step="small after", what="closed"),
+        Handled(step="small after", what="opened", fault=FAULT),
+    ]
+    bursts = Bursts.of(transcript(tmp_path, Plan(pieces=(piece("a", "small"),)), events, drill="burst"))
+    (deed,) = bursts.list_written("remember", "small")
+    assert bursts.where(deed) == "L5 a stored at L2"
+
+
+def test_without_a_listing_there_is_no_receipt(tmp_path: Path) -> None:
+    told = transcript(tmp_path, Plan(pieces=(piece("a", "kept"),)), [], drill="rollback")
+    assert RollbackView.of(told).find_listing("mark") == ("", None)
+
+
+def test_a_listing_that_failed_leaves_unknown_what_is_there_at_the_end_alone(tmp_path: Path) -> None:
+    fault = Fault(kind="crashed", op="entries", message="no more")
+    for step in ("reopened", "written"):
+        events = [Called(step=step, op="entries", about=("a",), fault=fault)]
+        told = transcript(tmp_path / step, Plan(pieces=(piece("a", "kept"),)), events, drill="sharing")
+        assert Agents.of(told).unknown(step, told.plan.by_name["a"], "a") is (step == "reopened")
+
+
+def test_who_cannot_tell_its_model_calls_says_why_in_its_own_words(tmp_path: Path) -> None:
+    tape = Tape(tmp_path, unsupported=["usage"]).played().jobs("betadeploy")
+    found = score([tape.add(Metered(embeddings={}, chat={"learn": {"calls": 2}})).log()])[0].measures["chat_unreported"]
+    assert (found.status, getattr(found, "reason", "")) == ("unsupported", "no usage")
+
+
+def test_a_memory_stands_if_one_of_several_looks_shows_it(tmp_path: Path) -> None:
+    hit: Any = to_wire(Hit("id-a", "Rule a"))
+    for answers, stands in (([[hit], []], True), ([[], []], False), ([[{**hit, "superseded": True}], []], False)):
+        events = [
+            Called(step="after", op=op, about=("a",), answer=answer) for op, answer in zip(LOOKS, answers, strict=True)
+        ]
+        told = transcript(
+            tmp_path / f"{stands}{len(answers[0])}", Plan(pieces=(piece("a", "kept"),)), events, drill="keeping"
+        )
+        assert DrillView.of(told).stands("after", "a") is stands
