@@ -208,6 +208,7 @@ ESCAPES: list[Step] = [
 
 def test_a_hostile_model_gets_out_by_no_tool(story: Story, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(chat, "STEPS", 200)
+    monkeypatch.setattr(chat, "REFUSED", 200)
     monkeypatch.setenv("OPENAI_API_KEY", "sk-leaked")
     log = play(story, tmp_path, *ESCAPES)
     uses = [use for call in calls(log) for use in call.uses]
@@ -271,6 +272,14 @@ def test_a_loop_that_changes_its_words_ends_with_the_steps(
     monkeypatch.setattr(chat, "STEPS", 6)
     log = play(story, tmp_path, *[("recall", {"point": 1, "query": f"number {at}"}) for at in range(50)])
     assert len(calls(log)) == 6 and calls(log)[-1].why == "ended: 6 steps are used up"
+    assert not calls(log)[-1].answered
+
+
+def test_a_loop_of_what_may_not_be_done_ends_before_the_steps(story: Story, tmp_path: Path) -> None:
+    """As a small model was seen to do: seven questions in turn, none of which was ever answered."""
+    asked = [("search", {"path": "no-such-folder", "text": f"number {at % 7}"}) for at in range(50)]
+    log = play(story, tmp_path, *asked[:5], RECALL, *asked[5:])
+    assert len(calls(log)) == 6 + chat.REFUSED and "asked for nothing that may be done" in calls(log)[-1].why
     assert not calls(log)[-1].answered
 
 
