@@ -266,6 +266,17 @@ def test_a_loop_ends(story: Story, tmp_path: Path) -> None:
     assert len(calls(log)) == chat.SAME and "used the same tools alike" in calls(log)[-1].why
 
 
+def test_a_loop_of_several_steps_ends_and_an_edit_begins_anew(story: Story, tmp_path: Path) -> None:
+    """As a small model was seen to do: it searched, searched, edited in vain, and began again."""
+    turn = [("search", {"text": "target"}), RECALL, ("edit", {"path": "ops/none/../x", "new": "y"})]
+    log = play(story, tmp_path / "turns", *turn * 10)
+    assert len(calls(log)) == 3 * chat.SAME - 2 and "used the same tools alike" in calls(log)[-1].why
+    looks = [("search", {"text": "target"})] * (chat.SAME - 1)
+    edits = [("edit", {"path": f"new{at}.txt", "new": "y"}) for at in range(3)]
+    log = play(story, tmp_path / "edits", *[step for each in edits for step in (*looks, each)])
+    assert calls(log)[-1].outcome == "finished" and len(calls(log)) == 3 * chat.SAME + 1
+
+
 def test_a_loop_that_changes_its_words_ends_with_the_steps(
     story: Story, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
