@@ -83,10 +83,12 @@ class Conversation:
             self._look_for_end()
         if reply.ending in ("failed", "timed-out"):  # the gateway tried again what may be tried again
             raise Refused(400, reply.why)
-        usage = {
+        usage: dict[str, Any] = {
             "prompt_tokens": reply.prompt, "completion_tokens": reply.completion,
             "total_tokens": reply.prompt + reply.completion,
         }  # fmt: skip
+        if reply.cached:
+            usage["prompt_tokens_details"] = {"cached_tokens": reply.cached}
         finish = reply.finish or ("tool_calls" if reply.message.get("tool_calls") else "stop")
         return wire.completion(
             f"step-{len(self.calls)}",
@@ -156,7 +158,8 @@ class Conversation:
         self.calls.append(
             ModelCall(
                 decision="", prompt=new, answer=cut(reply.text, WRITTEN), outcome=outcome, why=reply.why,
-                model=reply.model, prompt_tokens=reply.prompt, completion_tokens=reply.completion, uses=tuple(uses),
+                model=reply.model, prompt_tokens=reply.prompt, completion_tokens=reply.completion,
+                cached_tokens=reply.cached, uses=tuple(uses),
             )
         )  # fmt: skip
 

@@ -49,6 +49,25 @@ class Addition(Model):
     files: Mapping[str, str] = {}
 
 
+class Usage(Model):
+    """Where the transcript says what the program counts itself: in its JSON, whole or a value a line.
+
+    A place is a path of keys, such as `part.tokens.input`; `*` stands for every element of a list. All numbers that
+    stand at all places of one list are summed up.
+    """
+
+    prompt: tuple[str, ...] = Field(min_length=1)
+    completion: tuple[str, ...] = Field(min_length=1)
+
+    @field_validator("prompt", "completion")
+    @classmethod
+    def _check_places(cls, places: tuple[str, ...]) -> tuple[str, ...]:
+        for each in places:
+            if not all(each.split(".")):
+                raise ValueError(f"'{each}' is no path of keys, as a.b.c")
+        return places
+
+
 class Profile(Model):
     """An agent program.
 
@@ -59,6 +78,7 @@ class Profile(Model):
         stdin: What it is told there.
         dates: How it tells its model the day, as of `date +FORMAT`; the day of the story is put in its place.
         transcript: A file that it writes; empty: what it prints.
+        usage: Where it stands there what it counts itself; None: it does not say.
         gave_up: What stands there if a limit of the program's own has ended it, whatever its exit code.
         environment: Variables. It gets PATH, HOME, LC_ALL, TZ and these, and no other.
         files: Path below its home -> text.
@@ -73,6 +93,7 @@ class Profile(Model):
     stdin: str = ""
     dates: tuple[str, ...] = ()
     transcript: str = ""
+    usage: Usage | None = None
     gave_up: tuple[str, ...] = ()
     environment: Mapping[str, str] = {}
     files: Mapping[str, str] = {}

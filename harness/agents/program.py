@@ -95,15 +95,16 @@ class Job:
                 self.tree, environment, self.profile.seconds, stdin=stdin, stop=stop,
             )  # fmt: skip
 
-    def tell(self, done: Finished) -> str:
-        """Its transcript, else what it printed, and what it complained of; the end of each."""
-        said = done.out
-        if self.profile.transcript:
-            place = profiles.fill(
-                self.profile.transcript, {**self._list_values(HOME, self.home, 0), "tree": str(self.tree)}
-            )
-            said = _read(Path(place)) or said
-        parts = (part.decode("utf-8", "replace") for part in (said, done.err))
+    def read_transcript(self, done: Finished) -> bytes:
+        """Its transcript, else what it printed."""
+        if not self.profile.transcript:
+            return done.out
+        values = {**self._list_values(HOME, self.home, 0), "tree": str(self.tree)}
+        return _read(Path(profiles.fill(self.profile.transcript, values))) or done.out
+
+    def tell(self, transcript: bytes, done: Finished) -> str:
+        """Its transcript, and what it complained of; the end of each."""
+        parts = (part.decode("utf-8", "replace") for part in (transcript, done.err))
         return "\n".join(filter(None, (_shorten(_COLOUR.sub("", part).strip()) for part in parts)))
 
     def _list_values(self, tree: Path, home: Path, port: int) -> Mapping[str, str]:

@@ -11,6 +11,7 @@ import json
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
 from typing import Literal, NamedTuple
 
@@ -18,6 +19,7 @@ from harness.agents import memory, profile, program
 from harness.agents.endpoint import Conversation
 from harness.agents.endpoint import serve as serve_model
 from harness.agents.memory import TrialMemory
+from harness.agents.usage import read_usage
 from harness.backend.environments import EnvironmentFault
 from harness.log.calls import ModelCall
 from harness.machine import bubblewrap, command, extras, leftovers
@@ -101,10 +103,12 @@ class AgentReader:
                 finished = runs.run(talk.ended)
             if own.lost is not None:
                 raise own.lost
-            printed = runs.tell(finished)
+            transcript = runs.read_transcript(finished)
+            printed = runs.tell(transcript, finished)
             last = self._tell_end(finished, talk, own if warm else None, printed)
             done = desk.finish()
-        return self._conclude(job, context, toolbox, talk, last, done, printed)
+        outcome = self._conclude(job, context, toolbox, talk, last, done)
+        return replace(outcome, printed=printed, told=read_usage(self._profile.usage, transcript))
 
     def _conclude(
         self,
@@ -114,7 +118,6 @@ class AgentReader:
         talk: Conversation,
         last: ModelCall,
         done: Work,
-        printed: str,
     ) -> Outcome:
         seen = toolbox.seen
         wanted = {option.fact for decision in job.decisions for option in decision.options}
@@ -125,7 +128,6 @@ class AgentReader:
             prompt=max(0, talk.prompt - seen.tokens),  # what the memory brought is paid on the recalls, once
             completion=talk.completion,
             work=done,
-            printed=printed,
         )
 
     def _tell_end(self, finished: Finished, talk: Conversation, own: TrialMemory | None, printed: str) -> ModelCall:

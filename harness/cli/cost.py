@@ -12,7 +12,10 @@ from harness.cli.common import FOLDER, open_run, stop
 @click.command()
 @click.argument("folders", type=FOLDER, nargs=-1, required=True, metavar="RUN...")
 @click.option(
-    "--prices", type=click.Path(path_type=Path), metavar="FILE", help="What tokens cost, as reports/prices.toml."
+    "--prices",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="What tokens cost, as reports/prices.toml; else as the run was told.",
 )
 def cost(folders: tuple[Path, ...], prices: Path | None) -> None:
     """Tell what the chat calls of runs cost, as a page in Markdown: for each job done, and by payer and phase.
@@ -26,8 +29,9 @@ def cost(folders: tuple[Path, ...], prices: Path | None) -> None:
     from harness.model.prices import PricesError, read_prices
     from harness.report import costed
 
+    runs = [open_run(folder) for folder in folders]
     try:
-        known = read_prices(prices) if prices else None
+        known = read_prices(prices) if prices else next(filter(None, (run.read().prices for run in runs)), None)
     except PricesError as error:
         stop(error)
-    click.echo(costed.page(costs.costs([open_run(folder) for folder in folders]), known), nl=False)
+    click.echo(costed.page(costs.costs(runs), known), nl=False)

@@ -185,7 +185,7 @@ class SizeOfDrills(click.ParamType[DrillSize]):
     "--prices",
     type=click.Path(path_type=Path),
     metavar="FILE",
-    help="A table of prices, as reports/prices.toml: for the estimate, and for --chat-cost.",
+    help="A table of prices, as reports/prices.toml: for the estimate, for --chat-cost, and for the report.",
 )
 @click.option("--yes", is_flag=True, help="Start a paid run without asking, once its estimate is printed.")
 @click.option("--jobs", "-j", type=click.IntRange(1, 64), default=1, show_default=True, help="Trials side by side.")

@@ -114,7 +114,7 @@ def play(
         folder, selection, playables, command, stories, paths.cache_root(), listener,
         executor=executor, only=only, keep=keep, shard=dealt, chat=chat, budget=allowance,
         allowed_faults=tolerated, trial_cache=TrialCache(paths.trials()), fresh=fresh,
-        suite=suite.identity([story for story, _ in stories], tasks, selection.split),
+        prices=table, suite=suite.identity([story for story, _ in stories], tasks, selection.split),
     )  # fmt: skip
     try:
         played.play()

@@ -54,6 +54,28 @@ class Spent:
 
 
 @dataclass
+class Told:
+    """What agent programs say that their jobs took, and what the endpoint counted of the same jobs.
+
+    Attributes:
+        jobs: Of which they say it.
+        differing: Of these, jobs of which the endpoint counted otherwise.
+        own, counted: Prompt tokens and answers.
+    """
+
+    jobs: int = 0
+    differing: int = 0
+    own: tuple[int, int] = (0, 0)
+    counted: tuple[int, int] = (0, 0)
+
+    def absorb(self, other: Told) -> None:
+        self.jobs += other.jobs
+        self.differing += other.differing
+        self.own = self.own[0] + other.own[0], self.own[1] + other.own[1]
+        self.counted = self.counted[0] + other.counted[0], self.counted[1] + other.counted[1]
+
+
+@dataclass
 class Cost:
     """One row.
 
@@ -62,6 +84,7 @@ class Cost:
         working: Seconds that the reader took for its jobs, questions to the memory included; writing: that the memory
             took to be written and looked up in before, and a model that writes. Both as the machine was.
         untimed: Jobs of logs from before their seconds were written down.
+        told: What agent programs count of their own.
     """
 
     condition: Condition
@@ -70,11 +93,31 @@ class Cost:
     working: float = 0.0
     writing: float = 0.0
     untimed: int = 0
+    told: Told = field(default_factory=Told)
     spent: dict[tuple[Payer, str, str], Spent] = field(default_factory=dict)
 
     @property
     def tokens(self) -> int:
         return sum(each.tokens for each in self.spent.values())
+
+    @property
+    def calls(self) -> int:
+        return sum(each.calls for each in self.spent.values())
+
+    def absorb(self, other: Cost) -> None:
+        """Adds what other stories took under the same condition."""
+        self.jobs += other.jobs
+        self.done += other.done
+        self.working += other.working
+        self.writing += other.writing
+        self.untimed += other.untimed
+        self.told.absorb(other.told)
+        for each in other.spent.values():
+            spent = _of(self, each.payer, each.phase, each.model)
+            spent.calls += each.calls
+            spent.prompt += each.prompt
+            spent.cached += each.cached
+            spent.completion += each.completion
 
     def money(self, prices: Prices) -> float | None:
         """None: a model of it has no price."""
@@ -87,13 +130,29 @@ class Cost:
 
 def costs(folders: Sequence[Folder]) -> list[Cost]:
     """A row for each reader, backend, write policy and noise, cold first."""
+    return join(
+        row
+        for folder in folders
+        for logs, _ in folder.stories()
+        for row in cost_story(metrics.views(list(logs.values())))
+    )
+
+
+def cost_story(views: Iterable[View]) -> list[Cost]:
+    """The same of one story, in no order."""
     found: dict[Condition, Cost] = {}
-    for folder in folders:
-        for logs, _ in folder.stories():
-            for view in _list_views(metrics.views(list(logs.values()))):
-                trial = view.log.trial
-                key = Condition(trial.reader, trial.backend, trial.write_policy, trial.noise, trial.writer)
-                _add(found.setdefault(key, Cost(key)), view)
+    for view in _list_views(views):
+        trial = view.log.trial
+        key = Condition(trial.reader, trial.backend, trial.write_policy, trial.noise, trial.writer)
+        _add(found.setdefault(key, Cost(key)), view)
+    return list(found.values())
+
+
+def join(rows: Iterable[Cost]) -> list[Cost]:
+    """One row of each condition, cold first."""
+    found: dict[Condition, Cost] = {}
+    for row in rows:
+        found.setdefault(row.condition, Cost(row.condition)).absorb(row)
     return [
         found[key]
         for key in sorted(found, key=lambda key: (key.reader, key.backend or "", str(key[2]), key.noise, key.writer))
@@ -114,7 +173,14 @@ def _add(row: Cost, view: View) -> None:
     for _, work in record.works(view.read_policy):
         row.working += work.took or 0.0
         row.untimed += work.took is None
-        for call in log.calls(work):
+        calls = log.calls(work)
+        if split_reader(log.trial.reader)[0].startswith("agent:"):
+            calls = calls[:-1]  # the last says how the program ended, and asked nobody
+        if work.told is not None:
+            own = work.told.prompt, work.told.completion
+            counted = sum(call.prompt_tokens for call in calls), sum(call.completion_tokens for call in calls)
+            row.told.absorb(Told(1, own != counted, own, counted))
+        for call in calls:
             _add_call(_of(row, "reader", "job", call.model or split_reader(log.trial.reader)[1]), call)
     for _, drafted in record.of(Drafted):
         row.writing += drafted.took or 0.0

@@ -122,6 +122,7 @@ def results_and(folder: Folder, show: Show[S], processes: int = 1) -> tuple[Resu
             backends_contained=file.backends_contained,
             checks_contained=file.checks_contained,
             reused=file.reused,
+            prices=file.prices,
             unsealed=sum(log.unsealed for log in played.values()) + sum(each.unsealed for each in drilled.values()),
             problems=(*problems, *unread, *broken.problems([*cells, *(each.cell for each in drilled.values())])),
         ),

@@ -63,6 +63,17 @@ class ModelCall(Model):
         return self.outcome in ("chose", "unknown", "finished", "wrote")
 
 
+class OwnCount(Model):
+    """Tokens that an agent program says a job took: nothing relies on them.
+
+    Attributes:
+        prompt: Those from a cache included.
+    """
+
+    prompt: int = Field(ge=0)
+    completion: int = Field(ge=0)
+
+
 class Draft(Model):
     """A memory as a model worded it.
 

@@ -10,7 +10,7 @@ from pydantic import AwareDatetime, Field, TypeAdapter
 
 from harness.adapter import Hit, Item, Layer, Scope, Source
 from harness.log.blobs import Ref
-from harness.log.calls import Draft, ModelCall
+from harness.log.calls import Draft, ModelCall, OwnCount
 from harness.model.backend import Backend, Fault
 from harness.model.facts import Stratum
 from harness.model.trial import Model, ReadPolicy, Trial
@@ -248,6 +248,7 @@ class Worked(Event):
     Attributes:
         calls: Of the reader's chat model; None if it asked none.
         printed: What an agent program told of itself, with its own times and names.
+        told: What it counts of its own, where its profile knows where that stands.
     """
 
     kind: Literal["worked"] = "worked"
@@ -264,6 +265,7 @@ class Worked(Event):
     checks: tuple[Check, ...]
     calls: tuple[ModelCall, ...] | Ref | None = None
     printed: str | Ref | None = Field(None, exclude_if=lambda text: text is None)
+    told: OwnCount | None = Field(None, exclude_if=lambda told: told is None)
 
 
 class Forgot(Event):

@@ -13,7 +13,7 @@ from itertools import count, groupby
 from pathlib import Path
 from typing import NamedTuple, TypeVar
 
-from pydantic import ValidationError
+from pydantic import Field, ValidationError
 
 from harness import paths
 from harness.log import pack, reader, transcript
@@ -24,6 +24,7 @@ from harness.log.transcript import Transcript
 from harness.log.transcript import read as read_transcript
 from harness.machine import leftovers
 from harness.model.drill import DrillTrial
+from harness.model.prices import Prices
 from harness.model.results import Suite, Unplayed, count_reused
 from harness.model.trial import Model, Selection, Trial, digest
 
@@ -49,6 +50,7 @@ class RunFile(Model):
         interpreters: Backend -> where its own Python was on the machine that began.
         allowed_faults: Backend -> how many of its calls may fail without failing the run.
         reused: Trials that an earlier run played -> the day on which it did.
+        prices: Of the tokens of chat models, as they were given last.
         backends_contained, checks_contained: How far, on the machine that played last; empty: not recorded.
     """
 
@@ -74,6 +76,7 @@ class RunFile(Model):
     reused: Mapping[str, date] = {}
     backends_contained: str = ""
     checks_contained: str = ""
+    prices: Prices | None = Field(None, exclude_if=lambda prices: prices is None)
 
     def describe_reused(self) -> str:
         """One line; empty if all of it was played in this run."""

@@ -324,5 +324,6 @@ def story_of(path: Path) -> str | None:
 
 
 def canonical(events: Iterable[Event]) -> list[dict[str, Any]]:
-    """The events without their timings: what two runs of one trial must have in common."""
-    return [event.model_dump(mode="json", exclude={"took", "printed"}, exclude_none=True) for event in events]
+    """The events without their timings and what programs tell of themselves: what two runs of one trial must have in
+    common."""
+    return [event.model_dump(mode="json", exclude={"took", "printed", "told"}, exclude_none=True) for event in events]

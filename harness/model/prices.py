@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from datetime import date
 from pathlib import Path
 
-from pydantic import Field, ValidationError
+from pydantic import ConfigDict, Field, ValidationError
 
 from harness.model.trial import Model
 
@@ -36,12 +36,15 @@ class Price(Model):
 
 
 class Prices(Model):
-    """Attributes:
+    """What was asked for tokens on one day.
+
+    Attributes:
     day: On which these prices were right.
     currency: As it stands behind a sum.
     models: The model's name, as its endpoint calls it -> its price.
     """
 
+    model_config = ConfigDict(serialize_by_alias=True)
     day: date = Field(alias="date")
     currency: str = Field(min_length=1, max_length=12)
     models: Mapping[str, Price] = {}

@@ -12,6 +12,7 @@ from pydantic import Field
 from harness.adapter import Scope
 from harness.model.backend import SOUND, Backend, FaultKind
 from harness.model.drill import DrillName
+from harness.model.prices import Prices
 from harness.model.regression import Change, GateVerdict
 from harness.model.scenario import Kind
 from harness.model.trial import (
@@ -322,6 +323,7 @@ class Run(Model):
         allowed_faults: Backend -> how many calls may fail without failing the run.
         unsealed: Closed logs without a seal.
         reused: Trials that an earlier run played -> the day on which it did, of which their timings are, too.
+        prices: Of the tokens of chat models, as they were given to the run.
     """
 
     id: str
@@ -342,6 +344,7 @@ class Run(Model):
     problems: tuple[str, ...] = ()
     unsealed: int = 0
     reused: Mapping[str, date] = {}
+    prices: Prices | None = Field(None, exclude_if=lambda prices: prices is None)
 
 
 def count_reused(reused: Mapping[str, date], of: int) -> str:

@@ -280,5 +280,6 @@ def _work(
         checks=done.checks,
         calls=pack(tools.blobs, CALLS, tuple(outcome.calls)) if outcome.calls else None,
         took=took,
+        told=outcome.told,
         printed=tools.blobs.put(outcome.printed.encode("utf-8", "replace")) if outcome.printed else None,
     )

@@ -24,6 +24,7 @@ from harness.log.trial_cache import TrialCache
 from harness.machine import bubblewrap, leftovers, sandbox
 from harness.model.backend import SOUND
 from harness.model.drill import DrillTrial
+from harness.model.prices import Prices
 from harness.model.results import Suite
 from harness.model.scenario import Scenario
 from harness.model.trial import Selection, Trial
@@ -66,6 +67,7 @@ class Runner:
         chat: Who answers what `selection.chat` asks for; closed with the run.
         budget: What its calls may cost.
         allowed_faults: How many calls of a backend may fail.
+        prices: Of the tokens of chat models, for the report; None: those that the folder has, if any.
         trial_cache: Where trials that other runs finished are kept; None: everything is played, and kept nowhere.
         fresh: Everything is played, and kept for other runs.
     """
@@ -86,6 +88,7 @@ class Runner:
     chat: str = ""
     budget: Budget | None = None
     allowed_faults: Mapping[str, int] = field(default_factory=dict)
+    prices: Prices | None = None
     trial_cache: TrialCache | None = None
     fresh: bool = False
 
@@ -194,6 +197,7 @@ class Runner:
             interpreters={spec.label: spec.python for spec in self.selection.backends if spec.python},
             allowed_faults=self.allowed_faults,
             reused=earlier.reused if earlier else {},
+            prices=self.prices or (earlier.prices if earlier else None),
             backends_contained=sandbox.degree(),
             checks_contained=bubblewrap.degree(),
         )

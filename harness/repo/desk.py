@@ -47,7 +47,7 @@ class Desk:
         self.edited = 0
 
     def list_files(self, path: str = ".") -> list[str]:
-        """The files below a folder, by name."""
+        """The files below a folder, by name; of a file, itself."""
         return [name for name, _ in self._walk(path)]
 
     def read_file(self, path: str) -> str:
@@ -62,7 +62,7 @@ class Desk:
         return text
 
     def search_text(self, text: str, path: str = ".") -> list[str]:
-        """The lines that hold a text, whatever its case, each after its path and number."""
+        """The lines that hold a text, whatever its case, each after path and number; below a folder, or of a file."""
         if not text.strip():
             raise Refusal("the text to search for is empty")
         wanted, found = text.casefold(), list[str]()
@@ -94,6 +94,8 @@ class Desk:
             data = new.encode()
             with inside.open_file(self.tree, path, how) as file:
                 file.write(data)
+        except FileExistsError:
+            raise Refusal(f"{path!r}: it is there already: `old` has to be what is replaced in it") from None
         except (OSError, ValueError) as error:
             raise _refuse(path, error) from None
         self.edited += 1
@@ -116,10 +118,17 @@ class Desk:
             return Work("", (), tuple(failed))
 
     def _walk(self, path: str) -> Iterator[tuple[str, int]]:
-        """The plain files below a folder and their sizes in bytes, in order; no links, nothing of git."""
+        """The plain files below a folder and their sizes in bytes, in order; no links, nothing of git. A plain file is
+        one itself."""
         try:
             parts = inside.split(path)
-            at = inside.open_folder(self.tree, parts)
+            try:
+                at = inside.open_folder(self.tree, parts)
+            except NotADirectoryError:
+                with inside.open_file(self.tree, path, os.O_RDONLY) as file:
+                    size = os.fstat(file.fileno()).st_size
+                yield str(Path(*parts)), size
+                return
         except (OSError, ValueError) as error:
             raise _refuse(path, error) from None
         above, seen = Path(*parts), 0

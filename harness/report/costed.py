@@ -1,58 +1,149 @@
-"""`coldwarm cost`: what the chat calls of a run cost, as a page in Markdown."""
+"""What the chat calls of a run cost: the section of the page, and the page in Markdown that `coldwarm cost` prints."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
-from harness.compare.costs import Cost, Spent
+from harness.compare.costs import Condition, Cost, Spent, Told
 from harness.model.prices import Prices
 from harness.model.trial import SCRIPTED
 from harness.report import words
 from harness.report.markdown import code
 
 
-def page(found: Sequence[Cost], prices: Prices | None) -> str:
-    """The whole page."""
-    return "\n".join(_lines(found, prices)) + "\n"
+class JobRow(NamedTuple):
+    """What each job done cost under one condition, as text."""
+
+    condition: Condition
+    done: str
+    tokens: str
+    money: str
+    working: str
+    writing: str
 
 
-def _lines(found: Sequence[Cost], prices: Prices | None) -> Iterator[str]:
-    yield from ("# What the chat calls cost", "")
+class SpentRow(NamedTuple):
+    """What one payer spent in one phase with one model, as text."""
+
+    condition: Condition
+    payer: str
+    phase: str
+    model: str
+    calls: str
+    prompt: str
+    cached: str
+    completion: str
+    money: str
+
+
+class Costing(NamedTuple):
+    """Two tables, and what has to be said of them.
+
+    Attributes:
+        unpriced: Models that the table of prices does not know; an empty name: several under one count.
+        notes: What is missing, and what agent programs count of their own.
+    """
+
+    says: str
+    unpriced: Sequence[str]
+    notes: Sequence[str]
+    jobs: Sequence[JobRow]
+    spent: Sequence[SpentRow]
+
+
+def collect(found: Sequence[Cost], prices: Prices | None) -> Costing:
+    """Of all rows, whether a chat call was made or not."""
     said = f"Money by {prices}." if prices else "No prices were given (--prices FILE), so there is no money."
-    yield f"Tokens as the model's endpoint counted them. {said} Seconds are those of the machine that played."
-    if not any(each.spent for each in found):
-        yield "No chat call was made."
-    if missing := sorted({name for each in found for name in each.list_unpriced(prices)} if prices else ()):
-        yield f"Without a price: {', '.join(code(name or 'several models', 60) for name in missing)}."
+    return Costing(
+        f"Tokens as the model's endpoint counted them. {said} Seconds are those of the machine that played.",
+        sorted({name for each in found for name in each.list_unpriced(prices)}) if prices else (),
+        list(_note(found)),
+        [_share_row(each, prices) for each in found],
+        [_show_spent(each.condition, spent, prices) for each in found for spent in each.spent.values() if spent.calls],
+    )
+
+
+def on_page(found: Sequence[Cost], prices: Prices | None) -> Costing | None:
+    """None: no chat model was called."""
+    return collect(found, prices) if any(each.calls for each in found) else None
+
+
+def _note(found: Sequence[Cost]) -> Iterator[str]:
     if untimed := sum(each.untimed for each in found):
         yield f"Seconds are missing of {words.plural(untimed, 'job')}, played by an older coldwarm."
+    told = Told()
+    for each in found:
+        told.absorb(each.told)
+    if told.jobs:
+        (own, said), (prompt, completion) = told.own, told.counted
+        yield (
+            f"The agent program counts {own:,} + {said:,} tokens of its own (prompt + answers) in "
+            f"{words.plural(told.jobs, 'job')}; its endpoint counted {prompt:,} + {completion:,} in the same ones, "
+            f"{_compare(told)}. Tables and budgets hold what the endpoint counted."
+        )
+
+
+def _compare(told: Told) -> str:
+    return f"and another number in {told.differing} of {told.jobs}" if told.differing else "and the same in each"
+
+
+def _share_row(each: Cost, prices: Prices | None) -> JobRow:
+    return JobRow(
+        each.condition,
+        f"{each.done} of {each.jobs}",
+        _share(each.tokens, each.done, ",.0f"),
+        _share(each.money(prices) if prices else None, each.done, ",.4f"),
+        _share(each.working, each.done, ",.2f"),
+        _share(each.writing, each.done, ",.2f"),
+    )
+
+
+def _share(total: float | None, done: int, form: str) -> str:
+    """Of each job done; without one, all of it was for nothing."""
+    if total is None:
+        return "-"
+    return format(total / done, form) if done else f"none ({format(total, form)} spent)"
+
+
+def _show_spent(condition: Condition, spent: Spent, prices: Prices | None) -> SpentRow:
+    money = spent.money(prices) if prices else None
+    return SpentRow(
+        condition, spent.payer, spent.phase, spent.model, f"{spent.calls:,}", f"{spent.prompt:,}",
+        f"{spent.cached:,}", f"{spent.completion:,}", "-" if money is None else f"{money:,.4f}",
+    )  # fmt: skip
+
+
+def page(found: Sequence[Cost], prices: Prices | None) -> str:
+    """The whole page in Markdown."""
+    return "\n".join(_lines(collect(found, prices))) + "\n"
+
+
+def _lines(costing: Costing) -> Iterator[str]:
+    yield from ("# What the chat calls cost", "", costing.says)
+    if not costing.spent:
+        yield "No chat call was made."
+    if costing.unpriced:
+        yield f"Without a price: {', '.join(code(name or 'several models', 60) for name in costing.unpriced)}."
+    yield from costing.notes
     yield from ("", "## For each job done", "")
     yield _row("reader, backend, writing, noise", "jobs done", "tokens", "money", "seconds working", "seconds writing")
     yield _row("---", *["---:"] * 5)
-    for each in found:
-        yield _row(
-            _name(each), f"{each.done} of {each.jobs}", _share(each.tokens, each.done, ",.0f"),
-            _share(each.money(prices) if prices else None, each.done, ",.4f"), _share(each.working, each.done, ",.2f"),
-            _share(each.writing, each.done, ",.2f"),
-        )  # fmt: skip
+    for job in costing.jobs:
+        yield _row(_name(job.condition), *job[1:])
     yield from ("", "## By payer and phase", "")
     yield _row(
-        "reader, backend, writing, noise", "payer", "phase", "calls", "prompt", "of it cached", "answers", "money"
-    )
-    yield _row("---", "---", "---", *["---:"] * 5)
-    for each in found:
-        for spent in each.spent.values():
-            yield _row(_name(each), spent.payer, spent.phase, *_count(spent, prices))
+        "reader, backend, writing, noise", "payer", "phase", "model", "calls", "prompt", "of it cached", "answers",
+        "money",
+    )  # fmt: skip
+    yield _row("---", "---", "---", "---", *["---:"] * 5)
+    for spent in costing.spent:
+        model = code(spent.model, 60) if spent.model else "-"
+        yield _row(_name(spent.condition), spent.payer, spent.phase, model, *spent[4:])
 
 
-def _count(spent: Spent, prices: Prices | None) -> tuple[str, ...]:
-    money = spent.money(prices) if prices else None
-    counts = (spent.calls, spent.prompt, spent.cached, spent.completion)
-    return (*(f"{count:,}" for count in counts), "-" if money is None else f"{money:,.4f}")
-
-
-def _name(each: Cost) -> str:
-    reader, backend, write, noise, writer = each.condition
+def _name(condition: Condition) -> str:
+    reader, backend, write, noise, writer = condition
     return ", ".join(
         [
             code(reader, 60),
@@ -62,13 +153,6 @@ def _name(each: Cost) -> str:
             *([code(f"writer {writer}", 60)] if writer != SCRIPTED else []),
         ]
     )
-
-
-def _share(total: float | None, done: int, form: str) -> str:
-    """Of each job done; without one, all of it was for nothing."""
-    if total is None:
-        return "-"
-    return format(total / done, form) if done else f"no job done ({format(total, form)} spent)"
 
 
 def _row(*cells: str) -> str:

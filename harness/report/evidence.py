@@ -6,7 +6,8 @@ from collections.abc import Callable, Iterable
 from functools import partial
 from typing import NamedTuple, TypeAlias
 
-from harness.compare import statements
+from harness.compare import costs, statements
+from harness.compare.costs import Cost
 from harness.compare.scoring import ScoredDrill, ScoredStory
 from harness.compare.statements import headline
 from harness.log.folder import Folder
@@ -21,11 +22,13 @@ from harness.report.timeline import StoryTimelines, Timelines
 
 
 class StoryEvidence(NamedTuple):
-    """Of one story. layers: of its primary trials, by backend; problems: a line for each log that cannot be shown."""
+    """Of one story. layers: of its primary trials, by backend; costs: of its
+    chat calls, a row a condition; problems: a line for each log that cannot be shown."""
 
     told: StoryTimelines | None
     layers: dict[str, list[deletion.LayerVerdict]]
     samples: list[Sample]
+    costs: list[Cost]
     problems: list[str]
 
 
@@ -47,6 +50,7 @@ class Evidence(NamedTuple):
     Attributes:
         layers: Of the primary trials of each backend, by its label.
         samples: What was timed and weighed, of all.
+        costs: A row for each condition, whether it called a chat model or not.
         receipts: Of the drills, by cell.
         problems: A line for each log that cannot be shown.
     """
@@ -54,6 +58,7 @@ class Evidence(NamedTuple):
     timelines: Timelines
     layers: dict[str, list[deletion.LayerVerdict]]
     samples: list[Sample]
+    costs: list[Cost]
     receipts: dict[str, list[BadCase]]
     problems: list[str]
 
@@ -76,6 +81,7 @@ def _guard(log: Log | Transcript, problems: list[str], make: Callable[[], None])
 
 def _show_story(story: ScoredStory) -> StoryEvidence:
     told, problems, samples = list[StoryTimelines | None](), list[str](), list[Sample]()
+    paid = list[Cost]()
     layers = dict[str, list[deletion.LayerVerdict]]()
     primary = {cell.trial for cell in story.cells if headline(cell, story.frame.conditions)}
 
@@ -85,9 +91,10 @@ def _show_story(story: ScoredStory) -> StoryEvidence:
             layers.setdefault(log.trial.backend, []).extend(deletion.layers(log))
 
     _guard(story.logs[0], problems, lambda: told.append(timeline.tell_story(story)))
+    _guard(story.logs[0], problems, lambda: paid.extend(costs.cost_story(story.views)))
     for log in story.logs:
         _guard(log, problems, partial(look, log))
-    return StoryEvidence(told[0] if told else None, layers, samples, problems)
+    return StoryEvidence(told[0] if told else None, layers, samples, paid, problems)
 
 
 def _show_drill(drill: ScoredDrill) -> DrillEvidence:
@@ -105,7 +112,7 @@ def _show_drill(drill: ScoredDrill) -> DrillEvidence:
 def gather(results: Results, parts: Iterable[StoryEvidence | DrillEvidence]) -> Evidence:
     """All of it. A story or drill that the results do not name is not shown."""
     drilled = {cell.id for cell in results.trust}
-    samples, problems, told = list[Sample](), list[str](), list[StoryTimelines]()
+    samples, problems, told, paid = list[Sample](), list[str](), list[StoryTimelines](), list[Cost]()
     layers, receipts = dict[str, list[deletion.LayerVerdict]](), dict[str, list[BadCase]]()
     for part in parts:
         samples += part.samples
@@ -115,6 +122,7 @@ def gather(results: Results, parts: Iterable[StoryEvidence | DrillEvidence]) -> 
                 receipts[part.id] = part.receipts
             continue
         told += [part.told] if part.told else []
+        paid += part.costs
         for backend, verdicts in part.layers.items():
             layers.setdefault(backend, []).extend(verdicts)
-    return Evidence(timeline.assemble(results, told), layers, samples, receipts, problems)
+    return Evidence(timeline.assemble(results, told), layers, samples, costs.join(paid), receipts, problems)

@@ -34,7 +34,8 @@ def fake() -> Iterator[FakeChooser]:
 def recorded(cli: Cli, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     """A run that the stand-in answered, and its recordings. Not to be written to."""
     out = tmp_path_factory.mktemp("out")
-    done = cli(*RUN, "--chat", "stand-in", "--record", out / "recordings", "--out", out / "runs")
+    prices = ("--prices", paths.ROOT / "reports" / "prices.toml")
+    done = cli(*RUN, *prices, "--chat", "stand-in", "--record", out / "recordings", "--out", out / "runs")
     assert (done.returncode, done.stderr) == (0, "")
     return only(out / "runs"), out / "recordings"
 
@@ -68,8 +69,10 @@ def test_the_stand_in_writes_and_cost_and_page_say_so(cli: Cli, recorded: tuple[
     assert found["writer_stale_kept"][0] > 0, "it does not see what holds no longer"
     assert results(folder)["run"]["conditions"]["writer"] == "chat@coldwarm-writer-1"
     assert "writer chat@coldwarm-writer-1" in (folder / "report.html").read_text()
+    assert "Chat calls paid" in (folder / "report.html").read_text()
     done = cli("cost", folder)
-    assert "| writer | ingest | 5 |" in done.stdout
+    assert "| writer | ingest | <code>coldwarm-writer-1</code> | 5 |" in done.stdout
+    assert "Money by prices of 2026-" in done.stdout, "the run was told them"
 
 
 @pytest.mark.slow

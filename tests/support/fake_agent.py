@@ -42,22 +42,25 @@ class Server:
         self._server.stdin.flush()
 
 
-def ask_model(url: str, messages: list[Any], tools: list[Any]) -> dict[str, Any]:
+def ask_model(url: str, messages: list[Any], tools: list[Any], times: int) -> dict[str, Any]:
     body = {"model": "any", "messages": messages, "tools": [{"type": "function", "function": each} for each in tools]}
     request = urllib.request.Request(
         f"{url}/chat/completions", json.dumps(body).encode(), {"content-type": "application/json"}
     )
     with urllib.request.urlopen(request) as answer:
-        return dict(json.load(answer)["choices"][0]["message"])
+        said = json.load(answer)
+    used = {key: value * times for key, value in said["usage"].items() if isinstance(value, int)}
+    sys.stdout.write(json.dumps({"step": {"used": [used]}}) + "\n")
+    return dict(said["choices"][0]["message"])
 
 
-def work(url: str, goal: str, memory: str) -> None:
+def work(url: str, goal: str, memory: str, times: int) -> None:
     server = Server(memory) if memory else None
     named = {f"memory_{each['name']}": each for each in server.tools} if server else {}
     tools = [SHELL, *({"name": name, "parameters": each["inputSchema"]} for name, each in named.items())]
     messages: list[Any] = [{"role": "system", "content": "You are a fake."}, {"role": "user", "content": goal}]
     while True:
-        message = ask_model(url, messages, tools)
+        message = ask_model(url, messages, tools, times)
         messages.append(message)
         if not message.get("tool_calls"):
             return
@@ -76,7 +79,7 @@ def main(what: str, url: str, goal: str, *rest: str) -> int:
     """What a program may do that goes wrong, and its exit code."""
     sys.stdout.write(f"a fake agent program, told: {what}\n")
     sys.stdout.flush()
-    first, _, _ = what.partition("+")
+    first, _, more = what.partition("+")
     if first == "hang":
         time.sleep(600)
     if first == "fork":
@@ -88,7 +91,7 @@ def main(what: str, url: str, goal: str, *rest: str) -> int:
     if first == "early":
         return 3
     if first in ("work", "fork"):
-        work(url, goal, rest[0] if rest else "")
+        work(url, goal, rest[0] if rest else "", 2 if more == "boasts" else 1)
     return 0
 
 

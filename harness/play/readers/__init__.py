@@ -22,7 +22,7 @@ from typing import Any, Protocol
 from harness import paths
 from harness.adapter import Hit, Scope
 from harness.gateway.chat.client import Reply
-from harness.log.calls import ModelCall
+from harness.log.calls import ModelCall, OwnCount
 from harness.log.events import Choice, Read
 from harness.model.scenario import Decision, Job
 from harness.model.trial import ReadPolicy, split_reader
@@ -103,7 +103,7 @@ class Outcome:
     Attributes:
         prompt, completion: Tokens by our own count, so that readers compare; what an upstream counts is on the calls.
         work: What a reader did that works in a tree itself; None: the values of its choices are edited in.
-        printed: What an agent program told of itself.
+        printed: What an agent program told of itself; told: what it counts of its own, where that can be read.
     """
 
     choices: list[Choice] = field(default_factory=list)
@@ -113,6 +113,7 @@ class Outcome:
     completion: int = 0
     work: Work | None = None
     printed: str = ""
+    told: OwnCount | None = None
 
 
 class Reader(Protocol):

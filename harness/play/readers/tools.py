@@ -28,7 +28,7 @@ NOTHING = "(nothing)"
 
 
 class _Path(BaseModel):
-    path: str = Field(".", max_length=1000, description="relative to the work tree")
+    path: str = Field(".", max_length=1000, description="of a folder or a file, relative to the work tree")
 
 
 class _Part(BaseModel):

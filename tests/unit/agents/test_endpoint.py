@@ -69,6 +69,13 @@ def test_an_answer_is_streamed_if_that_is_wanted(talk: tuple[Conversation, Path]
     assert "".join(each.get("content", "") for each in deltas) == "yes"
 
 
+def test_what_was_read_from_a_cache_is_logged_and_told_on() -> None:
+    found = make(Reply("answered", "yes", model="m", prompt=9, completion=2, cached=4, message={"content": "yes"}))
+    usage = found.answer(json.dumps(ASKED).encode())["usage"]
+    assert usage["prompt_tokens"] == 9 and usage["prompt_tokens_details"] == {"cached_tokens": 4}
+    assert [each.cached_tokens for each in found.calls] == [4]
+
+
 @pytest.mark.parametrize(
     ("body", "where", "status", "said"),
     [

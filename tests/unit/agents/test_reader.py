@@ -14,6 +14,7 @@ import pytest
 pytest.importorskip("mcp", reason="needs the extra mcp")
 from harness.agents import program
 from harness.agents.reader import AgentReader
+from harness.compare import costs
 from harness.gateway.chat.client import Reply
 from harness.log.blobs import Ref
 from harness.log.calls import ModelCall
@@ -25,6 +26,7 @@ from harness.metrics.view import Record, View
 from harness.model.scenario import Scenario
 from harness.play.readers import ReaderError
 from harness.repo.checkout import Repo
+from harness.report import costed
 from harness.report.telling import Telling
 from tasks import loader
 from tests.support import fake_agent
@@ -125,6 +127,31 @@ def test_it_asks_over_mcp_edits_and_is_judged_by_the_check(story: Story, tmp_pat
     assert worked(log).prompt > 0 and worked(log).completion > 0
     printed = worked(log).printed
     assert isinstance(printed, Ref) and "a fake agent program, told: work" in log.blobs.text(printed)
+
+
+USAGE = """
+[usage]
+prompt = ["step.used.*.prompt_tokens"]
+completion = ["step.used.*.completion_tokens", "step.used.none"]
+"""
+
+
+@pytest.mark.parametrize(
+    ("what", "first", "told"), [("work", USAGE, (18, 4)), ("work+boasts", USAGE, (36, 8)), ("work", "", None)]
+)
+def test_what_a_program_counts_itself_is_kept_beside_and_relied_on_nowhere(
+    story: Story, tmp_path: Path, what: str, first: str, told: tuple[int, int] | None
+) -> None:
+    log = play(story, tmp_path, RECALL, EDIT, what=what, first=first, form="mcp")
+    own = worked(log).told
+    assert (own and (own.prompt, own.completion)) == told
+    assert sum(call.prompt_tokens for call in calls(log)) == 18, "as the endpoint counted"
+    (row,) = costs.cost_story([View(Record(log), "model")])
+    assert [(each.calls, each.prompt) for each in row.spent.values()] == [(3, 18)], "its end is no call"
+    assert (row.told.jobs, row.told.differing) == (int(told is not None), int(what != "work"))
+    page = costed.page([row], None)
+    assert ("another number in 1 of 1" in page) == (what != "work")
+    assert ("and the same in each" in page) == (told == (18, 4))
 
 
 def test_the_memory_is_a_command_for_a_program_without_mcp(story: Story, tmp_path: Path) -> None:

@@ -57,8 +57,10 @@ def test_tokens_money_and_seconds_stand_beside_the_jobs_done(tmp_path: Path) -> 
     assert warm.done == 1 and cold.done == 0 and cold.jobs == warm.jobs == 2
     page = costed.page([cold, warm], TABLE)
     assert "<code>store</code>, append, 0 | 1 of 2 | 2,100 | 0.0228 | 3.00 |" in page
-    assert "no job done (1,050 spent)" in page, "a job that was not done is paid for, too"
-    assert "| reader | job | 2 | 2,000 | 800 | 100 | 0.0228 |" in page and "prices of 2026-01-02" in page
+    assert "none (1,050 spent)" in page, "a job that was not done is paid for, too"
+    assert (
+        "| reader | job | <code>m</code> | 2 | 2,000 | 800 | 100 | 0.0228 |" in page and "prices of 2026-01-02" in page
+    )
 
 
 def test_models_inside_a_backend_pay_by_phase_and_a_missing_price_is_no_zero(tmp_path: Path) -> None:

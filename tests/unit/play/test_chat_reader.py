@@ -208,6 +208,7 @@ ESCAPES: list[Step] = [
 
 def test_a_hostile_model_gets_out_by_no_tool(story: Story, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(chat, "STEPS", 200)
+    monkeypatch.setattr(chat, "REFUSED", 200)
     monkeypatch.setenv("OPENAI_API_KEY", "sk-leaked")
     log = play(story, tmp_path, *ESCAPES)
     uses = [use for call in calls(log) for use in call.uses]
@@ -265,12 +266,31 @@ def test_a_loop_ends(story: Story, tmp_path: Path) -> None:
     assert len(calls(log)) == chat.SAME and "used the same tools alike" in calls(log)[-1].why
 
 
+def test_a_loop_of_several_steps_ends_and_an_edit_begins_anew(story: Story, tmp_path: Path) -> None:
+    """As a small model was seen to do: it searched, searched, edited in vain, and began again."""
+    turn = [("search", {"text": "target"}), RECALL, ("edit", {"path": "ops/none/../x", "new": "y"})]
+    log = play(story, tmp_path / "turns", *turn * 10)
+    assert len(calls(log)) == 3 * chat.SAME - 2 and "used the same tools alike" in calls(log)[-1].why
+    looks = [("search", {"text": "target"})] * (chat.SAME - 1)
+    edits = [("edit", {"path": f"new{at}.txt", "new": "y"}) for at in range(3)]
+    log = play(story, tmp_path / "edits", *[step for each in edits for step in (*looks, each)])
+    assert calls(log)[-1].outcome == "finished" and len(calls(log)) == 3 * chat.SAME + 1
+
+
 def test_a_loop_that_changes_its_words_ends_with_the_steps(
     story: Story, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(chat, "STEPS", 6)
     log = play(story, tmp_path, *[("recall", {"point": 1, "query": f"number {at}"}) for at in range(50)])
     assert len(calls(log)) == 6 and calls(log)[-1].why == "ended: 6 steps are used up"
+    assert not calls(log)[-1].answered
+
+
+def test_a_loop_of_what_may_not_be_done_ends_before_the_steps(story: Story, tmp_path: Path) -> None:
+    """As a small model was seen to do: seven questions in turn, none of which was ever answered."""
+    asked = [("search", {"path": "no-such-folder", "text": f"number {at % 7}"}) for at in range(50)]
+    log = play(story, tmp_path, *asked[:5], RECALL, *asked[5:])
+    assert len(calls(log)) == 6 + chat.REFUSED and "asked for nothing that may be done" in calls(log)[-1].why
     assert not calls(log)[-1].answered
 
 

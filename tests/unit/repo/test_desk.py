@@ -157,6 +157,18 @@ def test_what_is_listed_and_found_is_neither_git_nor_behind_a_link(at: tuple[Des
     assert sits.search_text(SECRET) == [] and sits.search_text("repositoryformatversion") == []
 
 
+def test_a_file_is_listed_and_searched_by_its_own_path(at: tuple[Desk, Path], outside: Path) -> None:
+    """A small model asked for nothing else, and was refused thirty times."""
+    sits, tree = at
+    (tree / "ops" / "near.txt").write_text("one\nTwo\n")
+    link(tree, "ops/away.txt", outside / "secret")
+    assert sits.list_files("ops/near.txt") == ["ops/near.txt"]
+    assert sits.search_text("two", "./ops/near.txt") == ["ops/near.txt:2: Two"]
+    for path in ("ops/away.txt", "ops/near.txt/more", "ops/none.txt"):
+        with pytest.raises(Refusal):
+            sits.search_text("two", path)
+
+
 def test_a_link_that_is_put_in_the_place_of_a_folder_is_not_followed(at: tuple[Desk, Path], outside: Path) -> None:
     """As one may be while a path is looked at: each part of it is opened from the one before."""
     sits, tree = at
@@ -190,7 +202,7 @@ def test_an_edit_fits_once_or_is_refused(at: tuple[Desk, Path]) -> None:
     sits.edit_file("ops/order.toml", 'target = ""', 'target = "kestrelway"')
     assert 'target = "kestrelway"' in (tree / "ops/order.toml").read_text()
     sits.edit_file("notes/new/page.md", "", "one\none\n")
-    for old, why in (("one", "2 times"), ("two", "0 times"), ("", "exists")):
+    for old, why in (("one", "2 times"), ("two", "0 times"), ("", "there already")):
         with pytest.raises(Refusal, match=why):
             sits.edit_file("notes/new/page.md", old, "x")
     with pytest.raises(Refusal, match="longer than"):
@@ -209,6 +221,14 @@ def test_a_file_without_end_is_refused(at: tuple[Desk, Path]) -> None:
     with pytest.raises(Refusal, match="longer than"):
         sits.read_file("big")
     assert sits.search_text("\0") == []
+
+
+def test_a_file_that_is_there_is_not_made_anew_and_the_model_is_told_how_to_edit_it(at: tuple[Desk, Path]) -> None:
+    sits, tree = at
+    before = (tree / "ops" / "order.toml").read_text()
+    with pytest.raises(Refusal, match="there already: `old` has to be"):
+        sits.edit_file("ops/order.toml", "", "anew")
+    assert (tree / "ops" / "order.toml").read_text() == before and sits.edited == 0
 
 
 def test_there_is_an_end_to_edits(at: tuple[Desk, Path], monkeypatch: pytest.MonkeyPatch) -> None:

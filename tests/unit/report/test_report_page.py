@@ -13,7 +13,9 @@ from syrupy.assertion import SnapshotAssertion
 
 from harness.adapter import Source
 from harness.compare import statements
+from harness.compare.costs import Condition, Cost, Spent
 from harness.log.folder import Folder, FolderError
+from harness.model.prices import Price, Prices
 from harness.model.regression import Change, GateVerdict
 from harness.model.results import Against, Results, Suite
 from harness.model.trial import Interval
@@ -263,6 +265,26 @@ def test_gates_and_the_baseline_stand_where_they_are_seen(folder: Folder, result
         < text.index("vanished: 1 measure")
         < text.index("no difference shown: 1 measure")
     )
+
+
+def test_what_chat_calls_cost_stands_on_the_page_where_any_was_made(folder: Folder, results: Results) -> None:
+    seen = evidence.gather(results, evidence.read(folder)[1])
+    assert seen.costs and "Chat calls paid" not in html.render(results, seen), "no model was called"
+    spent = Spent("reader", "job", "<b>m</b>", calls=3, prompt=3000, cached=1000, completion=50)
+    warm = Cost(Condition("chat@m", "store", "append", 0), 2, 1, 4.5, 0.5, spent={("reader", "job", "m"): spent})
+    cold = Cost(Condition("chat@m", None, None, 0), 2, 0)
+    asked = seen._replace(costs=[cold, warm])
+    table = Prices(date="2026-01-02", currency="USD", models={"<b>m</b>": Price(prompt=10, completion=100, cached=1)})
+    run = results.run.model_copy(update={"prices": table})
+    text = html.render(results.model_copy(update={"run": run}), asked)
+    page = Page(text)
+    assert page.open == [] and len(page.ids) == len(set(page.ids)) and "paid" in page.ids
+    part = text[text.index('<h2 id="paid"') :]
+    for said in ("1 of 2", "3,050", "0.0260", "4.50", "0.50", "none (0 spent)", "1,000", "prices of 2026-01-02 in USD"):
+        assert f">{said}<" in part or said in part[:900], said
+    assert "&lt;b&gt;m&lt;/b&gt;" in part and "<b>m" not in part
+    unpriced = html.render(results, asked)
+    assert "No prices were given" in unpriced
 
 
 # --- hostile text -----------------------------------------------------------------------------------------------------
