@@ -83,13 +83,17 @@ def storage(space: Space) -> list[Layer]:
     return [Layer("database", FOLDER, "postgres") if ours else Layer("server", "server", "remote")]
 
 
-def compact(space: Space, database: str = DATABASE) -> None:
-    """RuntimeError: the database is not within reach, or refuses."""
+def find_port(space: Space) -> str:
+    """RuntimeError: the database is not within reach."""
     try:
-        port = Path(space.root, FOLDER, "postmaster.pid").read_text().splitlines()[PORT_LINE]
+        return Path(space.root, FOLDER, "postmaster.pid").read_text().splitlines()[PORT_LINE]
     except OSError:
         raise RuntimeError("only the database of a server that the run has started can be compacted") from None
-    command = [str(find_programs() / "vacuumdb"), *place(port), "--full", "--quiet", database]
+
+
+def compact(space: Space, database: str = DATABASE) -> None:
+    """RuntimeError: the database is not within reach, or refuses."""
+    command = [str(find_programs() / "vacuumdb"), *place(find_port(space)), "--full", "--quiet", database]
     done = subprocess.run(command, capture_output=True, text=True, timeout=100)
     if done.returncode:
         raise RuntimeError(" ".join(done.stderr.split()))

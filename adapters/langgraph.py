@@ -157,7 +157,7 @@ class Langgraph(BaseAdapter):
     name = "langgraph"
     module: ClassVar[str] = "langgraph.store.sqlite"
     distribution: ClassVar[str] = "langgraph-checkpoint-sqlite"
-    imports = (module, "sqlite_vec")
+    imports: ClassVar[Sequence[str]] = (module, "sqlite_vec")
     embeds = True
     packages: Sequence[str] = (
         f"{distribution}>=3,<4",

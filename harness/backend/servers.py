@@ -200,8 +200,14 @@ class Service:
             self._failed = ServiceError(f"{error}; it has died {DEATHS} times and is not started again")
 
     def _healthy(self) -> None:
-        """Raises ServiceError also if a program runs but answers nobody. Those that hold memories get fresh ones."""
-        self.check()
+        """Raises ServiceError also if a program runs but answers nobody. Those that hold memories get fresh ones.
+
+        One of those may have ended in good order since, as the folder of the last store is gone: PostgreSQL looks for
+        its own once a minute.
+        """
+        codes = self._ask("codes")
+        if not any(codes.get(program.name) == 0 for program in self.server.programs if program.data):
+            self.check()
         for program in self.server.programs:
             if not program.data and not self._answers(program):
                 raise ServiceError(f"{program.name} no longer answers{self._last_words(program.name)}")

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from harness.gateway import tokens
-from harness.gateway.chat import choose, extract, keep, perform
+from harness.gateway.chat import choose, extract, keep, perform, told
 from harness.gateway.chat.normal import digest
 from harness.gateway.chat.perform import FindJob
 from harness.gateway.chat.wire import Asked, Completion, Refused, Whole, completion, text_of
@@ -23,7 +23,8 @@ STANDING_IN = {"choice": CHOOSER, "chat": PERFORMER, "chat-json": PERFORMER, "ag
 
 
 class StandIn(Whole):
-    """Splits what Mem0 2.2.1 is told into facts (`harness.gateway.chat.extract`), takes one of some options
+    """Splits what Mem0 2.2.1, Hindsight 1.1.0 and LangMem 0.0.30 are told into facts (`harness.gateway.chat.extract`,
+    `harness.gateway.chat.told`), takes one of some options
     (`harness.gateway.chat.choose`), does jobs that it can look up (`harness.gateway.chat.perform`), and writes
     down what a session told (`harness.gateway.chat.keep`).
 
@@ -40,6 +41,8 @@ class StandIn(Whole):
         said = text_of(asked.messages[-1])
         if (step := perform.find_step(asked.body, self._find_job, perform.believe)) is not None:
             return self._answer(asked, PERFORMER, step)
+        if (message := told.answer(asked.body)) is not None:
+            return self._answer(asked, MODEL, message)
         options, prompt = choose.list_options(asked.body), extract.read(said)
         if keep.is_asked(asked.body):
             model, text = WRITER, keep.decide(said)
@@ -50,9 +53,9 @@ class StandIn(Whole):
         else:
             raise Refused(
                 400,
-                f"{MODEL} is a stand-in that understands the extraction prompt of Mem0 2.2.1, the questions of the "
-                "choice reader, the jobs of chat reader and agent programs, and the transcripts of the chat writer "
-                "only: for anything else forward to a model, or replay a recording",
+                f"{MODEL} is a stand-in that understands the extraction prompts of Mem0 2.2.1, Hindsight 1.1.0 and "
+                "LangMem 0.0.30, the questions of the choice reader, the jobs of chat reader and agent programs, and "
+                "the transcripts of the chat writer only: for anything else forward to a model, or replay a recording",
                 "messages",
                 "stand_in_only_extracts",
             )

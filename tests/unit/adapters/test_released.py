@@ -11,7 +11,10 @@ from adapters import _postgres
 from harness.cli import commands
 
 ON_POSTGRES = "langgraph_postgres", "mem0_pgvector"
-ASKED = "langgraph@3.1.2", "langgraph_postgres@3.2.0", "mcp@2026.8.31", "mem0_pgvector@2.2.1", "memsearch@0.4.23"
+ASKED = (
+    "hindsight@1.1.0", "hindsight@1.1.0,infer=true", "langgraph@3.1.2", "langgraph_postgres@3.2.0", "langmem@0.0.30",
+    "mcp@2026.8.31", "mem0_pgvector@2.2.1", "memsearch@0.4.23",
+)  # fmt: skip
 
 
 @pytest.mark.slow

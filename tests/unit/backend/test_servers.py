@@ -177,6 +177,21 @@ def test_a_server_that_died_is_noticed_and_started_again_for_the_next_trial(pids
     assert not running(pids)
 
 
+def test_one_that_ended_in_good_order_with_the_folder_of_its_store_is_no_death(pids: Path, tmp_path: Path) -> None:
+    said: list[str] = []
+    leaving = STORE.replace("os._exit(7)", "os._exit(0)")
+    assert leaving != STORE
+    with Service(server(pids, leaving), tmp_path / "server", said.append) as service:
+        for trial in range(DEATHS + 1):
+            service.fresh(tmp_path / str(trial))
+            with pytest.raises(OSError):
+                ask(service, "/die")
+            assert gone(pids, started(pids)[-2])
+        service.fresh(tmp_path / "last")
+        assert ask(service, "/value") == "pristine"
+    assert not any("starting it again" in line for line in said)
+
+
 def test_a_server_that_dies_again_and_again_is_given_up(pids: Path, tmp_path: Path) -> None:
     with Service(server(pids), tmp_path / "server") as service:
         for trial in range(DEATHS):

@@ -124,7 +124,7 @@ def test_an_answer_fits_and_is_whole(field: str) -> None:
     ],
 )
 def test_any_other_request_is_refused(said: str) -> None:
-    with pytest.raises(Refused, match="is a stand-in that understands the extraction prompt of Mem0") as caught:
+    with pytest.raises(Refused, match="is a stand-in that understands the extraction prompts of Mem0") as caught:
         asyncio.run(StandIn().complete(Asked({"model": "any", "messages": [{"role": "user", "content": said}]})))
     assert caught.value.status_code == 400
 

