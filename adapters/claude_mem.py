@@ -17,8 +17,22 @@ from urllib.parse import quote, urlencode, urlsplit
 
 from adapters._base import LocalMemory
 from adapters._labels import holding_at, name_scope
-from harness.adapter import Ack, BaseAdapter, Hit, Item, Layer, Memory, Program, Scope, Server, Source, Space
-from harness.adapter import applies, find_installed, to_wire  # isort: skip
+from harness.adapter import (
+    Ack,
+    BaseAdapter,
+    Hit,
+    Item,
+    Layer,
+    Memory,
+    Program,
+    Scope,
+    Server,
+    Source,
+    Space,
+    applies,
+    find_installed,
+    to_wire,
+)
 
 PACKAGES = "npm:claude-mem>=13.25.3,<14", "npm:bun>=1.1.31,<2"
 INSTALL = "-b claude_mem@VERSION"
@@ -30,7 +44,9 @@ SECONDS = 600.0
 class ClaudeMemMemory(LocalMemory):
     def __init__(self, space: Space) -> None:
         if space.service is None:
-            raise RuntimeError(f"it needs claude-mem's worker: {INSTALL} installs it, CLAUDE_MEM_URL names a running one")
+            raise RuntimeError(
+                f"it needs claude-mem's worker: {INSTALL} installs it, CLAUDE_MEM_URL names a running one"
+            )
         self.place = urlsplit(space.service)
         self.store = sha256(space.root.encode()).hexdigest()[:16]
         """A worker that the environment names may hold other stores, too."""
@@ -65,7 +81,7 @@ class ClaudeMemMemory(LocalMemory):
         return str(self.ask("POST", "/api/memory/save", body)["id"])
 
     def recall(self, query: str, scope: Scope, k: int, at: str) -> list[Hit]:
-        """Each project is searched for the whole query as one phrase; hits of several take turns, as none has a score."""
+        """Each project is searched for the query as one phrase; hits of several take turns, as none has a score."""
         if not query.strip() or k < 1:
             return []
         asked = {"query": query, "limit": k, "type": "observations", "format": "json"}

@@ -1,7 +1,7 @@
 """Node packages by npm: `npm:NAME>=1,<2` among what an adapter needs, resolved to a lock and installed from one.
 
-A lock holds the integrity of every package and no address. Scripts of packages are never run. Peers that packages ask for
-are left out, as npm 6 did: with them, the resolution of claude-mem did not end in minutes.
+A lock holds the integrity of every package and no address. Scripts of packages are never run. Peers that packages ask
+for are not installed: with them, npm did not resolve claude-mem within six minutes.
 """
 
 from __future__ import annotations
@@ -22,7 +22,8 @@ from harness.machine.installers import Refused, run
 
 PREFIX = "npm:"
 WANTED, LOCK = "package.json", "package-lock.json"
-PLAIN = ("--ignore-scripts", "--legacy-peer-deps", "--no-audit", "--no-fund", "--no-update-notifier", "--no-color", "--loglevel=error")
+PLAIN = ("--ignore-scripts", "--legacy-peer-deps", "--no-audit", "--no-fund", "--no-update-notifier", "--no-color",
+         "--loglevel=error")  # fmt: skip
 _NAME = re.compile(r"npm:((?:@[\w.-]+/)?[\w.-]+)\s*(.*)")
 _TAG = re.compile(r"npm error ?(?:[a-z]\w* )?")
 _NO_CAUSE = ("npm error code ", "npm error errno ", "npm error syscall ", "npm error path ")
