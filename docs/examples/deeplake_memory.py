@@ -1,7 +1,7 @@
 """Deep Lake 4.7.4 as a memory. An example, outside of the distribution: no wheel of coldwarm holds it.
 
 deeplake 4.7.4 declares no licence and holds no licence file (nor does deepframe 0.1.3, which it needs): clear that with
-the vendor before you use it. Nothing of it is here but calls of its interface. With COLDWARM_ADAPTER_PATH=docs/examples:
+the vendor before you use it. Here are only calls of its interface. With COLDWARM_ADAPTER_PATH=docs/examples:
 
     coldwarm conform deeplake=deeplake_memory:DeepLake@4.7.4
     coldwarm run -b deeplake=deeplake_memory:DeepLake@4.7.4 -b none -s forgotten-runbook
