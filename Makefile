@@ -64,10 +64,12 @@ bench-full: .venv/.ready
 	@$(BIN)/coldwarm run $(BENCH)
 
 # Every row that a machine with two cores can play: the shipped backends, stores inside of Mem0, releases in environments
-# of their own (uv and npm make them), and rows on PostgreSQL and on Letta's server. Node.js with npm is needed for server-memory.
+# of their own (uv and npm make them), and rows on PostgreSQL and on Letta's server. Node.js with npm is needed for server-memory,
+# agentmemory and claude-mem.
 ROWS := none refusal random full_context notes agents_md bm25 bm25,variant=okapi vector_file chroma chroma_plain chroma_server \
   mem0 mem0,store=chroma mem0,store=faiss mem0,infer=true mem0_plain langgraph@3.1.2 langgraph_plain@3.1.2 \
-  langmem@0.0.30 memsearch@0.4.23 mcp@2026.8.31 mcp@3.11.0,server=mempalace langgraph_postgres@3.2.0 mem0_pgvector@2.2.1 \
+  langmem@0.0.30 memsearch@0.4.23 mcp@2026.8.31 mcp@3.11.0,server=mempalace mcp@0.9.29,server=agentmemory \
+  claude_mem@13.25.3 claude_memory_tool@2.12.0 langgraph_postgres@3.2.0 mem0_pgvector@2.2.1 \
   hindsight@1.1.0 hindsight@1.1.0,infer=true letta letta_blocks
 bench-all: .venv/.ready $(if $(and $(LETTA_BASE_URL),$(COLDWARM_POSTGRES_URL)),,$(LETTA)/.ready)
 	@echo "playing one story of each kind, and the drills, against every row (at most 45 minutes on 2 cores; each row for"
@@ -112,6 +114,7 @@ conform: .venv/.ready $(if $(COLDWARM_POSTGRES_URL),,$(LETTA)/.ready)
 	@echo "checking every adapter against the contract (some six minutes)"
 	@$(BIN)/coldwarm conform agents_md bm25 chroma chroma_plain chroma_server claude_memory codex_memories mem0 mem0,store=chroma mem0,store=faiss mem0,infer=true notes vector_file reference \
 	  langgraph@3.1.2 langmem@0.0.30 memsearch@0.4.23 mcp@2026.8.31 mcp@3.11.0,server=mempalace \
+	  mcp@0.9.29,server=agentmemory claude_mem@13.25.3 claude_memory_tool@2.12.0 \
 	  langgraph_postgres@3.2.0 mem0_pgvector@2.2.1
 
 # The recordings are of the stand-in: coldwarm run -b mem0,infer=true ... --chat stand-in --record fixtures/chat/mem0

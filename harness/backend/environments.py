@@ -232,7 +232,7 @@ def _requirements(spec: Spec) -> tuple[str, ...]:
         name, allowed = npm.read_requirement(first)
         if not allowed.contains(release, prereleases=True):
             _fail(_name(spec), f"its adapter needs {first}")
-        return (f"{npm.PREFIX}{name}=={release}",)
+        return (f"{npm.PREFIX}{name}=={release}", *rest)
     own, *others = map(Requirement, (first, *rest))
     if not own.specifier.contains(release, prereleases=True):
         _fail(_name(spec), f"its adapter needs {own}")
@@ -256,13 +256,13 @@ def _declared(spec: Spec) -> list[str]:
 
 def _resolve(name: str, needed: Sequence[str], base: Interpreter) -> str:
     """The lock. It names no index: whoever installs from it says where from."""
-    own, _, release = needed[0].partition("==")
+    node = needed[0].startswith(npm.PREFIX)
     try:
-        if own.startswith(npm.PREFIX):
-            return npm.resolve(own.removeprefix(npm.PREFIX), release)
+        if node:
+            return npm.resolve(needed)
         return uv.ask("pip", "compile", "--generate-hashes", *PLAIN, "--python", base.path, "-", told="\n".join(needed))
     except Refused as error:
-        _fail(name, str(error) if own.startswith(npm.PREFIX) else f"Python {base.version}: {error}")
+        _fail(name, str(error) if node else f"Python {base.version}: {error}")
 
 
 def _install(name: str, lock: str, draft: Path, base: Interpreter) -> tuple[str, ...]:

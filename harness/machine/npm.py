@@ -1,6 +1,7 @@
 """Node packages by npm: `npm:NAME>=1,<2` among what an adapter needs, resolved to a lock and installed from one.
 
-A lock holds the integrity of every package and no address. Scripts of packages are never run.
+A lock holds the integrity of every package and no address. Scripts of packages are never run. Peers that packages ask
+for are not installed: with them, npm did not resolve claude-mem within six minutes.
 """
 
 from __future__ import annotations
@@ -8,11 +9,12 @@ from __future__ import annotations
 import json
 import re
 import shutil
+from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 
 from packaging.requirements import InvalidRequirement
-from packaging.specifiers import InvalidSpecifier, SpecifierSet
+from packaging.specifiers import InvalidSpecifier, Specifier, SpecifierSet
 from packaging.version import InvalidVersion, Version
 
 from harness.machine import leftovers
@@ -20,7 +22,8 @@ from harness.machine.installers import Refused, run
 
 PREFIX = "npm:"
 WANTED, LOCK = "package.json", "package-lock.json"
-PLAIN = ("--ignore-scripts", "--no-audit", "--no-fund", "--no-update-notifier", "--no-color", "--loglevel=error")
+PLAIN = ("--ignore-scripts", "--legacy-peer-deps", "--no-audit", "--no-fund", "--no-update-notifier", "--no-color",
+         "--loglevel=error")  # fmt: skip
 _NAME = re.compile(r"npm:((?:@[\w.-]+/)?[\w.-]+)\s*(.*)")
 _TAG = re.compile(r"npm error ?(?:[a-z]\w* )?")
 _NO_CAUSE = ("npm error code ", "npm error errno ", "npm error syscall ", "npm error path ")
@@ -36,14 +39,19 @@ def read_requirement(text: str) -> tuple[str, SpecifierSet]:
         raise InvalidRequirement(text) from error
 
 
-def resolve(name: str, release: str) -> str:
-    """The lock of one package at one release. Raises Refused, also where there is no npm."""
+def resolve(needed: Iterable[str]) -> str:
+    """The lock of packages, each as `npm:NAME==1` or with a range. Raises Refused, also where there is no npm."""
+    wanted = {name: " ".join(sorted(map(_spell, allowed))) for name, allowed in map(read_requirement, needed)}
     with leftovers.temporary() as folder:
-        (folder / WANTED).write_text(json.dumps({"dependencies": {name: release}}))
+        (folder / WANTED).write_text(json.dumps({"dependencies": wanted}))
         _ask(folder, "install", "--package-lock-only", "--omit-lockfile-registry-resolved", "--engine-strict")
         found = json.loads((folder / LOCK).read_text(encoding="utf-8"))
     found.pop("name", None)  # that of the folder
     return json.dumps(found, indent=1) + "\n"
+
+
+def _spell(limit: Specifier) -> str:
+    return str(limit).removeprefix("==")
 
 
 def is_lock(text: str) -> bool:

@@ -50,6 +50,13 @@ def test_a_wheel_holds_every_file_of(folder: str, pattern: str, inside: str, bui
         assert (built / inside / name).read_bytes() == file.read_bytes()
 
 
+def test_a_wheel_holds_no_example(built: Path) -> None:
+    """Whose licence is not declared: docs/examples/deeplake_memory.py."""
+    examples = [*(paths.ROOT / "docs" / "examples").glob("*.py")]
+    assert examples and all(len(each.read_text("utf-8").splitlines()) <= 100 for each in examples)
+    assert not {each.name for each in built.rglob("*.py")} & {each.name for each in examples}
+
+
 def test_what_is_installed_looks_into_itself_and_writes_elsewhere(built: Path, tmp_path: Path) -> None:
     cache = {"XDG_CACHE_HOME": str(tmp_path / "cache"), "COLDWARM_CACHE": ""}
     done = subprocess.run(

@@ -72,6 +72,16 @@ def test_a_release_is_installed_beside_an_interpreter(packages: FakeRegistry) ->
     assert played.backend.version == "2.0.0" and played.spec.lock == made.lock
 
 
+def test_further_packages_are_resolved_together_and_peers_are_left_out(packages: FakeRegistry, tmp_path: Path) -> None:
+    (tmp_path / "own" / "tiny.py").write_text(ADAPTER.replace('<3",)', '<3", "npm:runner>=1.1,<2")'))
+    packages.add("peer", "1.0.0")
+    for version in ("1.0.0", "1.4.0", "2.0.0"):
+        packages.add("runner", version, peerDependencies={"peer": "*"})
+    made = environments.of(asked())
+    assert made.made.packages == ("npm:@tiny/node==2.0.0", "npm:beside==1.2.3", "npm:runner==1.4.0")
+    assert made.made.requirements == ("npm:@tiny/node==2.0.0", "npm:runner>=1.1,<2")
+
+
 def test_a_lock_makes_the_same_again_and_a_package_that_changed_is_refused(
     packages: FakeRegistry, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
