@@ -2,7 +2,8 @@
 # make bench-full  plays all stories, without noise as well, and drills of full size
 # make bench-all   plays every row that a machine with two cores can play, Letta and releases in environments among them
 # make test    the tests, without the slow ones and the browser's;   make test-all   every test;  make selftest  proves suite and measures
-# make lint    ruff, mypy, import rules;            make speed      the project's own benchmarks
+# make lint    ruff, mypy, import rules, and whether committed files are what the code makes (some 20 s)
+# make speed   the project's own benchmarks
 # make mutants  makes small slips in the reference store, the measures, the scanner and the classifier: each must be noticed
 # make browser tries the report in a real browser: installs what that needs, then runs tests/browser
 # make conform checks every adapter against the contract
@@ -19,6 +20,11 @@ unexport PYTHONDONTWRITEBYTECODE
 PYTHON ?= python3
 BIN := .venv/bin
 TESTS ?= -m "not slow and not browser"
+
+# Tests of what is committed and made by the code: the sample and its page, digests of formulas, survivors, tables in documents.
+COMMITTED := tests/unit/metrics/test_sample.py tests/unit/metrics/test_formulas.py tests/unit/cli/test_declared.py \
+  tests/unit/test_docs.py tests/unit/test_mutants.py::test_each_listed_survivor_is_a_mutant_and_has_a_reason \
+  tests/unit/metrics/test_damaged.py::test_every_measure_is_asked_and_shown_as_it_was tests/e2e/test_sample.py
 
 # One story of each kind, which is enough for intervals and small enough to commit.
 STORIES := branch-scope/kiosk-answers cross-repo/borrowed-limit experiment/median-hunch failed-session/phantom-gaps \
@@ -78,10 +84,10 @@ bench-all: .venv/.ready $(if $(and $(LETTA_BASE_URL),$(COLDWARM_POSTGRES_URL)),,
 
 test: .venv/.ready
 	@echo "running the tests (some four minutes on 2 cores; the slow ones: make test-all)"
-	@$(BIN)/python -m pytest -q -n 2 $(TESTS)
+	@$(BIN)/python -m pytest -q -n 2 --dist worksteal $(TESTS)
 
 test-all: .venv/.ready
-	@$(BIN)/python -m pytest -q -n 2
+	@$(BIN)/python -m pytest -q -n 2 --dist worksteal
 
 $(AXE)/.ready:
 	@command -v npm >/dev/null || { echo "axe-core comes by npm; install npm"; exit 3; }
@@ -109,13 +115,17 @@ selftest: .venv/.ready
 	@$(BIN)/coldwarm selftest suite
 	@$(BIN)/coldwarm selftest measures
 
-# Two rows keep their memories in the PostgreSQL that comes with Letta's server.
+# In a shell of its own each, two at once, told whole when it has ended.
+EMBEDDED := agents_md bm25 chroma chroma_plain claude_memory codex_memories mem0 mem0,store=chroma mem0,store=faiss \
+  mem0,infer=true notes vector_file reference
+# These start servers or have environments made. Two rows keep their memories in the PostgreSQL that comes with Letta's server.
+APART := chroma_server langgraph@3.1.2 langmem@0.0.30 memsearch@0.4.23 mcp@2026.8.31 mcp@3.11.0,server=mempalace \
+  mcp@0.9.29,server=agentmemory claude_mem@13.25.3 claude_memory_tool@2.12.0 langgraph_postgres@3.2.0 mem0_pgvector@2.2.1
 conform: .venv/.ready $(if $(COLDWARM_POSTGRES_URL),,$(LETTA)/.ready)
-	@echo "checking every adapter against the contract (some six minutes)"
-	@$(BIN)/coldwarm conform agents_md bm25 chroma chroma_plain chroma_server claude_memory codex_memories mem0 mem0,store=chroma mem0,store=faiss mem0,infer=true notes vector_file reference \
-	  langgraph@3.1.2 langmem@0.0.30 memsearch@0.4.23 mcp@2026.8.31 mcp@3.11.0,server=mempalace \
-	  mcp@0.9.29,server=agentmemory claude_mem@13.25.3 claude_memory_tool@2.12.0 \
-	  langgraph_postgres@3.2.0 mem0_pgvector@2.2.1
+	@echo "checking every adapter against the contract (some four minutes)"
+	@printf '%s\n' $(EMBEDDED) | xargs -P 2 -n 1 sh -c \
+	  'told=$$($(BIN)/coldwarm conform "$$0" 2>&1); ended=$$?; printf "%s\n" "$$told"; exit $$ended'
+	@$(BIN)/coldwarm conform $(APART)
 
 # The recordings are of the stand-in: coldwarm run -b mem0,infer=true ... --chat stand-in --record fixtures/chat/mem0
 bench-mem0: BENCH = --jobs 2
@@ -136,6 +146,7 @@ sample: .venv/.ready
 
 lint: .venv/.ready
 	@$(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/mypy && $(BIN)/lint-imports
+	@$(BIN)/python -m pytest -q -n 2 --timeout 600 $(COMMITTED)
 
 $(LETTA)/.ready: letta.lock | .venv/.ready
 	@$(LETTA_PYTHON) -c 'import sys; sys.exit(not (3, 11) <= sys.version_info < (3, 13))' || { echo "Letta's server and its PostgreSQL need Python 3.11 or 3.12; name one with LETTA_PYTHON=..."; exit 2; }

@@ -1,5 +1,6 @@
 """What holds for all tests."""
 
+import gc
 import os
 import tempfile
 
@@ -15,3 +16,12 @@ os.environ["COLDWARM_FRESH"] = "1"
 # How long an example takes to be drawn is the machine's doing, as is how long it takes to run.
 settings.register_profile("coldwarm", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("coldwarm")
+
+# What is imported and collected lives as long as the process: no search for garbage looks through it again and again.
+gc.disable()
+
+
+def pytest_collection_finish() -> None:
+    gc.collect()
+    gc.freeze()
+    gc.enable()

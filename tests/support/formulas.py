@@ -33,6 +33,7 @@ TABLE = Path(__file__).parents[1] / "golden" / "formulas.json"
 Table = dict[str, dict[str, Any]]
 
 
+@cache
 def table() -> Table:
     """Measure -> its version and the digest of its formula."""
     known: list[Metric[Any]] = [*metrics.METRICS, *trust.METRICS]
@@ -151,6 +152,7 @@ def _nodes(module: ModuleType) -> Mapping[int, list[ast.AST]]:
     return found
 
 
+@cache
 def _syntax(module: ModuleType, code: CodeType) -> str:
     found = [node for node in _nodes(module)[code.co_firstlineno] if getattr(node, "name", "<lambda>") == code.co_name]
     return repr([_plain(node) for node in found])

@@ -5,19 +5,24 @@ import sys
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from pathlib import Path
+from typing import Any
 
-import bpe_openai
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from harness.gateway import tokens
 
-public = cache(bpe_openai.get_encoding)
+
+@cache
+def public() -> Any:
+    import bpe_openai  # a second of processor time, which collecting the tests need not take
+
+    return bpe_openai.get_encoding(tokens.ENCODING)
 
 
 def reference(text: str) -> int:
-    return len(public(tokens.ENCODING).encode(text, disallowed_special=()))
+    return len(public().encode(text, disallowed_special=()))
 
 
 @given(st.text(st.characters(exclude_categories=()), max_size=200))

@@ -7,13 +7,10 @@ import json
 from collections.abc import Sequence
 from types import FunctionType
 
-import pytest
-
 from harness.metrics import trust
 from tests.support import formulas
 
 
-@pytest.mark.slow
 def test_no_formula_changed_under_its_version() -> None:
     old, new = json.loads(formulas.TABLE.read_text("utf-8")), formulas.table()
     assert not formulas.changed(old, new), "raise the version of these measures"
@@ -30,7 +27,6 @@ def test_a_helper_three_calls_away_changes_the_digest() -> None:
     )  # not the function alone: its helpers, their constants and the methods that they read
 
 
-@pytest.mark.slow
 def test_every_formula_has_parts_and_two_unlike_ones_differ() -> None:
     table = formulas.table()
     unlike = ("recall", "abstention", "deleted_from_search", "tokens_noise")

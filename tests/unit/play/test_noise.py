@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import datetime
+from functools import cache
 
 import pytest
 from hypothesis import given, settings
@@ -15,22 +16,31 @@ from harness.log.events import Written
 from harness.model.facts import Text
 from harness.model.scenario import Learn, Scenario
 from harness.play import donors, noise
+from harness.repo.checkout import Repo
 from harness.selftest.playing import batches
 from harness.selftest.proof import Told
 from harness.text.classify import Classifier, holds
 from tasks import loader
 
-LOADED = loader.load(loader.find(paths.TASKS), paths.FIXTURES, paths.cache_root())
-STORIES, REPOS = [scenario for scenario, _ in LOADED], {scenario.id: repo for scenario, repo in LOADED}
-RUNBOOK = next(each for each in STORIES if each.id == "stale-deploy-rule/forgotten-runbook")
+NAMES = [f"{file.parent.name}/{file.stem}" for file in loader.find(paths.TASKS)]
+RUNBOOK = "stale-deploy-rule/forgotten-runbook"
+
+
+@cache
+def loaded() -> Mapping[str, tuple[Scenario, Repo]]:
+    return {each[0].id: each for each in loader.load(loader.find(paths.TASKS), paths.FIXTURES, paths.cache_root())}
+
+
+def story(name: str) -> Scenario:
+    return loaded()[name][0]
 
 
 def told(scenario: Scenario) -> Told:
-    return Told(paths.TASKS / f"{scenario.id}.toml", scenario, REPOS[scenario.id])
+    return Told(paths.TASKS / f"{scenario.id}.toml", scenario, loaded()[scenario.id][1])
 
 
 def made(scenario: Scenario, amount: int, seed: int) -> list[Written]:
-    return noise.generate(scenario, REPOS[scenario.id], Classifier(scenario), amount, seed)
+    return noise.generate(scenario, loaded()[scenario.id][1], Classifier(scenario), amount, seed)
 
 
 def in_scope(scenario: Scenario) -> set[str]:
@@ -44,8 +54,9 @@ def in_scope(scenario: Scenario) -> set[str]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("scenario", STORIES, ids=lambda scenario: scenario.id)
-def test_noise_tells_nothing_but_lures_there_and_then_where_they_hold(scenario: Scenario) -> None:
+@pytest.mark.parametrize("name", NAMES)
+def test_noise_tells_nothing_but_lures_there_and_then_where_they_hold(name: str) -> None:
+    scenario = story(name)
     classifier = Classifier(scenario)
     heard = in_scope(scenario)
     elsewhere = {fact.id for fact in scenario.facts if fact.id not in heard and not fact.erasable}
@@ -61,13 +72,14 @@ def test_noise_tells_nothing_but_lures_there_and_then_where_they_hold(scenario: 
 
 
 def test_a_text_that_says_more_than_its_lure_is_dropped() -> None:
-    lure, *_ = noise.lures(RUNBOOK)
-    heard = next(fact for fact in RUNBOOK.facts if fact.id in in_scope(RUNBOOK))
+    runbook = story(RUNBOOK)
+    lure, *_ = noise.lures(runbook)
+    heard = next(fact for fact in runbook.facts if fact.id in in_scope(runbook))
     said = {"text": f"{lure.plain.text}, {heard.plain.text}"}
     wordy = lure.model_copy(update=dict.fromkeys(("identifier", "plain", "paraphrase"), Text.model_validate(said)))
     wordy = wordy.model_copy(update={"rewrites": (*lure.rewrites[:2], wordy.plain)})
-    story = RUNBOOK.model_copy(update={"facts": tuple(wordy if fact is lure else fact for fact in RUNBOOK.facts)})
-    texts = [each.item.text for each in made(story, 500, 1)]
+    changed = runbook.model_copy(update={"facts": tuple(wordy if fact is lure else fact for fact in runbook.facts)})
+    texts = [each.item.text for each in made(changed, 500, 1)]
     assert any(said.text in texts for said in lure.rewrites[:2])
     assert not any(heard.plain.text in text for text in texts)
 
@@ -76,7 +88,7 @@ def test_a_text_that_says_more_than_its_lure_is_dropped() -> None:
 @settings(max_examples=20, deadline=None)
 @given(amount=st.integers(0, 300), seed=st.integers())
 def test_the_amount_is_exact_and_the_texts_distinct_and_in_story_order(amount: int, seed: int) -> None:
-    scenario = STORIES[0]
+    scenario = story(NAMES[0])
     found = made(scenario, amount, seed)
     assert len(found) == len({each.item.text for each in found}) == len({each.name for each in found}) == amount
     moments = [datetime.fromisoformat(each.item.at) for each in found]
@@ -85,26 +97,27 @@ def test_the_amount_is_exact_and_the_texts_distinct_and_in_story_order(amount: i
 
 
 def test_noise_depends_on_story_and_seed_and_on_nothing_else() -> None:
-    first, second = STORIES[0], STORIES[1]
+    first, second = story(NAMES[0]), story(NAMES[1])
     assert made(first, 50, 1) == made(first, 50, 1)
     assert made(first, 50, 1) != made(first, 50, 2)
     assert {each.item.text for each in made(first, 50, 1)} != {each.item.text for each in made(second, 50, 1)}
 
 
 def test_a_tenth_are_lures_as_long_as_there_are_words_for_them() -> None:
-    classifier = Classifier(RUNBOOK)
-    said = [each for seed in range(5) for each in made(RUNBOOK, 100, seed)]
+    runbook = story(RUNBOOK)
+    classifier = Classifier(runbook)
+    said = [each for seed in range(5) for each in made(runbook, 100, seed)]
     found = [each.item.text for each in said if classifier.read(each.item.text).asserted]
     assert 25 < len(found) < 75
-    assert set(found) <= {text.text for fact in noise.lures(RUNBOOK) for text in fact.own_texts()}
-    learnt = {RUNBOOK.by_id[name].phrase(step.stratum).text for _, step in RUNBOOK.steps() if isinstance(step, Learn)
+    assert set(found) <= {text.text for fact in noise.lures(runbook) for text in fact.own_texts()}
+    learnt = {runbook.by_id[name].phrase(step.stratum).text for _, step in runbook.steps() if isinstance(step, Learn)
               for name in step.facts}  # fmt: skip
     assert not learnt & set(found)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("scenario", STORIES, ids=lambda scenario: scenario.id)
-def test_noise_has_the_metadata_of_what_the_story_writes(scenario: Scenario) -> None:
+@pytest.mark.parametrize("name", NAMES)
+def test_noise_has_the_metadata_of_what_the_story_writes(name: str) -> None:
     """Each value that noise has, some item of the story has, and in a large sample the other way round."""
 
     def values(items: list[Item], what: str) -> set[object]:
@@ -117,16 +130,17 @@ def test_noise_has_the_metadata_of_what_the_story_writes(scenario: Scenario) -> 
         }[what]
         return {read(item) for item in items}
 
-    story = [each.item for batch in batches(told(scenario), 0) for each in batch]
+    scenario = story(name)
+    told_of = [each.item for batch in batches(told(scenario), 0) for each in batch]
     noisy = [each.item for each in made(scenario, 600, 1)]
     for what in ("scope", "kind", "at", "cites"):
-        assert values(noisy, what) == values(story, what), what
-    assert values(noisy, "confidence") <= {fact.confidence for fact in scenario.facts} | values(story, "confidence")
+        assert values(noisy, what) == values(told_of, what), what
+    assert values(noisy, "confidence") <= {fact.confidence for fact in scenario.facts} | values(told_of, "confidence")
 
 
 @pytest.mark.slow
 def test_a_source_of_noise_is_a_line_that_was_there_and_says_something() -> None:
-    for scenario, repo in LOADED:
+    for scenario, repo in loaded().values():
         cited = {(fact.source.commit, fact.source.path, fact.source.line) for fact in scenario.facts if fact.source}
         heads = {session.id: session.commit for session in scenario.sessions}
         for each in made(scenario, 100, 1):
@@ -141,7 +155,7 @@ def test_a_source_of_noise_is_a_line_that_was_there_and_says_something() -> None
 
 @pytest.mark.slow
 def test_noise_is_about_another_topic_or_names_another_repository() -> None:
-    for scenario, _ in LOADED:
+    for scenario, _ in loaded().values():
         topics, own = donors.topics(scenario), {fact.id for fact in noise.lures(scenario)}
         others = {str(each.home.repo) for each in donors.strangers(scenario)}
         for each in made(scenario, 100, 1):
@@ -154,7 +168,7 @@ def test_noise_is_about_another_topic_or_names_another_repository() -> None:
 @pytest.mark.parametrize("amount", [0, 20, 100])
 def test_the_size_of_a_batch_does_not_depend_on_what_the_story_says_in_it(amount: int) -> None:
     alone, together = [], []
-    for scenario, _ in LOADED:
+    for scenario, _ in loaded().values():
         for batch in batches(told(scenario), amount):
             own = sum(not each.noise for each in batch)
             alone += [len(batch)] * (own == 1)
@@ -165,4 +179,4 @@ def test_the_size_of_a_batch_does_not_depend_on_what_the_story_says_in_it(amount
 
 @pytest.mark.slow
 def test_ten_thousand_are_still_distinct() -> None:
-    assert len({each.item.text for each in made(RUNBOOK, 10_000, 1)}) == 10_000
+    assert len({each.item.text for each in made(story(RUNBOOK), 10_000, 1)}) == 10_000

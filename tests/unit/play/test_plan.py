@@ -75,7 +75,7 @@ def test_a_backend_that_was_named_twice_is_played_once() -> None:
 
 @pytest.fixture(scope="module")
 def story(tmp_path_factory: pytest.TempPathFactory) -> tuple[Scenario, Repo]:
-    return loader.load(loader.find(paths.TASKS), paths.FIXTURES, tmp_path_factory.mktemp("cache"))[0]
+    return loader.load(loader.find(paths.TASKS)[:1], paths.FIXTURES, tmp_path_factory.mktemp("cache"))[0]
 
 
 def part(

@@ -59,6 +59,7 @@ def judged(task: Path, room: Path, *, solved: bool, change: dict[str, str] | Non
     return found
 
 
+@pytest.mark.slow
 def test_the_solution_is_right_and_the_tree_as_it_stands_is_not(exported: Path, tmp_path: Path) -> None:
     for task in sorted(exported.iterdir()):
         many = len(json.loads((task / "tests" / "job.json").read_text("utf-8"))["decisions"])
@@ -69,6 +70,7 @@ def test_the_solution_is_right_and_the_tree_as_it_stands_is_not(exported: Path, 
         assert sum(bare[name] for name in ("right", "stale", "lure", "other", "unresolved", "failed")) == many
 
 
+@pytest.mark.slow
 def test_a_stale_value_is_seen_as_stale(stories: list[Story], exported: Path, tmp_path: Path) -> None:
     for story in (each.salt(harbor.SEED) for each in stories):
         for _, job in story.scenario.jobs():

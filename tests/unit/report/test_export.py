@@ -12,7 +12,6 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-import pandas
 import pytest
 from click.testing import CliRunner, Result
 
@@ -141,7 +140,15 @@ def test_croissant_names_every_file_and_column(written: Path) -> None:
         assert repeated == {name for name, (kind, _) in columns.items() if kind in {export.STRINGS, export.LISTS}}
 
 
+def read_parquet(path: Path) -> Any:
+    import pandas  # a second of processor time, which collecting the tests need not take
+
+    return pandas.read_parquet(path)
+
+
 def test_pandas_reads_the_tables(written: Path) -> None:
+    import pandas
+
     for name, columns in export.TABLES.items():
         frame = pandas.read_json(written / f"{name}.jsonl", lines=True)
         assert list(frame.columns) == list(columns) and len(frame) == len(lines(written / f"{name}.jsonl"))
@@ -181,7 +188,7 @@ def test_the_command_writes_the_same_bytes_again(house: House, tmp_path: Path, m
 def test_cells_are_rows_with_all_their_scalar_fields(tmp_path: Path) -> None:
     scored = export.results(tmp_path / "out", runs.run(tmp_path))
     assert list(export.CELLS) == [name for name in Cell.model_fields if name != "measures"]
-    frame = pandas.read_parquet(tmp_path / "out" / "cells.parquet")
+    frame = read_parquet(tmp_path / "out" / "cells.parquet")
     assert {name: str(dtype) for name, dtype in frame.dtypes.items()} == export.CELLS
     rows = frame.astype(object).where(frame.notna(), None).to_dict("records")
     assert rows == [cell.model_dump(mode="json", exclude={"measures"}) for cell in scored.cells]
@@ -190,7 +197,7 @@ def test_cells_are_rows_with_all_their_scalar_fields(tmp_path: Path) -> None:
 
 def test_measures_say_what_was_not_measured_by_word_and_never_by_number(tmp_path: Path) -> None:
     scored = export.results(tmp_path / "out", runs.run(tmp_path))
-    frame = pandas.read_parquet(tmp_path / "out" / "measures.parquet")
+    frame = read_parquet(tmp_path / "out" / "measures.parquet")
     assert {name: str(dtype) for name, dtype in frame.dtypes.items()} == export.MEASURES
     rows = frame.astype(object).where(frame.notna(), None).to_dict("records")
     assert len(rows) == sum(len(cell.measures) for cell in scored.cells)
@@ -223,7 +230,7 @@ def test_a_run_with_nothing_in_it_has_tables_without_rows(tmp_path: Path) -> Non
     for log in (tmp_path / "logs").iterdir():
         log.unlink()
     export.results(tmp_path / "out", run)
-    frame = pandas.read_parquet(tmp_path / "out" / "measures.parquet")
+    frame = read_parquet(tmp_path / "out" / "measures.parquet")
     assert {name: str(dtype) for name, dtype in frame.dtypes.items()} == export.MEASURES and frame.empty
 
 
