@@ -143,7 +143,7 @@ def read_hit(row: Mapping[str, Any]) -> Hit:
         row["text"],
         score=(row.get("scores") or {}).get("final"),
         source=Source(**parts) if parts else None,
-        created=row["mentioned_at"],
+        created=row.get("mentioned_at"),
         scope=read_scope(tags[0]) if len(tags) == 1 else None,
         superseded=True if row.get("state") == "invalidated" else None,
         confidence=float(data["confidence"]) if "confidence" in data else None,

@@ -98,7 +98,7 @@ def test_list_names_scenarios_backends_and_controls(cli: Cli) -> None:
     assert done.returncode == 0
     for word in (
         "stale-deploy-rule/forgotten-runbook",
-        "backends: agents_md, bm25, chroma, chroma_plain, chroma_server, claude_memory, codex_memories, hindsight, langgraph",
+        "backends: agents_md, bm25, chroma, chroma_plain, chroma_server, claude_memory, codex_memories, hindsight",
         "controls: full_context, none",
     ):
         assert word in done.stdout

@@ -36,7 +36,7 @@ SECRETS = (
 """What looks like a secret: keys of model providers, code hosts and clouds, JSON web tokens, bearers, private keys."""
 
 _VOLATILE = {
-    "uuid": r"\b[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}\b",
+    "uuid": r"(?<![0-9A-Za-z])[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}(?![0-9A-Za-z])",  # also after a _
     "run": r"\b\d{8}-\d{6}-[0-9a-f]{4}\b",
     "date": r"\b\d{4}-[01]\d-[0-3]\d(?:[T ][0-2]\d:[0-5]\d(?::[0-5]\d(?:[.,]\d+)?)?(?:Z|[+-]\d\d:?\d\d)?)?(?!\d)",
 }

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from harness.gateway.chat.normal import Normaliser
 from harness.gateway.chat.standin import StandIn
 from harness.gateway.chat.wire import Asked, Refused
 
@@ -71,3 +72,9 @@ def test_a_session_without_the_tool_is_somebody_elses() -> None:
     body = {key: value for key, value in session("The port is 80.").items() if key != "tools"}
     with pytest.raises(Refused, match="LangMem"):
         answer(body)
+
+
+def test_a_recording_of_langmem_is_found_again_under_another_session() -> None:
+    asked = session("The port is 80.")
+    again = json.loads(json.dumps(asked).replace(SESSION, SESSION.replace("a", "b")))
+    assert asked != again and len({Normaliser().request(Asked(each)).digest for each in (asked, again)}) == 1
