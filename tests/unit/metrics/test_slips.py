@@ -7,13 +7,14 @@ from typing import Any
 
 import pytest
 
-from harness.adapter import Hit, Item, Scope, to_wire
+from harness.adapter import Hit, Item, Layer, Scope, to_wire
 from harness.log.calls import ModelCall
 from harness.log.events import Event, Metered, Worked
-from harness.log.transcript import Called, Handled, Op
+from harness.log.transcript import Called, Handled, Looked, Op
 from harness.metrics import score
 from harness.metrics.trust.burst import Bursts
 from harness.metrics.trust.durability import is_looked_at
+from harness.metrics.trust.keeping import undeclared_bytes
 from harness.metrics.trust.rollback import RollbackView
 from harness.metrics.trust.sharing import Agents
 from harness.metrics.trust.upgrade import Passes
@@ -106,3 +107,10 @@ def test_a_memory_stands_if_one_of_several_looks_shows_it(tmp_path: Path) -> Non
             tmp_path / f"{stands}{len(answers[0])}", Plan(pieces=(piece("a", "kept"),)), events, drill="keeping"
         )
         assert DrillView.of(told).stands("after", "a") is stands
+
+
+def test_layers_alone_say_nothing_of_what_lies_beside_them_and_no_look_is_a_failure(tmp_path: Path) -> None:
+    look = Looked(step="closed", layer=Layer("db", "db", "file"), declared=True, files=1, bytes=9)
+    for looks, status in (([look], "not-applicable"), ([], "failed")):
+        told = transcript(tmp_path / status, Plan(pieces=(piece("a", "kept"),)), looks, drill="keeping")
+        assert undeclared_bytes(told).status == status
