@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -9,13 +10,15 @@ import pytest
 
 from harness.adapter import Hit, Item, Layer, Scope, to_wire
 from harness.log.calls import ModelCall
-from harness.log.events import Event, Metered, Worked
-from harness.log.transcript import Called, Handled, Looked, Op
-from harness.metrics import score
+from harness.log.events import Event, Metered, Sought, Worked
+from harness.log.transcript import Called, Ended, Handled, Looked, Op
+from harness.metrics import faults, score
 from harness.metrics.trust.burst import Bursts
 from harness.metrics.trust.durability import is_looked_at
 from harness.metrics.trust.keeping import undeclared_bytes
-from harness.metrics.trust.rollback import RollbackView
+from harness.metrics.trust.reach import Reach
+from harness.metrics.trust.rollback import METRICS as ROLLBACK
+from harness.metrics.trust.rollback import RESTORED, RollbackView
 from harness.metrics.trust.sharing import Agents
 from harness.metrics.trust.upgrade import Passes
 from harness.metrics.trust.view import DrillView
@@ -23,7 +26,9 @@ from harness.metrics.view import Record
 from harness.model.backend import Fault
 from harness.model.drill import Piece, Plan
 from harness.text.classify import Classifier
+from tests.support.drill_player import measured
 from tests.support.logs import Tape
+from tests.support.measures import value
 from tests.support.transcripts import transcript
 
 LOOKS: tuple[Op, ...] = ("entries", "recall")
@@ -114,3 +119,41 @@ def test_layers_alone_say_nothing_of_what_lies_beside_them_and_no_look_is_a_fail
     for looks, status in (([look], "not-applicable"), ([], "failed")):
         told = transcript(tmp_path / status, Plan(pieces=(piece("a", "kept"),)), looks, drill="keeping")
         assert undeclared_bytes(told).status == status
+
+
+def test_layers_that_nobody_looked_at_after_the_deletion_say_nothing(tmp_path: Path) -> None:
+    tape = Tape(tmp_path).played().jobs("betadeploy").scanned("before", "db", "pin").forget("pin")
+    assert score([tape.log()])[0].measures["deleted_from_bytes"].status != "measured"
+    assert score([tape.scanned("after", "db").log()])[0].measures["deleted_from_bytes"].status == "measured"
+
+
+def test_a_question_that_the_incident_left_alone_hides_no_later_one(tmp_path: Path) -> None:
+    plan = Plan(pieces=tuple(replace(piece(name, "changed"), query=f"{name}?") for name in "ab"))
+    texts = {"mark": ("Rule a", "Rule b"), "relapse": ("Rule a", "other"), RESTORED[0]: ("Rule a", "Rule b")}
+    events: list[Event] = [Called(step="mark", op="snapshot", answer="m")]
+    for step, told in texts.items():
+        for name, text in zip("ab", told, strict=True):
+            asked = {"query": f"{name}?", "scope": to_wire(HOME)}
+            hits = [to_wire(Hit(text, text))]
+            events.append(Called(step=step, op="recall", about=(name,), request=asked, answer=hits))
+    assert value(measured(ROLLBACK, transcript(tmp_path, plan, events, drill="rollback"))["restored_probes"]) == 1
+
+
+def test_another_embedder_is_what_a_refusal_in_its_drill_was_provoked_by(tmp_path: Path) -> None:
+    calls = [Called(step="own", op="recall", about=("a",), request={"scope": to_wire(HOME)}, answer=[])]
+    calls.append(Called(step="another", op="recall", about=("a",), request={"scope": to_wire(HOME)}, fault=FAULT))
+    told = transcript(tmp_path, Plan(pieces=(piece("a", "old"),)), calls, drill="embedder")
+    assert [each.provoked for each in faults.of_drill(told)] == [True]
+
+
+def test_calls_after_a_step_show_that_a_drill_got_past_it(tmp_path: Path) -> None:
+    events = [Called(step="after", op="recall", about=("a",), answer=[])]
+    ended = Ended(status="failed", fault=FAULT)
+    told = transcript(tmp_path, Plan(pieces=(piece("a", "forget"),)), events, drill="deletion", ended=ended)
+    reach = Reach.of(told)
+    assert reach.explain_loss("before") is None and reach.explain_loss("after") is not None
+
+
+def test_a_search_for_a_secret_is_a_recall_and_any_other_route_its_own_call() -> None:
+    for route, op in (("search", "recall"), ("forbidden", "recall"), ("get", "get")):
+        assert faults._op(Sought(stage="after", route=route, fact="pin")) == op
