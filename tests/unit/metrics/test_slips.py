@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from harness.adapter import Hit, Item, Scope, to_wire
+from harness.adapter import Hit, Item, Layer, Scope, to_wire
 from harness.log.calls import ModelCall
-from harness.log.events import Event, Metered, Worked
-from harness.log.transcript import Called, Handled, Op
-from harness.metrics import score
+from harness.log.events import Event, Metered, Sought, Worked
+from harness.log.transcript import Called, Ended, Handled, Looked, Op
+from harness.metrics import faults, score
 from harness.metrics.trust.burst import Bursts
 from harness.metrics.trust.durability import is_looked_at
-from harness.metrics.trust.rollback import RollbackView
+from harness.metrics.trust.keeping import undeclared_bytes
+from harness.metrics.trust.reach import Reach
+from harness.metrics.trust.rollback import METRICS as ROLLBACK
+from harness.metrics.trust.rollback import RESTORED, RollbackView
 from harness.metrics.trust.sharing import Agents
 from harness.metrics.trust.upgrade import Passes
 from harness.metrics.trust.view import DrillView
@@ -22,7 +26,9 @@ from harness.metrics.view import Record
 from harness.model.backend import Fault
 from harness.model.drill import Piece, Plan
 from harness.text.classify import Classifier
+from tests.support.drill_player import measured
 from tests.support.logs import Tape
+from tests.support.measures import value
 from tests.support.transcripts import transcript
 
 LOOKS: tuple[Op, ...] = ("entries", "recall")
@@ -106,3 +112,51 @@ def test_a_memory_stands_if_one_of_several_looks_shows_it(tmp_path: Path) -> Non
             tmp_path / f"{stands}{len(answers[0])}", Plan(pieces=(piece("a", "kept"),)), events, drill="keeping"
         )
         assert DrillView.of(told).stands("after", "a") is stands
+
+
+def test_layers_alone_say_nothing_of_what_lies_beside_them_and_no_look_is_a_failure(tmp_path: Path) -> None:
+    look = Looked(step="closed", layer=Layer("db", "db", "file"), declared=True, files=1, bytes=9)
+    for looks, status in (([look], "not-applicable"), ([], "failed")):
+        told = transcript(tmp_path / status, Plan(pieces=(piece("a", "kept"),)), looks, drill="keeping")
+        assert undeclared_bytes(told).status == status
+
+
+def test_layers_that_nobody_looked_at_after_the_deletion_say_nothing(tmp_path: Path) -> None:
+    tape = Tape(tmp_path).played().jobs("betadeploy").scanned("before", "db", "pin").forget("pin")
+    assert score([tape.log()])[0].measures["deleted_from_bytes"].status != "measured"
+    late = Tape(tmp_path).played().jobs("betadeploy").forget("pin").scanned("after", "db", "pin")
+    assert score([late.log()])[0].measures["deleted_from_bytes"].status == "measured", (
+        "it is there, whatever was before"
+    )
+
+
+def test_a_question_that_was_not_asked_or_left_alone_hides_no_later_one(tmp_path: Path) -> None:
+    plan = Plan(pieces=tuple(replace(piece(name, "changed"), query=f"{name}?") for name in "abc"))
+    texts = {"mark": ("one", "two", "three"), "relapse": ("", "two", "other"), RESTORED[0]: ("one", "two", "three")}
+    events: list[Event] = [Called(step="mark", op="snapshot", answer="m")]
+    for step, told in texts.items():
+        for name, text in ((name, text) for name, text in zip("abc", told, strict=True) if text):
+            asked = {"query": f"{name}?", "scope": to_wire(HOME)}
+            hits = [to_wire(Hit(text, text))]
+            events.append(Called(step=step, op="recall", about=(name,), request=asked, answer=hits))
+    assert value(measured(ROLLBACK, transcript(tmp_path, plan, events, drill="rollback"))["restored_probes"]) == 1
+
+
+def test_another_embedder_is_what_a_refusal_in_its_drill_was_provoked_by(tmp_path: Path) -> None:
+    calls = [Called(step="own", op="recall", about=("a",), request={"scope": to_wire(HOME)}, answer=[])]
+    calls.append(Called(step="another", op="recall", about=("a",), request={"scope": to_wire(HOME)}, fault=FAULT))
+    told = transcript(tmp_path, Plan(pieces=(piece("a", "old"),)), calls, drill="embedder")
+    assert [each.provoked for each in faults.of_drill(told)] == [True]
+
+
+def test_calls_after_a_step_show_that_a_drill_got_past_it(tmp_path: Path) -> None:
+    events = [Called(step="after", op="recall", about=("a",), answer=[])]
+    ended = Ended(status="failed", fault=FAULT)
+    told = transcript(tmp_path, Plan(pieces=(piece("a", "forget"),)), events, drill="deletion", ended=ended)
+    reach = Reach.of(told)
+    assert reach.explain_loss("before") is None and reach.explain_loss("after") is not None
+
+
+def test_a_search_for_a_secret_is_a_recall_and_any_other_route_its_own_call() -> None:
+    for route, op in (("search", "recall"), ("forbidden", "recall"), ("get", "get")):
+        assert faults._op(Sought(stage="after", route=route, fact="pin")) == op
