@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -46,6 +47,24 @@ def test_answers_come_back_as_they_went_over_the_wire(told: Transcript) -> None:
     assert not list(told.calls("recall", "write"))
     ((at, look),) = told.looks("end")
     assert at == 8 and told.sightings(look)[0].place == "free page 3"
+
+
+def test_of_large_answers_the_last_one_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("harness.log.transcript.LARGE", 5000)
+    listed = [[Hit(f"{name}{i}", "text") for i in range(200)] for name in "ab"]
+    blobs = Blobs(tmp_path / "blobs")
+    answers = [to_wire(listed[0]), to_wire(listed[1]), to_wire([Hit("c", "text")])]
+    events = [
+        Called(step="look", op="entries", answer=blobs.put(json.dumps(each).encode()) if len(each) > 1 else each)
+        for each in answers
+    ]
+    told = transcript(tmp_path, PLAN, events, drill="keeping")
+    first, second, small = (call for _, call in told.calls("entries"))
+    assert told.hits(first) == (*listed[0],) and told.hits(first) is told.hits(first)
+    kept = told.hits(small)
+    assert told.hits(second) == (*listed[1],) and told.hits(first) == (*listed[0],)
+    assert told.hits(small) is kept
+    assert len(told._large) == 1 and len(told._hits) == 1
 
 
 def test_it_knows_its_plan_and_what_the_backend_declares(told: Transcript) -> None:

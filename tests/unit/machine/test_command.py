@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
+import threading
 from pathlib import Path
 
 import pytest
@@ -11,6 +13,15 @@ import pytest
 from harness.machine import command
 
 ENV = {"PATH": os.environ["PATH"]}
+
+
+@pytest.fixture(params=["told of its end", "looked at now and then"], autouse=True)
+def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not every system tells when a process ends."""
+    if request.param == "looked at now and then":
+        monkeypatch.delattr(os, "pidfd_open", raising=False)
+    elif not hasattr(os, "pidfd_open"):
+        pytest.skip("this system does not tell")
 
 
 def run(tmp_path: Path, code: str, seconds: float = 30) -> command.Finished:
@@ -48,3 +59,18 @@ def test_who_leaves_its_session_and_holds_the_output_is_not_waited_for(
         "print('left', flush=True)"
     )
     assert run(tmp_path, code)[:2] == (0, b"left\n")
+
+
+def test_who_may_stop_a_command_ends_it(tmp_path: Path) -> None:
+    stop = threading.Event()
+    threading.Timer(0.2, stop.set).start()
+    words = [sys.executable, "-c", "import time; print('begun', flush=True); time.sleep(60)"]
+    done = command.run(words, tmp_path, ENV, 30, stop=stop)
+    assert stop.is_set() and done.code == -signal.SIGKILL
+
+
+def test_who_may_be_stopped_may_end_by_itself_or_be_late(tmp_path: Path) -> None:
+    stop = threading.Event()
+    assert command.run([sys.executable, "-c", "print(1)"], tmp_path, ENV, 30, stop=stop) == (0, b"1\n", b"")
+    words = [sys.executable, "-c", "import time; time.sleep(60)"]
+    assert command.run(words, tmp_path, ENV, 0.2, stop=stop).code == command.LATE

@@ -16,7 +16,7 @@ import sqlite3
 import zipfile
 import zlib
 from collections.abc import Callable
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 
 import cramjam
@@ -163,6 +163,14 @@ def test_a_value_that_was_not_unpacked_to_its_end_is_unpacked_by_the_next_look(m
         hurried = packed.Unpacking(needles)
         assert not list(hurried.value(value)) and hurried.unread
     assert [match.fact for match in packed.Unpacking(needles).value(value)] == ["pin"]
+
+
+@given(st.one_of(st.binary(max_size=40), st.binary(max_size=40).map(lambda data: zlib.compress(data, 0)[2:])))
+def test_no_value_that_unpacks_is_passed_over(value: bytes) -> None:
+    unpacked = b""
+    with suppress(zlib.error):
+        unpacked = zlib.decompressobj(-15).decompress(value)
+    assert packed._may_be_bare(value) or not unpacked
 
 
 def test_random_bytes_show_nothing() -> None:
