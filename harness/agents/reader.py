@@ -58,11 +58,11 @@ class AgentReader:
     salts = True
 
     def __init__(self, word: str = "", model: str = "") -> None:
-        if not word:
-            raise ReaderError("it needs a profile: --reader agent:NAME, or agent:FILE.toml")
+        if not (word and model):
+            raise ReaderError(
+                "it needs a profile and a chat model: --reader agent:NAME (or agent:FILE.toml) --model NAME"
+            )
         self._profile = profile.read(word)
-        if not model:
-            raise ReaderError("it needs a chat model: name it with --model")
         if missing := extras.explain_missing(["mcp"]):
             raise ReaderError(extras.lacks(missing[0], "an agent program's memory"))
         if not bubblewrap.available() and not os.environ.get(UNCONTAINED):

@@ -24,7 +24,7 @@ from harness.log.events import Choice
 from harness.machine import bubblewrap
 from harness.model.scenario import Decision, Job
 from harness.model.trial import ReadPolicy
-from harness.play.readers import AskMemory, Context, Outcome
+from harness.play.readers import AskMemory, Context, Outcome, ReaderError
 from harness.play.readers.choice import credit, describe_place
 from harness.play.readers.tools import WRITTEN, Seen, Tool, Toolbox, cut
 from harness.repo.checks import Work
@@ -151,9 +151,9 @@ class ChatReader:
 
     def __init__(self, model: str = "") -> None:
         if not model:
-            raise ValueError("it needs a chat model: name it with --model")
+            raise ReaderError("it needs a chat model: name it with --model")
         if not bubblewrap.available() and not os.environ.get(UNCONTAINED):
-            raise ValueError(
+            raise ReaderError(
                 "commands run over files that a model wrote, and bubblewrap is not here, or may not do its work: "
                 f"install it, or set {UNCONTAINED}=1 on a machine that holds nothing else"
             )

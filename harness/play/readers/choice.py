@@ -23,7 +23,7 @@ from harness.log.events import Choice
 from harness.model.dates import moment
 from harness.model.scenario import Decision, Job, Option
 from harness.model.trial import ReadPolicy
-from harness.play.readers import AskMemory, Context, Outcome, ReadEntry, render
+from harness.play.readers import AskMemory, Context, Outcome, ReadEntry, ReaderError, render
 from harness.play.readers.scripted import explore, is_for
 
 SYSTEM = f"""You work on a code repository. A memory gave back notes of earlier sessions. Answer one question from them.
@@ -46,7 +46,7 @@ class ChoiceReader:
 
     def __init__(self, model: str = "") -> None:
         if not model:
-            raise ValueError("it needs a chat model: name it with --model")
+            raise ReaderError("it needs a chat model: name it with --model")
         self._model = model
 
     def work(self, job: Job, context: Context, ask: AskMemory) -> Outcome:

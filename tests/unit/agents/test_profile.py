@@ -107,7 +107,7 @@ def test_a_reader_of_a_bad_profile_is_one_line_and_another_text_is_another_reade
         readers.digest("chat:x@m")
     with pytest.raises(ReaderError, match=r"cannot be made: /nowhere/none\.toml: cannot be read: No such file"):
         readers.digest("agent:/nowhere/none.toml@m")
-    with pytest.raises(ReaderError, match="it needs a chat model"):
+    with pytest.raises(ReaderError, match="it needs a profile and a chat model"):
         readers.find(f"agent:{write(tmp_path, GOOD)}")
     before = readers.digest(f"agent:{write(tmp_path, GOOD)}@m")
     readers.digest.cache_clear()
