@@ -122,7 +122,8 @@ def write(
     end = max((each.stands[-1] for each in group), key=lambda stand: stand.at)
     left = [_shorten(each) for each in list_standing(repo, group, end)]
     rolled = random.Random(f"mine {seed} {number}")  # noqa: S311  reproducible on purpose
-    rest = [each for each in everything if each not in group]
+    told = {each.what.casefold() for each in group}  # what is called as one of them is answers the same question
+    rest = [each for each in everything if each.what.casefold() not in told]
     rolled.shuffle(rest)
     while len(left) >= FEWEST:
         chains = [Chained(name, each) for name, each in zip(name_chains(left), left, strict=True)]
