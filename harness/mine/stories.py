@@ -216,7 +216,12 @@ def _learning(repo: Repo, chains: Sequence[Chained]) -> list[dict[str, Any]]:
     sessions = []
     for number, part in enumerate(parts, 1):
         last = part[-1][0]
-        steps: list[dict[str, Any]] = [{"do": "learn", "facts": [each.fact(at) for _, each, at in part]}]
+        steps: list[dict[str, Any]] = [  # what was recalled before a change shows whether it still is after it
+            {"do": "probe", "id": f"{each.name}-before", "asks": each.fact(at - 1)}
+            for _, each, at in part
+            if at > 0 and each.fact(at) == each.newest
+        ]
+        steps.append({"do": "learn", "facts": [each.fact(at) for _, each, at in part]})
         if number == (len(parts) + 1) // 2 + 1 < len(parts):
             known = [one for earlier in parts[:number] for one in earlier]
             steps += _job("then", _decide(repo, known, last))
