@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import sys
 import webbrowser
 from collections.abc import Callable, Mapping, Sequence
@@ -230,6 +231,11 @@ def verdict(results: Results) -> int:
 
 def shorten(path: Path) -> Path:
     return path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path
+
+
+def spell(path: Path) -> str:
+    """As it is typed in a shell, where it may have blanks."""
+    return shlex.quote(str(shorten(path)))
 
 
 def beside(run: Path) -> Path | None:

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from harness import paths
-from harness.cli.common import FOLDER, shorten, stop, tell, terminal
+from harness.cli.common import FOLDER, shorten, spell, stop, tell, terminal
 
 
 @click.command()
@@ -69,6 +69,6 @@ def mine(
             with say_during(terminal(), "writing and proving the stories"):
                 kept = mining.write(mined, folder, stories, seed, paths.FIXTURES, paths.cache_root())
             tell(f"{shorten(folder)}: {len(kept)} of {stories} stories")
-            tell(f"Play it: coldwarm run --suite {shorten(folder)} -b chroma -d none")
+            tell(f"Play it: coldwarm run --suite {spell(folder)} -b chroma -d none")
     except (mining.MineError, FixtureError) as error:
         stop(error)

@@ -21,6 +21,7 @@ from harness.cli.common import (
     open_run,
     say,
     shorten,
+    spell,
     stop,
     tell,
     terminal,
@@ -121,8 +122,8 @@ def new_scenario(
         stop(error)
     tell(f"{shorten(made.file)}: {made.lines} lines; {made.told} of {plural(made.found, 'value')} that changed "
          f"in {plural(made.changes, 'commit')}")  # fmt: skip
-    tell(f"Prove it: coldwarm validate {shorten(made.file)}")
-    tell(f"Play it: coldwarm run --suite {shorten(tasks)} -b chroma -b none -n 0 -d none --open")
+    tell(f"Prove it: coldwarm validate {spell(made.file)}")
+    tell(f"Play it: coldwarm run --suite {spell(tasks)} -b chroma -b none -n 0 -d none --open")
 
 
 @click.group()

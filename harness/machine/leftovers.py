@@ -61,8 +61,7 @@ def temporary() -> Iterator[Path]:
 def process_folder() -> Path:
     """This process's folder for all temporary ones, and for what stays until it ends."""
     sweep(Path(tempfile.gettempdir()).glob(f"{PREFIX}*"))
-    root = Path(tempfile.mkdtemp(prefix=PREFIX))
-    lock, owner = _lock(root), os.getpid()
+    (root, lock), owner = _make_folder(), os.getpid()
 
     def remove() -> None:
         if os.getpid() == owner:  # a forked copy of this process does not own it
@@ -71,6 +70,17 @@ def process_folder() -> Path:
 
     atexit.register(remove)
     return root
+
+
+def _make_folder() -> tuple[Path, BaseFileLock]:
+    """A new folder with its lock. Another process that sweeps may hold the lock for the moment in which nobody does,
+    and clears the folder then: it is made anew."""
+    while True:
+        root = Path(tempfile.mkdtemp(prefix=PREFIX))
+        with suppress(InUse):
+            lock = _lock(root)
+            if (root / LOCK).exists():
+                return root, lock
 
 
 def sweep(folders: Iterable[Path], below: str = ".") -> None:

@@ -20,8 +20,13 @@ from harness.text.classify import holds
 _SECTION = re.compile(r"\s*\[+\s*([^\]\s][^\]]*?)\s*\]+\s*(?:#.*)?")
 _HEADING = re.compile(r"#{1,6}\s+(.+?)\s*#*\s*")
 _UNDERLINE = re.compile(r"([=\-~^\"'#*+])\1{2,}\s*")
-_EMPTY = ("with", "uses", "env", "jobs", "steps", "strategy", "matrix", "include", "global", "run")
+_EMPTY = ("project", "with", "uses", "env", "jobs", "steps", "strategy", "matrix", "include", "global", "run")
 """Keys that tell nothing of what stands below them."""
+_ABOVE = {
+    "xml": re.compile(r"\s*<([\w.-]+)[ >]"),
+    "other": re.compile(r"\s*(?:-\s+)?[\"']?([\w.$/-]+)[\"']?\s*:"),
+}
+"""A key below which others stand."""
 _ARROW = re.compile(r"\s*(?:->|=>|→|⇒|➔|⟶)\s*")
 """In a sentence it says that one thing took the place of another."""
 _SHOWN_BEFORE, _SHOWN_AFTER = 50, 40  # characters of a line around a gap
@@ -180,7 +185,7 @@ def _find_line(last: Seen, text: str) -> tuple[int, str, str] | str:
 
 def list_values(before: str, after: str, text: str) -> set[str]:
     """What the lines of a file say between these two, as the check of a short decision reads it."""
-    rows = (row.strip() for row in text.split("\n"))
+    rows = (row.strip() for row in text.removesuffix("\n").split("\n"))
     return {
         row[len(before) : len(row) - len(after)]
         for row in rows
@@ -199,7 +204,7 @@ def _name(seen: Seen, path: str, rows: Sequence[str], number: int, before: str, 
     if seen.kind == "record":
         return f"the status of the record {PurePosixPath(path).stem}", ""
     if seen.kind == "dependency":
-        listed = shapes.find_dependencies(rows, number)
+        listed = shapes.find_dependencies(path, rows, number)
         file = PurePosixPath(path).name
         return (f"the package of {listed} in {file} that was exchanged in {seen.commit.at:%Y-%m}" if listed else ""), ""
     if shape.key.upper() == "FROM" and shapes.form_of(path) == "docker":
@@ -244,13 +249,13 @@ def _find_section(path: str, rows: Sequence[str], number: int) -> str:
     if form in ("toml", "ini"):
         above = (_SECTION.fullmatch(row) for row in reversed(rows[: number - 1]))
         return next((f"[{found[1]}]" for found in above if found), "")
-    if form not in ("yaml", "json", "code"):
+    if form not in ("yaml", "json", "code", "xml"):
         return ""
     indent, parts = _indent(rows[number - 1]), list[str]()
     for row in reversed(rows[: number - 1]):
         if row.strip() and not row.strip().startswith(("#", "//")) and _indent(row) < indent:
             indent = _indent(row)
-            key = re.match(r"\s*(?:-\s+)?[\"']?([\w.$/-]+)[\"']?\s*:", row)
+            key = _ABOVE["xml" if form == "xml" else "other"].match(row)
             if key and form != "code" and key[1] not in _EMPTY:
                 parts.append(key[1])
             if indent == 0 or len(parts) == 2:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from harness.mine import python, shapes, skipped
@@ -16,6 +16,9 @@ _LITERAL = re.compile(r"[=:]\s*[\"'\d\-TFN\[(]")
 _LINK = re.compile(r"\]\([^)\s]*$|^\s*\[[^\]]+\]:\s*\S*$|\b(?:href|src)=[\"']?[^\"']*$")
 """What stands before the target of a link."""
 _ANCHOR = re.compile(r"<a\b[^>]*\b(?:id|name)=[\"']?$")
+_WORD = re.compile(r"[a-z]+\d*")
+_HOSTS = {"github", "com", "org", "io", "gopkg", "golang", "in", "go", "v1", "v2", "v3", "v4", "v5"}
+"""Words in the name of a package that tell nothing of what it is for."""
 _UNEVEN = 30
 """Lines of the largest hunk of which each old line is compared with each new one."""
 
@@ -69,7 +72,9 @@ def _list_lines(change: Change, reasons: Counter[str]) -> Iterator[Seen]:
         else:
             for hunk in file.hunks:
                 for old, new, shape in _pair(file.new, hunk):
-                    reason = skipped.skip_values(shape.old, shape.new, shape.key or shape.before, change.commit.subject)
+                    whole = shapes.form_of(file.new) == "whole"
+                    what = shape.key or shape.before
+                    reason = skipped.skip_values(shape.old, shape.new, what, change.commit.subject, number=whole)
                     reason = reason or _skip_shape(shape) or skipped.skip_mend(shape.kind, change.commit.subject)
                     if reason:
                         reasons[reason] += 1
@@ -150,19 +155,39 @@ def _list_swaps(change: Change) -> Iterator[Seen]:
     for file in change.files:
         left, came = (
             {
-                line.text[slice(*place)]: (line, place)
-                for hunk in file.hunks
+                line.text[slice(*place)]: (number, line, place)
+                for number, hunk in enumerate(file.hunks)
                 for line in (hunk.removed if at == 0 else hunk.added)
                 if (place := shapes.find_dependency(path, line.text))
             }
             for at, path in enumerate((file.old, file.new))
         )
-        gone, new = left.keys() - came.keys(), came.keys() - left.keys()
-        if len(gone) == len(new) == 1:
-            (old_name,), (new_name,) = gone, new
-            (was, _), (now, (start, end)) = left[old_name], came[new_name]
+        gone = {name: left[name][0] for name in left if name not in came}
+        new = {name: came[name][0] for name in came if name not in left}
+        for old_name, new_name in _match_packages(gone, new):
+            (_, was, _), (_, now, (start, end)) = left[old_name], came[new_name]
             shape = Shape("dependency", "", now.text[:start].lstrip(), now.text[end:].rstrip(), old_name, new_name)
             yield Seen(change.commit, (file.old, file.new), (was.number, now.number), shape, f"package {new_name}")
+
+
+def _match_packages(gone: Mapping[str, int], new: Mapping[str, int]) -> Iterator[tuple[str, str]]:
+    """Which package took the place of which, by the number of the hunk that each stands in: the only two of a commit,
+    or of a hunk, or the only two of which one's name has all words of the other's."""
+    if len(gone) == len(new) == 1:
+        yield from zip(gone, new, strict=True)
+        return
+    hunks = Counter(gone.values()), Counter(new.values())
+    alone = [(a, b) for a in gone for b in new if gone[a] == new[b] and hunks[0][gone[a]] == hunks[1][new[b]] == 1]
+    yield from alone
+    paired = {name for pair in alone for name in pair}
+    alike = [(a, b) for a in gone for b in new if not paired & {a, b} and _is_alike(a, b)]
+    olds, news = Counter(a for a, _ in alike), Counter(b for _, b in alike)
+    yield from (pair for pair in alike if olds[pair[0]] == news[pair[1]] == 1)
+
+
+def _is_alike(one: str, other: str) -> bool:
+    a, b = ({*_WORD.findall(each.lower())} - _HOSTS for each in (one, other))
+    return bool(a and b) and (a <= b or b <= a)
 
 
 def _list_python(repo: Repo, change: Change, reasons: Counter[str]) -> Iterator[Seen]:

@@ -45,9 +45,14 @@ _SETTING: dict[str, re.Pattern[str]] = {
         re.IGNORECASE,
     ),
     "kwarg": re.compile(rf"\s*{_KEY}\s*=\s*(?P<value>\"[^\"]*\"|'[^']*'|[\w.+-]+)\s*,?\s*(?:#.*)?"),
+    "build": re.compile(
+        rf"\s*(?:val\s+|def\s+)?{_KEY}(?:\s*:?=\s*|\s+(?=\d))(?P<value>\"[^\"]*\"|'[^']*'|[\w.+-]+)\s*,?\s*(?:(?:#|//).*)?"
+    ),
+    "xml": re.compile(r"\s*<(?P<key>[\w.-]+)>(?P<value>[^<>]+)</(?P=key)>\s*(?:<!--.*)?"),
     "gomod": re.compile(r"\s*(?P<key>go|toolchain)\s+(?P<value>\S+)\s*"),
+    "tools": re.compile(r"\s*(?P<key>[a-z][\w-]*)\s+(?P<value>\S+)\s*(?:#.*)?"),
 }
-_NAME = r"(?P<value>@?[A-Za-z][\w./-]*)"
+_NAME = r"(?P<value>(?!@types/)@?[A-Za-z][\w./-]*)"
 _DEPENDENCY: dict[str, re.Pattern[str]] = {
     "package.json": re.compile(rf"\s*\"{_NAME}\"\s*:\s*\"[^\"]*\"\s*,?\s*"),
     "Cargo.toml": re.compile(rf"{_NAME}\s*=\s*(?:\"[^\"]*\"|\{{.*\}})\s*"),
@@ -55,7 +60,13 @@ _DEPENDENCY: dict[str, re.Pattern[str]] = {
     "pyproject.toml": re.compile(rf"\s*[\"']?{_NAME}(?:\[[\w,]+\])?\s*(?:[~<>=!].*)?[\"']\s*,?\s*"),
     "setup.cfg": re.compile(rf"\s+{_NAME}(?:\[[\w,]+\])?\s*(?:[~<>=!].*)?"),
     "setup.py": re.compile(rf"\s*[\"']{_NAME}(?:\[[\w,]+\])?\s*(?:[~<>=!].*)?[\"']\s*,?\s*"),
+    "Gemfile": re.compile(rf"\s*(?P<list>gem)[\s(]+[\"']{_NAME}[\"'].*"),
+    ".gemspec": re.compile(rf"\s*\w+\.(?P<list>add_\w*dependency)[\s(]+[\"']{_NAME}[\"'].*"),
+    ".gradle": re.compile(
+        r"\s*(?P<list>\w*[iI]mplementation|api|\w*[cC]ompile(?:Only)?|\w*[rR]untimeOnly)[\s(]+[\"'](?P<value>[\w.-]+:[\w.-]+)(?::[^\"':]*)?[\"']\)?\s*"
+    ),
 }
+"""By the name of the manifest, or by how it ends. `list`: what the line itself calls the list that it belongs to."""
 _OPENS = re.compile(r".*[\[{(=]\s*|\s*\[.+\]\s*")
 _ASKS = re.compile(r"depend|require", re.IGNORECASE)
 _CONSTANT = re.compile(
@@ -82,8 +93,22 @@ _STATUS = re.compile(
 _RECORDS = re.compile(
     r"(?:^|/)(?:adrs?|decisions?|rfcs?|proposals|peps?|design)/[^/]+\.(?:md|rst|txt|adoc)$", re.IGNORECASE
 )
+_OPENING = re.compile(r"[{&*]|[|>][-+\d]*$")
+"""What begins a value that goes over lines, or stands for one that is elsewhere."""
 _TOKEN = re.compile(r"[^\s\"'`(){}\[\],;<>]+")
 _CODE_LIKE = re.compile(r"\d|[_./:=@-]\w|[a-z][A-Z]")
+_KNOWN = {
+    ".toml": "toml", ".json": "json", ".json5": "json", ".jsonc": "json", ".py": "python", ".pyi": "python",
+    ".gradle": "build", ".gemspec": "build", ".sbt": "build", ".csproj": "xml", ".fsproj": "xml", ".props": "xml",
+}  # fmt: skip
+_NAMED = {
+    "go.mod": "gomod",
+    "pom.xml": "xml",
+    "Gemfile": "build",
+    "build.gradle.kts": "build",
+    ".tool-versions": "tools",
+}
+_ENV_EXAMPLE = re.compile(r"(?:.+\.)?env[._-](?:example|sample|dist|template|defaults?)")
 DOCS = (".md", ".rst", ".txt", ".adoc", ".markdown")
 SCRIPTS = (".sh", ".bash", ".zsh", ".ps1", ".bat", ".cmd", ".mk")
 CODE = (
@@ -94,8 +119,8 @@ CODE = (
 
 
 def form_of(path: str) -> str:
-    """toml, ini, yaml, json, docker, make, gomod, whole, docs, script, python or code, by what its lines look like;
-    empty: nothing that is known."""
+    """toml, ini, yaml, json, xml, build, docker, make, gomod, tools, whole, docs, script, python or code, by what its
+    lines look like; empty: nothing that is known."""
     name, suffix = PurePosixPath(path).name, PurePosixPath(path).suffix.lower()
     if name in (
         ".python-version",
@@ -103,7 +128,6 @@ def form_of(path: str) -> str:
         ".node-version",
         ".ruby-version",
         "runtime.txt",
-        ".tool-versions",
         "rust-toolchain",
     ):
         return "whole"
@@ -113,18 +137,18 @@ def form_of(path: str) -> str:
         return "make"
     if (
         name.startswith(".env")
+        or _ENV_EXAMPLE.fullmatch(name)
         or suffix in (".ini", ".cfg", ".conf", ".properties", ".env")
         or name in (".editorconfig", ".npmrc", ".coveragerc", ".flake8")
     ):
         return "ini"
     if suffix in (".yaml", ".yml") or name in (".clang-format", ".eslintrc", ".prettierrc"):
         return "yaml"
-    known = {".toml": "toml", ".json": "json", ".json5": "json", ".jsonc": "json", ".py": "python", ".pyi": "python"}
-    if name == "go.mod":
-        return "gomod"
+    if name in _NAMED:
+        return _NAMED[name]
     if suffix in DOCS or name in ("README", "INSTALL", "CONTRIBUTING"):
         return "docs"
-    return known.get(suffix) or ("script" if suffix in SCRIPTS else "code" if suffix in CODE else "")
+    return _KNOWN.get(suffix) or ("script" if suffix in SCRIPTS else "code" if suffix in CODE else "")
 
 
 def find_shape(path: str, old: str, new: str) -> Shape | None:
@@ -134,7 +158,7 @@ def find_shape(path: str, old: str, new: str) -> Shape | None:
         return _around("record", "status", old, new, a, b)
     if form == "whole":
         return Shape("setting", "", "", "", old.strip(), new.strip())
-    if form in ("toml", "ini", "yaml", "json", "docker", "gomod", "make"):
+    if form in _SETTING:
         return _find_setting(form, old, new) or _find_substitution(form, old, new)
     if form == "python" and PurePosixPath(path).name in ("setup.py", "conf.py", "noxfile.py"):
         return _find_setting("kwarg", old, new) or _find_substitution(form, old, new)
@@ -145,13 +169,21 @@ def find_shape(path: str, old: str, new: str) -> Shape | None:
 
 def find_dependency(path: str, row: str) -> tuple[int, int] | None:
     """Where a line of a manifest names another project's package."""
-    pattern = _DEPENDENCY.get(PurePosixPath(path).name)
-    found = pattern.fullmatch(row) if pattern else None
+    found = _match_dependency(path, row)
     return found.span("value") if found else None
 
 
-def find_dependencies(rows: Sequence[str], number: int) -> str:
+def _match_dependency(path: str, row: str) -> re.Match[str] | None:
+    file = PurePosixPath(path.removesuffix(".kts"))
+    pattern = _DEPENDENCY.get(file.name) or _DEPENDENCY.get(file.suffix)
+    return pattern.fullmatch(row) if pattern else None
+
+
+def find_dependencies(path: str, rows: Sequence[str], number: int) -> str:
     """What a manifest calls the list in which a line stands; empty if it is no list of packages."""
+    found = _match_dependency(path, rows[number - 1])
+    if found and "list" in found.groupdict():
+        return found["list"]
     above = next((row for row in reversed(rows[: number - 1]) if _OPENS.fullmatch(row)), "")
     return " ".join(re.findall(r"[\w.-]+", above)) if _ASKS.search(above) else ""
 
@@ -177,7 +209,7 @@ def _find_setting(form: str, old: str, new: str) -> Shape | None:
     if not (a and b):
         return None
     key = b["key"] or b.groupdict().get("name") or ""
-    if (a["key"] or a.groupdict().get("name")) != key or b["value"][0] in "{|>&*" or a["value"][0] in "{|>&*":
+    if (a["key"] or a.groupdict().get("name")) != key or _OPENING.match(a["value"]) or _OPENING.match(b["value"]):
         return None
     return _around("setting", key, old, new, a, b)
 
@@ -233,4 +265,4 @@ def _name_kind(form: str, old: str, new: str, left: str, right: str) -> ChangeKi
         return "command" if _COMMAND.fullmatch(new) else None
     if form in ("yaml", "toml", "ini", "json"):
         return "command" if re.search(r"\brun:|-\s+\S+ ", new) and len(new.split()) > 2 else None
-    return "text" if _CODE_LIKE.search(left) or _CODE_LIKE.search(right) else None
+    return "text" if form == "docs" and (_CODE_LIKE.search(left) or _CODE_LIKE.search(right)) else None

@@ -122,7 +122,8 @@ def write(
     end = max((each.stands[-1] for each in group), key=lambda stand: stand.at)
     left = [_shorten(each) for each in list_standing(repo, group, end)]
     rolled = random.Random(f"mine {seed} {number}")  # noqa: S311  reproducible on purpose
-    rest = [each for each in everything if each not in group]
+    told = {each.what.casefold() for each in group}  # what is called as one of them is answers the same question
+    rest = [each for each in everything if each.what.casefold() not in told]
     rolled.shuffle(rest)
     while len(left) >= FEWEST:
         chains = [Chained(name, each) for name, each in zip(name_chains(left), left, strict=True)]
@@ -215,7 +216,12 @@ def _learning(repo: Repo, chains: Sequence[Chained]) -> list[dict[str, Any]]:
     sessions = []
     for number, part in enumerate(parts, 1):
         last = part[-1][0]
-        steps: list[dict[str, Any]] = [{"do": "learn", "facts": [each.fact(at) for _, each, at in part]}]
+        steps: list[dict[str, Any]] = [  # what was recalled before a change shows whether it still is after it
+            {"do": "probe", "id": f"{each.name}-before", "asks": each.fact(at - 1)}
+            for _, each, at in part
+            if at > 0 and each.fact(at) == each.newest
+        ]
+        steps.append({"do": "learn", "facts": [each.fact(at) for _, each, at in part]})
         if number == (len(parts) + 1) // 2 + 1 < len(parts):
             known = [one for earlier in parts[:number] for one in earlier]
             steps += _job("then", _decide(repo, known, last))

@@ -5,9 +5,11 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import pytest
+from filelock import BaseFileLock
 
 from harness import paths
 from harness.machine import leftovers
@@ -81,3 +83,27 @@ def test_only_processes_that_live_below_are_ended(tmp_path: Path) -> None:
         for each in (by_home, by_place, others):
             each.kill()
             each.wait()
+
+
+def test_a_folder_that_another_process_swept_before_it_was_locked_is_made_anew(
+    places: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The moment between making the folder and locking it, in which a sweep finds a lock file that nobody holds."""
+    monkeypatch.setattr(tempfile, "tempdir", str(places))
+    real, made = leftovers._lock, list[Path]()
+
+    def lock_late(folder: Path) -> BaseFileLock:
+        made.append(folder)
+        if len(made) == 1:  # the sweep holds it
+            real(folder)
+            raise leftovers.InUse(str(folder))
+        if len(made) == 2:  # the sweep has cleared it
+            lock = real(folder)
+            leftovers.remove(folder)
+            return lock
+        return real(folder)
+
+    monkeypatch.setattr(leftovers, "_lock", lock_late)
+    root, lock = leftovers._make_folder()
+    assert made[-1] == root and len(made) == 3 and lock.is_locked and (root / leftovers.LOCK).exists()
+    lock.release()

@@ -45,6 +45,9 @@ def test_what_changed_becomes_a_story_that_keeps_every_promise(foreign: Foreign,
     assert {"harborline", "kestrelway", "finchgate", "3", "7", "0.5", "2.5", "40", "65"} <= said_values
     assert story.kind == "mined" and story.id.startswith("mined/")
     assert all(fact.source and fact.source.commit and fact.source.line for fact in story.facts)
+    probes = [(step.id, step.gold) for session in story.sessions for step in session.steps if step.do == "probe"]
+    before = {name.removesuffix("-before"): gold for name, gold in probes if name.endswith("-before")}
+    assert before and all(name in dict(probes) and gold != dict(probes)[name] for name, gold in before.items())
     proven = suite.prove(files, tmp_path, tmp_path / "cache")
     assert not proven.breaches
     (row,) = proven.rows

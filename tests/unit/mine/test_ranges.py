@@ -122,6 +122,10 @@ def test_the_command_says_what_to_do_next(foreign: Foreign, tmp_path: Path, monk
 
     code, said = run("migration/first", "--from", "HEAD~5..", "--suite", "../own")
     assert code == 0 and "58 lines; 3 of" in said and "coldwarm run --suite ../own" in said, said
+    code, said = run("migration/first", "--from", "HEAD~5..", "--suite", "../our own")
+    assert code == 0 and "validate '../our own/migration/first.toml'" in said and "--suite '../our own' -b" in said, (
+        said
+    )
     for words, says in (
         (("migration/first", "--from", "HEAD~5..", "--suite", "../own"), "is there already"),
         (("migration/x", "--from", "HEAD~5.."), "say where your own suite is"),
