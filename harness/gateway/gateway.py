@@ -92,8 +92,12 @@ class Gateway:
 
     def __exit__(self, *_: object) -> None:
         assert self._thread is not None
-        self._server.should_exit = True
+        self.stop()
         self._thread.join()
+
+    def stop(self) -> None:
+        """Breaks off the calls under way and answers none any more. Safe from any thread."""
+        self._server.should_exit = True
 
     def register(self, *keys: str) -> Meter:
         """Accept these keys and count together what they ask for. Raises ValueError for an empty or known key."""

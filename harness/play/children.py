@@ -123,5 +123,6 @@ class Children:
             yield client.complete
 
     def kill(self) -> None:
-        """Ends every child: nobody waits for the deadline of a call whose answer is not wanted."""
+        """Ends every child and every call to a model: nobody waits for an answer that is not wanted."""
         self.fork_servers.kill()
+        self.gateway.stop()

@@ -17,6 +17,7 @@ from harness.log.folder import Folder
 from harness.log.reader import Log, canonical
 from tests.e2e.conftest import SMALL, Cli, bytes_of, environment, one_line, only
 from tests.support import faulty_backends
+from tests.support.fake_upstream import fake_upstream, wait_for_the_end
 
 ASKED = ("run", "-b", "tests.support.faulty_backends:SlowRecall", "-b", "none", *SMALL)
 
@@ -94,6 +95,30 @@ def test_a_signal_ends_everything_and_says_how_to_go_on(number: int, cache: Path
     assert all(_gone(pid) for pid in children)
     assert not (folder / "work").exists()
     assert {name for name, log in _logs(folder).items() if log.closed} == {"None", "oracle", "stale_oracle"}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("reader", ["choice", "chat"])
+def test_a_signal_breaks_off_what_a_chat_model_was_asked(reader: str, cache: Path, tmp_path: Path) -> None:
+    """It would go on for as long as the job has calls left."""
+    with fake_upstream() as model:
+        model.deeds = [wait_for_the_end] * 1000
+        process = subprocess.Popen(
+            [
+                sys.executable, "-m", "harness", "run", "-b", "notes", *SMALL, "--out", str(tmp_path),
+                "--reader", reader, "--model", "fake-chat", "--chat", "model",
+            ],
+            cwd=paths.ROOT, env=environment(cache, {"OPENAI_BASE_URL": model.url, "OPENAI_API_KEY": "fake"}),
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        )  # fmt: skip
+        while not model.requests and process.poll() is None:
+            time.sleep(0.02)
+        process.send_signal(signal.SIGTERM)
+        stdout, stderr = process.communicate(timeout=60)
+        assert len(model.requests) == 1, "nobody was asked after the signal"
+    assert f"coldwarm run --resume {only(tmp_path)}" in one_line(
+        subprocess.CompletedProcess((), process.returncode, stdout, stderr), 3
+    )
 
 
 @pytest.mark.slow

@@ -138,6 +138,11 @@ class FakeUpstream:
             handler.answer(200, completion())
 
 
+def wait_for_the_end(handler: Handler) -> None:
+    """A deed: no answer while the fake runs."""
+    handler.server.upstream.over.wait(300)
+
+
 @contextmanager
 def fake_upstream() -> Iterator[FakeUpstream]:
     with served(FakeUpstream()) as fake:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -17,7 +19,7 @@ from harness.gateway.chat.recording import Recorder, Replayer
 from harness.gateway.chat.wire import Upstream
 from harness.gateway.gateway import Gateway
 from harness.gateway.meter import Budget, Ledger
-from tests.support.fake_upstream import KEY, Deed, FakeUpstream, Handler, completion, fake_upstream
+from tests.support.fake_upstream import KEY, Deed, FakeUpstream, Handler, completion, fake_upstream, wait_for_the_end
 from tests.support.fakes import FakeEmbedder
 
 
@@ -81,6 +83,22 @@ def test_calls_of_readers_are_in_the_budget_of_the_run(fake: FakeUpstream) -> No
     with client(Forwarder(fake.url, KEY), Budget(tokens=10)) as found:
         assert found.complete(ask()).ending == "answered"
         assert "the budget of the run" in found.complete(ask()).why
+    assert len(fake.requests) == 1
+
+
+def test_a_gateway_that_is_stopped_breaks_off_the_call_under_way(fake: FakeUpstream) -> None:
+    fake.deeds = [wait_for_the_end]
+    with (
+        Gateway(EmbeddingCache(None, FakeEmbedder()), Forwarder(fake.url, KEY)) as gateway,
+        gateway.lend_chat() as found,
+        ThreadPoolExecutor(1) as pool,
+    ):
+        under_way = pool.submit(found.complete, ask())
+        while not fake.requests:
+            time.sleep(0.01)
+        gateway.stop()
+        assert under_way.result(60).ending == "failed"
+        assert found.complete(ask()).ending == "failed"
     assert len(fake.requests) == 1
 
 
