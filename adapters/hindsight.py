@@ -56,7 +56,7 @@ _SOURCE = tuple(asdict(Source()))
 EXTRACTS = Support("native", "a chat call for each chunk of an item; its facts are added and replace none")
 
 
-class Refused(RuntimeError):  # noqa: N818  an answer, as the server gives it  # noqa: N818  an answer, as the server gives it
+class Refused(RuntimeError):  # noqa: N818  an answer, as the server gives it
     """An answer other than 200."""
 
     def __init__(self, status: int, said: str) -> None:

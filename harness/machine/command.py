@@ -132,10 +132,11 @@ def _wait(process: subprocess.Popen[bytes], seconds: float, stop: threading.Even
 def _watched(process: subprocess.Popen[bytes]) -> Iterator[Callable[[float], bool]]:
     """What waits so many seconds for its end, and says whether it came. It is seen at once where the system can tell:
     `Popen.wait` with a timeout sleeps between its looks, up to 50 ms, of some 100 that a check takes."""
-    if not hasattr(os, "pidfd_open"):
+    try:
+        descriptor = os.pidfd_open(process.pid)
+    except (AttributeError, OSError):  # not on this system, or not in the sandbox that we run in
         yield partial(_wait_now_and_then, process)
         return
-    descriptor = os.pidfd_open(process.pid)
     try:
         end = select.poll()
         end.register(descriptor, select.POLLIN)
