@@ -162,9 +162,9 @@ def _is_mended(old: Sequence[str], new: Sequence[str]) -> bool:
 
 def skip_mend(kind: str, subject: str) -> str | None:
     """Why a change of words is no fact by what its commit says of itself."""
-    if kind == "text" and _MENDS.search(subject) and _DOCUMENT.search(subject):
-        return "mended document"
-    return "spelling" if kind in _WORDED and _TYPO.search(subject) else None
+    if kind in _WORDED and _TYPO.search(subject):
+        return "spelling"
+    return "mended document" if kind == "text" and _MENDS.search(subject) and _DOCUMENT.search(subject) else None
 
 
 def skip_renamed(paths: tuple[str, str], values: tuple[str, str]) -> str | None:

@@ -247,7 +247,7 @@ def test_what_is_no_fact_has_a_reason(old: str, new: str, what: str, reason: str
         ("It reads `now.json` at the start", "It reads `later.json` at the start", None),
         ("$ shop open --all lanes < lanes.json", "$ shop open --all lanes < data/lanes.json", "argument of an example"),
         ("> shop/open --wait=5 lanes", "> shop/open --wait=2 lanes", "argument of an example"),
-        ("$ ./shop-open lanes of quays", "$ ./shop-begin lanes of quays", None),
+        ("$ shop-open lanes of quays", "$ quay-begin lanes of quays", None),
         ("  app.open(lane, of, quay)", "  harbor.open(lane, of, quay)", "variable of an example"),
         ("  app.open(lane, of, quay)", "  app.lanes.open(lane, of, quay)", None),
         ("  app.open(lane, of, quay)", "  app.begin(lane, of, quay)", None),
