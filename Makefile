@@ -83,7 +83,7 @@ bench-all: .venv/.ready $(if $(and $(LETTA_BASE_URL),$(COLDWARM_POSTGRES_URL)),,
 	@$(BIN)/coldwarm run $(ROWS:%=-b %) --chat stand-in $(BENCH)
 
 test: .venv/.ready
-	@echo "running the tests (some four minutes on 2 cores; the slow ones: make test-all)"
+	@echo "running the tests (some three minutes on 2 cores; the slow ones: make test-all)"
 	@$(BIN)/python -m pytest -q -n 2 --dist worksteal $(TESTS)
 
 test-all: .venv/.ready

@@ -12,7 +12,7 @@ import shutil
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from functools import partial
 from itertools import count
@@ -161,9 +161,12 @@ class Service:
         if find_named(self.server) is not None and (reason := explain_missing(self.server)):
             raise ServiceError(reason)
         if self._supervisor is not None:
-            for name, code in self._ask("codes").items():
-                if code is not None:
-                    raise self._describe_end(name, code)
+            self._check(self._ask("codes"))
+
+    def _check(self, codes: Mapping[str, int | None], left: Sequence[str] = ()) -> None:
+        for name, code in codes.items():
+            if code is not None and name not in left:
+                raise self._describe_end(name, code)
 
     @property
     def ports(self) -> tuple[int, ...]:
@@ -203,13 +206,13 @@ class Service:
         """Raises ServiceError also if a program runs but answers nobody. Those that hold memories get fresh ones.
 
         One of those may have ended in good order since, as the folder of the last store is gone: PostgreSQL looks for
-        its own once a minute.
+        its own once a minute. Who depends on it may say that it is ill then, and is waited for once it has a fresh one.
         """
         codes = self._ask("codes")
-        if not any(codes.get(program.name) == 0 for program in self.server.programs if program.data):
-            self.check()
+        left = [program.name for program in self.server.programs if program.data and codes.get(program.name) == 0]
+        self._check(codes, left)
         for program in self.server.programs:
-            if not program.data and not self._answers(program):
+            if not program.data and not left and not self._answers(program):
                 raise ServiceError(f"{program.name} no longer answers{self._last_words(program.name)}")
 
     def _begin(self) -> None:
@@ -246,6 +249,9 @@ class Service:
         deadline = time.monotonic() + self._seconds
         for program, _ in held:
             self._start(program, deadline)
+        for program in self.server.programs:
+            if not program.data:
+                self._wait(program, deadline)
 
     def _start_all(self) -> None:
         """Every program in order, each after its setup. The first store is never played in: later ones are copies."""
@@ -294,20 +300,25 @@ class Service:
             raise self._describe_end(name, code)
 
     def _start(self, program: Program, deadline: float) -> None:
-        """Until it answers; says now and then how long that has taken.
-
-        Whether it still runs is asked first, so that who took its port meanwhile is not mistaken for it.
-        """
+        """Until it answers."""
         port = self._ports[program.name]
         if not ports.is_free(port):
             raise ServiceError(f"{program.name} cannot be started: another program has taken port {port}")
         self._launch(program.name, program.argv, program)
+        time.sleep(0.05)
+        self._wait(program, deadline)
+
+    def _wait(self, program: Program, deadline: float) -> None:
+        """Until it answers; says now and then how long that has taken.
+
+        Whether it still runs is asked first, so that who took its port meanwhile is not mistaken for it.
+        """
         begun = told = time.monotonic()
         while True:
-            time.sleep(0.05)
             self.check()
             if self._answers(program):
                 break
+            time.sleep(0.05)
             self._in_time(program.name, deadline)
             if (now := time.monotonic()) - told > TOLD_EVERY:
                 told = now

@@ -63,6 +63,25 @@ STORE = """
     socketserver.TCPServer.allow_reuse_address = True  # HTTPServer would ask for this machine's name
     socketserver.TCPServer(("127.0.0.1", port), Answers).serve_forever()
 """
+FRONT = """
+    import http.server, os, pathlib, socketserver, sys, urllib.request
+    port, behind, pids = int(sys.argv[1]), sys.argv[2], pathlib.Path(sys.argv[3])
+    with pids.open("a") as file:
+        print(os.getpid(), file=file)
+    class Answers(http.server.BaseHTTPRequestHandler):
+        def do_GET(self):
+            try:
+                urllib.request.urlopen("http://127.0.0.1:" + behind + "/value")
+                self.send_response(200)
+            except OSError:
+                self.send_response(503)
+            self.end_headers()
+        def log_message(self, *words):
+            pass
+    socketserver.TCPServer.allow_reuse_address = True
+    socketserver.TCPServer(("127.0.0.1", port), Answers).serve_forever()
+"""
+"""Is ill while the store behind it is gone."""
 FLUSH = """
     import sys, urllib.request
     urllib.request.urlopen("http://127.0.0.1:" + sys.argv[1] + "/flush")
@@ -182,6 +201,21 @@ def test_one_that_ended_in_good_order_with_the_folder_of_its_store_is_no_death(p
     leaving = STORE.replace("os._exit(7)", "os._exit(0)")
     assert leaving != STORE
     with Service(server(pids, leaving), tmp_path / "server", said.append) as service:
+        for trial in range(DEATHS + 1):
+            service.fresh(tmp_path / str(trial))
+            with pytest.raises(OSError):
+                ask(service, "/die")
+            assert gone(pids, started(pids)[-2])
+        service.fresh(tmp_path / "last")
+        assert ask(service, "/value") == "pristine"
+    assert not any("starting it again" in line for line in said)
+
+
+def test_who_is_ill_without_its_store_gets_well_with_the_next_one(pids: Path, tmp_path: Path) -> None:
+    said: list[str] = []
+    behind = server(pids, STORE.replace("os._exit(7)", "os._exit(0)"))
+    front = Program(name="front", argv=python(FRONT, "{front}", "{daemon}", str(pids)), health="/health")
+    with Service(replace(behind, programs=(*behind.programs, front)), tmp_path / "server", said.append) as service:
         for trial in range(DEATHS + 1):
             service.fresh(tmp_path / str(trial))
             with pytest.raises(OSError):
