@@ -128,6 +128,8 @@ def _make(chain: Chain, path: str, text: str) -> Candidate | str:
     if isinstance(place, str):
         return place
     number, before, after = place
+    if last.kind == "text" and _is_declared(last.shape.new, text):
+        return "variable of an example"
     section = _find_section(path, text.split("\n"), number).lower()
     if "dependencies" in section and re.match(r"[\d^~=<>*v]|\w+:", last.shape.new):
         return "pin of a dependency"
@@ -181,6 +183,11 @@ def _find_line(last: Seen, text: str) -> tuple[int, str, str] | str:
     if list_values(before, after, text) != {value}:
         return "line that says several things at once"
     return number, before, after
+
+
+def _is_declared(name: str, text: str) -> bool:
+    """Whether the code in a document declares it: then it is a name of that example only."""
+    return bool(re.search(rf"\b(?:const|let|var|function|def|fn|func)\s+{re.escape(name)}\b", text))
 
 
 def list_values(before: str, after: str, text: str) -> set[str]:

@@ -16,6 +16,9 @@ _LITERAL = re.compile(r"[=:]\s*[\"'\d\-TFN\[(]")
 _LINK = re.compile(r"\]\([^)\s]*$|^\s*\[[^\]]+\]:\s*\S*$|\b(?:href|src)=[\"']?[^\"']*$")
 """What stands before the target of a link."""
 _ANCHOR = re.compile(r"<a\b[^>]*\b(?:id|name)=[\"']?$")
+_ARGUMENT = re.compile(r"\s*[$>%]\s+[\w./-]+\s")
+"""What stands before an argument of a command that a document shows at a prompt, if it is none of the common tools."""
+_EXTENSION = re.compile(r"\.[cm]?[jt]sx?$")
 _WORD = re.compile(r"[a-z]+\d*")
 _HOSTS = {"github", "com", "org", "io", "gopkg", "golang", "in", "go", "v1", "v2", "v3", "v4", "v5"}
 """Words in the name of a package that tell nothing of what it is for."""
@@ -76,6 +79,7 @@ def _list_lines(change: Change, reasons: Counter[str]) -> Iterator[Seen]:
                     what = shape.key or shape.before
                     reason = skipped.skip_values(shape.old, shape.new, what, change.commit.subject, number=whole)
                     reason = reason or _skip_shape(shape) or skipped.skip_mend(shape.kind, change.commit.subject)
+                    reason = reason or skipped.skip_renamed((file.old, file.new), (shape.old, shape.new))
                     if reason:
                         reasons[reason] += 1
                         continue
@@ -88,16 +92,14 @@ def _skip_shape(shape: Shape) -> str | None:
     old, new = shape.old, shape.new
     if "://" in old or "://" in new or (shape.kind == "text" and _is_anchor(shape)):
         return "link"
-    if shape.kind == "place" and (
-        old.lstrip("./").endswith(new.lstrip("./")) or new.lstrip("./").endswith(old.lstrip("./"))
-    ):
+    if shape.kind == "place" and _is_same_module(old, new):
         return "other way to name the same module"
     if shape.kind == "place" and not _is_module(shape):
         return "other name from the same module"
     if shape.kind == "name" and old.startswith("_") and new.startswith("_"):
         return "private name"
     if shape.kind == "text":
-        return skipped.skip_words(old, new) or _skip_number(shape)
+        return skipped.skip_words(old, new) or _skip_number(shape) or _skip_example(shape)
     if shape.kind == "command":
         return "white space, case or quotes" if old.split() == new.split() else None
     return None
@@ -122,6 +124,22 @@ def _skip_number(shape: Shape) -> str | None:
     if skipped.VERSION.fullmatch(shape.new) and not skipped.RUNTIME.search(shape.before + shape.after):
         return "version bump"
     return None
+
+
+def _skip_example(shape: Shape) -> str | None:
+    """Not what an example passes to a command, nor on which variable it calls the same function."""
+    if _ARGUMENT.match(shape.before):
+        return "argument of an example"
+    (was, dot, function), (now, _, same) = shape.old.rpartition("."), shape.new.rpartition(".")
+    called = shape.after.startswith("(") and dot and function == same
+    if called and not {*was.split(".")} & {*now.split(".")}:  # quay.open -> quay.lane.open is another function
+        return "variable of an example"
+    return None
+
+
+def _is_same_module(old: str, new: str) -> bool:
+    a, b = (_EXTENSION.sub("", each.lstrip("./")) for each in (old, new))
+    return a.endswith(b) or b.endswith(a)
 
 
 def _is_module(shape: Shape) -> bool:

@@ -220,6 +220,8 @@ def test_lines_of_each_kind_of_file(path: str, old: str, new: str, kind: str, va
             "uses",
             "pin of a dependency",
         ),
+        ("shop-0.4.1-20-g40bd8f6.zip", "shop-main.zip", "pypi", "hash"),
+        ("%LANES%\\\\lane.exe", "%LANES%/lane.exe", "lane", "white space, case or quotes"),
         ("[linux, macOS]", "[macos, linux]", "os", "order"),
         ("${{ github.head }}", "${{ github.ref }}", "repo", "expression"),
         ("list(LANES)", "set(LANES) | {HARBOR}", "LANES", "expression"),
@@ -243,6 +245,12 @@ def test_what_is_no_fact_has_a_reason(old: str, new: str, what: str, reason: str
         ("See the final request/resposne as said", "See the final request/response as said", "spelling"),
         ("Such is `docs/Lanes.md` of a quay", "Such is `docs/Berths.md` of a quay", None),
         ("It reads `now.json` at the start", "It reads `later.json` at the start", None),
+        ("$ shop open --all lanes < lanes.json", "$ shop open --all lanes < data/lanes.json", "argument of an example"),
+        ("> shop/open --wait=5 lanes", "> shop/open --wait=2 lanes", "argument of an example"),
+        ("$ shop-open lanes of quays", "$ quay-begin lanes of quays", None),
+        ("  app.open(lane, of, quay)", "  harbor.open(lane, of, quay)", "variable of an example"),
+        ("  app.open(lane, of, quay)", "  app.lanes.open(lane, of, quay)", None),
+        ("  app.open(lane, of, quay)", "  app.begin(lane, of, quay)", None),
     ],
 )
 def test_what_is_no_fact_in_a_document_has_a_reason(
@@ -262,6 +270,40 @@ def test_a_commit_that_mends_spelling_changes_no_fact(foreign: Foreign, tmp_path
     for subject, value in (("docs", "io::LaneWriter"), ("docs: fix typo", "harbor::LaneReader")):
         foreign.commit({"README.md": f"# Lanes\n\nIt implements `{value}` of the harbor.\n"}, subject=subject)
     with pytest.raises(MineError, match="spelling: 1"):
+        mining.search(str(foreign.path), None, 9, {}, tmp_path / "cache")
+
+
+def test_a_commit_that_mends_documents_changes_no_fact_in_them(foreign: Foreign, tmp_path: Path) -> None:
+    """What a setting says is one all the same."""
+    for subject, value in (("Start", "harbor/lanes"), ("docs: correct the guide", "kestrel/quays")):
+        text = f"# Lanes\n\nThe lanes are read from `{value}` first.\n"
+        foreign.commit({"README.md": text, "a.toml": f'lane = "{value.title()}"\n'}, subject=subject)
+    mined = mining.search(str(foreign.path), None, 9, {}, tmp_path / "cache")
+    assert [each.kind for each in mined.candidates] == ["setting"]
+    assert mined.reasons["mended document"] == 1
+
+
+def test_a_name_that_an_example_declares_is_its_own(foreign: Foreign, tmp_path: Path) -> None:
+    for value in ("openLane", "beginLane"):
+        foreign.commit({"README.md": f"# Lanes\n\n    const {value} = 3, of = 4\n    so wait for ({value}, quay)\n"})
+    with pytest.raises(MineError, match="variable of an example: 1"):
+        mining.search(str(foreign.path), None, 9, {}, tmp_path / "cache")
+
+
+def test_the_extension_of_a_module_is_another_way_to_name_it(foreign: Foreign, tmp_path: Path) -> None:
+    for value in ("./open-lane", "./open-lane.js"):
+        foreign.commit({"shop.js": f"import {{ openLane }} from '{value}'\n"})
+    with pytest.raises(MineError, match="other way to name the same module: 1"):
+        mining.search(str(foreign.path), None, 9, {}, tmp_path / "cache")
+
+
+def test_a_value_that_follows_the_name_of_its_folder_is_no_fact(foreign: Foreign, tmp_path: Path) -> None:
+    """Each folder has its own: git takes the one that left and the one that came for the same file."""
+    rows = "".join(f"RUN make step-{number}\n" for number in range(20))
+    foreign.commit({"ci/harbor-linux/Dockerfile": f"FROM example/cross:harbor-linux\n{rows}"})
+    foreign.git("rm", "--quiet", "ci/harbor-linux/Dockerfile")
+    foreign.commit({"ci/kestrel-linux/Dockerfile": f"FROM example/cross:kestrel-linux\n{rows}"})
+    with pytest.raises(MineError, match="value that follows the name of its file: 1"):
         mining.search(str(foreign.path), None, 9, {}, tmp_path / "cache")
 
 
