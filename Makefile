@@ -111,7 +111,7 @@ contained:
 	  echo "installing bubblewrap"; apt-get -qq update && apt-get -qq install -y --no-install-recommends bubblewrap >/dev/null; }
 
 selftest: .venv/.ready
-	@echo "proving every scenario of the suite, then every measure against planted faults (some seven minutes)"
+	@echo "proving every scenario of the suite, then every measure against planted faults (at most 20 minutes on 2 busy cores)"
 	@$(BIN)/coldwarm selftest suite
 	@$(BIN)/coldwarm selftest measures
 
@@ -122,7 +122,7 @@ CHECKED := agents_md bm25 chroma chroma_plain chroma_server claude_memory codex_
   langmem@0.0.30 memsearch@0.4.23 mcp@2026.8.31 mcp@3.11.0,server=mempalace mcp@0.9.29,server=agentmemory \
   claude_mem@13.25.3 claude_memory_tool@2.12.0 langgraph_postgres@3.2.0 mem0_pgvector@2.2.1
 conform: .venv/.ready $(if $(COLDWARM_POSTGRES_URL),,$(LETTA)/.ready)
-	@echo "checking every adapter against the contract (some six minutes)"
+	@echo "checking every adapter against the contract (at most 18 minutes on 2 busy cores)"
 	@printf '%s\n' $(CHECKED) | xargs -P 2 -n 1 sh -c \
 	  'told=$$($(BIN)/coldwarm conform "$$0" 2>&1); ended=$$?; printf "%s\n" "$$told"; exit $$ended'
 
