@@ -33,7 +33,7 @@ from harness.backend import client, registry
 from harness.backend.client import MemoryFault
 from harness.backend.python import Interpreter, find
 from harness.backend.registry import RegistryError
-from harness.machine import leftovers, npm, uv
+from harness.machine import files, leftovers, npm, uv
 from harness.machine.installers import Refused
 from harness.model.backend import Fault
 from harness.model.trial import Model, Spec
@@ -189,7 +189,7 @@ def provide(name: str, needed: tuple[str, ...], base: Interpreter, lock: str = "
             packages = _install(name, lock, draft, base)
             made = Made(
                 names=(name,), requirements=needed, python=base.version, packages=packages,
-                size=_measure(draft), seconds=time.monotonic() - began,
+                size=files.weigh(draft), seconds=time.monotonic() - began,
             )  # fmt: skip
             _write(draft, made)
             (draft / IN_USE).touch()
@@ -347,14 +347,6 @@ def _write(folder: Path, made: Made) -> None:
     draft = folder / f"{FILE}.{os.getpid()}.{threading.get_ident()}"
     draft.write_text(made.model_dump_json(indent=1) + "\n", encoding="utf-8")
     draft.replace(folder / FILE)
-
-
-def _measure(folder: Path) -> int:
-    return sum(each.lstat().st_size for each in _walk(folder))
-
-
-def _walk(folder: Path) -> Iterator[Path]:
-    return (each for each in folder.rglob("*") if not each.is_symlink() and each.is_file())
 
 
 def describe(specs: Iterable[Spec]) -> Iterator[str]:

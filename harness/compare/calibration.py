@@ -1,7 +1,8 @@
 """How far the scripted reader may be believed: a model's decisions beside its own, on the same cells.
 
-A decision counts if the model was asked for it and both readers were shown the same entries. What the model was not
-asked (nothing came back) both take in one way, which would look like agreement.
+Of a reader that is asked for each decision, one counts if it was asked and both were shown the same entries: what it
+was not asked (nothing came back) both take in one way, which would look like agreement. A reader that does whole jobs
+asks the memory in its own words, so all of its decisions count, cold ones too; its stories are compared without salt.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 from harness.compare import stats
-from harness.log.events import Recalled
+from harness.log.events import Recalled, Worked
 from harness.log.folder import Folder
 from harness.log.reader import Log
 from harness.metrics.view import Key, Record
@@ -25,22 +26,30 @@ from harness.model.trial import (
     ReadPolicy,
     Trial,
     WritePolicy,
+    digest,
     list_policies,
     split_reader,
 )
+from harness.play.salt import unsalt, unsalt_text
 
 LEAST_STORIES, LEAST_CONDITIONS = 10, 3
 """Below them no interval, no order."""
+COLD = "cold"
 Nearness = Literal["alike", "otherwise", "cannot-say"]
 
 
 class Condition(NamedTuple):
-    """What one row of a calibration is about."""
+    """What one row of a calibration is about; cold writes nothing."""
 
     backend: str
-    write: WritePolicy
+    write: WritePolicy | None
     noise: int
     control: bool
+
+    @property
+    def ranked(self) -> bool:
+        """Whether it is a memory, and no control."""
+        return self.write is not None and not self.control
 
 
 class Taken(NamedTuple):
@@ -106,12 +115,14 @@ class Calibration:
     """One model beside the scripted reader.
 
     Attributes:
+        jobs: The reader does whole jobs.
         unasked: Decisions without a call, as nothing came back. otherwise: of which the two were shown other entries.
         unpaired: Trials that no scripted run has.
         nearest: The policy that is equal most often, if it is so beyond doubt against each other one; None: cannot say.
     """
 
     reader: str
+    jobs: bool
     rows: tuple[Row, ...]
     fits: tuple[PolicyFit, ...]
     scenarios: int
@@ -128,11 +139,11 @@ class CalibrationError(ValueError):
 
 def calibrate(folders: Sequence[Folder]) -> list[Calibration]:
     """One calibration for each reader with a model. Raises CalibrationError."""
-    logs = [log for folder in folders for best, _ in folder.stories() for log in best.values() if log.trial.backend]
+    logs = [log for folder in folders for best, _ in folder.stories() for log in best.values()]
     scripted = {_identify(log): log for log in logs if log.trial.reader == SCRIPTED}
     asked = [log for log in logs if split_reader(log.trial.reader)[1]]
     if not asked or not scripted:
-        lacking = "the choice reader" if not asked else "the scripted reader"
+        lacking = "a reader with a model" if not asked else "the scripted reader"
         raise CalibrationError(f"none of these runs is by {lacking}: name runs of both, of the same cells")
     found = []
     for reader in sorted({log.trial.reader for log in asked}):
@@ -146,61 +157,77 @@ def calibrate(folders: Sequence[Folder]) -> list[Calibration]:
     return found
 
 
-def _identify(log: Log) -> tuple[Trial, str, str, str, str]:
-    """Equal for two logs that differ in their reader alone."""
-    digests = log.opened.digests
-    told = (digests.get(name, "") for name in ("scenario", "fixture", "noise", "backend"))
-    scenario, fixture, noise, backend = told
-    return log.trial.model_copy(update={"reader": ""}), scenario, fixture, noise, backend
+def _identify(log: Log) -> tuple[Trial, str, str, str]:
+    """Equal for two logs that differ in their reader alone, and in the salt of their names.
+
+    Noise is compared by its amount: part of it says names of the story, so that salt draws other sentences.
+    """
+    digests, story = log.opened.digests, digest(unsalt(log.scenario, log.trial.seed))
+    fixture, backend = (digests.get(name, "") for name in ("fixture", "backend"))
+    return log.trial.model_copy(update={"reader": ""}), story, fixture, backend
 
 
 # --- pairing ----------------------------------------------------------------------------------------------------------
 
 
-def _compare(reader: str, pairs: Iterable[tuple[Log, Log]], unpaired: int) -> Calibration:
-    decisions, unasked, otherwise = list[PairedDecision](), 0, 0
+def _compare(reader: str, pairs: Sequence[tuple[Log, Log]], unpaired: int) -> Calibration:
+    decisions, left, jobs = list[PairedDecision](), Counter[str](), any(_does_jobs(log) for log, _ in pairs)
     for log, other in pairs:
-        for each in _pair(Record(log), Record(other)):
+        for each in _pair(Record(log), Record(other), jobs):
             if isinstance(each, PairedDecision):
                 decisions.append(each)
             else:
-                unasked += each == "unasked"
-                otherwise += each == "otherwise"
-    ranked = [each for each in decisions if not each.condition.control]
+                left[each] += 1
+    ranked = [each for each in decisions if each.condition.ranked]
     fits = tuple(_fit(policy, ranked) for policy in READ_POLICIES)
     return Calibration(
         reader=reader,
+        jobs=jobs,
         rows=tuple(_rows(decisions)),
         fits=fits,
         scenarios=len({each.scenario for each in ranked}),
         conditions=len({each.condition for each in ranked}),
-        unasked=unasked,
-        otherwise=otherwise,
+        unasked=left["unasked"],
+        otherwise=left["otherwise"],
         unpaired=unpaired,
         nearest=_find_nearest(ranked),
     )
 
 
-def _pair(asked: Record, scripted: Record) -> Iterator[PairedDecision | Literal["unasked", "otherwise"]]:
-    """Every decision that the model's log came to."""
-    (policy,), trial, backend = list_policies(asked.log.trial.reader), asked.log.trial, asked.log.opened.backend
-    assert trial.backend and trial.write_policy and backend
-    condition = Condition(trial.backend, trial.write_policy, trial.noise, backend.control)
-    taken, others = _list_taken(asked, policy), {each: _list_taken(scripted, each) for each in READ_POLICIES}
+def _does_jobs(log: Log) -> bool:
+    """Whether its reader asked its model for steps of a job; else for decisions."""
+    return any(not call.decision for event in log.list_events(Worked) for call in log.calls(event))
+
+
+def _pair(asked: Record, scripted: Record, jobs: bool) -> Iterator[PairedDecision | Literal["unasked", "otherwise"]]:
+    """Every decision that the model's log came to; of the cold arm, if it did the jobs there, too."""
+    trial, backend = asked.log.trial, asked.log.opened.backend
+    condition = Condition(trial.backend or COLD, trial.write_policy, trial.noise, bool(backend and backend.control))
+    if not (trial.backend or jobs):
+        return
+    (policy,) = list_policies(trial.reader) if trial.backend else (None,)
+    taken = _list_taken(asked, policy)
+    others = {each: _list_taken(scripted, each if trial.backend else None) for each in READ_POLICIES}
     for key, found in asked.find_decided(policy).items():
-        if found.call is None:
+        if found.call is None and not jobs:
             yield "unasked"
-        elif _show(asked, key) != _show(scripted, key) or any(key not in each for each in others.values()):
+        elif not (jobs or _show(asked, key) == _show(scripted, key)) or any(
+            key not in each for each in others.values()
+        ):
             yield "otherwise"
         else:
-            own = taken[key] if found.call.answered else Taken(None, "failed")
+            own = taken[key] if found.call is None or found.call.answered else Taken(None, "failed")
             beside = {each: others[each][key] for each in READ_POLICIES}
             yield PairedDecision(trial.reader, condition, trial.scenario, own, beside)
 
 
-def _list_taken(record: Record, policy: ReadPolicy) -> dict[Key, Taken]:
+def _list_taken(record: Record, policy: ReadPolicy | None) -> dict[Key, Taken]:
+    """Values as the story has them without salt."""
+    trial = record.log.trial
     values = {
-        (event.job, choice.decision): choice.value for _, event in record.works(policy) for choice in event.choices
+        (event.job, choice.decision): choice.value and unsalt_text(choice.value, trial.scenario, trial.seed)
+        for _, event in record.works(policy)
+        for choice in event.choices
     }
     return {key: Taken(values.get(key), _outcome(found.verdict)) for key, found in record.find_decided(policy).items()}
 
@@ -224,7 +251,8 @@ def _rows(decisions: Sequence[PairedDecision]) -> Iterator[Row]:
     groups: dict[Condition, list[PairedDecision]] = defaultdict(list)
     for each in decisions:
         groups[each.condition].append(each)
-    for condition, own in sorted(groups.items(), key=lambda pair: (pair[0].control, pair[0])):
+    for condition in sorted(groups, key=lambda each: (each.control, each.write is not None, each)):
+        own = groups[condition]
         yield Row(
             condition=condition,
             decisions=len(own),

@@ -64,7 +64,7 @@ class Event(Model):
     """One line of a log.
 
     Attributes:
-        took: Seconds spent inside the adapter. The one field that no equality looks at.
+        took: Seconds spent inside the adapter. No equality looks at it.
         closes: None may follow.
     """
 
@@ -376,12 +376,16 @@ class Closed(Event):
     """The last event. A failed trial says what ended it; all that was logged before still counts.
 
     unsupported: the backend declares that it cannot do what the write policy needs, so nothing was played.
+
+    Attributes:
+        stored: Bytes of the store's files after closing; None: it has none, or the log is older than this.
     """
 
     closes: ClassVar[bool] = True
     kind: Literal["closed"] = "closed"
     status: Literal["complete", "failed", "unsupported"]
     fault: Fault | None = None
+    stored: int | None = Field(None, exclude_if=lambda stored: stored is None)
 
 
 AnyEvent: TypeAlias = Annotated[

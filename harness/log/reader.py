@@ -324,6 +324,7 @@ def story_of(path: Path) -> str | None:
 
 
 def canonical(events: Iterable[Event]) -> list[dict[str, Any]]:
-    """The events without their timings and what programs tell of themselves: what two runs of one trial must have in
-    common."""
-    return [event.model_dump(mode="json", exclude={"took", "printed", "told"}, exclude_none=True) for event in events]
+    """The events without timings, sizes of files and what programs tell of themselves: what two runs of one trial must
+    have in common."""
+    kept = {"took", "stored", "printed", "told"}
+    return [event.model_dump(mode="json", exclude=kept, exclude_none=True) for event in events]

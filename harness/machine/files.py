@@ -6,7 +6,7 @@ import errno
 import os
 import stat
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 
@@ -25,6 +25,17 @@ def open_regular(path: Path) -> Iterator[int]:
         yield file
     finally:
         os.close(file)
+
+
+def weigh(folder: Path) -> int:
+    """Bytes of the regular files below a folder; 0 if it is not there. What goes meanwhile does not count."""
+    total = 0
+    for below, _, names in os.walk(folder):
+        for name in names:
+            with suppress(OSError):
+                found = Path(below, name).lstat()
+                total += found.st_size if stat.S_ISREG(found.st_mode) else 0
+    return total
 
 
 def whole(path: Path) -> bytes:

@@ -16,7 +16,7 @@ What = Literal["recall", "write", "storage"]
 
 
 class Sample(NamedTuple):
-    """recall: seconds of one call. write: seconds of one call / its memories. storage: bytes of all declared layers.
+    """recall: seconds of one call. write: seconds of one call / its memories. storage: bytes of the store.
 
     Attributes:
         memories: In the store at that time, before the write; of storage, those that were stored.
@@ -31,7 +31,10 @@ class Sample(NamedTuple):
 
 
 def of_trial(log: Log) -> Iterator[Sample]:
-    """Recalls that were answered, writes that were acknowledged, and the look at the bytes before a deletion."""
+    """Recalls that were answered, writes that were acknowledged, and the files of the store after closing.
+
+    Logs that do not tell these have the declared layers instead, where a story looked at them before it deleted.
+    """
     name, noise, alive, looks = log.trial.backend or "", log.trial.noise, set[str](), list[Scanned]()
     for event in log.events:
         if isinstance(event, Recalled) and event.took is not None and event.fault is None:
@@ -46,7 +49,9 @@ def of_trial(log: Log) -> Iterator[Sample]:
         elif isinstance(event, Scanned) and event.stage == "before":
             looks.append(event)
             stored = len(alive)
-    if looks and not any(look.problem for look in looks):
+    if log.closed is not None and log.closed.stored is not None:
+        yield Sample(name, "storage", len(alive), log.closed.stored, noise)
+    elif looks and not any(look.problem for look in looks):
         yield Sample(name, "storage", stored, sum(look.bytes for look in looks), noise)
 
 

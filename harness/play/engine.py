@@ -80,7 +80,7 @@ def play(
         memory_session.open()
         yield from Warm(memory_session).story()
         memory_session.close()
-        yield Closed(status="complete")
+        yield Closed(status="complete", stored=memory_session.weigh())
     except Lost as lost:
         yield Closed(status="failed", fault=lost.fault)
     finally:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import random
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from harness.model.scenario import Job, Scenario
@@ -17,6 +17,7 @@ from harness.repo.checkout import Repo
 
 _NAME = re.compile(r"(?<![\w./-])[a-z]{3,}(?:[-/][a-z]{2,})+(?![\w/-]|\.\w)")
 _LETTERS = "bcdfghjkmnpqrstvwxz"
+_SALTED = re.compile(rf"(?<![\w/-])([a-z]{{3,}}(?:[-/][a-z]{{2,}})+)-([{_LETTERS}]{{4}})(?![\w/-])", re.IGNORECASE)
 _KEPT = frozenset(
     {"id", "kind", "by", "commit", "fixture", "fact", "facts", "gold", "supersedes", "asserts", "denies", "mentions",
      "cites", "relevant", "source", "scope", "type", "do", "stratum", "verdict", "since", "until", "at", "schema"}
@@ -32,17 +33,41 @@ def salt(scenario: Scenario, repo: Repo, seed: int) -> Scenario:
     salted = {name: f"{name}-{_draw(f'{scenario.id} {seed} {name}')}" for name in names}
     pattern = re.compile(rf"(?<![\w/-])(?:{'|'.join(map(re.escape, names))})(?![\w/-])", re.IGNORECASE)
 
-    def change(value: Any) -> Any:
+    def change(text: str) -> str:
+        return pattern.sub(lambda found: found[0] + salted[found[0].lower()][len(found[0]) :], text)
+
+    return _rewrite(scenario, change)
+
+
+def unsalt(scenario: Scenario, seed: int) -> Scenario:
+    """The story that was salted with this seed; an equal one, if it was not."""
+    return _rewrite(scenario, lambda text: unsalt_text(text, scenario.id, seed))
+
+
+def unsalt_text(text: str, story: str, seed: int) -> str:
+    """A text with the names that the story has without salt."""
+
+    def change(found: re.Match[str]) -> str:
+        name, letters = found.groups()
+        return name if letters == _draw(f"{story} {seed} {name.lower()}") else found[0]
+
+    return _SALTED.sub(change, text)
+
+
+def _rewrite(scenario: Scenario, change: Callable[[str], str]) -> Scenario:
+    """The story with each of its texts changed; what names things of the story stays."""
+
+    def each(value: Any) -> Any:
         if isinstance(value, str):
-            return pattern.sub(lambda found: found[0] + salted[found[0].lower()][len(found[0]) :], value)
+            return change(value)
         if isinstance(value, list):
-            return [change(each) for each in value]
+            return [each(one) for one in value]
         if isinstance(value, dict):
             kept = {key for key in _KEPT & {*value} if not _is_list_of_objects(value[key])}
-            return {key: each if key in kept else change(each) for key, each in value.items()}
+            return {key: one if key in kept else each(one) for key, one in value.items()}
         return value
 
-    return Scenario.model_validate(change(scenario.model_dump(mode="json", by_alias=True)))
+    return Scenario.model_validate(each(scenario.model_dump(mode="json", by_alias=True)))
 
 
 def _find_names(scenario: Scenario, repo: Repo) -> Iterator[str]:

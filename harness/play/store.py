@@ -12,6 +12,7 @@ from typing import Generic, NamedTuple, Protocol, TypeVar
 
 from harness.adapter import Hit, Layer, Memory, Scope
 from harness.backend.client import MemoryFault
+from harness.machine import files
 from harness.model.backend import Backend, Fault
 from harness.play.readers import StoreGone
 from harness.scan.copies import Copies
@@ -127,6 +128,10 @@ class StoreSession(Generic[H]):
         """Raises Lost if the child died in the last call. Called after it was logged."""
         if self._lost is not None:
             raise Lost(self._lost)
+
+    def weigh(self) -> int | None:
+        """Bytes of the store's files; None if it keeps none there."""
+        return (files.weigh(self.store.root) or None) if self.store.folder is not None else None
 
     def scan(self, needles: Needles, step: str = "", keep: Copies | None = None) -> Iterator[tuple[Layer, bool, Scan]]:
         """The whole folder of the trial, read first; then the adapter is asked where data may lie now.

@@ -45,8 +45,9 @@ def _lines(each: Calibration) -> Iterator[str]:
 
 def _summary(each: Calibration) -> Iterator[str]:
     decisions = sum(row.decisions for row in each.rows)
+    how = "in jobs that the model did" if each.jobs else "that the model was asked for"
     yield (
-        f"{words.plural(decisions, 'decision')} that the model was asked for, in "
+        f"{words.plural(decisions, 'decision')} {how}, in "
         f"{words.plural(each.scenarios, 'scenario')} and {words.plural(each.conditions, 'condition')} beside controls."
     )
     best = max(each.fits, key=lambda fit: fit.share)
@@ -57,11 +58,17 @@ def _summary(each: Calibration) -> Iterator[str]:
             f"Cannot say which scripted policy is nearest to the model: {best.policy} has most in common with it "
             f"({best.equal} of {best.of} decisions), but its lead is not beyond doubt."
         )
+    why = "did not both come to them" if each.jobs else "were shown other entries"
     left = {
         "were not asked for, as nothing came back": each.unasked,
-        "are left out, as the two readers were shown other entries": each.otherwise,
+        f"are left out, as the two readers {why}": each.otherwise,
     }
     yield from (f"{words.plural(count, 'more decision')} {what}." for what, count in left.items() if count)
+    if each.jobs:
+        yield (
+            "The model asked the memory in words of its own, in stories with salted names, so it may have been shown "
+            "other entries than the scripted reader."
+        )
     if each.unpaired:
         yield f"{words.plural(each.unpaired, 'trial')} of the model have no scripted one beside them."
 
@@ -76,6 +83,8 @@ def _cells(row: Row) -> list[str]:
 
 
 def _name(condition: Condition) -> str:
+    if condition.write is None:
+        return "cold: no memory"
     control = " (control)" if condition.control else ""
     return f"{code(condition.backend, 60)}{control}, {condition.write}, {condition.noise}"
 

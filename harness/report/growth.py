@@ -20,7 +20,7 @@ class Level(NamedTuple):
 
     Attributes:
         seconds: Median of one recall once all noise was written; None: no sample.
-        bytes: Median of all declared layers of a story that looked at them; None: none did.
+        bytes: Median of the store's files after a story; None: it has none, or no log tells.
     """
 
     backend: str

@@ -99,7 +99,7 @@ def test_who_was_shown_something_else_is_left_out_and_counted(tmp_path: Path) ->
 @pytest.mark.parametrize(
     ("tapes", "why"),
     [
-        (lambda root: [scripted(root, ALL)], "none of these runs is by the choice reader"),
+        (lambda root: [scripted(root, ALL)], "none of these runs is by a reader with a model"),
         (lambda root: [asked(root, "betadeploy")], "none of these runs is by the scripted reader"),
         (lambda root: [asked(root, "betadeploy", name="other"), scripted(root, ALL)], "no cell in common"),
     ],
@@ -108,6 +108,70 @@ def test_runs_without_a_common_cell_are_one_line(tmp_path: Path, tapes: Callable
     with pytest.raises(CalibrationError, match=why) as caught:
         calibration.calibrate([write(tmp_path, *tapes(tmp_path))])
     assert "\n" not in str(caught.value)
+
+
+def does_jobs(root: Path, tool: str | None, *, outcome: str = "finished", **more: object) -> Tape:
+    """The model does the whole job: it asks the memory once, in words of its own, and its calls are steps."""
+    made = tape(root, "chat@m", **more)  # type: ignore[arg-type]
+    made.recall("decision", "order/tool", [NEW], "second", query="in my words")
+    return work(made, tool, "model", outcome)
+
+
+def does_jobs_cold(root: Path, tool: str | None) -> Tape:
+    return work(cold(root, "chat@m"), tool, None, "finished")
+
+
+def cold(root: Path, reader: str) -> Tape:
+    made = Tape(root, None)
+    made.trial = made.trial.model_copy(update={"reader": reader})
+    made.events[0] = made.events[0].model_copy(update={"trial": made.trial})
+    return made
+
+
+def work(made: Tape, tool: str | None, policy: ReadPolicy | None, outcome: str) -> Tape:
+    made.work("order", {"tool": tool, "port": "8123"}, policy=policy)
+    calls = [
+        ModelCall.model_validate({"decision": "", "prompt": "go on", "outcome": each}) for each in ("acted", outcome)
+    ]
+    made.events[-1] = made.events[-1].model_copy(update={"calls": tuple(calls)})
+    return made
+
+
+def test_of_a_reader_that_does_jobs_every_decision_counts_whatever_it_was_shown(tmp_path: Path) -> None:
+    found = calibration.calibrate([write(tmp_path, scripted(tmp_path, ALL), does_jobs(tmp_path, "betadeploy"))])[0]
+    (row,) = found.rows
+    assert (found.jobs, row.decisions, found.unasked, found.otherwise) == (True, 2, 0, 0)
+    assert dict(row.equal) == {"trusting": 1, "newest": 2, "verifying": 1}
+    page = calibrated.page([found])
+    assert "2 decisions in jobs that the model did" in page and "words of its own" in page
+
+
+def test_what_a_job_left_open_after_a_limit_has_failed_and_what_it_did_before_counts(tmp_path: Path) -> None:
+    tapes = [scripted(tmp_path, ALL), does_jobs(tmp_path, None, outcome="timed-out")]
+    (row,) = calibration.calibrate([write(tmp_path, *tapes)])[0].rows
+    assert row.model["failed"] == 1 and row.decisions == 2
+    assert row.equal["verifying"] == 1, "the port; what failed agrees with nobody, also where the other left it open"
+
+
+def test_the_cold_arm_is_a_row_that_is_not_ranked(tmp_path: Path) -> None:
+    plain = cold(tmp_path, "scripted").work("order", {"tool": "alphadeploy", "port": "8123"}, policy=None)
+    tapes = [scripted(tmp_path, ALL), does_jobs(tmp_path, "betadeploy"), plain, does_jobs_cold(tmp_path, "betadeploy")]
+    found = calibration.calibrate([write(tmp_path, *tapes)])[0]
+    first, second = found.rows
+    assert (first.condition.backend, first.condition.ranked, first.decisions) == ("cold", False, 2)
+    assert second.condition.ranked and (found.conditions, found.fits[0].of) == (1, 2)
+    assert set(first.equal.values()) == {1}
+    assert "| cold: no memory | 2 |" in calibrated.page([found])
+
+
+def test_a_reader_that_is_asked_has_no_cold_row(tmp_path: Path) -> None:
+    plain, own = (
+        cold(tmp_path, reader).work("order", {"tool": "alphadeploy", "port": "8123"}, policy=None)
+        for reader in ("scripted", "choice@m")
+    )
+    tapes = [scripted(tmp_path, ALL), asked(tmp_path, "betadeploy"), plain, own]
+    found = calibration.calibrate([write(tmp_path, *tapes)])[0]
+    assert [row.condition.backend for row in found.rows] == ["store"] and found.unpaired == 0
 
 
 def test_another_fixture_is_another_cell(tmp_path: Path) -> None:

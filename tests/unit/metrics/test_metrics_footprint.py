@@ -8,7 +8,7 @@ from pathlib import Path
 from pydantic import JsonValue
 
 from harness.adapter import Item, Layer, Scope
-from harness.log.events import Event, Recalled, Scanned, Wrote
+from harness.log.events import Closed, Event, Recalled, Scanned, Wrote
 from harness.log.transcript import Called, Looked
 from harness.metrics import footprint
 from harness.metrics.footprint import Sample
@@ -53,6 +53,14 @@ def test_of_a_trial_writes_and_storage_are_counted_by_what_was_alive(tmp_path: P
     assert found[-1] == Sample("store", "storage", len(alive), 700, log.trial.noise)
     blind = tuple(e.model_copy(update={"problem": "remote"}) if isinstance(e, Scanned) else e for e in events)
     assert "storage" not in {s.what for s in footprint.of_trial(dataclasses.replace(log, events=blind))}
+
+
+def test_what_the_store_weighs_after_closing_stands_for_the_look_before_a_deletion(tmp_path: Path) -> None:
+    log = Tape(tmp_path, "store").played().scanned("before", "file").log()
+    told = dataclasses.replace(log, closed=Closed(status="complete", stored=4321))
+    found = [each for each in footprint.of_trial(told) if each.what == "storage"]
+    alive = {name for event in log.list_events(Wrote) for ids in event.ids or () for name in ids}
+    assert found == [Sample("store", "storage", len(alive), 4321, log.trial.noise)]
 
 
 def test_a_drill_tells_its_recalls_writes_and_bytes(tmp_path: Path) -> None:

@@ -108,6 +108,7 @@ def test_the_events_of_a_small_story(small: Stage, tmp_path: Path) -> None:
         *scan, *look, "metered", "closed",
     ]  # fmt: skip
     assert [event.read_policy for event in log.list_events(Worked)] == list(READ_POLICIES)
+    assert log.closed.stored == (tmp_path / "store" / "items.json").stat().st_size
 
 
 def test_what_an_extracting_backend_is_left_with_is_listed_before_the_last_looks(small: Stage, tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from harness import paths
 from harness.model.scenario import Scenario
-from harness.play.salt import salt
+from harness.play.salt import salt, unsalt, unsalt_text
 from harness.play.story import Story
 from harness.repo.checkout import Repo
 from harness.repo.checks import WorkTrees
@@ -42,6 +42,21 @@ def test_told_only_names_are_other_ones_for_each_seed_everywhere_in_the_story(
     )  # fmt: skip
 
 
+def test_what_was_salted_is_found_again_without_its_salt(told_on_a_call: tuple[Scenario, Repo]) -> None:
+    scenario, repo = told_on_a_call
+    salted = salt(scenario, repo, 1)
+    assert unsalt(salted, 1) == scenario == unsalt(scenario, 1)
+    assert unsalt(salted, 2) == salted, "another seed draws other letters"
+    (name,) = {
+        option.value
+        for _, job in salted.jobs()
+        for each in job.decisions
+        for option in each.options
+        if option.value.startswith("shop-oncall-")
+    }
+    assert unsalt_text(f"ask Shop{name[4:]}, or x-{name}", scenario.id, 1) == f"ask Shop-oncall, or x-{name}"
+
+
 def test_a_story_without_such_names_is_the_same_story(told_on_a_call: tuple[Scenario, Repo]) -> None:
     file = paths.TASKS / "branch-scope" / "kiosk-answers.toml"
     ((plain, repo),) = loader.load([file], paths.FIXTURES, paths.cache_root())
@@ -56,6 +71,7 @@ def test_of_every_kind_texts_checks_and_proofs_hold_as_before() -> None:
     firsts = {file.parent: file for file in sorted(paths.TASKS.glob("*/*.toml"), reverse=True)}.values()
     for scenario, repo in loader.load(firsts, paths.FIXTURES, paths.cache_root()):
         told = Told(Path("a-story"), salt(scenario, repo, 7), repo)
+        assert unsalt(told.scenario, 7) == scenario
         for found in (working.try_out(told, WorkTrees()), wording.texts(told)):
             assert found.hits == found.of, (scenario.id, told.breaches)
         assert not [*proofs.problems(told.scenario, repo)]
