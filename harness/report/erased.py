@@ -18,7 +18,8 @@ STAGES: tuple[Stage, ...] = ("before", "after", "reopened")
 HEADS = ("where", "before", "after", "closed, opened again")
 SEEN = 12
 """Sightings told with the command that shows them; the rest is counted."""
-STORE = "reports/out/latest/work/{trial}/store"
+STORE = "work/{trial}/store"
+"""In the folder of a run that kept it."""
 _ROUTES: dict[Route, str] = {
     "search": "search by the story\u2019s question",
     "forbidden": "search for the secret itself",
@@ -39,7 +40,7 @@ def describe(record: Record) -> Iterator[Node]:
     yield node("table", "matrix", node("thead", "", head), node("tbody", "", *rows))
     left = [*_back(record, targets), *_describe_sightings(record, targets)]
     if left:
-        yield node("p", "bad", "\u2715 still there, and how to see it in a store that was kept")
+        yield node("p", "bad", "\u2715 still there, and how to see it in the folder of a run with --keep")
         yield node("ul", "writes", *left[:SEEN])
         if len(left) > SEEN:
             yield node("p", "quiet", f"\u2026 and {len(left) - SEEN:,} more places, in the log")

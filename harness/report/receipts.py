@@ -177,9 +177,9 @@ def _value(value: object) -> str:
 def _find_again(cell: TrustCell, transcript: Transcript, event: Event) -> Iterator[str]:
     """Commands that find in the kept store what the look saw; of each form and place the first."""
     if isinstance(event, Broke):
-        yield f"coldwarm promises --replay reports/out/latest/drills/{cell.file}"
+        yield f"coldwarm promises --replay drills/{shlex.quote(cell.file)}"
     if isinstance(event, Looked):
-        store = f"reports/out/latest/work/{cell.id}/at-{event.step}"
+        store = f"work/{cell.id}/at-{event.step}"
         first: dict[tuple[str, str], Sighting] = {}
         for seen in transcript.sightings(event):
             first.setdefault((seen.form, seen.place), seen)

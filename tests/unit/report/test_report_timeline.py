@@ -234,7 +234,7 @@ def test_a_deletion_is_a_matrix_of_layers_before_and_after(found: Timelines) -> 
     assert rows["listing"] == ["2 of 2 seen", "\u25cb 0 of 2 seen", "\u25cb 0 of 2 seen"]
     assert rows["bytes: file (file)"] == ["2 of 2 seen", "\u2013 not looked", "\u2715 2 of 2 seen"]
     shown = text(bad(found).body)
-    store = f"reports/out/latest/work/{bad(found).id}/store/file"
+    store = f"work/{bad(found).id}/store/file"
     assert f"grep -aobF -e cw-pin-41b7 -- {store}" in shown and "the backend says: gone" in shown
 
 
