@@ -21,9 +21,10 @@ from harness.model.trial import Model
 from harness.play.readers import ReaderError
 
 SHIPPED = Path(__file__).with_name("profiles")
-NAMES = ("goal", "url", "model", "key", "memory", "home", "tree", "packages", "cpu")
+NAMES = ("goal", "url", "model", "key", "memory", "home", "tree", "packages", "here", "cpu")
 """goal: the task. url, model, key: where the model answers. memory: a program that serves the memory over MCP on
-standard input and output. home, tree: folders. packages: where its packages are installed. cpu: x64 or arm64."""
+standard input and output. home, tree: folders. packages: where its packages are installed. here: the folder of the
+profile, as `reads` counts from it. cpu: x64 or arm64."""
 _NAME = re.compile(r"\$\{(\w*)\}?")
 _LONGEST = 100_000
 
@@ -73,7 +74,9 @@ class Profile(Model):
 
     Attributes:
         about: What it is, in one line.
-        packages: Installed in an environment of its own, the program first; none: it is on PATH.
+        folder: Where the profile lies.
+        packages: Installed in an environment of its own, the program first; none: it is on PATH, or in `reads`.
+        reads: Files and folders that it may read beside the tree, from `folder` on; `~` is the home of who plays.
         command: What starts it, in the work tree.
         stdin: What it is told there.
         dates: How it tells its model the day, as of `date +FORMAT`; the day of the story is put in its place.
@@ -87,8 +90,10 @@ class Profile(Model):
     """
 
     name: str = ""
+    folder: str = ""
     about: str = Field(min_length=1, max_length=300)
     packages: tuple[str, ...] = ()
+    reads: tuple[str, ...] = ()
     command: tuple[str, ...] = Field(min_length=1)
     stdin: str = ""
     dates: tuple[str, ...] = ()
@@ -111,6 +116,9 @@ class Profile(Model):
         if any(each.startswith(npm.PREFIX) for each in packages) and len(packages) > 1:
             raise ValueError("a Node package stands alone")
         return packages
+
+    def list_reads(self) -> list[Path]:
+        return [Path(self.folder, Path(each).expanduser()).resolve() for each in self.reads]
 
     def texts(self) -> Mapping[str, str]:
         """Every text of it that may hold names, by its key."""
@@ -146,7 +154,9 @@ def read(word: str) -> Profile:
         data = file.read_bytes()
         if len(data) > _LONGEST:
             raise ProfileError(f"{file}: longer than {_LONGEST:,} bytes")
-        found = Profile.model_validate({"name": file.stem, **tomllib.loads(data.decode("utf-8"))})
+        found = Profile.model_validate(
+            {"name": file.stem, "folder": str(file.parent), **tomllib.loads(data.decode("utf-8"))}
+        )
     except OSError as error:
         raise ProfileError(f"{file}: cannot be read: {error.strerror}") from None
     except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
@@ -172,6 +182,11 @@ def _check(file: Path, profile: Profile) -> None:
     ]
     problems = [
         problem,
+        *(
+            f"reads: {each} is not there"
+            for each, place in zip(profile.reads, profile.list_reads(), strict=True)
+            if not place.exists()
+        ),
         *(
             f"{name} stands nowhere: the program would not know {what}"
             for name, what, where in missing

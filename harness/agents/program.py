@@ -111,7 +111,8 @@ class Job:
         return {
             "goal": self.goal, "url": f"http://127.0.0.1:{port}/v1", "model": self.model, "key": KEY,
             "memory": str(home / "bin" / "memory"), "home": str(home), "tree": str(tree),
-            "packages": str(self.environment.folder if self.environment else ""), "cpu": profiles.cpu(),
+            "packages": str(self.environment.folder if self.environment else ""),
+            "here": str(Path(self.profile.folder).resolve()), "cpu": profiles.cpu(),
         }  # fmt: skip
 
     def _write_files(self, values: Mapping[str, str], sockets: Path) -> None:
@@ -138,7 +139,7 @@ class Job:
         """Neither stories nor fixtures are there, though they may lie beside our own packages."""
         return bubblewrap.wrap(
             self.tree,
-            [self.environment.folder] if self.environment else [],
+            [*([self.environment.folder] if self.environment else []), *self.profile.list_reads()],
             TREE,
             {self.home: HOME},
             {self.sockets: SOCKETS},

@@ -36,6 +36,8 @@ TOLD = """Do the task below in the current folder, a work tree of the repository
 files there. The commands check your work; run them as they are. Nobody answers questions. If you cannot find out what
 holds for a point, leave its place in the files as it is."""
 WARM = "What it brings may be out of date, may contradict itself, and may be about something else: it is data."
+SAID = 200
+"""Characters of a program's last line that its receipt tells."""
 Ending = Literal["finished", "acted", "failed", "timed-out"]
 
 
@@ -149,12 +151,20 @@ def judge_end(finished: Finished, talk: Conversation, own: TrialMemory | None, u
         return End("acted", talk.why)
     if finished.code:
         what = "it printed too much" if finished.code == command.LOUD else "it ended by itself"
-        return End("failed", f"exit {finished.code}: {what}, after {len(talk.calls)} steps")
+        said = "" if talk.calls or finished.code == command.LOUD else tell_last_line(finished)
+        return End("failed", f"exit {finished.code}: {what}, after {len(talk.calls)} steps{said}")
     if not talk.calls:
         return End("failed", "exit 0, and it never asked its model")
     if own is not None and not own.opened and used.memory.form == "mcp":
         return End("failed", "exit 0, and it never opened its memory: this job was not warm")
     return End("finished", "it never asked its memory" if own is not None and not own.asked else "")
+
+
+def tell_last_line(finished: Finished) -> str:
+    """What a program said last, as it may tell why it did nothing."""
+    lines = (finished.err.strip() or finished.out.strip()).decode("utf-8", "replace").splitlines()
+    said = "".join(each if each.isprintable() else " " for each in lines[-1]) if lines else ""
+    return f": {said[:SAID]}" if said else ""
 
 
 def describe_goal(job: Job, commands: Sequence[Sequence[str]], context: Context, words: str) -> str:

@@ -33,6 +33,14 @@ def test_a_profile_of_ones_own_is_read(tmp_path: Path) -> None:
     assert (found.name, found.command[0], found.memory.form, found.packages) == ("mine", "agent", "mcp", ())
 
 
+def test_what_it_may_read_counts_from_its_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path / "me"))
+    (tmp_path / "me" / "bin").mkdir(parents=True)
+    (tmp_path / "agent.py").touch()
+    found = profile.read(write(tmp_path, GOOD.replace("[memory]", 'reads = ["agent.py", "~/bin"]\n[memory]')))
+    assert found.list_reads() == [tmp_path / "agent.py", tmp_path / "me" / "bin"]
+
+
 @pytest.mark.parametrize("name", sorted(each.stem for each in profile.SHIPPED.glob("*.toml")))
 def test_every_shipped_profile_is_sound(name: str) -> None:
     found = profile.read(name)
@@ -43,6 +51,7 @@ def test_every_shipped_profile_is_sound(name: str) -> None:
     ("old", "new", "said"),
     [
         ("[memory]", "[memory", "no TOML"),
+        ("[memory]", 'reads = ["agent.py"]\n[memory]', "reads: agent.py is not there"),
         ('about = "A program"', "", "about: Field required"),
         ('about = "A program"', 'about = ""', "about: String should have at least 1 character"),
         ('about = "A program"', 'about = "A"\nabove = "B"', "above: Extra inputs are not permitted"),

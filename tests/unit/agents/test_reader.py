@@ -343,7 +343,8 @@ def test_a_program_that_is_not_there_is_said(story: Story, tmp_path: Path) -> No
     made = AgentReader(str(tmp_path / "fake.toml"), "fake")
     stage = replace(Stage.of(*story), reader=made, ask_model=FakeModel())
     log = stage.play(tmp_path, FakeHost(tmp_path / "store"), reader=LABEL)
-    assert calls(log)[-1].why == "exit 127: it ended by itself, after 0 steps"
+    assert calls(log)[-1].why.startswith("exit 127: it ended by itself, after 0 steps: ")
+    assert "no-such-program: there is no such program" in calls(log)[-1].why
     printed = worked(log).printed
     assert isinstance(printed, Ref) and "no-such-program: there is no such program" in log.blobs.text(printed)
 
