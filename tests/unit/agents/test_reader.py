@@ -208,7 +208,11 @@ def count_faults(log: Log) -> int:
 
 
 BAD: dict[str, tuple[dict[str, Any], str, str]] = {
-    "it exits early": ({"what": "early"}, "failed", "exit 3: it ended by itself, after 0 steps"),
+    "it exits early": (
+        {"what": "early"},
+        "failed",
+        "exit 3: it ended by itself, after 0 steps: a fake agent program, told: early",
+    ),
     "it does nothing": ({"what": "idle"}, "failed", "exit 0, and it never asked its model"),
     "it hangs": ({"what": "hang", "first": "seconds = 2"}, "timed-out", "ended: 2 s are used up"),
     "it prints without end": ({"what": "loud"}, "failed", "exit 125: it printed too much, after 0 steps"),
