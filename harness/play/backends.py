@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
+from harness.adapter import Server
 from harness.backend import client, environments, interpreters, registry, servers
 from harness.backend.client import Deadlines, MemoryFault
 from harness.backend.environments import EnvironmentFault
@@ -26,7 +27,7 @@ class Playable:
 
     Attributes:
         withheld: Its secrets, from the spec and from the environment.
-        served: It needs a server, ours or one that runs already.
+        server: What it needs running, ours or one that runs already; rows with an equal one share it in turn.
         embeds: It cannot do without an embedder.
         older: The label of the row named before it that is another release of the same; its stores are taken over.
     """
@@ -36,9 +37,13 @@ class Playable:
     backend: Backend
     source: str = "harness"
     withheld: tuple[str, ...] = ()
-    served: bool = False
+    server: Server | None = None
     embeds: bool = False
     older: str = ""
+
+    @property
+    def served(self) -> bool:
+        return self.server is not None
 
 
 @dataclass(frozen=True)
@@ -110,7 +115,7 @@ def describe_all(selection: Selection, allowed: Iterable[str] = (), deadlines: D
             )
             withheld = client.withheld(spec.settings, said.secrets)
             playables[spec.label] = Playable(
-                entry, environments.locked(spec), backend, said.source, withheld, said.server is not None, said.embeds
+                entry, environments.locked(spec), backend, said.source, withheld, said.server, said.embeds
             )
     return Backends(_chain(playables), tuple(unplayed), tuple(undescribed))
 

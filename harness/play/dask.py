@@ -51,6 +51,7 @@ class Dask:
     def __init__(self, client: Client, where: str) -> None:
         self._client, self._where = client, where
         self.here = bool(LOCAL.fullmatch(where))
+        self.alone = False
         self._run = f"coldwarm-{uuid4().hex[:12]}"
         self._threads: dict[str, int] = {}
         self._ticket = b""

@@ -25,12 +25,15 @@ class Executor(Protocol):
     Attributes:
         slots: How many trials it takes at once; may change while it plays.
         here: It plays with what is installed on this machine.
+        alone: All slots share one environment, so that a server is lent to one of them at a time.
     """
 
     @property
     def slots(self) -> int: ...
     @property
     def here(self) -> bool: ...
+    @property
+    def alone(self) -> bool: ...
 
     def describe(self, selection: Selection, allowed: Iterable[str]) -> Backends:
         """Who of the selection can be played there, as `backends.describe_all`. Asked before it is opened."""
@@ -48,6 +51,7 @@ class Threads:
 
     slots: int
     here = True
+    alone = True
 
     def describe(self, selection: Selection, allowed: Iterable[str]) -> Backends:
         return describe_all(selection, allowed)

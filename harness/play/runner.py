@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections import Counter, deque
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from dataclasses import dataclass, field
 from functools import partial
@@ -11,6 +11,7 @@ from importlib import metadata
 from pathlib import Path
 from typing import Protocol, TypeAlias
 
+from harness.adapter import Server
 from harness.backend.client import Deadlines
 from harness.gateway import tokens
 from harness.gateway.chat.recording import REPLAY
@@ -39,6 +40,8 @@ from harness.repo.checkout import Repo
 
 AnyTrial: TypeAlias = Trial | DrillTrial
 VERSION = metadata.version("coldwarm")
+AHEAD = 100
+"""Trials that may be passed over: those of a story or two, whose noise is held meanwhile."""
 
 
 class Listener(Protocol):
@@ -233,13 +236,16 @@ class Runner:
         control: Control,
         reuse: Reuse | None = None,
     ) -> None:
-        """Side by side in the executor's slots, in this order; the listener hears of each end as it comes."""
+        """Side by side in the executor's slots, in this order; the listener hears of each end as it comes.
+
+        A trial whose server another one has is passed over while there are others: it would only hold a slot.
+        """
         under_way: dict[Future[Path], AnyTrial] = {}
-        trials = deque(waiting)
+        trials = list(waiting)
         left = Counter(trial.scenario for trial in waiting if isinstance(trial, Trial))
         while trials or under_way:
             while trials and len(under_way) < self.executor.slots:
-                trial = trials.popleft()
+                trial = trials.pop(self._find_next(trials, under_way.values()))
                 self.listener.started(trial)
                 under_way[submit(trial)] = trial
             done, _ = wait(under_way, return_when=FIRST_COMPLETED)
@@ -252,6 +258,15 @@ class Runner:
                     left[trial.scenario] -= 1
                     ended = None if left[trial.scenario] else stories[trial.scenario]
                 self._hear(trial, future, reuse, ended)
+
+    def _find_next(self, trials: Sequence[AnyTrial], under_way: Iterable[AnyTrial]) -> int:
+        if not self.executor.alone:
+            return 0
+        lent = [server for each in under_way if (server := self._find_server(each))]
+        return next((at for at, each in enumerate(trials[:AHEAD]) if self._find_server(each) not in lent), 0)
+
+    def _find_server(self, trial: AnyTrial) -> Server | None:
+        return self.backends.playables[trial.backend].server if trial.backend else None
 
     def _hear(self, trial: AnyTrial, future: Future[Path], reuse: Reuse | None, ended: Story | None) -> None:
         """A trial that could not be begun, read or shown is one trial: what it lacks is told at the end of the run.

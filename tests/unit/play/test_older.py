@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from harness.adapter import Server
 from harness.model.trial import Spec
 from harness.play.backends import Playable, _chain
 from harness.selftest import local
@@ -20,5 +21,5 @@ def test_each_release_takes_over_from_the_one_named_before_it_with_equal_setting
 
 
 def test_a_server_holds_its_stores_itself() -> None:
-    rows = [_row("1"), replace(_row("2"), served=True)]
+    rows = [_row("1"), replace(_row("2"), server=Server((), "http://here", "URL", "key", "make it"))]
     assert not _chain({each.spec.label: each for each in rows})["bm25@2"].older

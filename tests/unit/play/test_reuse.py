@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 
 from harness import paths
+from harness.adapter import Server
 from harness.backend.child import Deadlines
 from harness.backend.registry import ORACLES, AdapterEntry
 from harness.log.events import Closed, Recalled, Settled
@@ -295,7 +296,7 @@ def test_what_something_else_decides_has_no_key(
         replace(settings, keep=True),
         replace(settings, chat=Chat(answers="model")),
         replace(settings, chat=Chat(answers="recordings", folder="somewhere")),
-        with_notes(settings, served=True),
+        with_notes(settings, server=Server((), "http://here", "URL", "key", "make it")),
         with_notes(settings, withheld=("a secret",)),
         with_notes(settings, spec=Spec(adapter="notes", python="python3")),
         with_notes(settings, entry=outside),

@@ -5,8 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from concurrent.futures import Future
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
+import pytest
+
+from harness.adapter import Server
 from harness.log.folder import Folder
 from harness.model.drill import DrillTrial
 from harness.model.trial import Selection, Trial
@@ -14,6 +18,7 @@ from harness.play.backends import Backends, describe_all
 from harness.play.environment import Control, Settings
 from harness.play.executor import Submit
 from harness.play.runner import Runner
+from harness.selftest import local
 from tasks import loader
 from tests.unit.conftest import House
 
@@ -23,7 +28,7 @@ DRAWN = 5
 class FakeExecutor:
     """Draws noise for each trial and plays none."""
 
-    slots, here = 2, True
+    slots, here, alone = 2, True, True
 
     def describe(self, selection: Selection, allowed: Iterable[str]) -> Backends:
         return describe_all(selection, allowed)
@@ -68,3 +73,45 @@ def test_a_story_lets_go_of_its_noise_when_its_last_trial_has_ended(lasting: Hou
         Folder(tmp_path / "run"), Selection(backends=()), Backends({}), "", stories, lasting.cache, watching, executor
     ).play()
     assert [held for _, held in watching.held] == [DRAWN, 0]
+
+
+SERVERS = {"plain": None, "a1": "a", "a2": "a", "b": "b"}
+
+
+@pytest.mark.parametrize(
+    ("waiting", "under_way", "alone", "next_"),
+    [
+        (["a2", "plain"], ["a1"], True, 1),
+        (["a2", "b", "plain"], ["a1"], True, 1),
+        (["a2", "b"], ["plain"], True, 0),
+        (["plain", "plain"], ["plain"], True, 0),
+        (["a1", "a2"], ["a1"], True, 0),
+        (["a2", "plain"], ["a1"], False, 0),
+        (["a2"] * 100 + ["plain"], ["a1"], True, 0),
+    ],
+)
+def test_who_would_wait_for_a_server_is_passed_over_while_there_are_others_near(
+    lasting: House, tmp_path: Path, waiting: list[str], under_way: list[str], alone: bool, next_: int
+) -> None:
+    executor = FakeExecutor()
+    executor.alone = alone
+    playables = {label: replace(local.playable("bm25"), server=_serve(server)) for label, server in SERVERS.items()}
+    runner = Runner(
+        Folder(tmp_path / "run"),
+        Selection(backends=()),
+        Backends(playables),
+        "",
+        [],
+        lasting.cache,
+        Watching(executor),
+        executor,
+    )
+    assert runner._find_next([_ask(each) for each in waiting], [_ask(each) for each in under_way]) == next_
+
+
+def _serve(name: str | None) -> Server | None:
+    return Server((), f"http://{name}", "URL", "key", "make it") if name else None
+
+
+def _ask(label: str) -> DrillTrial:
+    return DrillTrial(backend=label, drill="keeping", size=20, seed=1, k=5)
