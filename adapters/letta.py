@@ -72,11 +72,13 @@ COMPACT = {"compact": "VACUUM FULL, as PostgreSQL documents it; Letta documents 
 
 
 def archive_name(scope: Scope) -> str:
-    return urlencode({part: value for part, value in asdict(scope).items() if value}, quote_via=quote) or EVERYWHERE
+    """An empty name is a name, and not one that is not set."""
+    given = {part: value for part, value in asdict(scope).items() if value is not None}
+    return urlencode(given, quote_via=quote) or EVERYWHERE
 
 
 def scope_of(name: str) -> Scope:
-    return Scope(**dict(parse_qsl("" if name == EVERYWHERE else name)))
+    return Scope(**dict(parse_qsl("" if name == EVERYWHERE else name, keep_blank_values=True)))
 
 
 def metadata(item: Item) -> dict[str, Any]:

@@ -293,6 +293,17 @@ def keeps_scopes(bench: Bench) -> None:
         equal([hit.scope for hit in memory.entries(scope)], [scope], "scopes")
 
 
+@check("persistent", "scope_repo", "entries")
+def keeps_empty_names(bench: Bench) -> None:
+    """keeps an empty name apart from one that is not set"""
+    places = (Scope(repo=""), Scope())
+    with bench.open() as memory:
+        acks = memory.remember([item(f"{SHIP} {at}", place) for at, place in enumerate(places)])
+        for place, ack in zip(places, acks, strict=True):
+            found = tuple(hit.memory_id for hit in memory.entries(place))
+            equal(found, ack.ids, "an empty name" if place.repo == "" else "no name")
+
+
 @check("persistent", "expiry")
 def lets_memories_expire(bench: Bench) -> None:
     """does not bring what has expired, and brings what has not"""

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, nullcontext
+from dataclasses import replace
+from typing import Any, ClassVar
 
 import pytest
 
+from harness.adapter import Ack, Hit, Item, Scope
 from harness.backend import registry
-from harness.conformance import CHECKS, open_setting
+from harness.conformance import CHECKS, open_setting, writing
+from harness.conformance.bench import Broken
 from harness.conformance.testing import AdapterContract
 from tests.unit.adapters.conftest import Words
 
@@ -117,6 +122,28 @@ def test_a_fault_breaks_the_contract(fault: str, name: str) -> None:
     with open_setting(registry.parse(f"harness.selftest.planted.{fault}"), Words()) as place:
         outcome = place.judge(check)
     assert outcome.status == "broken" and outcome.why and "\n" not in outcome.why
+
+
+@pytest.mark.parametrize(("kept_apart", "holds"), [(True, True), (False, False)])
+def test_a_store_that_takes_an_empty_name_for_none_breaks_the_contract(kept_apart: bool, holds: bool) -> None:
+    class FakeMemory:
+        """Its listings are of exactly one scope."""
+
+        def remember(self, items: Sequence[Item]) -> list[Ack]:
+            self.items = [each if kept_apart else replace(each, scope=Scope()) for each in items]
+            return [Ack((str(at),)) for at, _ in enumerate(items)]
+
+        def entries(self, scope: Scope) -> list[Hit]:
+            return [Hit(str(at), each.text) for at, each in enumerate(self.items) if each.scope == scope]
+
+    class FakeBench:
+        @contextmanager
+        def open(self) -> Iterator[FakeMemory]:
+            yield FakeMemory()
+
+    bench: Any = FakeBench()
+    with nullcontext() if holds else pytest.raises(Broken, match="an empty name: "):
+        writing.keeps_empty_names(bench)
 
 
 def test_an_exception_must_be_needed() -> None:
