@@ -81,6 +81,7 @@ def test_a_setting_that_the_adapter_does_not_know_comes_before_its_packages() ->
 # --- what is made ----------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_a_backend_runs_with_the_release_that_was_asked_for(tmp_path: Path) -> None:
     for text, version in ((ASKED, "2.0"), ("t=tiny:Tiny@2.1", "2.1")):
         root = tmp_path / version
@@ -114,6 +115,7 @@ def test_files_are_hard_linked_to_the_cache_of_uv() -> None:
     assert module.stat().st_nlink > 1
 
 
+@pytest.mark.slow
 def test_a_lock_makes_the_same_again_and_a_wheel_that_changed_is_refused(
     wheelhouse: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -200,6 +202,7 @@ def test_an_environment_whose_interpreter_has_gone_is_made_anew() -> None:
     assert environments.of(asked()).fresh
 
 
+@pytest.mark.slow
 def test_two_processes_that_make_the_same_make_it_once() -> None:
     both = [subprocess.Popen([sys.executable, "-c", MAKE], stdout=subprocess.PIPE, text=True) for _ in range(2)]
     assert sorted(each.communicate(timeout=100)[0].strip() for each in both) == ["False", "True"]
@@ -219,6 +222,7 @@ def test_a_run_plays_what_can_be_made_and_says_what_cannot() -> None:
     assert unplayed.backend == "t@2.9" and not found.undescribed, "the others play on"
 
 
+@pytest.mark.slow
 def test_a_finished_trial_is_taken_for_one_of_the_same_lock_only(tmp_path: Path, wheelhouse: Path) -> None:
     def key() -> str | None:
         environments._STARTED.clear()

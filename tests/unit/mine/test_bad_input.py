@@ -309,6 +309,7 @@ ODD: dict[str, Make] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("make", [*ODD.values(), pytest.param(_grow, marks=pytest.mark.slow)], ids=[*ODD, "100 MB"])
 def test_what_is_odd_is_passed_by_and_the_rest_holds(foreign: Foreign, tmp_path: Path, make: Make) -> None:
     live(foreign)

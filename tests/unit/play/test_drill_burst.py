@@ -44,6 +44,7 @@ def test_two_processes_share_the_last_burst_and_a_third_looks(sound: Transcript)
     assert all(len(call.about) == 1 for _, call in sound.calls("remember"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("fault", "flagged"),
     [

@@ -129,6 +129,7 @@ def test_what_is_asked_and_in_which_order(sound: Transcript) -> None:
     assert happened == ["opened", "closed", "looked", "looked", "opened", "closed", "opened", "closed"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("fault", "flagged"),
     [

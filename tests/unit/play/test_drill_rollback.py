@@ -54,6 +54,7 @@ def test_a_mark_is_restored_twice_by_two_processes(sound: Transcript) -> None:
     assert story == [*incident, "remember", "restore", "closed", "opened", "remember", "restore", "closed"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("fault", "flagged"),
     [

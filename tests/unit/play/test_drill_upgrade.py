@@ -59,6 +59,7 @@ def test_a_refusal_fails_with_its_words_and_nothing_is_silent(tmp_path: Path) ->
     assert found["kept_after_upgrade"].receipts
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("fault", "flagged"),
     [
