@@ -66,6 +66,8 @@ def says(levels: Sequence[Level]) -> str:
         ]
         if first.seconds is not None and last.seconds is not None:
             told.append(f"takes {_number(last.seconds, 1e3)} ms for a recall (before {_number(first.seconds, 1e3)})")
+        if first.bytes is not None and last.bytes is not None:
+            told.append(f"keeps {_number(last.bytes, 1e-3)} kB (before {_number(first.bytes, 1e-3)})")
         if known := list(filter(None, told)):
             parts.append(f"{show(name)} {words.join_words(known)}")
     if not parts:
