@@ -61,7 +61,7 @@ def test_the_chart_shows_its_table_and_says_both_ends(grown: Results) -> None:
     assert rows["keeper", "10,000"][-2:] == ("10.0", "2,001")
     assert rows["store", "0"][-2:] == (growth.NO_SAMPLE, growth.NO_SAMPLE)
     assert chart.says.startswith("Among 10,000 unrelated memories instead of 0: keeper recalls ")
-    assert "ms for a recall (before " in chart.says and "keeps 2,001 kB (before 1.00)" in chart.says
+    assert "ms for a recall (before " in chart.says and "keeps 2,001 kB (before 1)" in chart.says
     assert growth.NO_SAMPLE in chart.svg and "keeper" in chart.svg
 
 
