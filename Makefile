@@ -118,13 +118,13 @@ selftest: .venv/.ready
 	@$(BIN)/coldwarm selftest measures
 
 # Each in a shell of its own, two at once, told whole when it has ended. Those of a release have an environment made, or start
-# a server. Two rows keep their memories in the PostgreSQL that comes with Letta's server.
+# a server. Two rows keep their memories in the PostgreSQL that comes with Letta's server, two in that server.
 CHECKED := agents_md bm25 chroma chroma_plain chroma_server claude_memory codex_memories mem0 mem0,store=chroma \
   mem0,store=faiss mem0,infer=true notes vector_file reference hindsight@1.1.0,infer=true hindsight@1.1.0 langgraph@3.1.2 \
   langmem@0.0.30 memsearch@0.4.23 mcp@2026.8.31 mcp@3.11.0,server=mempalace mcp@0.9.29,server=agentmemory \
-  claude_mem@13.25.3 claude_memory_tool@2.12.0 langgraph_postgres@3.2.0 mem0_pgvector@2.2.1
-conform: .venv/.ready $(if $(COLDWARM_POSTGRES_URL),,$(LETTA)/.ready)
-	@echo "checking every adapter against the contract (at most 18 minutes on 2 busy cores)"
+  claude_mem@13.25.3 claude_memory_tool@2.12.0 langgraph_postgres@3.2.0 mem0_pgvector@2.2.1 letta letta_blocks
+conform: .venv/.ready $(if $(and $(LETTA_BASE_URL),$(COLDWARM_POSTGRES_URL)),,$(LETTA)/.ready)
+	@echo "checking every adapter against the contract (at most 19 minutes on 2 busy cores)"
 	@printf '%s\n' $(CHECKED) | xargs -P 2 -n 1 sh -c \
 	  'told=$$($(BIN)/coldwarm conform "$$0" 2>&1); ended=$$?; printf "%s\n" "$$told"; exit $$ended'
 
