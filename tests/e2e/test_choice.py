@@ -182,4 +182,4 @@ def test_the_choice_reader_stands_beside_the_scripted_one(
     assert "# <code>choice&#64;coldwarm-chooser-1</code> beside the scripted reader" in done.stdout
     (row,) = (line for line in done.stdout.splitlines() if line.startswith("| <code>bm25</code>"))
     assert f"| {len(calls(recorded[0]))} |" in row and "cannot say: an order needs 3 conditions" in done.stdout
-    assert "is by the choice reader" in one_line(cli("calibrate", only(tmp_path)), 2)
+    assert "is by a reader with a model" in one_line(cli("calibrate", only(tmp_path)), 2)
