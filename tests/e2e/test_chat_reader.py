@@ -136,3 +136,22 @@ def test_each_seed_has_names_of_its_own_and_an_overflowing_context_fails_one_job
     for played in logs.values():
         assert [call.outcome for call in calls(played)] == ["finished", "failed"]
         assert played.closed is not None and played.closed.status == "complete"
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(300)
+def test_its_salted_jobs_stand_beside_those_of_the_scripted_reader(cli: Cli, tmp_path: Path) -> None:
+    words = ("run", "-q", "-b", "bm25", "-s", "told-on-a-call", "-n", "20", "-d", "none", "--write", "append")
+    for name, more in {"scripted": (), "model": ("--reader", "chat", "--chat", "stand-in")}.items():
+        done = cli(*words, *more, "--out", tmp_path / name)
+        assert (done.returncode, done.stderr) == (0, "")
+    shown = cli("calibrate", only(tmp_path / "scripted"), only(tmp_path / "model")).stdout
+    played = log(only(tmp_path / "model"))
+    of = sum(len(event.choices) for event in played.list_events(Worked))
+    rows = {line.split(" | ")[0]: line for line in shown.splitlines() if line.startswith("| ")}
+    assert (
+        rows["| <code>bm25</code>, append, 20"].split(" | ")[1] == str(of) == rows["| cold: no memory"].split(" | ")[1]
+    )
+    assert "have no scripted one" not in shown and "in jobs that the model did" in shown
+    plain = log(only(tmp_path / "scripted"))
+    assert played.opened.digests["scenario"] != plain.opened.digests["scenario"], "its names are its own"
