@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 from harness.compare import stats
+from harness.compare.statements import COLD
 from harness.log.events import Recalled, Worked
 from harness.log.folder import Folder
 from harness.log.reader import Log
@@ -34,7 +35,6 @@ from harness.play.salt import unsalt, unsalt_text
 
 LEAST_STORIES, LEAST_CONDITIONS = 10, 3
 """Below them no interval, no order."""
-COLD = "cold"
 Nearness = Literal["alike", "otherwise", "cannot-say"]
 
 
