@@ -154,9 +154,10 @@ def read(word: str) -> Profile:
         data = file.read_bytes()
         if len(data) > _LONGEST:
             raise ProfileError(f"{file}: longer than {_LONGEST:,} bytes")
-        found = Profile.model_validate(
-            {"name": file.stem, "folder": str(file.parent), **tomllib.loads(data.decode("utf-8"))}
-        )
+        said = tomllib.loads(data.decode("utf-8"))
+        if given := sorted({"name", "folder"} & said.keys()):
+            raise ProfileError(f"{file}: {given[0]}: leave it out, the file's own {given[0]} is taken")
+        found = Profile.model_validate({"name": file.stem, "folder": str(file.parent), **said})
     except OSError as error:
         raise ProfileError(f"{file}: cannot be read: {error.strerror}") from None
     except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:

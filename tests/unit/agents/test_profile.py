@@ -55,6 +55,12 @@ def test_every_shipped_profile_is_sound(name: str) -> None:
         ('about = "A program"', "", "about: Field required"),
         ('about = "A program"', 'about = ""', "about: String should have at least 1 character"),
         ('about = "A program"', 'about = "A"\nabove = "B"', "above: Extra inputs are not permitted"),
+        (
+            'about = "A program"',
+            'about = "A"\nname = "mini-swe-agent"',
+            "name: leave it out, the file's own name is taken",
+        ),
+        ('about = "A program"', 'about = "A"\nfolder = "/"', "folder: leave it out, the file's own folder is taken"),
         ('command = ["agent", "--url", "${url}"]', "command = []", "command: Tuple should have at least 1 item"),
         ('"${url}"]', '"x"]', "${url} stands nowhere: the program would not know its model"),
         ('stdin = "${goal}"', "", "${goal} stands nowhere: the program would not know its task"),
