@@ -68,11 +68,11 @@ a file begins and ends."""
 
 def _name_opaque(opened: int, size: int) -> str:
     """What holds pages that are not searched; "" for any other file."""
-    head, tail = os.pread(opened, 8, 0), os.pread(opened, 8, max(0, size - 8))
-    for name, begin, end in _OPAQUE:
-        if size >= 12 and head.startswith(begin) and tail.endswith(end):
-            return name if name != "Parquet" or 0 < int.from_bytes(tail[:4], "little") <= size - 12 else ""
-    return ""
+    if size < 12:
+        return ""
+    head, tail = os.pread(opened, 8, 0), os.pread(opened, 8, size - 8)
+    name = next((name for name, begin, end in _OPAQUE if head.startswith(begin) and tail.endswith(end)), "")
+    return name if name != "Parquet" or 0 < int.from_bytes(tail[:4], "little") <= size - 12 else ""
 
 
 class Survey:
