@@ -84,13 +84,14 @@ class Module:
         self._seen: Counter[tuple[str, ...]] = Counter()
         self.mutants = list(self._body(self.tree, ""))
 
-    def compile(self, mutant: Mutant) -> CodeType:
-        """The whole module with this change. SyntaxError and the like: it cannot be one."""
-        back = mutant.apply()
+    def compile(self, mutant: Mutant | None) -> CodeType:
+        """The whole module with this change, or with none. SyntaxError and the like: it cannot be one."""
+        back = mutant.apply() if mutant else None
         try:
             return compile(self.tree, str(self.path), "exec", dont_inherit=True)
         finally:
-            back()
+            if back:
+                back()
 
     def text(self, mutant: Mutant) -> str:
         back = mutant.apply()

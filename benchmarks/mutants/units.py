@@ -263,9 +263,9 @@ class _Changed(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         exec(self._code, module.__dict__)
 
 
-def _imported(mutant: Mutant, module: Module, files: Sequence[str]) -> Any:
+def _imported(mutant: Mutant | None, module: Module, files: Sequence[str]) -> Any:
     def work() -> str | None:
-        name = mutant.key.file.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
+        name = module.file.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
         try:
             code = module.compile(mutant)
         except (SyntaxError, ValueError) as error:
@@ -298,7 +298,7 @@ def judge(
 ) -> None:
     """Tells of each mutant what told it apart: a test, `time` or `died`; None, or `UNREACHED`, where nothing did.
 
-    Those of functions come first. Raises Broken.
+    Those of functions come first, then what has to be imported, after the module itself was. Raises Broken.
     """
     assert not any(name.partition(".")[0] == "harness" for name in sys.modules), "ours has to be imported anew"
     options = [*OPTIONS, *(f"--ignore={each}" for each in left_out)]
@@ -314,6 +314,11 @@ def judge(
     if isinstance(answer, Over) or answer[0]:
         raise Broken(answer.why if isinstance(answer, Over) else answer[0])
     _, later, files = answer
+    if later:
+        unchanged = Task(_imported(None, modules[mutants[later[0]].key.file], files), IMPORTED, 600)
+        ((_, failed),) = forks.each([("unchanged", unchanged)], 1)
+        if failed is not None:
+            raise Broken(f"without any change, but imported anew, this fails: {getattr(failed, 'why', failed)}")
     kills = Counter[str]()
 
     def tasks() -> Iterator[tuple[Mutant, Task]]:
