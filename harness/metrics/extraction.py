@@ -117,7 +117,7 @@ def facts_merged(record: Record) -> Measure:
     carriers = _carriers(found)
 
     def merged(live: Live) -> bool:
-        return len(live.asserted) > 1 and not any(live.asserted <= told for told in found.together)
+        return not any(live.asserted <= told for told in found.together)
 
     survived = [fact for fact in _list_told(record, held=True) if fact in carriers]
     only = [fact for fact in survived if all(merged(live) for live in carriers[fact])]

@@ -123,7 +123,7 @@ def facts_merged(record: Record) -> Measure:
         for fact in written.due:
             carriers = [said.asserted for said in written.remaining if fact in said.asserted]
             due += bool(carriers)
-            if carriers and all(len(each) > 1 and not any(each <= told for told in together) for each in carriers):
+            if carriers and not any(each <= told for each in carriers for told in together):
                 merged.append(written.receipt)
     return proportion(len(merged), due, merged, none="no fact was kept")
 

@@ -10,11 +10,13 @@ from typing import Any, Literal
 
 from harness.adapter import CAPABILITIES, Hit, Item, Layer, Scope, Source
 from harness.log.blobs import Blobs
+from harness.log.calls import Draft
 from harness.log.events import (
     Check,
     Checked,
     Choice,
     Closed,
+    Drafted,
     Event,
     Forgot,
     Found,
@@ -220,6 +222,22 @@ class Tape:
         stored = tuple((item.item.text,) for item in items) if ids is None else tuple(ids)
         return self.add(Wrote(session=session, items=tuple(items), ids=stored, **event))
 
+    def draft(
+        self,
+        session: str,
+        told: Sequence[str],
+        kept: Mapping[str, Sequence[int]],
+        known: Sequence[str] = (),
+        **more: Any,
+    ) -> Tape:
+        """What a chat writer made of a transcript; `kept` is text -> the known memories that it replaces."""
+        at = self.at(session)
+        lines = (Written(f"line:{at}", Item(text, HOME, at.isoformat(), "project")) for text in told)
+        drafts = (Draft(text=text, sources=(1,), replaces=tuple(gone)) for text, gone in kept.items())
+        event = {"secret": "s3cret", "prompt": 0, "completion": 0, "calls": (), **more}
+        made = {"told": tuple(lines), "known": tuple(map(hit, known)), "kept": tuple(drafts), **event}
+        return self.add(Drafted(session=session, at=at, **made))
+
     def recall(self, purpose: str, ref: str, hits: Sequence[Hit | str], session: str, **more: Any) -> Tape:
         """Hits of one entry each, 10 tokens an entry."""
         made = tuple(each if isinstance(each, Hit) else hit(each) for each in hits)
@@ -311,10 +329,11 @@ class Tape:
         made = tuple(each if isinstance(each, Hit) else hit(each) for each in hits)
         return self.add(Listed(stage=stage, scope=HOME, hits=made, fault=fault))
 
-    def scanned(self, stage: Stage, layer: str, *facts: str, problem: str | None = None) -> Tape:
+    def scanned(self, stage: Stage, layer: str, *facts: str, problem: str | None = None, declared: bool = True) -> Tape:
         seen = tuple(Sighting(fact=name, path=layer, form="utf-8", count=1, offset=0) for name in facts)
         where = Layer(layer, layer, "file")
-        return self.add(Scanned(stage=stage, layer=where, files=1, bytes=9, sightings=seen, problem=problem))
+        made = {"layer": where, "declared": declared, "files": 1, "bytes": 9, "sightings": seen, "problem": problem}
+        return self.add(Scanned(stage=stage, **made))
 
     def metered(self, prompt: int | None = None, **embeddings: Mapping[str, int]) -> Tape:
         used = {"prompt": prompt, "completion": prompt and 1, "calls": prompt and 1}
