@@ -183,6 +183,4 @@ def wilson(hits: int, of: int) -> Interval:
     p, z2 = hits / of, _Z * _Z
     centre = (p + z2 / (2 * of)) / (1 + z2 / of)
     half = _Z / (1 + z2 / of) * sqrt(p * (1 - p) / of + z2 / (4 * of * of))
-    low = 0.0 if hits == 0 else max(0.0, centre - half)
-    high = 1.0 if hits == of else min(1.0, centre + half)
-    return Interval(low=round(low, 6), high=round(high, 6), method=WILSON)
+    return Interval(low=max(0.0, round(centre - half, 6)), high=round(centre + half, 6), method=WILSON)

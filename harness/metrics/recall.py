@@ -160,8 +160,6 @@ def _drop_gone(carriers: dict[str, set[str]], ids: Sequence[str]) -> None:
 
 
 def _chance(pool: int, gold: int, k: int) -> float:
-    if not pool or not gold:
-        return 0.0
     drawn = min(k, pool)
     return 1 - comb(max(pool - gold, 0), drawn) / comb(pool, drawn)
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from functools import partial
+from math import inf
 from typing import Literal, get_args
 
 from harness.log.events import Wrote
@@ -55,7 +56,8 @@ def updates(record: Record) -> list[Update]:
         ]
         if eligible:
             current = {fact for fact, _ in eligible}
-            found.append(_update(question, current, {name for _, names in eligible for name in names} - current))
+            old = {name for _, names in eligible for name in names} - set(question.probe.gold)
+            found.append(_update(question, current, old))
     return found
 
 
@@ -72,7 +74,7 @@ def _candidates(record: Record) -> list[PhrasingSeen]:
 
 def _eligible(record: Record, question: PhrasingSeen, fact: str) -> bool:
     """A probe that was not reached is one only if all that it needs had happened before the end."""
-    end = len(record.log.events) + 1 if question.line is None else question.line
+    end = inf if question.line is None else question.line
     if record.stored.get(fact, end) >= end:
         return False
     old = set(record.scenario.predecessors(fact))

@@ -244,7 +244,7 @@ class Record:
         self, session: Session, probe: Probe, stratum: Stratum, asked: tuple[int, Recalled] | None
     ) -> PhrasingSeen:
         line, event = asked or (None, None)
-        entries = self.entries(line, event) if line is not None and event is not None else ()
+        entries = self.entries(*asked) if asked else ()
         return PhrasingSeen(session, probe, stratum, line, event, entries)
 
     @cached_property
@@ -349,10 +349,6 @@ class View:
     @property
     def scenario(self) -> Scenario:
         return self.record.scenario
-
-    @property
-    def classifier(self) -> Classifier:
-        return self.record.classifier
 
     @property
     def arm(self) -> Arm:
