@@ -10,7 +10,7 @@ from harness.log.events import Metered
 from harness.log.reader import Log
 from harness.metrics import score
 from harness.model.backend import Fault
-from harness.model.trial import Measure, Measured
+from harness.model.trial import Measure, Measured, NotMeasured
 from tests.support.logs import NOISE, OLD, Tape, cold
 
 FILES = [("notes.txt", "d1", 40), ("order.txt", "d2", 30)]
@@ -23,6 +23,10 @@ def measures(log: Log, *others: Log) -> dict[str, Measure]:
 def measured(measure: Measure) -> Measured:
     assert isinstance(measure, Measured), measure
     return measure
+
+
+def lost(reason: str, line: int) -> NotMeasured:
+    return NotMeasured(status="failed", reason=reason, receipts=(f"L{line}",))
 
 
 def test_tokens_by_payer(tmp_path: Path) -> None:
@@ -42,13 +46,37 @@ def test_tokens_by_payer(tmp_path: Path) -> None:
     assert measured(found["tokens_per_job"]).value == total.value / 2
 
 
-@pytest.mark.parametrize("silent", [True, False])
-def test_what_the_backend_does_not_tell_makes_totals_lower_bounds(tmp_path: Path, silent: bool) -> None:
-    tape = Tape(tmp_path, unsupported=["usage"] if silent else []).played().jobs("betadeploy").metered()
-    found = measures(tape.log())
-    assert found["tokens_backend"].status == ("unsupported" if silent else "failed")
+SILENT = ("failed", "usage is declared, but the backend did not tell it")
+
+
+@pytest.mark.parametrize(
+    ("lacks", "told", "said"),
+    [
+        (["usage"], Metered(), ("unsupported", "no usage")),
+        ([], Metered(), SILENT),
+        ([], Metered(prompt=1000), SILENT),
+        ([], Metered(completion=1), SILENT),
+    ],
+)
+def test_what_the_backend_does_not_tell_makes_totals_lower_bounds(
+    tmp_path: Path, lacks: list[str], told: Metered, said: tuple[str, str]
+) -> None:
+    found = measures(Tape(tmp_path, unsupported=lacks).played().jobs("betadeploy").add(told).log())
+    assert (found["tokens_backend"].status, getattr(found["tokens_backend"], "reason", "")) == said
     assert measured(found["tokens_total"]).known == "at-least"
     assert measured(found["tokens_per_job"]).known == "at-least"
+
+
+@pytest.mark.parametrize(("failed", "known"), [((0, 0), "exact"), ((0, 1), "at-least"), ((2, 2), "at-least")])
+def test_calls_counted_at_the_endpoint_are_what_the_backend_costs_at_least_if_one_failed(
+    tmp_path: Path, failed: tuple[int, int], known: str
+) -> None:
+    learning, working = ({"calls": 3, "prompt": 40, "completion": 5, "counted": 0, "failed": each} for each in failed)
+    tape = Tape(tmp_path).played().jobs("betadeploy")
+    found = measures(tape.add(Metered(chat={"ingest": learning, "job": working}, prompt=1, completion=1)).log())
+    backend, total = measured(found["tokens_backend"]), measured(found["tokens_total"])
+    assert (backend.value, backend.of, backend.known) == (90, 6, known)
+    assert total.known == known
 
 
 def test_the_cold_arm_pays_the_agent_only(tmp_path: Path) -> None:
@@ -80,12 +108,32 @@ def test_break_even_is_what_was_learnt_over_what_a_job_saves(tmp_path: Path) -> 
     assert "cold arm" in getattr(measures(tape.log())["break_even"], "reason", "")
 
 
+def at_cost(folder: Path, extra: int) -> Measure:
+    """Break-even of a warm trial, both jobs of which together cost `extra` tokens less than cold."""
+    tape = Tape(folder).learn("first", "old", tokens=30)
+    alone = Tape(folder, None)
+    for job in ("order", "drill"):
+        tape.work(job, {"tool": "betadeploy", "port": "8123"})
+        alone.work(job, {"tool": "betadeploy", "port": "8123"}, policy=None, origin="repo")
+    dear = alone.events.pop().model_copy(update={"prompt": 100 + extra})
+    return measures(tape.metered(0).log(), alone.add(dear).log())["break_even"]
+
+
+def test_the_smallest_saving_pays_off_some_day_and_none_never_does(tmp_path: Path) -> None:
+    assert measured(at_cost(tmp_path, 1)).value == 30 / (1 / 2)
+    for extra in (0, -1):
+        found = at_cost(tmp_path, extra)
+        assert found.status == "not-applicable" and found.reason.startswith("never")
+
+
 def test_embeddings_are_counted_for_learning_and_working(tmp_path: Path) -> None:
     tape = Tape(tmp_path).played().jobs("betadeploy")
     phase = {"texts": 10, "tokens": 100, "cut_texts": 1}
     found = measures(tape.metered(ingest=phase, job=phase, probe=phase, erase=phase).log())
     assert (measured(found["embedding_tokens"]).value, measured(found["embedding_tokens"]).of) == (200, 20)
     assert (measured(found["truncated_share"]).hits, measured(found["truncated_share"]).of) == (4, 40)
+    uncut = measures(tape.metered(job={"texts": 10, "tokens": 100}).log())
+    assert (measured(uncut["truncated_share"]).hits, measured(uncut["truncated_share"]).of) == (4, 50)
     bare = measures(Tape(tmp_path).played().jobs("betadeploy").metered().log())
     assert {bare[name].status for name in ("embedding_tokens", "truncated_share")} == {"not-applicable"}
 
@@ -129,22 +177,27 @@ def test_chat_calls_that_the_backend_does_not_report_are_counted(
     tape = Tape(tmp_path).played().add(Metered(chat={"ingest": count}, prompt=0, completion=0, calls=told))
     found = score([tape.log()])[0].measures["chat_unreported"]
     assert isinstance(found, Measured) and (found.hits, found.of) == expected
+    assert found.receipts == ((f"L{tape.line}",) if expected[0] else ())
 
 
 def test_a_usage_that_cannot_be_asked_for_hides_nothing_by_failing(tmp_path: Path) -> None:
     count = {"calls": 3, "prompt": 30, "completion": 3, "counted": 0, "failed": 0}
     fault = Fault(kind="crashed", op="usage", message="no usage in this plan")
     tape = Tape(tmp_path).played().add(Metered(chat={"ingest": count}, fault=fault))
-    found = score([tape.log()])[0].measures
-    assert found["chat_unreported"].status == "failed"
+    found = score([tape.log()])[0].measures["chat_unreported"]
+    assert found == lost("usage is declared, but: no usage in this plan", tape.line)
+    silent = Tape(tmp_path).played().add(Metered(chat={"ingest": count}))
+    found = score([silent.log()])[0].measures["chat_unreported"]
+    assert found == lost("usage is declared, but: the backend did not tell it", silent.line)
     assert score([Tape(tmp_path).played().metered(0).log()])[0].measures["chat_unreported"].status == "not-applicable"
 
 
 def test_what_did_not_come_back_because_a_question_failed_was_not_cheap(tmp_path: Path) -> None:
     fault = Fault(kind="crashed", op="recall", message="the index is broken")
-    tape = Tape(tmp_path).played().recall("decision", "order/tool", [], "second", fault=fault).metered(0)
-    found = score([tape.log()])[0].measures
-    assert found["tokens_recall"].status == "failed"
+    tape = Tape(tmp_path).played().recall("decision", "order/tool", [], "second", fault=fault)
+    line = tape.line
+    found = score([tape.metered(0).log()])[0].measures
+    assert found["tokens_recall"] == lost("every call that could have told failed", line)
     some = score([tape.recall("decision", "order/port", [OLD], "second").log()])[0].measures
     for name in ("tokens_recall", "tokens_total"):
         each = some[name]
