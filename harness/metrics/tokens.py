@@ -48,11 +48,15 @@ def _agent(view: View) -> int:
 
 
 def _backend(view: View) -> tuple[int, Exactness]:
-    """Tokens of models inside the backend; the cold arm has none, and what is not told is at least 0."""
+    """Tokens of models inside the backend, and how exact a sum of them and all others is.
+
+    The cold arm has none, and what is not told is at least 0.
+    """
     if view.arm == "cold":
         return 0, "exact"
     told = tokens_backend(view)
-    return (int(told.value), told.known) if isinstance(told, Measured) else (0, "at-least")
+    tokens, known = (int(told.value), told.known) if isinstance(told, Measured) else (0, "at-least")
+    return tokens, _find_exactness(view, "lookup", "decision") if known == "exact" else "at-least"
 
 
 def _find_exactness(view: View, *purposes: Asking) -> Exactness:
@@ -114,8 +118,6 @@ def chat_unreported(view: View) -> Measure:
 
 def tokens_total(view: View) -> Measure:
     backend, known = _backend(view)
-    if _find_exactness(view, "lookup", "decision") == "at-least":
-        known = "at-least"
     return amount(_ingest(view) + _recall(view) + _agent(view) + backend, len(view.scenario.jobs()), known)
 
 

@@ -344,13 +344,13 @@ class Tape:
         return self.add(Resolved(head=head, sources=(made,)))
 
 
-def cold(folder: Path, tool: str | None, port: str | None = "8123", **more: Any) -> Log:
-    return Tape(folder, None).jobs(tool, port, origin="repo", **more).log()
+def cold(folder: Path, tool: str | None, port: str | None = "8123", *, reader: str = "scripted", **more: Any) -> Log:
+    return Tape(folder, None, reader=reader).jobs(tool, port, origin="repo", **more).log()
 
 
-def controls(folder: Path) -> list[Log]:
+def controls(folder: Path, reader: str = "scripted") -> list[Log]:
     """Both gold controls, which do on the tool decisions what they are for; on the port both are right."""
     return [
-        Tape(folder, name, control=True).played().jobs(tool).log()
+        Tape(folder, name, control=True, reader=reader).played().jobs(tool).log()
         for name, tool in (("oracle", "betadeploy"), ("stale_oracle", "alphadeploy"))
     ]

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Literal
 
+import pytest
+
+from harness.log.calls import ModelCall
+from harness.log.events import Worked
 from harness.log.reader import Log
 from harness.metrics import score
 from harness.model.trial import Measure
-from tests.support.logs import PEACE, Tape, cold, controls
+from tests.support.logs import OLD, PEACE, Tape, cold, controls
 from tests.support.measures import counts
 
 
@@ -128,6 +133,8 @@ def test_harm_needs_a_stale_memory_that_does_harm(tmp_path: Path) -> None:
     assert counts(measures(log, alone, oracle, stale)["harm"]) == (0, 4)
     immune = Tape(tmp_path, "stale_oracle", control=True).played().jobs("betadeploy").log()
     assert "harms no decision" in reason(measures(log, alone, oracle, immune)["harm"])
+    half = measures(log, cold(tmp_path, None), oracle, stale)  # only the port, which no stale memory spoils
+    assert "harms no decision" in reason(half["harm"])
     assert "was not run" in reason(measures(log, alone)["harm"])
     assert "cold arm was not run" in reason(measures(log, oracle, stale)["harm"])
 
@@ -150,3 +157,56 @@ def test_decisions_that_a_failed_trial_did_not_reach(tmp_path: Path) -> None:
     assert counts(found["harm"]) == (2, 4)
     assert found["stale_use"].status == "failed"
     assert "1 of 2 decisions were not reached" in found["stale_use"].reason
+
+
+# --- readers that ask a chat model ------------------------------------------------------------------------------------
+
+
+def by_model(tape: Tape, *calls: ModelCall, **query: str | None) -> Tape:
+    """The last job as a reader did it that asked a chat model. query: decision -> of the question that it went by."""
+    event = tape.events.pop()
+    assert isinstance(event, Worked)
+    choices = tuple(
+        choice.model_copy(update={"query": query.get(choice.decision, choice.query)}) for choice in event.choices
+    )
+    return tape.add(event.model_copy(update={"calls": calls, "choices": choices}))
+
+
+def asked(decision: str, outcome: Literal["chose", "failed", "acted", "finished"]) -> ModelCall:
+    return ModelCall(decision=decision, prompt="Which?", outcome=outcome)
+
+
+@pytest.mark.parametrize(
+    ("calls", "harm"),
+    [
+        ([asked("tool", "chose"), asked("port", "chose")], (2, 4)),
+        ([asked("tool", "failed"), asked("port", "chose")], (1, 3)),
+        ([asked("tool", "failed"), asked("port", "failed")], (0, 2)),
+        ([asked("", "acted"), asked("", "finished")], (2, 4)),  # it ended the job, and left both open
+        ([asked("", "acted"), asked("", "failed")], (0, 2)),  # it came to neither
+    ],
+)
+def test_where_the_chat_model_did_not_answer_memory_can_have_done_no_harm(
+    tmp_path: Path, calls: Sequence[ModelCall], harm: tuple[int, int]
+) -> None:
+    tape = Tape(tmp_path, reader="chat").played().work("drill", {"tool": "betadeploy", "port": "8123"})
+    by_model(tape.work("order", {"tool": None, "port": None}), *calls)
+    beside = [cold(tmp_path, "betadeploy", reader="chat"), *controls(tmp_path, reader="chat")]
+    assert counts(measures(tape.log(), *beside)["harm"]) == harm
+
+
+@pytest.mark.parametrize(("query", "at"), [("How?", 0), ("With what?", 1), (None, 2)])
+def test_a_value_has_the_receipt_of_the_question_that_brought_it(tmp_path: Path, query: str | None, at: int) -> None:
+    """Of several that were asked for one decision; the last one, if the reader does not say."""
+    tape = Tape(tmp_path, reader="chat").played()
+    lines = {
+        decision: [
+            tape.recall("decision", f"order/{decision}", [OLD], "second", query=each).line
+            for each in ("How?", "With what?", "And else?")
+        ]
+        for decision in ("port", "tool")
+    }
+    tape = by_model(tape.work("order", {"tool": "alphadeploy", "port": "8123"}), tool=query)
+    tape.work("drill", {"tool": "betadeploy", "port": "8123"})
+    found = measures(tape.log(), *controls(tmp_path, reader="chat"))["stale_use"]
+    assert counts(found) == (1, 2) and found.receipts == (f"L{lines['tool'][at]}:e0",)

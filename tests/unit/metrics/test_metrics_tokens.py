@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from harness.log.events import Metered
+from harness.log.events import Event, Metered, Worked
 from harness.log.reader import Log
 from harness.metrics import score
 from harness.model.backend import Fault
 from harness.model.trial import Measure, Measured, NotMeasured
-from tests.support.logs import NOISE, OLD, Tape, cold
+from tests.support.logs import NOISE, OLD, STORY, Tape, cold, story
 
 FILES = [("notes.txt", "d1", 40), ("order.txt", "d2", 30)]
 
@@ -63,7 +64,9 @@ def test_what_the_backend_does_not_tell_makes_totals_lower_bounds(
 ) -> None:
     found = measures(Tape(tmp_path, unsupported=lacks).played().jobs("betadeploy").add(told).log())
     assert (found["tokens_backend"].status, getattr(found["tokens_backend"], "reason", "")) == said
-    assert measured(found["tokens_total"]).known == "at-least"
+    total = measured(found["tokens_total"])
+    parts = sum(measured(found[f"tokens_{part}"]).value for part in ("ingest", "recall", "agent"))
+    assert (total.value, total.known) == (parts, "at-least")
     assert measured(found["tokens_per_job"]).known == "at-least"
 
 
@@ -108,6 +111,10 @@ def test_break_even_is_what_was_learnt_over_what_a_job_saves(tmp_path: Path) -> 
     assert "cold arm" in getattr(measures(tape.log())["break_even"], "reason", "")
 
 
+def dear(event: Event) -> Event:
+    return event.model_copy(update={"prompt": 1000}) if isinstance(event, Worked) else event
+
+
 def at_cost(folder: Path, extra: int) -> Measure:
     """Break-even of a warm trial, both jobs of which together cost `extra` tokens less than cold."""
     tape = Tape(folder).learn("first", "old", tokens=30)
@@ -124,6 +131,28 @@ def test_the_smallest_saving_pays_off_some_day_and_none_never_does(tmp_path: Pat
     for extra in (0, -1):
         found = at_cost(tmp_path, extra)
         assert found.status == "not-applicable" and found.reason.startswith("never")
+
+
+@pytest.mark.parametrize("purpose", ["lookup", "decision"])
+def test_a_question_that_failed_makes_what_was_to_be_paid_off_a_lower_bound(tmp_path: Path, purpose: str) -> None:
+    tape = Tape(tmp_path).jobs("betadeploy").metered(0)
+    alone = cold(tmp_path, "betadeploy")
+    alone = replace(alone, events=tuple(map(dear, alone.events)))
+    assert measured(measures(tape.log(), alone)["break_even"]).known == "exact"
+    fault = Fault(kind="crashed", op="recall", message="the index is broken")
+    found = measures(tape.recall(purpose, "order/tool", [], "second", fault=fault).log(), alone)
+    for name in ("break_even", "tokens_total"):
+        assert measured(found[name]).known == "at-least"
+
+
+def test_a_story_without_a_job_has_nothing_to_pay_off(tmp_path: Path) -> None:
+    sessions = STORY.model_dump(mode="json", by_alias=True)["sessions"]
+    for session in sessions:
+        session["steps"] = [step for step in session["steps"] if step["do"] != "job"]
+    bare = story(sessions=sessions)
+    found = measures(Tape(tmp_path, scenario=bare).played().log(), Tape(tmp_path, None, scenario=bare).log())
+    for name in ("break_even", "net", "false_paths"):
+        assert found[name] == NotMeasured(status="not-applicable", reason="the scenario has no job")
 
 
 def test_embeddings_are_counted_for_learning_and_working(tmp_path: Path) -> None:
