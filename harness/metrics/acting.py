@@ -10,7 +10,6 @@ from collections.abc import Callable
 from functools import partial
 from typing import Literal, NamedTuple
 
-from harness.log.events import Recalled
 from harness.metrics.metric import amount, failed, metric, not_applicable, proportion
 from harness.metrics.view import Decided, Key, Record, View
 from harness.metrics.words import STALE, WORK, Between, Case, Column, Question, Words
@@ -75,14 +74,15 @@ def _still(view: View) -> NotMeasured:
 
 
 def _is_unanswered(view: View, key: Key) -> bool:
-    """Whether the question to the memory for this decision failed, or the reader's question to its chat model came to
+    """Whether all questions to the memory for this decision failed, or the reader's question to its chat model came to
     nothing, so that the memory can have done neither good nor harm."""
     taken = view.decided.get(key)
+    if taken and taken.origin == "memory":
+        return False
     if taken and taken.call and not taken.call.answered:
         return True
-    line = view.record.decision_lines.get(key)
-    event = view.log.events[line - 1] if line else None
-    return isinstance(event, Recalled) and event.fault is not None
+    asked = view.record.asked.get(key)
+    return asked is not None and all(event.fault for _, event in asked)
 
 
 def _receipt(taken: Decided) -> str:

@@ -74,10 +74,10 @@ def tokens_noise(view: View) -> Measure:
 
 
 def tokens_recall(view: View) -> Measure:
-    asked = [(line, event) for line, event in view.record.recalls("decision")]
+    asked = view.record.recalls("decision")
     if asked and all(event.fault for _, event in asked):
         return NotMeasured(status="failed", reason=UNANSWERED, receipts=(f"L{asked[0][0]}",))
-    return amount(_recall(view), len(view.record.decision_lines), _find_exactness(view, "decision"))
+    return amount(_recall(view), len(asked), _find_exactness(view, "decision"))
 
 
 def tokens_agent(view: View) -> Measure:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
@@ -256,10 +257,18 @@ class Record:
         return [question for question in self.known_questions if question.stratum == stratum]
 
     @cached_property
+    def asked(self) -> Mapping[Key, list[tuple[int, Recalled]]]:
+        """Job and decision -> the questions that were asked for it, with their lines."""
+        found = defaultdict[Key, list[tuple[int, Recalled]]](list)
+        for line, event in self.recalls("decision"):
+            job, _, decision = event.ref.partition("/")
+            found[job, decision].append((line, event))
+        return found
+
+    @cached_property
     def decision_lines(self) -> Mapping[Key, int]:
-        """Job and decision -> line of the recall that was asked for it."""
-        asked = ((event.ref.partition("/"), line) for line, event in self.recalls("decision"))
-        return {(job, decision): line for (job, _, decision), line in asked}
+        """Job and decision -> line of the last of them."""
+        return {key: asked[-1][0] for key, asked in self.asked.items()}
 
     # --- what was stored ---
 
@@ -328,7 +337,7 @@ class Record:
     def _find_asked(self, job: str, decision: str, choice: Choice | None) -> int | None:
         if choice is None or choice.query is None:
             return self.decision_lines.get((job, decision))
-        own = ((line, event) for line, event in self.recalls("decision") if event.ref == f"{job}/{decision}")
+        own = self.asked.get((job, decision), ())
         return next((line for line, event in own if event.query == choice.query), None)
 
 

@@ -210,3 +210,24 @@ def test_a_value_has_the_receipt_of_the_question_that_brought_it(tmp_path: Path,
     tape.work("drill", {"tool": "betadeploy", "port": "8123"})
     found = measures(tape.log(), *controls(tmp_path, reader="chat"))["stale_use"]
     assert counts(found) == (1, 2) and found.receipts == (f"L{lines['tool'][at]}:e0",)
+
+
+@pytest.mark.parametrize(
+    ("failing", "origin", "used", "harm"),
+    [
+        ([False, True], "memory", (1, 2), (1, 4)),  # it acted on what the first question brought
+        ([True], "memory", (1, 2), (1, 4)),  # a question for another decision brought it
+        ([False, True], "repo", (0, 2), (1, 4)),  # the memory was heard once
+        ([True, True], "repo", (0, 1), (0, 3)),
+        ([True], "repo", (0, 1), (0, 3)),
+    ],
+)
+def test_a_decision_counts_unless_the_memory_could_not_be_asked_and_had_no_part_in_it(
+    tmp_path: Path, failing: Sequence[bool], origin: str, used: tuple[int, int], harm: tuple[int, int]
+) -> None:
+    tape = Tape(tmp_path).played().work("drill", {"tool": "betadeploy", "port": "8123"})
+    for failed in failing:
+        tape.recall("decision", "order/tool", [] if failed else [OLD], "second", fault=PEACE if failed else None)
+    tape.work("order", {"tool": "alphadeploy", "port": "8123"}, origin=origin)
+    found = measures(tape.log(), cold(tmp_path, "betadeploy"), *controls(tmp_path))
+    assert counts(found["stale_use"]) == used and counts(found["harm"]) == harm

@@ -82,6 +82,14 @@ def test_calls_counted_at_the_endpoint_are_what_the_backend_costs_at_least_if_on
     assert total.known == known
 
 
+def test_every_question_to_the_memory_is_counted_however_many_a_decision_takes(tmp_path: Path) -> None:
+    tape = Tape(tmp_path).played()
+    for query in ("How?", "With what?"):
+        tape.recall("decision", "order/tool", [OLD], "second", query=query)
+    found = measured(measures(tape.metered(0).log())["tokens_recall"])
+    assert (found.value, found.of) == (2 * 12, 2)
+
+
 def test_the_cold_arm_pays_the_agent_only(tmp_path: Path) -> None:
     found = measures(cold(tmp_path, "betadeploy"))
     assert measured(found["tokens_total"]) == measured(found["tokens_agent"])
