@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from harness.log.events import Forgot
-from harness.metrics import score
+from harness.metrics import DEFINITIONS, score
 from harness.metrics.deletion import ROUTES, layers
 from harness.model.trial import Measure, Measured
 from tests.support.logs import KEY, NEW, NOISE, OLD, PEACE, PIN, PORT, STORY, Tape, story
@@ -16,6 +16,7 @@ from tests.support.measures import counts
 Seen = dict[tuple[str, str], bool | None]
 EVERYWHERE: Seen = {(route, name): True for route in ROUTES for name in ("pin", "key")}
 NOWHERE: Seen = dict.fromkeys(EVERYWHERE, False)
+DELETION = [name for name in DEFINITIONS if name.startswith(("deleted_", "deletion_", "over_"))]
 
 
 def measures(tape: Tape, **more: object) -> dict[str, Measure]:
@@ -135,11 +136,45 @@ def test_bytes_that_moved_to_another_layer_are_not_gone(tmp_path: Path) -> None:
     assert counts(measures(late)["deleted_from_bytes"]) == (0, 1)
 
 
+def reason(tape: Tape) -> str:
+    found = measures(tape)["deleted_from_bytes"]
+    assert found.status == "not-applicable", found
+    return found.reason
+
+
+def test_what_is_gone_where_it_could_be_looked_may_be_left_elsewhere(tmp_path: Path) -> None:
+    tape = scanned(tmp_path).scanned("before", "db", "pin").scanned("before", "remote").forget("pin")
+    tape.scanned("after", "db").scanned("after", "remote", problem="cannot be read")
+    assert reason(tape) == "no target is left where it could be looked, but remote: cannot be read"
+
+
+@pytest.mark.parametrize(
+    ("declared", "before", "after", "problem", "shown"),
+    [
+        (True, [], [], None, True),
+        (False, [], [], None, False),
+        (False, ["pin"], [], None, True),
+        (False, [], ["pin"], None, True),
+        (False, [], [], "too large", True),
+    ],
+)
+def test_an_undeclared_place_is_shown_if_it_held_a_target_or_could_not_be_looked_at(
+    tmp_path: Path, declared: bool, before: list[str], after: list[str], problem: str | None, shown: bool
+) -> None:
+    tape = scanned(tmp_path).scanned("before", "db", "pin").scanned("before", "beside", *before, declared=declared)
+    tape.forget("pin").scanned("after", "db").scanned("after", "beside", *after, declared=declared, problem=problem)
+    assert [each.layer for each in layers(tape.log())] == ["db", "beside"][: 1 + shown]
+
+
 def test_layers_that_show_nothing_prove_nothing(tmp_path: Path) -> None:
     tape = scanned(tmp_path).scanned("before", "db").forget("pin", "key").scanned("after", "db")
     found = measures(tape)["deleted_from_bytes"]
     assert found.status == "not-applicable"
     assert "db: no target was seen in it before" in found.reason
+    half = scanned(tmp_path).scanned("before", "db").scanned("before", "remote", problem="cannot be read").forget("pin")
+    assert reason(half.scanned("after", "db")) == (
+        "no layer can be computed (db: no target was seen in it before the deletion, remote: cannot be read)"
+    )
     encoded = scanned(tmp_path).scanned("before", "db", "pin").forget("pin").scanned("after", "db", problem="odd file")
     assert measures(encoded)["deleted_from_bytes"].status == "not-applicable"
 
@@ -148,9 +183,16 @@ def test_layers_that_show_nothing_prove_nothing(tmp_path: Path) -> None:
 
 
 def deletion(found: dict[str, Measure]) -> set[str]:
-    names = [name for name in found if name.startswith(("deleted_", "deletion_", "over_"))]
-    assert len(names) == 9
-    return {found[name].status for name in names}
+    return {found[name].status for name in DELETION}
+
+
+def test_a_trial_that_asked_for_no_deletion_says_so_and_why(tmp_path: Path) -> None:
+    assert len(DELETION) == 9
+    whole = measures(played(tmp_path).look("after", NOWHERE))
+    lost = measures(played(tmp_path), status="failed", fault=PEACE)
+    for found, why in ((whole, ""), (lost, "; recall: the child ended with signal 9")):
+        assert {getattr(found[name], "reason", None) for name in DELETION} == {f"nothing was deleted{why}"}
+        assert deletion(found) == {"failed"}
 
 
 def test_a_backend_that_cannot_delete(tmp_path: Path) -> None:

@@ -14,6 +14,7 @@ from harness.log.events import Written, Wrote
 from harness.log.transcript import Called
 from harness.metrics import score, trust
 from harness.metrics.extraction import METRICS
+from harness.model.backend import Fault
 from harness.model.drill import Piece, Plan
 from harness.model.trial import Measure, Measured
 from tests.support.logs import BOTH, HOME, KEY, LURE, NEW, NOISE, OLD, PEACE, PIN, PORT, Tape, hit
@@ -83,6 +84,25 @@ def test_replaced_and_deleted_facts_that_are_still_asserted_are_stale(tmp_path: 
     clean = told(tmp_path).listed("end", NEW, hit(OLD, superseded=True), "Moved from alphadeploy to betadeploy")
     assert counts(measures(clean)["facts_kept_stale"]) == (0, 3)
     assert counts(measures(told(tmp_path).listed("end", OLD, PIN, KEY))["facts_kept_stale"]) == (3, 3)
+
+
+@pytest.mark.parametrize(
+    ("lost", "again", "stale"),
+    [
+        (None, False, (0, 2)),  # not acknowledged, and it may be there
+        (PEACE, False, (0, 1)),  # the call failed: the backend never had what it could have kept
+        (PEACE, True, (0, 2)),  # told again, and stored
+    ],
+)
+def test_what_was_never_taken_in_cannot_be_kept_too_long(
+    tmp_path: Path, lost: Fault | None, again: bool, stale: tuple[int, int]
+) -> None:
+    tape = Tape(tmp_path, extracts=True).learn("first", "pin").learn("first", "old", ids=[()])
+    tape.add(tape.events.pop().model_copy(update={"ids": None, "fault": lost}))
+    if again:
+        tape.learn("first", "old")
+    found = measures(tape.learn("second", "new").forget("pin").listed("end", NEW))
+    assert counts(found["facts_kept_stale"]) == stale
 
 
 def test_a_backend_that_stores_what_it_is_told_is_not_asked(tmp_path: Path) -> None:
