@@ -136,9 +136,9 @@ def facts_invented(record: Record) -> Measure:
 @_needs_listing
 def facts_kept_stale(record: Record) -> Measure:
     broken = {each.name for _, event in record.of(Wrote) if event.fault for each in record.log.items(event)}
-    found = find_ending(record)
-    ended = [fact for fact in _list_told(record, held=False) if fact in record.stored or f"fact:{fact}" not in broken]
-    carriers = _carriers(found)
+    carriers = _carriers(find_ending(record))
+    there = record.stored.keys() | carriers.keys()  # a write that failed may have been taken in all the same
+    ended = [fact for fact in _list_told(record, held=False) if fact in there or f"fact:{fact}" not in broken]
     kept = [fact for fact in ended if fact in carriers]
     lines = [f"L{carriers[fact][0].line}" for fact in kept]
     none = record.explain_uncontrolled("no fact that was told was replaced, ended or deleted", "remember", "supersede")

@@ -87,21 +87,22 @@ def test_replaced_and_deleted_facts_that_are_still_asserted_are_stale(tmp_path: 
 
 
 @pytest.mark.parametrize(
-    ("lost", "again", "stale"),
+    ("lost", "again", "listed", "stale"),
     [
-        (None, False, (0, 2)),  # not acknowledged, and it may be there
-        (PEACE, False, (0, 1)),  # the call failed: the backend never had what it could have kept
-        (PEACE, True, (0, 2)),  # told again, and stored
+        (None, False, NEW, (0, 2)),  # not acknowledged, and it may have been there
+        (PEACE, False, NEW, (0, 1)),  # the call failed, and nothing shows that it was ever there
+        (PEACE, False, OLD, (1, 2)),  # the call failed, and there it is
+        (PEACE, True, NEW, (0, 2)),  # told again, and stored
     ],
 )
-def test_what_was_never_taken_in_cannot_be_kept_too_long(
-    tmp_path: Path, lost: Fault | None, again: bool, stale: tuple[int, int]
+def test_a_fact_whose_write_failed_counts_as_ended_only_if_it_was_there(
+    tmp_path: Path, lost: Fault | None, again: bool, listed: str, stale: tuple[int, int]
 ) -> None:
     tape = Tape(tmp_path, extracts=True).learn("first", "pin").learn("first", "old", ids=[()])
     tape.add(tape.events.pop().model_copy(update={"ids": None, "fault": lost}))
     if again:
         tape.learn("first", "old")
-    found = measures(tape.learn("second", "new").forget("pin").listed("end", NEW))
+    found = measures(tape.learn("second", "new").forget("pin").listed("end", listed))
     assert counts(found["facts_kept_stale"]) == stale
 
 
