@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 from xml.etree import ElementTree
 
 import pytest
@@ -15,7 +15,8 @@ from rich.console import Console
 from harness.adapter import Item, Scope, to_wire
 from harness.cli import common, play
 from harness.compare import statements
-from harness.log.events import Event, Opened
+from harness.log.calls import ModelCall
+from harness.log.events import Event, Opened, Worked
 from harness.log.transcript import Called, Ended, Handled
 from harness.metrics import faults
 from harness.model.backend import Fault
@@ -58,6 +59,42 @@ def test_what_ended_a_trial_outside_of_its_calls_is_counted(tmp_path: Path) -> N
     assert told(faults.of_trial(tape.log("failed", closing))) == [("close", "timed-out", 1, 1, "L3", False)]
 
 
+def test_what_we_broke_ourselves_is_no_call_of_the_backend(tmp_path: Path) -> None:
+    ours = Fault(kind="harness", op="check", message="the disk is full")
+    assert faults.of_trial(Tape(tmp_path).learn("first", "old").log("failed", ours)) == []
+
+
+def test_writes_are_counted_by_their_operations(tmp_path: Path) -> None:
+    tape = Tape(tmp_path).learn("first", "old").learn("first", "port", ids=[], fault=BROKEN)
+    tape.learn("second", "new", op="supersede", replaces=(OLD,), ids=[], fault=BROKEN)
+    assert told(faults.of_trial(tape.log())) == [
+        ("remember", "crashed", 1, 2, "L3", False), ("supersede", "crashed", 1, 1, "L4", False),
+    ]  # fmt: skip
+
+
+def test_a_long_message_is_cut(tmp_path: Path) -> None:
+    long = BROKEN.model_copy(update={"message": "x" * 1000})
+    (found,) = faults.of_trial(Tape(tmp_path).probe("tool-before", fault=long).log())
+    assert found.message == "x" * 300
+
+
+def test_calls_of_a_chat_model_that_got_no_answer_stand_under_the_name_of_who_asked(tmp_path: Path) -> None:
+    tape = Tape(tmp_path, reader="chat@fake").work("order", {"tool": "betadeploy", "port": None})
+    event = tape.events.pop()
+    assert isinstance(event, Worked)
+    outcomes: tuple[Literal["chose", "unreadable", "timed-out", "failed"], ...] = (
+        "chose", "unreadable", "timed-out", "failed",
+    )  # fmt: skip
+    asked = tuple(ModelCall(decision="tool", prompt="Which?", outcome=each, why=f"it {each}") for each in outcomes)
+    found = faults.of_trial(tape.add(event.model_copy(update={"calls": asked})).log())
+    assert {(each.backend, each.op, each.message) for each in found} == {
+        ("chat@fake", "chat", "it timed-out"), ("chat@fake", "chat", "it failed"),
+    }  # fmt: skip
+    assert [(each.kind, each.count, each.calls, each.receipt) for each in found] == [
+        ("timed-out", 1, 4, "L2"), ("raised", 1, 4, "L2"),
+    ]  # fmt: skip
+
+
 def test_a_declared_refusal_is_none(tmp_path: Path) -> None:
     refusal = Fault(kind="refused", op="supersede", message="no successors")
     assert faults.of_trial(Tape(tmp_path).log("unsupported", refusal)) == []
@@ -70,6 +107,24 @@ def test_a_kill_of_the_drill_is_none_and_an_opening_that_fails_is_one(tmp_path: 
         tmp_path, Plan(pieces=()), events, drill="durability", ended=Ended(status="failed", fault=opening)
     )
     assert told(faults.of_drill(read)) == [("open", "crashed", 1, 1, "L3", False)]
+
+
+@pytest.mark.parametrize(
+    ("ended", "last", "counted"),
+    [
+        (Ended(status="failed", fault=GONE), None, [("recall", "crashed", 1, 3, "L5", False)]),  # no call tells it
+        (Ended(status="failed", fault=GONE), GONE, [("recall", "crashed", 1, 2, "L4", False)]),  # its call tells it
+        (Ended(status="failed"), None, []),
+        (Ended(status="unsupported", fault=BROKEN.model_copy(update={"kind": "refused"})), None, []),
+    ],
+)
+def test_what_ended_a_drill_is_counted_once(
+    tmp_path: Path, ended: Ended, last: Fault | None, counted: list[tuple[Any, ...]]
+) -> None:
+    events: list[Event] = [Called(step="own", op=op, answer=[]) for op in ("entries", "recall")]
+    events.append(Called(step="own", op="recall", answer=None if last else [], fault=last))
+    read = transcript(tmp_path, Plan(pieces=()), events, drill="deletion", ended=ended)
+    assert told(faults.of_drill(read)) == counted
 
 
 # --- provoked ---------------------------------------------------------------------------------------------------------

@@ -5,10 +5,11 @@ from __future__ import annotations
 import dataclasses
 from pathlib import Path
 
+import pytest
 from pydantic import JsonValue
 
 from harness.adapter import Item, Layer, Scope
-from harness.log.events import Closed, Event, Recalled, Scanned, Wrote
+from harness.log.events import Closed, Event, Forgot, Recalled, Scanned, Wrote
 from harness.log.transcript import Called, Looked
 from harness.metrics import footprint
 from harness.metrics.footprint import Sample
@@ -61,6 +62,33 @@ def test_what_the_store_weighs_after_closing_stands_for_the_look_before_a_deleti
     found = [each for each in footprint.of_trial(told) if each.what == "storage"]
     alive = {name for event in log.list_events(Wrote) for ids in event.ids or () for name in ids}
     assert found == [Sample("store", "storage", len(alive), 4321, log.trial.noise)]
+
+
+@pytest.mark.parametrize(("said", "memories"), [((True,), 2), (None, 3)])
+def test_what_was_deleted_is_in_the_store_no_more_unless_the_deletion_failed(
+    tmp_path: Path, said: tuple[bool, ...] | None, memories: int
+) -> None:
+    tape = Tape(tmp_path, "store").learn("first", "old", "port", ids=[("a",), ("b",)])
+    tape.add(Forgot(session="first", fact="old", ids=("a",), said=said)).learn("second", "new", ids=[("c",)], took=0.5)
+    log = dataclasses.replace(tape.log(), closed=Closed(status="complete", stored=4321))
+    assert [(each.what, each.memories) for each in footprint.of_trial(log)] == [
+        ("write", memories - 1), ("storage", memories),
+    ]  # fmt: skip
+
+
+def test_a_store_of_which_a_part_cannot_be_looked_at_has_no_weight(tmp_path: Path) -> None:
+    tape = Tape(tmp_path, "store").scanned("before", "db").scanned("before", "log")
+    assert [each.value for each in footprint.of_trial(tape.log())] == [9 + 9]
+    assert list(footprint.of_trial(tape.scanned("before", "remote", problem="not here").log())) == []
+
+
+def test_a_drill_in_which_nobody_looked_or_not_everywhere_tells_no_bytes(tmp_path: Path) -> None:
+    def look(name: str, problem: str | None = None) -> Looked:
+        return Looked(step="closed", layer=Layer(name, name, "file"), files=1, bytes=900, problem=problem)
+
+    for at, (looks, told) in enumerate([([], []), ([look("db")], [900]), ([look("db"), look("log", "not here")], [])]):
+        made = transcript(tmp_path / str(at), Plan(pieces=()), looks, drill="keeping")
+        assert [each.value for each in footprint.of_drill(made)] == told
 
 
 def test_a_drill_tells_its_recalls_writes_and_bytes(tmp_path: Path) -> None:
