@@ -50,16 +50,15 @@ def of_drill(transcript: Transcript) -> list[Faults]:
 
 
 def calls(transcript: Transcript) -> list[Call]:
-    """Every call of a drill. What ended it is a call of its own, if no event before tells it."""
-    events = transcript.events
-    found = []
-    for line, event in enumerate(events, 1):
+    """Every call of a drill. What ended it is a call of its own, if the last one before does not tell it."""
+    found: list[Call] = []
+    for line, event in enumerate(transcript.events, 1):
         if isinstance(event, Called):
             found.append(Call(line, event.op, event.fault, _awkward(transcript, event)))
         elif isinstance(event, Handled) and event.what in HANDLING:
             found.append(Call(line, HANDLING[event.what], event.fault, _name_switch(transcript, event)))
         elif isinstance(event, Ended) and event.status == "failed" and event.fault:
-            found += _list_end(line, event.fault, getattr(events[-2], "fault", None))
+            found += _list_end(line, event.fault, found[-1].fault if found else None)
     return found
 
 

@@ -12,12 +12,12 @@ import pytest
 from click.testing import CliRunner
 from rich.console import Console
 
-from harness.adapter import Item, Scope, to_wire
+from harness.adapter import Item, Layer, Scope, to_wire
 from harness.cli import common, play
 from harness.compare import statements
 from harness.log.calls import ModelCall
 from harness.log.events import Event, Opened, Worked
-from harness.log.transcript import Called, Ended, Handled
+from harness.log.transcript import Called, Ended, Handled, Looked
 from harness.metrics import faults
 from harness.model.backend import Fault
 from harness.model.drill import Piece, Plan
@@ -125,6 +125,16 @@ def test_what_ended_a_drill_is_counted_once(
     events.append(Called(step="own", op="recall", answer=None if last else [], fault=last))
     read = transcript(tmp_path, Plan(pieces=()), events, drill="deletion", ended=ended)
     assert told(faults.of_drill(read)) == counted
+
+
+def test_an_end_that_a_call_told_is_not_counted_again_after_a_look_at_the_disk(tmp_path: Path) -> None:
+    opening = Fault(kind="crashed", op="open", message="the file is damaged")
+    look = Looked(step="closed", layer=Layer("db", "db", "file"), files=1, bytes=9)
+    before: list[Event] = [Handled(step="own", what="opened", fault=opening), look]
+    ended = Ended(status="failed", fault=opening)
+    for events, receipt in ((before, "L2"), ([look], "L3")):
+        read = transcript(tmp_path / receipt, Plan(pieces=()), events, drill="durability", ended=ended)
+        assert told(faults.of_drill(read)) == [("open", "crashed", 1, 1, receipt, False)]
 
 
 # --- provoked ---------------------------------------------------------------------------------------------------------
