@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from harness.adapter import Source
+from harness.log.blobs import Ref
+from harness.log.events import Wrote
 from harness.metrics import score
 from harness.model.trial import Measure
 from tests.support.logs import NEW, NOISE, OLD, PORT, Tape, hit
@@ -42,6 +45,17 @@ def test_fidelity_counts_fields(tmp_path: Path) -> None:
     assert counts(found["source_fidelity"]) == (4, 5)  # told without a place: its session is all there is to keep
 
 
+def test_of_equal_texts_the_one_of_which_least_was_lost_is_compared(tmp_path: Path) -> None:
+    """However many fields another one had."""
+    tape = learnt(tmp_path).learn("second", "port")
+    event = tape.events.pop()
+    assert isinstance(event, Wrote) and not isinstance(event.items, Ref)
+    bare = Source(session="second")
+    items = tuple(replace(each, item=replace(each.item, source=bare)) for each in event.items)
+    tape.add(event.model_copy(update={"items": items})).probe("tool-before", hit(PORT, source=bare))
+    assert counts(measures(tape)["source_fidelity"]) == (1, 1)
+
+
 def test_dates_are_compared_as_moments(tmp_path: Path) -> None:
     hits = [hit(PORT, created="2025-01-10T10:00:00+01:00"), hit(OLD, created="2026-11-01T00:00:00+00:00"), hit(NOISE)]
     assert counts(measures(learnt(tmp_path).probe("tool-before", *hits))["dates_kept"]) == (1, 2)
@@ -71,6 +85,11 @@ def test_a_source_is_verified_by_its_line(tmp_path: Path, says: str | None, stat
         assert counts(found["source_at_head_gone"]) == (0, 1)
     else:
         assert found["source_at_head_same"].status == "not-applicable"
+
+
+def test_a_memory_of_several_facts_is_verified_by_the_line_of_one(tmp_path: Path) -> None:
+    tape = learnt(tmp_path).probe("tool-and-port", hit(f"{NEW}. {PORT}", source=WRITTEN))
+    assert counts(measures(tape.resolved("port = 8123", "same", **PLACE, session="first"))["source_verified"]) == (1, 1)
 
 
 def test_a_line_that_is_true_of_another_fact_verifies_nothing(tmp_path: Path) -> None:

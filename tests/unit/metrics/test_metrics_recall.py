@@ -14,7 +14,7 @@ from harness.metrics import score
 from harness.metrics.view import Record
 from harness.model.trial import Measure, Measured
 from tests.support.logs import BOTH, LURE, NEW, NOISE, OLD, PEACE, PORT, Tape, hit
-from tests.support.measures import counts
+from tests.support.measures import counts, value
 
 
 def measures(tape: Tape) -> dict[str, Measure]:
@@ -141,6 +141,11 @@ def test_ranks_need_a_pool_of_five_times_k(tmp_path: Path, pool: int, status: st
     assert measures(learnt(tmp_path).probe("tool-before", OLD, pool=pool))["mrr"].status == status
 
 
+def test_ranks_of_a_trial_that_asked_nothing_are_of_no_memories(tmp_path: Path) -> None:
+    found = measures(learnt(tmp_path))["mrr"]
+    assert getattr(found, "reason", "") == "pool of 0 memories is below 15, 5 times k"
+
+
 def test_ranks_need_an_order(tmp_path: Path) -> None:
     found = measures(learnt(tmp_path, unsupported=["ranked"]).probe("tool-before", OLD))
     assert getattr(found["mrr"], "reason", "") == "unranked: no ranked"
@@ -157,6 +162,14 @@ def test_chance_draws_from_what_is_alive_and_carries_the_gold(tmp_path: Path) ->
     found = measures(tape)["chance_at_k"]
     assert isinstance(found, Measured)
     assert found.value == pytest.approx((1 / 2 + 1 + 2 / 3 + 0) / 4)
+
+
+@pytest.mark.parametrize(("ids", "pool", "chance"), [((), 3, 0), (("a",), 0, 0), (("a",), 1, 1), (("a",), 4, 1 / 4)])
+def test_chance_is_sure_only_where_there_is_nothing_else_to_draw(
+    tmp_path: Path, ids: tuple[str, ...], pool: int, chance: float
+) -> None:
+    tape = Tape(tmp_path, k=1).learn("first", "old", ids=[ids]).probe("tool-before", OLD, pool=pool)
+    assert value(measures(tape)["chance_at_k"]) == pytest.approx(chance)
 
 
 def test_silence_counts_only_beside_an_answer_in_the_same_stratum(tmp_path: Path) -> None:

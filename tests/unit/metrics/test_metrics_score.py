@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from harness import metrics
 from harness.metrics import DEFINITIONS, METRICS, score, views
 from harness.metrics.metric import wilson
+from harness.metrics.view import Record
 from harness.model.trial import READ_POLICIES, Measured, NotMeasured
 from tests.support.logs import NEW, OLD, PEACE, STORY, Tape, cold, controls, hit, story
 
@@ -115,6 +116,42 @@ def _counts(measure: object) -> tuple[float | None, int | None]:
     return measure.hits, measure.of
 
 
+# --- one log by itself ------------------------------------------------------------------------------------------------
+
+
+def test_a_preview_is_what_the_first_policy_scores_without_other_logs(tmp_path: Path) -> None:
+    tape = Tape(tmp_path).played()
+    for policy, tool in zip(READ_POLICIES, ("alphadeploy", "betadeploy", None), strict=True):
+        tape.work("order", {"tool": tool, "port": "8123"}, policy=policy)
+    names = ("recall", "decisions_right", "missing", "harm", "tokens_agent")
+    log = tape.log()
+    seen = metrics.preview(log, names)
+    assert seen == {name: score([log])[0].measures[name] for name in names}
+    assert _counts(seen["decisions_right"]) == (1, 4) and seen["harm"].status == "not-applicable"
+
+
+def test_a_preview_that_breaks_says_so_of_all_that_was_asked_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(metrics, "Classifier", None)
+    seen = metrics.preview(Tape(tmp_path).log(), ["recall", "harm"])
+    assert {name: (each.status, getattr(each, "reason", "")[:20]) for name, each in seen.items()} == {
+        "recall": ("failed", "coldwarm broke on it"), "harm": ("failed", "coldwarm broke on it"),
+    }  # fmt: skip
+
+
+def test_a_trial_that_cannot_be_scored_spoils_no_other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    sound, broken = Tape(tmp_path).played().log(), Tape(tmp_path, seed=2).played().log()
+    pool = vars(Record)["pool"].func
+    monkeypatch.setattr(Record, "pool", property(lambda record: pool(record) // (2 - record.log.trial.seed)))
+    *cells, last = score([sound, broken])
+    assert [cell.measures["recall"].status for cell in cells] == ["measured"] * 3
+    assert {(each.status, getattr(each, "reason", "")[:39]) for each in last.measures.values()} == {
+        ("failed", "coldwarm broke on it: ZeroDivisionError")
+    }
+    assert (last.trial, last.log, last.status) == (broken.trial.id, broken.path.name, "failed")
+
+
 # --- nothing passes by being absent -----------------------------------------------------------------------------------
 
 OPERATIONS = ("supersede", "forget", "history", "source", "created", "ranked", "persistent", "usage")
@@ -161,6 +198,12 @@ def test_wilson_agrees_with_scipy(of: int, data: st.DataObject) -> None:
     assert ours.low == pytest.approx(theirs.low, abs=1e-6)
     assert ours.high == pytest.approx(theirs.high, abs=1e-6)
     assert 0 <= ours.low <= hits / of + 1e-6 and hits / of - 1e-6 <= ours.high <= 1
+
+
+def test_bounds_have_six_decimals_and_stay_within_what_a_share_can_be() -> None:
+    assert [(each.low, each.high) for each in (wilson(0, 3), wilson(1, 3), wilson(3, 3))] == [
+        (0, 0.561497), (0.061492, 0.79234), (0.438503, 1),
+    ]  # fmt: skip
 
 
 def test_every_proportion_keeps_its_counts(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from harness.metrics import score
 from harness.metrics.staleness import OUTCOMES, updates
 from harness.metrics.view import Record
 from harness.model.trial import Measure
-from tests.support.logs import AT_ONCE, BOTH, NEW, NOISE, OLD, PEACE, PORT, Tape, hit
+from tests.support.logs import AT_ONCE, BOTH, NEW, NOISE, OLD, PEACE, PORT, STORY, Tape, hit, probe, story
 from tests.support.measures import counts
 
 MARKED = hit(OLD, superseded=True)
@@ -43,6 +43,7 @@ def test_every_outcome_by_hand(tmp_path: Path) -> None:
     assert outcome(tmp_path, MARKED, NEW) == "both_flagged"
     assert outcome(tmp_path, NEW, OLD) == "both_current_first"
     assert outcome(tmp_path, MARKED, NEW, OLD) == "both_current_first"
+    assert outcome(tmp_path, NEW, OLD, hit(NEW, "again")) == "both_current_first"
     assert outcome(tmp_path, OLD, NEW) == "both_stale_first"
     assert outcome(tmp_path, AT_ONCE) == "both_stale_first"
     assert outcome(tmp_path, OLD, NOISE) == "stale_only"
@@ -100,6 +101,37 @@ def test_an_update_needs_the_new_fact_acknowledged(tmp_path: Path) -> None:
 def test_the_old_fact_must_come_from_its_own_probe(tmp_path: Path) -> None:
     stray = Tape(tmp_path).learn("first", "old").learn("second", "new").probe("tool-past", OLD).probe("nothing", OLD)
     assert measures(stray.probe("tool-after", OLD))["updates_eligible"].value == 0  # type: ignore[union-attr]
+
+
+def asking_for_both(folder: Path) -> Tape:
+    """The old fact and the new one were stored; one probe more is answered by either."""
+    sessions = STORY.model_dump(mode="json", by_alias=True)["sessions"]
+    sessions[1]["steps"].append(probe("then-and-now", ["old", "new"]))
+    return Tape(folder, scenario=story(sessions=sessions)).learn("first", "old").learn("second", "new")
+
+
+def after(tape: Tape) -> Tape:
+    tape.probe("tool-after", NEW).probe("tool-after", NEW, stratum="paraphrase")
+    return tape.probe("tool-and-port", NEW)
+
+
+def test_an_old_fact_that_answers_the_question_is_not_stale(tmp_path: Path) -> None:
+    tape = after(asking_for_both(tmp_path).probe("tool-before", OLD)).probe("then-and-now", OLD, NEW, BOTH)
+    found = measures(tape)
+    for name in ("stale_exposure", "stale_exposure_upper", "unflagged_stale_exposure", "stale_first"):
+        assert counts(found[name]) == (0, 4), name
+    assert counts(found["update_current_only"]) == (4, 4)
+
+
+def test_an_answer_is_no_earlier_recall_of_the_old_fact_for_itself(tmp_path: Path) -> None:
+    tape = after(asking_for_both(tmp_path)).probe("then-and-now", OLD)
+    assert counts(measures(tape)["updates_eligible"]) == (0, 4)
+
+
+def test_the_call_that_failed_is_told_in_a_line_of_bounded_length(tmp_path: Path) -> None:
+    fault = PEACE.model_copy(update={"message": "x" * 1000})
+    found = measures(Tape(tmp_path).probe("tool-before", fault=fault))["update_neither"]
+    assert found.status == "failed" and found.reason.endswith("xxx") and len(found.reason) == 400
 
 
 def test_a_fault_is_failed_and_exposed(tmp_path: Path) -> None:
