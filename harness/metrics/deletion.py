@@ -212,7 +212,7 @@ class LayerVerdict:
     of: int
     problem: str | None
     line: int
-    unread: bool = False
+    unread: bool
 
     @property
     def moved(self) -> tuple[str, ...]:
