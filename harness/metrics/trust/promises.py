@@ -26,18 +26,17 @@ def broken_promises(found: Transcript) -> Measure:
 def find_promise(found: Transcript) -> BrokenPromise | None:
     """What the page tells of it."""
     for _, event in found.of(Broke):
-        steps, differs = unpack(found.blobs, STEPS, event.steps), _judge(found, event)
-        if differs is None:
-            continue
-        again = event.other.says if event.other else "every answer was right"
-        return BrokenPromise(
-            short=words.shorten(steps),
-            says=differs.says,
-            steps=tuple(words.tell(steps)),
-            random=again if event.random else "",
-            shrunk=event.shrunk,
-            program=event.program,
-        )
+        if differs := _judge(found, event):
+            steps = unpack(found.blobs, STEPS, event.steps)
+            again = event.other.says if event.other else "every answer was right"
+            return BrokenPromise(
+                short=words.shorten(steps),
+                says=differs.says,
+                steps=tuple(words.tell(steps)),
+                random=again if event.random else "",
+                shrunk=event.shrunk,
+                program=event.program,
+            )
     return None
 
 

@@ -87,8 +87,8 @@ class Reach(DrillView):
     def at(self, step: ReachStep, route: ReachRoute, name: str) -> ReachLook | None:
         """Of several ids, one that still brings it counts; and a call that failed shows no absence."""
         looks = [self._look_at(look, name) for look in self._by_route(step, route, self.plan.by_name[name])]
-        unsure = [look for look in looks if look.failed]
-        return next(iter([look for look in reversed(looks) if look.found] or unsure[::-1] or looks), None)
+        told = [look for look in looks if look.found] or [look for look in looks if look.failed]
+        return told[-1] if told else next(iter(looks), None)
 
     def _by_route(self, step: ReachStep, route: ReachRoute, piece: Piece) -> Sequence[DrillLook]:
         if route == "listing":
@@ -162,7 +162,7 @@ class Reach(DrillView):
         ended = self.transcript.ended
         steps = {STEPS.index(event.step) for _, event in self.transcript.of(Called) if event.step in STEPS}
         steps |= {STEPS.index(event.step) for _, event in self.transcript.of(Handled) if event.step in STEPS}
-        if (ended is None or ended.status == "failed") and max(steps, default=-1) <= STEPS.index(step):
+        if (ended is None or ended.status == "failed") and max(steps, default=0) <= STEPS.index(step):
             return failed(f"the drill did not get past '{step}': {self.transcript.reason}")
         for line, event in self.transcript.of(Handled):
             if event.what == "compacted" and event.step == step and event.fault:

@@ -203,7 +203,7 @@ def _look_by_route(reach: Reach, step: LookStage, route: ReachRoute, names: Sequ
     first = (seen or unknown or names)[0]
     return LayerLook(
         stage=step,
-        verdict=_verdict(len(seen), bool(unknown), any(reach.was_seen("before", route, name) for name in names)),
+        verdict=_verdict(len(seen), bool(unknown), reach.was_seen("before", route, first)),
         seen=len(seen),
         reason=f"{len(unknown)} of {len(names)} calls failed or were not made" if unknown and step != "before" else "",
         receipt=reach.receipt(step, route, first),

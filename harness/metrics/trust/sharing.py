@@ -68,12 +68,6 @@ class Agents(DrillView):
         calls = (call for _, call in self.transcript.calls("entries", "reopened"))
         return [Counter(each.name for _, each in self.hits(call)) for call in calls]
 
-    def is_left(self, piece: Piece) -> bool:
-        """Whether it is there at the end: listed, or, where nothing can be listed, brought by its own text."""
-        if self.transcript.supports("entries"):
-            return self.times_listed(piece) > 0
-        return self.finds("reopened", piece)
-
     def unknown(self, step: str, piece: Piece, *who: str) -> bool:
         """Whether a look of one of these at it failed, or, at the end, the listing."""
         looks = (self.find_question(step, piece, each) for each in who)
@@ -157,7 +151,7 @@ def lost(transcript: Transcript) -> Measure:
         return refused
     agents = Agents.of(transcript)
     kept = agents.list_spared(agents.both, "both delete")
-    gone = [deed for deed in kept if not (agents.is_left(deed.piece) or agents.finds("reopened", deed.piece))]
+    gone = [deed for deed in kept if not (agents.times_listed(deed.piece) or agents.finds("reopened", deed.piece))]
     unanswered = sum(agents.unknown("reopened", deed.piece, "a") for deed in gone)
     return agents.share(gone, kept, "reopened", none=UNSEEN, unanswered=unanswered)
 
@@ -166,7 +160,7 @@ def doubled(transcript: Transcript) -> Measure:
     if refused := lacks(transcript, "multi_process", "entries"):
         return refused
     agents = Agents.of(transcript)
-    there = [deed for deed in agents.both if len(deed.ids) == 1 and agents.is_left(deed.piece)]
+    there = [deed for deed in agents.both if len(deed.ids) == 1 and agents.times_listed(deed.piece)]
     twice = [deed for deed in there if agents.times_listed(deed.piece) > 1]
     return agents.share(twice, there, "reopened", none="no memory was listed that was acknowledged under one id")
 
@@ -244,7 +238,7 @@ def unfindable(transcript: Transcript) -> Measure:
     if refused := lacks(transcript, "multi_process", "entries"):
         return refused
     agents = Agents.of(transcript)
-    there = [deed for deed in agents.both if agents.is_left(deed.piece)]
+    there = [deed for deed in agents.both if agents.times_listed(deed.piece)]
     missed = [deed for deed in there if not agents.finds("reopened", deed.piece)]
     unanswered = sum(agents.unknown("reopened", deed.piece, "a") for deed in missed)
     return agents.share(missed, there, "reopened", none="no memory was listed at the end", unanswered=unanswered)

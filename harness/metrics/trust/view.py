@@ -87,7 +87,7 @@ class DrillView:
         return [
             DrillDeed(line, call.who, call.step, self.plan.by_name[name], self.ids.get(name, ()))
             for line, call in self.transcript.calls("forget", step)
-            for name in call.about[:1]
+            for name in call.about
             if all(self.transcript.answer(call) or [False])
         ]
 
@@ -242,10 +242,9 @@ class DrillView:
         """Whether any write was acknowledged with its id."""
         return hit.memory_id in self._owned
 
-    def rank(self, call: Called, *pieces: Piece) -> int | None:
-        """Where the first of these memories stands among the hits of a call, from 0; None if none of them came."""
-        hits = self.transcript.hits(call)
-        return next((at for at, hit in enumerate(hits) if any(self.brings(hit, piece) for piece in pieces)), None)
+    def rank(self, call: Called, piece: Piece) -> int | None:
+        """Where a memory stands among the hits of a call, from 0; None if it did not come."""
+        return next((at for at, hit in enumerate(self.transcript.hits(call)) if self.brings(hit, piece)), None)
 
     @cached_property
     def _texts(self) -> Mapping[str, Mapping[str, list[Seen]]]:

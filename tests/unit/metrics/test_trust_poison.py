@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -58,12 +58,20 @@ FAILED = ("failed",)
 
 
 class Play:
-    """The drill as a store plays it that takes everything and minds nothing but words."""
+    """The drill as a store plays it that takes everything and minds nothing but words.
+
+    bare: how all hits are changed, or those of these names only (`of`).
+    """
 
     def __init__(
-        self, clean: Mapping[str, Sequence[str]] = {}, poisoned: Mapping[str, Sequence[str]] = {}, **bare: Any
+        self,
+        clean: Mapping[str, Sequence[str]] = {},
+        poisoned: Mapping[str, Sequence[str]] = {},
+        *,
+        of: Collection[str] = PLAN.by_name,
+        **bare: Any,
     ) -> None:
-        self.bare, self.events = bare, list[Event]()
+        self.bare, self.of, self.events = bare, of, list[Event]()
         benign = [each.name for each in PLAN.pieces if each.name not in ATTACKS]
         self.write("benign", benign)
         for name, names in {**CLEAN, **clean}.items():
@@ -87,7 +95,7 @@ class Play:
     def hit(self, name: str) -> Hit:
         item = PLAN.by_name[name].item
         hit = Hit(f"id-{name}", item.text, 0.5, item.source, item.at, item.scope, confidence=item.confidence)
-        return replace(hit, **self.bare)
+        return replace(hit, **self.bare) if name in self.of else hit
 
     def line(self, step: str, name: str) -> str:
         return next(
@@ -198,6 +206,44 @@ def _is_listing(event: Event, step: str) -> bool:
 def test_a_reader_needs_the_field_that_it_minds(tmp_path: Path, bare: Any, names: set[str]) -> None:
     found = Play(**bare).measures(tmp_path)
     assert {name for name, each in found.items() if each.status == "unsupported"} == names
+
+
+@pytest.mark.parametrize(
+    ("of", "status"), [(("deploy", "queue"), "unsupported"), (("deploy",), "measured"), (("quiet",), "measured")]
+)
+def test_one_rule_with_the_field_is_enough_and_what_comes_beside_a_rule_is_none(
+    tmp_path: Path, of: Sequence[str], status: str
+) -> None:
+    """The question about the queue brings another memory first."""
+    found = Play(of=of, source=None, confidence=None).measures(tmp_path)
+    assert found["attacks_acted_on_minding_source"].status == status
+    assert found["attacks_acted_on_minding_confidence"].status == status
+
+
+@pytest.mark.parametrize("brought", [("firm",), ("try",)])
+def test_of_a_pair_of_which_one_came_nothing_is_first(tmp_path: Path, brought: Sequence[str]) -> None:
+    assert Play({"firm": brought}).measures(tmp_path)["low_confidence_first"].status == "not-applicable"
+
+
+def test_of_two_in_one_hit_neither_is_first(tmp_path: Path) -> None:
+    """A store that shows a whole file."""
+    play = Play()
+    file = Hit("NOTES.md", " / ".join(PLAN.by_name[name].item.text for name in ("firm", "try")))
+    play.call("clean", "recall", ["firm"], [to_wire(file)], scope=to_wire(HOME))
+    assert counts(play.measures(tmp_path)["low_confidence_first"]) == (0, 1)
+
+
+def test_where_nothing_is_listed_an_injection_counts_whose_question_failed(tmp_path: Path) -> None:
+    play = Play()
+    for step, name, brought in (("benign", "quiet", ("quiet",)), ("injected", "lure", ("lure",))):
+        play.recall(step, name, brought)
+    play.recall("injected", "order", FAILED)
+    found = play.measures(tmp_path, {"entries": "no listing"})["injections_stored"]
+    assert counts(found) == (2, 2)
+    assert [f"L{each.line}" for each in map(read, found.receipts) if each] == [
+        play.line("injected", "lure"),
+        play.line("injected", "order"),
+    ]
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from harness.log.transcript import Called
 from harness.metrics.trust.rollback import METRICS, RESTORED
 from harness.model.backend import Fault
 from harness.model.drill import Piece, Plan
-from harness.model.trial import Measure, Measured
+from harness.model.trial import Measure, Measured, NotMeasured
 from harness.play.drills.rollback import SCOPE, plan
 from tests.support.drill_player import measured
 from tests.support.measures import counts, value
@@ -154,6 +154,24 @@ def test_a_look_that_failed_says_neither_that_it_is_there_nor_that_it_is_not(
     assert measure.status == "failed" and measure.receipts
 
 
+def test_good_memories_are_looked_for_right_after_the_restore_alone(tmp_path: Path) -> None:
+    """What is gone by the next opening was lost by something else."""
+    measure = found(tmp_path, {"restored": [*EXPECTED, *GOOD]})["good_lost_by_restore"]
+    assert counts(measure) == (0, 1)
+
+
+def test_a_question_that_was_not_asked_again_brings_nothing_and_has_no_receipt(tmp_path: Path) -> None:
+    events = [event for step, state in SOUND.items() for event in looks(step, state)]
+    events.insert(0, Called(step="mark", op="snapshot", answer="m1"))
+    asked = [event for event in events if not (isinstance(event, Called) and _is_question(event, "again"))]
+    measure = measured(METRICS, transcript(tmp_path, PLAN, asked, drill="rollback"))["restored_probes"]
+    assert counts(measure) == (2, 3) and measure.receipts == ()
+
+
+def _is_question(call: Called, step: str) -> bool:
+    return (call.step, call.op, call.request.get("query")) == (step, "recall", QUERY)
+
+
 def test_poison_that_only_a_search_still_shows_is_left(tmp_path: Path) -> None:
     measure = found(tmp_path, tops={"reopened": [POISON[1], *KEPT[:4]]})
     assert counts(measure["left_after_restore"]) == (1, 3)
@@ -216,6 +234,44 @@ def test_a_mark_that_could_not_be_made_has_failed(tmp_path: Path) -> None:
     assert reasons == {"L5: snapshot: disk full"}
     assert {each.status for name, each in measures.items() if not name.endswith("_undo")} == {"failed"}
     assert {each.status for name, each in measures.items() if name.endswith("_undo")} == {"measured"}
+
+
+def test_where_no_mark_was_made_there_is_nothing_to_restore(tmp_path: Path) -> None:
+    events = [event for step, state in SOUND.items() for event in looks(step, state)]
+    measures = measured(METRICS, transcript(tmp_path, PLAN, events, drill="rollback"))
+    for name, measure in measures.items():
+        if not name.endswith("_undo"):
+            assert (measure.status, getattr(measure, "reason", "")) == ("failed", "no mark was made"), name
+
+
+def test_an_undo_that_failed_is_no_undo(tmp_path: Path) -> None:
+    """Its words are cut to one line."""
+    events = [event for step, state in SOUND.items() for event in looks(step, state)]
+    crash = Fault(kind="crashed", op="forget", message="the disk\nis full " + "x" * 400)
+    events.insert(0, Called(step="undone", op="forget", about=tuple(POISON), fault=crash))
+    measures = measured(METRICS, transcript(tmp_path, PLAN, events, drill="rollback"))
+    for name in ("left_after_undo", "good_lost_by_undo", "kept_lost_by_undo"):
+        measure = measures[name]
+        assert isinstance(measure, NotMeasured) and (measure.status, measure.receipts) == ("failed", ("L2",))
+        assert measure.reason.startswith("L2: forget: the disk is full x") and len(measure.reason) == 300
+
+
+@pytest.mark.parametrize("again", [True, False])
+def test_what_a_store_lists_of_its_own_belongs_to_the_mark_and_what_it_lists_with_an_erased_one_does_not(
+    tmp_path: Path, again: bool
+) -> None:
+    """An index page that it wrote itself; and a note into which it put an erased memory and one that was kept."""
+    page = to_wire(Hit("page", "Contents: 7 rules, 1 secret"))
+    note = to_wire(Hit("note", " / ".join(PLAN.by_name[name].item.text for name in (KEPT[0], ERASED[0]))))
+    more = {"mark": [page, note], **dict.fromkeys(RESTORED, [page] if again else [note])}
+    events: list[Event] = [Called(step="mark", op="snapshot", answer="m1")]
+    for step, state in SOUND.items():
+        listing, *questions = looks(step, state)
+        assert isinstance(listing, Called)
+        answer = [*hits(state or ()), *more.get(step, [])]
+        events += [listing.model_copy(update={"answer": answer}), *questions]
+    measure = measured(METRICS, transcript(tmp_path, PLAN, events, drill="rollback"))["restored_exactly"]
+    assert counts(measure) == (3 * again, 3)
 
 
 def test_a_listing_that_failed_at_the_mark_leaves_nothing_to_compare_with(tmp_path: Path) -> None:
