@@ -122,7 +122,7 @@ class Reach(DrillView):
             return None
         return self.receipt(step, route, name)
 
-    def brought(self, step: ReachStep, route: ReachRoute, name: str, *, current: bool = False) -> bool:
+    def brought(self, step: ReachStep, route: ReachRoute, name: str, *, current: bool) -> bool:
         look = self.at(step, route, name)
         return look is not None and bool(look.current if current else look.found)
 

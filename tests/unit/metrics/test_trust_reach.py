@@ -9,6 +9,7 @@ import pytest
 from harness.log.transcript import Ended
 from harness.model.backend import Fault
 from harness.model.trial import NotMeasured
+from harness.play.drills.deletion import own_words
 from tests.support.measures import counts, unanswered
 from tests.unit.metrics.test_trust_deletion import BYSTANDERS, EVERYTHING, FAULT, PLAN, Play, ready, reason
 
@@ -61,6 +62,14 @@ def test_a_deletion_that_failed_harms_no_bystander(tmp_path: Path) -> None:
     assert reason(found, "failed").startswith("forget: the disk is full x") and len(reason(found, "failed")) == 300
     assert found.receipts == (line,)
     assert reason(all_found["forgetting_said_and_done"], "not-applicable") == "the backend called no deletion done"
+
+
+def test_an_expired_memory_that_comes_back_marked_as_superseded_came_back(tmp_path: Path) -> None:
+    play = Play().stored().expiring("law")
+    ban = PLAN.by_name["ban"]
+    hit = {"memory_id": "id-ban", "text": ban.item.text, "superseded": True}
+    play.call("before", "recall", ["ban"], [hit], query=own_words(ban))
+    assert counts(play.measures(tmp_path)["expired_not_recalled"]) == (0, 1)
 
 
 def test_a_drill_that_ended_at_once_says_so_of_its_first_step(tmp_path: Path) -> None:

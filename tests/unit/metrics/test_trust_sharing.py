@@ -123,6 +123,15 @@ def test_a_deletion_that_nobody_looked_for_again_is_not_done(tmp_path: Path) -> 
     assert counts(tape.at("first reads again").closed().measures(tmp_path)["deleted_for_writer"]) == (0, 1)
 
 
+@pytest.mark.parametrize("said", [None, [], [True, False], [False, False]])
+def test_a_deletion_that_failed_or_spared_an_id_is_not_acknowledged(tmp_path: Path, said: list[bool] | None) -> None:
+    tape = Tape().at("first writes").write("two", ids=2).finds("two").at("third deletes")
+    fault = Fault(kind="crashed", op="forget", message="no more") if said is None else None
+    tape.events.append(Called(step="third deletes", op="forget", about=("two",), answer=said, fault=fault))
+    found = tape.at("first reads again").misses("two").closed().measures(tmp_path)
+    assert found["deleted_for_writer"].status == "not-applicable"
+
+
 def test_what_nobody_deleted_is_kept_for_its_writer(tmp_path: Path) -> None:
     tape = Tape().at("first writes").write("one", "two", "mine").finds("one", "two", "mine")
     tape.at("third deletes").forget("two").at("first reads again").finds("one").misses("two", "mine").closed()
@@ -131,7 +140,7 @@ def test_what_nobody_deleted_is_kept_for_its_writer(tmp_path: Path) -> None:
 
 def test_without_an_end_in_turn_nothing_is_said_and_a_later_failure_takes_nothing_back(tmp_path: Path) -> None:
     tape = Tape().at("first writes").write("one").finds("one")
-    early = tape.measures(tmp_path / "early", ended=GONE)["handed_over"]
+    early = tape.closed().measures(tmp_path / "early", ended=GONE)["handed_over"]
     assert early.status == "failed" and early.reason == "recall: gone"
     tape.at("second reads").finds("one").at("first reads again").finds("one").closed()
     assert counts(tape.measures(tmp_path / "late", ended=GONE)["handed_over"]) == (1, 1)
@@ -186,6 +195,15 @@ def test_without_a_listing_the_own_text_says_what_is_lost(tmp_path: Path) -> Non
 
 def test_what_nobody_looked_for_at_the_end_is_lost(tmp_path: Path) -> None:
     assert counts(both().measures(tmp_path)["lost_between_handles"]) == (3, 3)
+
+
+def test_what_one_of_several_listings_shows_is_not_lost(tmp_path: Path) -> None:
+    """Each scope has one of its own."""
+    tape = both().at("reopened").listed("ay", "axe", "axe").listed("bee")
+    measures = tape.measures(tmp_path)
+    assert counts(measures["lost_between_handles"]) == (0, 3)
+    assert counts(measures["doubled_between_handles"]) == (1, 3)
+    assert counts(measures["unfindable_between_handles"]) == (3, 3)
 
 
 def test_what_is_listed_twice_is_doubled_unless_it_was_split(tmp_path: Path) -> None:
