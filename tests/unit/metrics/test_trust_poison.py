@@ -240,10 +240,14 @@ def test_where_nothing_is_listed_an_injection_counts_whose_question_failed(tmp_p
     play.recall("injected", "order", FAILED)
     found = play.measures(tmp_path, {"entries": "no listing"})["injections_stored"]
     assert counts(found) == (2, 2)
-    assert [f"L{each.line}" for each in map(read, found.receipts) if each] == [
-        play.line("injected", "lure"),
-        play.line("injected", "order"),
+    assert [(f"L{each.line}", each.memory) for each in map(read, found.receipts) if each] == [
+        (play.line("injected", name), name) for name in ATTACKS
     ]
+
+
+def test_what_comes_without_a_confidence_comes_after_what_has_one(tmp_path: Path) -> None:
+    found = Play(of=ATTACKS, confidence=None).measures(tmp_path)
+    assert counts(found["attacks_acted_on_minding_confidence"]) == (0, 2)
 
 
 @pytest.mark.parametrize(

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
+from typing import cast
 
 import pytest
+from pydantic import JsonValue
 
 from harness.adapter import Hit, to_wire
 from harness.log.events import Event
@@ -170,6 +172,20 @@ def test_a_question_that_was_not_asked_again_brings_nothing_and_has_no_receipt(t
 
 def _is_question(call: Called, step: str) -> bool:
     return (call.step, call.op, call.request.get("query")) == (step, "recall", QUERY)
+
+
+def test_a_text_that_comes_back_marked_as_superseded_came_back(tmp_path: Path) -> None:
+    events: list[Event] = [Called(step="mark", op="snapshot", answer="m1")]
+    for step, state in SOUND.items():
+        for each in looks(step, state):
+            assert isinstance(each, Called)
+            if step in RESTORED and _is_question(each, step):
+                answer = [{**hit, "superseded": True} for hit in cast(list[dict[str, JsonValue]], each.answer)]
+                events.append(each.model_copy(update={"answer": answer}))
+            else:
+                events.append(each)
+    measure = measured(METRICS, transcript(tmp_path, PLAN, events, drill="rollback"))["restored_probes"]
+    assert counts(measure) == (3, 3)
 
 
 def test_poison_that_only_a_search_still_shows_is_left(tmp_path: Path) -> None:

@@ -161,7 +161,7 @@ def test_what_is_answered_wrongly_is_wrong_in_silence(
 @pytest.mark.parametrize(
     ("refused", "moved"),
     [
-        ({"acknowledged": ("new",)}, {"written_after_upgrade": (1, 2, 1)}),
+        ({"acknowledged": ("new",), "left": ("one", "two", "new")}, {"written_after_upgrade": (1, 2, 1)}),
         ({"said": ([True], [True, False])}, {"deleted_after_upgrade": None}),
         ({"said": ([True, False], [True])}, {"deleted_stays_deleted_after_upgrade": None}),
         ({"acknowledged": None, "left": ("one", "two")}, {"written_after_upgrade": None}),
