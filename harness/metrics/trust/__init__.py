@@ -100,7 +100,7 @@ def _measure(metric: TrustMetric, transcript: Transcript) -> Measure:
     if metric.verbatim and transcript.supports("extracts"):
         return not_applicable("a model inside rewrites what it is told")
     found = broken.guard(metric.measure, transcript, failed)
-    if isinstance(found, Measured) or found.status == "unsupported":
+    if isinstance(found, Measured):
         return found
     lost = [call for call in faults.drop_provoked(faults.calls(transcript)) if call.op in metric.asks]
     if found.status == "not-applicable" and lost:

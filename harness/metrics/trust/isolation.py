@@ -70,8 +70,9 @@ def by_search(family: str, view: ScopeView) -> Iterable[ScopeCase]:
 
 
 def near_names(family: str, found: Transcript) -> Measure:
-    """A difference that the store never looks at is no near miss of this kind: the wider cause is named instead."""
-    blind = sorted(places.find_ignored(ScopeView.of(found))) if family != "part" else []
+    """A difference that the store never looks at is no near miss of this kind: the wider cause is named instead, which
+    is itself a case of the family `part`."""
+    blind = sorted(places.find_ignored(ScopeView.of(found)))
     none = f"whatever the names are, {' and '.join(blind)} is not told apart: see leaks_by_part" if blind else NOT_FOUND
     return bad(partial(by_search, family), (), none, found)
 

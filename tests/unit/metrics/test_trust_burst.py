@@ -1,0 +1,77 @@
+"""Bursts, from transcripts made by hand: what a fresh process lists afterwards, how often, and what nobody listed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from harness.adapter import Hit, Item, Scope, to_wire
+from harness.log.events import Event
+from harness.log.transcript import Called
+from harness.metrics.trust.burst import METRICS
+from harness.model.drill import Piece, Plan
+from harness.model.trial import Measure
+from tests.support.drill_player import measured
+from tests.support.measures import counts
+from tests.support.transcripts import transcript
+
+HOME = Scope("tidewater")
+ROLES = {"calm": "calm", "one": "small", "two": "small"}
+
+
+def text(name: str) -> str:
+    return f"The tide table import was fixed for {name} cw{name}"
+
+
+PLAN = Plan(
+    pieces=tuple(
+        Piece(name=name, role=role, item=Item(text(name), HOME, "2026-02-02T09:00:00Z", "project"), canary=f"cw{name}")
+        for name, role in ROLES.items()
+    )
+)
+
+
+def call(step: str, op: Any, about: Sequence[str], *shown: str) -> Called:
+    hits: Any = [to_wire(Hit(f"{at}-{name}", text(name))) for at, name in enumerate(shown)]
+    return Called(step=step, op=op, about=tuple(about), request={"scope": to_wire(HOME)}, answer=hits)
+
+
+def written(step: str, name: str) -> Called:
+    return Called(step=step, op="remember", about=(name,), answer=[{"ids": [f"id-{name}"]}])
+
+
+def judge(folder: Path, *listings: Sequence[str]) -> dict[str, Measure]:
+    """A burst of two memories to one process, which their own texts bring afterwards, and these listings behind it."""
+    events: list[Event] = [written("small calm", "calm"), call("small calm", "recall", ["calm"], "calm")]
+    events += [written("small", "one"), written("small", "two")]
+    events += [call("small after", "entries", [*ROLES], *names) for names in listings]
+    events += [call("small after", "recall", [name], name) for name in ("one", "two")]
+    return measured(METRICS, transcript(folder, PLAN, events, drill="burst"))
+
+
+def test_what_a_burst_left_without_a_listing_is_neither_there_twice_nor_unfindable(tmp_path: Path) -> None:
+    found = judge(tmp_path)
+    assert counts(found["lost_in_burst"]) == (0, 2), "its own text brings it"
+    assert found["doubled_in_burst"].status == found["unfindable_after_burst"].status == "not-applicable"
+
+
+@pytest.mark.parametrize(
+    ("listings", "doubled"),
+    [
+        ([["one", "two"]], 0),
+        ([["one", "two", "one"]], 1),
+        ([["one", "two", "one"], ["one", "two"]], 1),
+        ([["one", "two"], ["two", "one"]], 0),
+    ],
+)
+def test_a_memory_of_a_burst_is_doubled_if_one_listing_shows_it_twice(
+    tmp_path: Path, listings: list[list[str]], doubled: int
+) -> None:
+    assert counts(judge(tmp_path, *listings)["doubled_in_burst"]) == (doubled, 2)
+
+
+def test_what_one_of_two_listings_leaves_out_was_listed(tmp_path: Path) -> None:
+    assert counts(judge(tmp_path, ["one"], ["two"])["unfindable_after_burst"]) == (0, 2)
