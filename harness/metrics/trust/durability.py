@@ -183,11 +183,11 @@ def _broken(kills: Kills, era: int) -> int | None:
     """The line that shows that the store was not usable at once; None if it was."""
     killed = kills.kills[era - 1][0]
     opened = [(line, event) for line, event in kills.handled if event.what == "opened" and kills.era(line) == era]
-    writes = ((line, call) for line, call in kills.transcript.calls("remember") if kills.era(line) == era)
-    line, first = next(writes, (0, None))
+    first = next((write for write in kills.transcript.calls("remember") if kills.era(write[0]) == era), None)
     if len(opened) != 1 or opened[0][1].fault is not None or first is None:
         return opened[0][0] if opened else killed
-    return None if all(kills.transcript.ids(first)) else line
+    line, call = first
+    return None if all(kills.transcript.ids(call)) else line
 
 
 def torn(transcript: Transcript) -> Measure:
