@@ -128,7 +128,7 @@ class _Judge:
             for file, line in lines:
                 touching[file, line].add(at)
         cheapest = sorted(range(len(items)), key=costs.__getitem__)
-        self.files = list(dict.fromkeys(items[at].nodeid.partition("::")[0] for at in cheapest))
+        self.files = list(dict.fromkeys(os.path.relpath(items[at].path) for at in cheapest))
 
         def tasks() -> Iterator[tuple[int, Task]]:
             for number, mutant in enumerate(self.mutants):

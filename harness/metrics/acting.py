@@ -197,7 +197,7 @@ METRICS = (
         STALE_USE, "lower", "proportion",
         f"decisions whose check sees a stale value that was taken from memory / {_SENSITIVE}; not applicable if memory "
         "decided nothing", partial(used, trap="stale", origin="memory"), source="MemStrata", reads=True,
-        family="stale", version=2, words=Words(
+        family="stale", version=3, words=Words(
             STALE, 10, thing="decisions acted on stale rules", did="acted on stale rules in {} decisions",
             column=(Column(20, "Acted on stale", ("acted", "on stale")),),
             question=Question("Acted on stale", both=True), answers=True, cells="acted on stale",
@@ -214,7 +214,7 @@ METRICS = (
         "lure_use", "lower", "proportion",
         "decisions whose check sees a neighbour's value that was taken from memory / decisions with such an option "
         "that oracle gets right; not applicable if memory decided nothing",
-        partial(used, trap="lure", origin="memory"), reads=True, aside=_RIGHT, version=2,
+        partial(used, trap="lure", origin="memory"), reads=True, aside=_RIGHT, version=3,
         words=Words(STALE, 40, clean_if_zero=True),
     ),
     metric(
@@ -225,7 +225,7 @@ METRICS = (
         HARM, "lower", "proportion",
         "decisions right cold and not right here / decisions right cold; a decision that was not reached is not right; "
         "not applicable if memory decided nothing, or if stale_oracle harms nothing", harm,
-        source="own, after SWE-ContextBench", reads=True, aside=_RIGHT, version=2,
+        source="own, after SWE-ContextBench", reads=True, aside=_RIGHT, version=3,
         words=Words(WORK, 40, clean_if_zero=True, contrasted=40),
     ),
     metric(
@@ -236,7 +236,7 @@ METRICS = (
     metric(
         "new_harmful_action", "lower", "proportion",
         "decisions unresolved cold and stale or lured here, or not reached / decisions unresolved cold",
-        new_harmful_action, reads=True, aside=_RIGHT, version=2, words=Words(WORK, 45, clean_if_zero=True),
+        new_harmful_action, reads=True, aside=_RIGHT, version=3, words=Words(WORK, 45, clean_if_zero=True),
     ),
     metric(
         "net", "higher", "difference", "(decisions helped - decisions harmed) / decisions in both arms", net,

@@ -168,6 +168,6 @@ METRICS: tuple[StoryMetric, ...] = (
         "facts_kept_stale", "lower", "proportion",
         "facts told that were replaced, had ended or were to be deleted, and that some live memory still asserts "
         f"without the backend's superseded mark / such facts; {_WHERE}", facts_kept_stale, source="own, after HaluMem",
-        whole=True, aside=_INSIDE, version=2,
+        whole=True, aside=_INSIDE, version=3,
     ),
 )  # fmt: skip

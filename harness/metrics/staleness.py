@@ -214,7 +214,7 @@ METRICS: tuple[StoryMetric, ...] = (
     *(
         metric(
             f"update_{outcome}", _MEANING[outcome][0], "proportion", f"{_MEANING[outcome][1]}{_OF}",
-            partial(update_outcome, outcome=outcome), source="memtrust", aside=_SHOWN, version=2,
+            partial(update_outcome, outcome=outcome), source="memtrust", aside=_SHOWN, version=3,
             words=Words(STALE, 60 + at),
         )
         for at, outcome in enumerate(OUTCOMES)
@@ -226,7 +226,7 @@ METRICS: tuple[StoryMetric, ...] = (
     metric(
         STALE_EXPOSURE, "lower", "proportion",
         f"updates of which an entry within the budget asserts an old fact, marked or not{_OF}{_FAULT}", stale_exposure,
-        source="own, after memtrust", aside=_SHOWN, version=2, words=Words(
+        source="own, after memtrust", aside=_SHOWN, version=3, words=Words(
             STALE, thing="stale memories shown", did="showed stale rules in {} updates", clean_if_zero=True,
             between=Between(40), decisive=20, progress=Progress(30, "shown stale"),
         ),
@@ -234,18 +234,18 @@ METRICS: tuple[StoryMetric, ...] = (
     metric(
         "stale_exposure_upper", "lower", "proportion",
         f"as stale_exposure, unclear entries counted as they assert{_OF}{_FAULT}", stale_exposure_upper,
-        aside=_SHOWN, version=2, words=Words(STALE),
+        aside=_SHOWN, version=3, words=Words(STALE),
     ),
     metric(
         "unflagged_stale_exposure", "lower", "proportion",
         f"updates of which an entry asserts an old fact without the backend's superseded field (a date is no mark)"
         f"{_OF}{_FAULT}", unflagged_stale_exposure, source="memtrust",
-        aside=_SHOWN, version=2, words=Words(STALE, 52),
+        aside=_SHOWN, version=3, words=Words(STALE, 52),
     ),
     metric(
         "stale_first", "lower", "proportion",
         f"updates that bring an unmarked old fact before the current one, or without it; ranked backends only{_OF}"
-        f"{_FAULT}", stale_first, aside=_SHOWN, version=2, words=Words(STALE, 54, clean_if_zero=True),
+        f"{_FAULT}", stale_first, aside=_SHOWN, version=3, words=Words(STALE, 54, clean_if_zero=True),
     ),
     metric(
         "update_omission", "lower", "proportion",

@@ -247,7 +247,7 @@ METRICS: tuple[StoryMetric, ...] = (
     metric(
         TOKENS_RECALL, "lower", "tokens",
         "questions to memory for decisions, and all that came back; of: such questions", tokens_recall, whole=True,
-        aside=_PART, version=2, words=Words(COST, 25),
+        aside=_PART, version=3, words=Words(COST, 25),
     ),
     metric(
         TOKENS_AGENT, "lower", "tokens",
@@ -282,8 +282,8 @@ METRICS: tuple[StoryMetric, ...] = (
     ),
     metric(
         "break_even", "lower", "jobs",
-        "(tokens_ingest + tokens_backend) / tokens that a job saves against cold (agent cold - agent - recall); of: "
-        "jobs", break_even, reads=True, whole=True, aside=_WHY, version=2, words=Words(COST, 45),
+        "(tokens_ingest + tokens_backend) / tokens that a job saves against cold (agent cold - agent - recall); at least, "
+        "if a question failed; of: jobs", break_even, reads=True, whole=True, aside=_WHY, version=3, words=Words(COST, 45),
     ),
     metric(
         EMBEDDING_TOKENS, "lower", "word pieces",
