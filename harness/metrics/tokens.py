@@ -282,8 +282,9 @@ METRICS: tuple[StoryMetric, ...] = (
     ),
     metric(
         "break_even", "lower", "jobs",
-        "(tokens_ingest + tokens_backend) / tokens that a job saves against cold (agent cold - agent - recall); at least, "
-        "if a question failed; of: jobs", break_even, reads=True, whole=True, aside=_WHY, version=3, words=Words(COST, 45),
+        "(tokens_ingest + tokens_backend) / tokens that a job saves against cold (agent cold - agent - recall); at "
+        "least, if a question failed; of: jobs", break_even, reads=True, whole=True, aside=_WHY, version=3,
+        words=Words(COST, 45),
     ),
     metric(
         EMBEDDING_TOKENS, "lower", "word pieces",
