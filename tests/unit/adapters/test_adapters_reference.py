@@ -92,6 +92,15 @@ def test_it_abstains_where_nothing_is_near(space: Space) -> None:
         assert memory.recall("queue", SHOP, 5, AT) != []
 
 
+def test_all_is_found_after_another_embedder_came_and_went(space: Space) -> None:
+    other = replace(space, dims=0)
+    with closing(Reference().open(space)) as memory:
+        memory.remember([item("the queue is redis")])
+    for each in (other, space, other):
+        with closing(Reference().open(each)) as memory:
+            assert [hit.text for hit in memory.recall("queue redis", SHOP, 5, AT)] == ["the queue is redis"]
+
+
 WRITER = """
 import json, sys
 from adapters.reference import Reference
