@@ -10,6 +10,7 @@ import pytest
 
 from harness.log.transcript import Op
 from harness.model.backend import Fault
+from tests.support.measures import counts
 from tests.unit.metrics.test_trust_deletion import BYSTANDERS, EVERYTHING, FAULT, KEY, SOUGHT, Play, ready, reason
 
 HISTORY = "history_tells_earlier_text"
@@ -23,6 +24,12 @@ def test_where_every_look_before_the_deletion_failed_nothing_is_known_to_be_gone
         told = f"{play.line_of('before', op, 'pin')}: the looks before the deletion failed"
         assert reason(found[f"forgotten_from_{route}"], "failed") == told
     assert reason(found["forgotten_from_listing"], "not-applicable"), "the listing answered, and showed nothing"
+
+
+def test_what_was_said_to_be_deleted_and_is_listed_as_superseded_is_not_gone(tmp_path: Path) -> None:
+    play = ready().sought("after").listed("after", "listing:pin", superseded=["pin"])
+    measure = play.measures(tmp_path)["forgetting_said_and_done"]
+    assert counts(measure) == (1, 2)
 
 
 def test_a_request_that_failed_leaves_open_whom_it_harmed(tmp_path: Path) -> None:

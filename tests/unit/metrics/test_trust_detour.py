@@ -86,6 +86,13 @@ def test_ties_are_no_other_answer(tmp_path: Path, answer: Answer) -> None:
     assert counts(told["answers_changed_by_detour"]) == counts(told["answers_changed_by_order"]) == (0, 1)
 
 
+def test_scores_that_differ_in_the_seventh_digit_tie(tmp_path: Path) -> None:
+    before: Answer = [("kept-0", 0.9), ("kept-1", 0.9), ("kept-2", 0.5)]
+    after: Answer = [("kept-1", 0.9000004), ("kept-0", 0.9), ("kept-2", 0.5)]
+    told = found(tmp_path, {**dict.fromkeys(WAYS, before), DETOUR: after})
+    assert counts(told["answers_changed_by_detour"]) == (0, 1)
+
+
 def test_without_scores_the_order_is_what_came(tmp_path: Path) -> None:
     bare: Answer = [(name, None) for name, _ in SOUND or ()]
     other: Answer = [*reversed(bare or ())]

@@ -199,6 +199,8 @@ def under(**fields: Any) -> Callable[[Hit], Hit]:
         (changed("entries", "bare", under(source=Source(path="README.md")), "written"),
          {"source_survives_writing": (5, 6)}),
         (changed("entries", "like", under(created="2026-01-04T09:00:00Z")), {"date_survives_writing": (5, 6)}),
+        (lambda _step, _op, name, hit: replace(hit, created=None) if name == "like" else hit,
+         {"date_survives_writing": (5, 6)}),
         (changed("entries", "like", under(confidence=1.0)), {"confidence_survives_writing": (4, 5)}),
         (changed("entries", "bare", under(confidence=1.0)), {"confidence_survives_writing": (5, 6)}),
         (changed("entries", "like", under(scope=HOME)), {"scope_survives_writing": (5, 6)}),
