@@ -202,10 +202,14 @@ Where none but listed ones have not been judged, these count as survivors.
 Where not all mutants of a room were judged, they are a sample in an order that is drawn by their names, given with
 Wilson's interval at 95 %. Tests were written in sight of survivors, so mutants that nobody has looked at may do worse.
 
-The metrics' sample was judged on a machine with a load of 7 to 37 until the time was over. 20 of it survived at first.
-For 18 of these a test was written, two are told apart by tests of the writer, which the room has now; that file of
-tests alone was put to each of the 20. At `7004040` 254 others of then 3,447 had been judged, and all were told apart.
+At `30c15a5` 3,791 mutants of the measures were judged; 3,586 of them (94.6 %) were told apart. Six survivors showed a
+measure that gave a wrong figure (version 3 of eighteen measures in the changelog). Others showed code that decided
+nothing, which is gone, and for the rest tests were written, or the reason is listed. A sample of 480, in sight of which
+tests had been written before, had shown no survivor: what nobody had looked at did worse.
 Two golden files notice much of it: any change of what damaged logs give, and of words shown.
+
+What runs on import is judged in a process that imports ours anew. The module as it is goes the same way first; if a
+test fails there, nothing is judged.
 
 `python -m benchmarks.mutants ROOM --sample 50` takes minutes; with `--keep` and `--more` a run goes on where the last
 one was stopped, and with `--again` it asks only those that survived, which is what one wants after writing a test.
