@@ -5,13 +5,31 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from harness.adapter import CAPABILITIES
+from harness.adapter import CAPABILITIES, Item, Scope
 from harness.log.blobs import Blobs
 from harness.log.events import Event
 from harness.log.lines import Writer
 from harness.log.transcript import Drilled, Ended, Transcript, read
 from harness.model.backend import Backend, Declared
-from harness.model.drill import DrillName, DrillTrial, Plan
+from harness.model.drill import DrillName, DrillTrial, Piece, Plan
+
+HOME = Scope("tidewater")
+
+
+def text(name: str) -> str:
+    """Of a memory of `plan`, with its canary."""
+    return f"The tide table import was fixed for {name} cw{name}"
+
+
+def plan(roles: Mapping[str, str]) -> Plan:
+    """Memories of one scope and day by their roles."""
+
+    def item(name: str) -> Item:
+        return Item(text(name), HOME, "2026-02-02T09:00:00Z", "project")
+
+    return Plan(
+        pieces=tuple(Piece(name=name, role=role, item=item(name), canary=f"cw{name}") for name, role in roles.items())
+    )
 
 
 def transcript(

@@ -8,30 +8,17 @@ from typing import Any
 
 import pytest
 
-from harness.adapter import Hit, Item, Scope, to_wire
+from harness.adapter import Hit, to_wire
 from harness.log.events import Event
 from harness.log.transcript import Called
 from harness.metrics.trust.burst import METRICS
-from harness.model.drill import Piece, Plan
 from harness.model.trial import Measure
 from tests.support.drill_player import measured
 from tests.support.measures import counts
-from tests.support.transcripts import transcript
+from tests.support.transcripts import HOME, plan, text, transcript
 
-HOME = Scope("tidewater")
 ROLES = {"calm": "calm", "one": "small", "two": "small"}
-
-
-def text(name: str) -> str:
-    return f"The tide table import was fixed for {name} cw{name}"
-
-
-PLAN = Plan(
-    pieces=tuple(
-        Piece(name=name, role=role, item=Item(text(name), HOME, "2026-02-02T09:00:00Z", "project"), canary=f"cw{name}")
-        for name, role in ROLES.items()
-    )
-)
+PLAN = plan(ROLES)
 
 
 def call(step: str, op: Any, about: Sequence[str], *shown: str) -> Called:

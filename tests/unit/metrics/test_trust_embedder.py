@@ -8,32 +8,19 @@ from typing import Any
 
 import pytest
 
-from harness.adapter import Hit, Item, Scope, to_wire
+from harness.adapter import Hit, to_wire
 from harness.log.events import Event
 from harness.log.transcript import Called, Handled
 from harness.metrics.trust.embedder import METRICS
 from harness.model.backend import Fault
-from harness.model.drill import Piece, Plan
 from harness.model.trial import Measure
 from tests.support.drill_player import measured
 from tests.support.measures import unanswered
-from tests.support.transcripts import transcript
+from tests.support.transcripts import HOME, plan, text, transcript
 
-HOME = Scope("tidewater")
 ROLES = {"old": "kept", "other": "kept", "fresh": "new"}
 REFUSED = Fault(kind="raised", op="open", message="vectors of another length")
-
-
-def text(name: str) -> str:
-    return f"The tide table import was fixed for {name} cw{name}"
-
-
-PLAN = Plan(
-    pieces=tuple(
-        Piece(name=name, role=role, item=Item(text(name), HOME, "2026-02-02T09:00:00Z", "project"), canary=f"cw{name}")
-        for name, role in ROLES.items()
-    )
-)
+PLAN = plan(ROLES)
 
 
 def wrote(step: str, *names: str, fault: Fault | None = None) -> Called:
