@@ -16,7 +16,8 @@ from pathlib import Path
 
 from harness import regress
 from harness.log.folder import Folder
-from harness.report import evidence, write
+from harness.report import write
+from harness.report.model import evidence
 from tests.browser.chromium import Chromium, Page, program
 from tests.support.runs import run
 

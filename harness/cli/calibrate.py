@@ -23,7 +23,7 @@ def calibrate(folders: tuple[Path, ...]) -> None:
     coldwarm calibrate runs/FIRST runs/SECOND > calibration.md
     """
     from harness.compare import calibration
-    from harness.report import calibrated
+    from harness.report.outputs import calibration as calibrated
 
     try:
         found = calibration.calibrate([open_run(folder) for folder in folders])

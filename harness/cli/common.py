@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from harness.model.scenario import Scenario
     from harness.repo.checkout import Repo
     from harness.report import ReportFiles
-    from harness.report.evidence import Evidences
+    from harness.report.model.evidence import Evidences
 
 GOOD, FAILED, BAD, COULD_NOT_RUN = 0, 1, 2, 3
 FOLDER = click.Path(path_type=Path)
@@ -155,8 +155,8 @@ def report_run(
     Args:
         browse: Opens the page.
     """
-    from harness.report import console
-    from harness.report.progress import say_during
+    from harness.report.outputs import terminal as console
+    from harness.report.outputs.progress import say_during
     from harness.report.words import plain
 
     screen = terminal(quiet=quiet, as_json=as_json)
@@ -179,7 +179,7 @@ def score_run(folder: Folder, jobs: int = 1) -> tuple[Results, Evidences]:
     from harness.log.blobs import BlobError
     from harness.log.folder import FolderError
     from harness.machine.processes import Killed
-    from harness.report import evidence
+    from harness.report.model import evidence
 
     try:
         results, parts = evidence.read(folder, jobs)
@@ -203,7 +203,8 @@ def wrote(folder: Folder, results: Results, parts: Evidences, out: Path | None =
 def verdict(results: Results) -> int:
     """Damaged logs could not be scored; then a broken gate failed; then what did not end, never began, failed in more
     calls than was allowed, or was not measured for a gate could not run."""
-    from harness.report import faulted, words
+    from harness.report import words
+    from harness.report.model import faults as faulted
 
     for problem in (*results.run.problems, *filter(None, [words.describe_unsealed(results)])):
         say(problem)

@@ -22,7 +22,7 @@ def github(folder: Path, gates: str) -> None:
     Prints workflow commands; ends with 0, as the run itself has told how it ended.
     """
     from harness.model.results import Results
-    from harness.report import github as job
+    from harness.report.outputs import github as job
 
     try:
         results = Results.model_validate_json((folder / "results.json").read_bytes())

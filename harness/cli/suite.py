@@ -186,7 +186,7 @@ def export() -> None:
 @with_suite
 def export_suite(directory: Path, tasks: Path, fixtures: Path) -> None:
     """Write facts, probes and jobs into DIR, as a data set for Hugging Face `datasets` and pandas."""
-    from harness.report import export
+    from harness.report.outputs import export
     from tasks import suite
 
     stories = [story for story, _ in load_stories(tasks, fixtures, (), "all")]
@@ -221,7 +221,7 @@ def export_results(folder: Path, directory: Path) -> None:
     """Write cells and measures of the run in folder RUN into DIR, as Parquet."""
     from harness.log.blobs import BlobError
     from harness.log.folder import FolderError
-    from harness.report import export
+    from harness.report.outputs import export
 
     try:
         results = export.results(directory, open_run(folder))
@@ -245,7 +245,7 @@ def export_spans(folder: Path, file: Path, content: bool) -> None:
     """
     from harness.log.blobs import BlobError
     from harness.log.folder import FolderError
-    from harness.report import export
+    from harness.report.outputs import export
 
     try:
         export.spans(file, open_run(folder), content=content)

@@ -13,7 +13,7 @@ from pathlib import Path
 from harness.mine.candidates import Candidate, Stand
 from harness.mine.mining import Judgement, Mined, MineError
 from harness.repo.changes import Commit, read_texts
-from harness.report import templating
+from harness.report.outputs import templating
 
 AROUND = 3
 """Lines shown above and below a value."""

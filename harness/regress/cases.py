@@ -25,9 +25,10 @@ from harness.metrics.view import Record
 from harness.model.results import AnyCell, Cell, TrustCell
 from harness.model.trial import Measured, ReadPolicy
 from harness.regress.baseline import Side
-from harness.report import receipts, words
-from harness.report.entries import list_entries, quote, show, small, verdict
-from harness.report.packed import Node, node
+from harness.report import words
+from harness.report.model import receipts
+from harness.report.timeline.entries import list_entries, quote, show, small, verdict
+from harness.report.timeline.packed import Node, node
 
 OF_EACH = 3
 """Cases of one row that are shown."""

@@ -15,8 +15,9 @@ from harness.model.results import Against
 from harness.regress import cases, pairing
 from harness.regress.baseline import ABSENT, DEFINITIONS, Baseline, Side, StoredValue, sign, value
 from harness.regress.cases import Archive, Case
-from harness.report import templating, words
-from harness.report.packed import markup
+from harness.report import words
+from harness.report.outputs import templating
+from harness.report.timeline.packed import markup
 
 STYLES = ("style.css", "first.css", "timeline.css", "compare.css")
 ROOM = 2_000_000

@@ -10,8 +10,11 @@ from typing import Any
 
 from harness.log.folder import Folder, FolderError
 from harness.model.results import Cell, Results
-from harness.report import evidence, html, junit, markdown
-from harness.report.evidence import Evidences
+from harness.report.model import evidence
+from harness.report.model.evidence import Evidences
+from harness.report.outputs import junit
+from harness.report.outputs import page as html
+from harness.report.outputs import summary as markdown
 
 
 @dataclass(frozen=True)

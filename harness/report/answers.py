@@ -16,7 +16,8 @@ from harness.metrics.deletion import DELETED_FROM_BYTES
 from harness.metrics.tokens import TOKENS_PER_JOB, TOKENS_TOTAL
 from harness.model.results import Comparison, Results
 from harness.model.trial import Better, WritePolicy
-from harness.report import tables, words
+from harness.report import words
+from harness.report.model import rows as tables
 
 Formatter = Callable[[float], str]
 MARGIN = 0.05

@@ -9,8 +9,9 @@ from harness.compare.statements import COLD
 from harness.metrics.words import Question
 from harness.model.results import Results
 from harness.model.trial import WritePolicy
-from harness.report import tables, words
-from harness.report.tables import Figure, TableLine
+from harness.report import words
+from harness.report.model import rows as tables
+from harness.report.model.rows import Figure, TableLine
 
 
 @dataclass(frozen=True)

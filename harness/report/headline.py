@@ -9,7 +9,8 @@ from harness.metrics import trust
 from harness.metrics.trust.metric import Headline
 from harness.model.backend import SOUND
 from harness.model.results import Pooled, Results, TrustCell
-from harness.report import tables, words
+from harness.report import words
+from harness.report.model import rows as tables
 from harness.report.worst import Worst, worst
 
 COLUMNS = tuple(column for drill in trust.DRILLS.values() for column in drill.headlines)

@@ -18,8 +18,9 @@ from harness.metrics.trust.promises import BROKEN_PROMISES, PROMISES
 from harness.metrics.words import Scored
 from harness.model.results import Pooled, Results, TrustCell
 from harness.model.trial import Definition, WritePolicy
-from harness.report import headline, tables, words
-from harness.report.scores import (
+from harness.report import headline, words
+from harness.report.model import rows as tables
+from harness.report.model.scores import (
     DASH,
     Judge,
     Judgement,

@@ -16,7 +16,8 @@ from harness.log.folder import Folder
 from harness.log.transcript import Called, Looked
 from harness.model.drill import Piece, Plan
 from harness.regress import baseline
-from harness.report import evidence, write
+from harness.report import write
+from harness.report.model import evidence
 from tests.browser.chromium import Chromium, Page, program
 from tests.support import hostile_texts
 from tests.support.logs import NEW

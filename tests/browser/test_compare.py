@@ -10,7 +10,8 @@ import pytest
 from harness.log import pack
 from harness.log.folder import Folder
 from harness.regress import baseline, page
-from harness.report import evidence, write
+from harness.report import write
+from harness.report.model import evidence
 from tests.browser.chromium import Chromium
 from tests.browser.conftest import Opener
 from tests.browser.reading import A4, unfolded

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from harness.log.folder import Folder
-from harness.report import evidence, html
+from harness.report.model import evidence
+from harness.report.outputs import page as html
 from tests.browser.conftest import Opener
 from tests.browser.reading import A4, in_view, unfolded
 from tests.support.growing import grow, list_samples

@@ -18,7 +18,7 @@ from harness.log.folder import Folder
 from harness.log.reader import Log, canonical
 from harness.metrics.view import Record, View
 from harness.play.readers import choice
-from harness.report.telling import Telling
+from harness.report.timeline.session import Telling
 from tasks import loader
 from tests.e2e.conftest import SMALL, Cli, one_line, only
 from tests.support.fake_chooser import FakeChooser, choose_by

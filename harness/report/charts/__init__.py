@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 from harness.metrics.footprint import Sample
 from harness.model.results import Results
-from harness.report import growth as growing
 from harness.report.charts import cost, deletion, footprint, growth, noise, policies, stale, work
 from harness.report.charts.chart import Chart
+from harness.report.model import growth as growing
 
 __all__ = ["Chart", "charts"]
 

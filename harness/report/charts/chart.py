@@ -8,8 +8,9 @@ from dataclasses import dataclass
 
 from harness.machine import extras
 from harness.model.results import Pooled, Results
-from harness.report import tables, words
+from harness.report import words
 from harness.report.charts.drawing import INK, PALE, ROW, SOFT, VERMILLION, Scale, Shape, Sheet
+from harness.report.model import rows as tables
 
 NARROW = 126
 """Where a plot begins, right of the names."""

@@ -17,7 +17,7 @@ from harness.metrics.tokens import (
 )
 from harness.model.results import Cell, Pooled, Results
 from harness.model.trial import Measured
-from harness.report import tables, words
+from harness.report import words
 from harness.report.charts.chart import (
     NARROW,
     SHARES,
@@ -36,6 +36,7 @@ from harness.report.charts.chart import (
     within,
 )
 from harness.report.charts.drawing import PALE, ROW, SOFT, VERMILLION, WIDTH, Scale, Shape, Sheet
+from harness.report.model import rows as tables
 
 NAME, TITLE = "tokens", "Tokens for each job done, by who was paid"
 PAYERS: Mapping[str, tuple[str, str]] = {

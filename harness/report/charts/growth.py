@@ -10,7 +10,7 @@ from harness.report import words
 from harness.report.charts.chart import WARM, Chart, counts, finish, short, show, tell
 from harness.report.charts.cost import compact
 from harness.report.charts.drawing import PALE, SOFT, VERMILLION, WIDTH, Scale, Sheet
-from harness.report.growth import Level
+from harness.report.model.growth import Level
 
 NAME, TITLE = "growth", "As the memory grows: recall, stale exposure, time and bytes"
 HEADS = ("backend", "noise", "stories", "recalled", "shown stale", "recall, ms", "stored, kB")

@@ -6,9 +6,10 @@ from collections.abc import Sequence
 
 from harness.metrics.recall import RECALL
 from harness.model.results import Contrast, Pooled, Results
-from harness.report import tables, words
+from harness.report import words
 from harness.report.charts.chart import CONTROLS, WARM, Chart, count, counts, finish, show, tell, within
 from harness.report.charts.drawing import PALE, SOFT, WIDTH, Scale, Sheet
+from harness.report.model import rows as tables
 
 NAME, TITLE = "recall-by-noise", "Answers recalled, by how much noise is in the memory"
 HEADS = ("backend", "stories", "noise", "recalled", "interval")

@@ -9,7 +9,7 @@ from harness.compare.statements import COLD
 from harness.metrics.acting import HARM, HELP
 from harness.metrics.completion import DECISIONS_RIGHT
 from harness.model.results import Pooled, Results
-from harness.report import tables, words
+from harness.report import words
 from harness.report.charts.chart import (
     NARROW,
     SHARES,
@@ -29,6 +29,7 @@ from harness.report.charts.chart import (
     within,
 )
 from harness.report.charts.drawing import PALE, ROW, SOFT, VERMILLION, Scale, Sheet
+from harness.report.model import rows as tables
 
 NAME, TITLE = "decisions", "Decisions right, cold and warm"
 HEADS = ("backend", "stories", "right", "interval", "helped", "harmed", "against cold")

@@ -26,8 +26,8 @@ from harness.metrics.view import Record, View
 from harness.model.scenario import Scenario
 from harness.play.readers import ReaderError
 from harness.repo.checkout import Repo
-from harness.report import costed
-from harness.report.telling import Telling
+from harness.report.model import costs as costed
+from harness.report.timeline.session import Telling
 from tasks import loader
 from tests.support import fake_agent
 from tests.support.fake_model import FakeModel, Step

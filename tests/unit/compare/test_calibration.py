@@ -15,7 +15,7 @@ from harness.log.events import Worked
 from harness.log.folder import Folder
 from harness.model.scenario import Scenario
 from harness.model.trial import READ_POLICIES, ReadPolicy
-from harness.report import calibrated
+from harness.report.outputs import calibration as calibrated
 from tests.support.logs import NEW, OLD, STORY, Tape, story
 
 Answers = Mapping[str, str | None]

@@ -16,7 +16,7 @@ from harness import cli, metrics
 from harness.log.folder import Folder
 from harness.metrics import faults, footprint, trust
 from harness.metrics.view import Record
-from harness.report import timeline
+from harness.report.timeline import timelines as timeline
 from tests.support.runs import run
 from tests.support.transcripts import transcript
 from tests.unit.metrics.test_trust_poison import PLAN

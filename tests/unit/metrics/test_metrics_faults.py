@@ -24,7 +24,11 @@ from harness.model.drill import Piece, Plan
 from harness.model.results import Faults, Results
 from harness.model.trial import NotMeasured
 from harness.play.drills import isolation
-from harness.report import console, faulted, junit, markdown, wrong
+from harness.report.model import faults as faulted
+from harness.report.outputs import junit
+from harness.report.outputs import summary as markdown
+from harness.report.outputs import terminal as console
+from harness.report.timeline import cases as wrong
 from tests.support.logs import OLD, Tape
 from tests.support.runs import run
 from tests.support.transcripts import transcript

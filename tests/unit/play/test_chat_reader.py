@@ -23,7 +23,7 @@ from harness.play import readers
 from harness.play.readers import ReaderError, chat, tools
 from harness.play.readers.chat import ChatReader, JsonChatReader
 from harness.repo.checkout import Repo
-from harness.report.telling import Telling
+from harness.report.timeline.session import Telling
 from tasks import loader
 from tests.support.fake_model import FakeModel, Step
 from tests.support.fakes import FakeHost

@@ -19,7 +19,7 @@ from harness.metrics.view import Record, View
 from harness.model.trial import Measure
 from harness.play import writer
 from harness.play.writer import ChatWriter, Transcript, Unreadable, read_answer
-from harness.report.telling import Telling
+from harness.report.timeline.session import Telling
 from tasks import loader
 from tests.support.fake_writer import Rule, answer, memory, read_prompt, write_by
 from tests.support.fakes import FakeHost

@@ -15,7 +15,8 @@ from harness.model.results import Results
 from harness.regress import baseline
 from harness.regress.baseline import Side
 from harness.regress.page import page
-from harness.report import evidence, write
+from harness.report import write
+from harness.report.model import evidence
 from tests.support.logs import NEW, OLD
 from tests.support.made_results import results
 from tests.support.runs import run

@@ -20,7 +20,7 @@ from harness.cli import commands
 from harness.compare import statements
 from harness.model.results import Cell, Suite
 from harness.model.trial import Measured
-from harness.report import export
+from harness.report.outputs import export
 from tasks import loader, suite
 from tests.support import runs
 from tests.support.logs import STORY, story

@@ -8,7 +8,9 @@ from html import unescape
 from harness import metrics
 from harness.model.regression import GateVerdict
 from harness.model.results import Faults, Results, Unplayed
-from harness.report import html, scoreboard, verdict
+from harness.report.model import board as scoreboard
+from harness.report.outputs import page as html
+from harness.report.text import verdict
 from tests.support.made_results import results
 
 GOOD = (20, 20)

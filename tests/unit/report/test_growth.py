@@ -8,9 +8,10 @@ import pytest
 
 from harness.compare import statements
 from harness.model.results import Results
-from harness.report import evidence, html
 from harness.report.charts import charts, growth
-from harness.report.growth import list_levels
+from harness.report.model import evidence
+from harness.report.model.growth import list_levels
+from harness.report.outputs import page as html
 from tests.support.growing import LEVELS, grow, list_samples
 from tests.support.runs import run
 

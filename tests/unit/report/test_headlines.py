@@ -15,7 +15,11 @@ from harness.metrics import trust
 from harness.metrics.trust.metric import Headline
 from harness.model.results import Results
 from harness.model.trial import Definition
-from harness.report import console, findings, headline, html, markdown, tables, words
+from harness.report import findings, headline, words
+from harness.report.model import rows as tables
+from harness.report.outputs import page as html
+from harness.report.outputs import summary as markdown
+from harness.report.outputs import terminal as console
 from harness.report.worst import MARK
 from tests.support.made_results import Said, results
 

@@ -17,7 +17,10 @@ from rich.console import Console
 from harness import regress
 from harness.compare import statements
 from harness.model.results import Results
-from harness.report import console, github, junit, markdown, words
+from harness.report import words
+from harness.report.outputs import github, junit
+from harness.report.outputs import summary as markdown
+from harness.report.outputs import terminal as console
 from tests.support import hostile_texts
 
 UNSEEN = "\u115f\u2800\u3164\uffa0\ufe00\U000e0100"

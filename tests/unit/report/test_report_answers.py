@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 from harness.compare import statements
 from harness.model.results import Cell, Comparison, Contrast, Pooled, Results
 from harness.model.trial import Interval, Measured
-from harness.report import answers, findings, markdown
+from harness.report import answers, findings
+from harness.report.outputs import summary as markdown
 from tests.support.runs import run
 
 SWAPPED = {"left-better": "right-better", "right-better": "left-better", "no-difference-shown": "no-difference-shown"}

@@ -14,7 +14,11 @@ from syrupy.assertion import SnapshotAssertion
 from harness.compare import statements
 from harness.model.regression import Change, GateVerdict
 from harness.model.results import Comparison, Results, Suite, Unplayed
-from harness.report import console, findings, html, markdown, tables
+from harness.report import findings
+from harness.report.model import rows as tables
+from harness.report.outputs import page as html
+from harness.report.outputs import summary as markdown
+from harness.report.outputs import terminal as console
 from tests.support.runs import run
 
 HOSTILE = "[red]x[/]\x1b[2J|`@you`<b>"

@@ -11,7 +11,11 @@ from rich.console import Console
 from harness import metrics
 from harness.model.regression import GateVerdict
 from harness.model.results import Results
-from harness.report import console, demanded, github, html, markdown
+from harness.report.model import demands as demanded
+from harness.report.outputs import github
+from harness.report.outputs import page as html
+from harness.report.outputs import summary as markdown
+from harness.report.outputs import terminal as console
 from harness.report.worst import MARK
 from tests.support.made_results import Said, results
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from harness.compare import statements
 from harness.model.regression import GateVerdict
 from harness.model.results import Results
-from harness.report import github
+from harness.report.outputs import github
 from tests.support.runs import run
 
 

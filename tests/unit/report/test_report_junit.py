@@ -13,7 +13,7 @@ from syrupy.assertion import SnapshotAssertion
 from harness.compare import statements
 from harness.model.regression import GateVerdict
 from harness.model.results import Results, Unplayed
-from harness.report import junit
+from harness.report.outputs import junit
 from tests.support.runs import run
 
 

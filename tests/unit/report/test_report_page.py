@@ -19,7 +19,9 @@ from harness.model.prices import Price, Prices
 from harness.model.regression import Change, GateVerdict
 from harness.model.results import Against, Results, Suite
 from harness.model.trial import Interval
-from harness.report import charts, evidence, html, write
+from harness.report import charts, write
+from harness.report.model import evidence
+from harness.report.outputs import page as html
 from tests.support.runs import run
 
 EVIL = "Deploy with alphadeploy <script>alert(1)</script> \u202e\x1b[2J {{ 7 * 7 }} \"' onclick=x"

@@ -22,10 +22,12 @@ from harness.metrics.view import Record
 from harness.model.backend import Fault
 from harness.model.results import Results
 from harness.paths import TEMPLATES
-from harness.report import timeline, words, wrong
-from harness.report.packed import Node, markup
-from harness.report.telling import Telling
-from harness.report.timeline import Timeline, Timelines
+from harness.report import words
+from harness.report.timeline import cases as wrong
+from harness.report.timeline import timelines as timeline
+from harness.report.timeline.packed import Node, markup
+from harness.report.timeline.session import Telling
+from harness.report.timeline.timelines import Timeline, Timelines
 from tests.support.logs import LURE, NEW, OLD, PEACE, Tape, cold, controls, hit
 from tests.support.runs import run
 from tests.support.trees import plain, unpacked

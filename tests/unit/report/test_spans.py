@@ -11,7 +11,7 @@ from click.testing import CliRunner
 
 from harness.cli import commands
 from harness.log.folder import Folder
-from harness.report import spans
+from harness.report.outputs import spans
 from tests.support import runs
 
 OPERATIONS = {"create_memory", "update_memory", "search_memory", "delete_memory"}

@@ -15,8 +15,10 @@ from harness.metrics import trust
 from harness.metrics.recall import CHANCE, RECALL
 from harness.model.results import BrokenPromise, Comparison, Contrast, Faults, Pooled, Results, Row, TrustCell, Unplayed
 from harness.model.trial import Measured, NotMeasured
-from harness.report import questions, scoreboard, verdict
-from harness.report.scores import SHAPES, Judgement, Score
+from harness.report import questions
+from harness.report.model import board as scoreboard
+from harness.report.model.scores import SHAPES, Judgement, Score
+from harness.report.text import verdict
 from tests.support.runs import run
 
 OF = 60

@@ -8,7 +8,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from harness import paths
-from harness.report import parts, words
+from harness.report import words
+from harness.report.model import sections as parts
 
 if TYPE_CHECKING:
     from jinja2 import Environment

@@ -19,7 +19,7 @@ from harness.metrics import faults, trust
 from harness.model.drill import DrillTrial
 from harness.model.results import Faults, Unplayed
 from harness.model.trial import Measured, Trial
-from harness.report.receipts import sound
+from harness.report.model.receipts import sound
 from harness.report.words import plain, plural
 
 SHOWN = {

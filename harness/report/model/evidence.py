@@ -16,9 +16,9 @@ from harness.log.transcript import Transcript
 from harness.metrics import broken, deletion, footprint
 from harness.metrics.footprint import Sample
 from harness.model.results import Results
-from harness.report import timeline
-from harness.report.receipts import BadCase, describe
-from harness.report.timeline import StoryTimelines, Timelines
+from harness.report.model.receipts import BadCase, describe
+from harness.report.timeline import timelines as timeline
+from harness.report.timeline.timelines import StoryTimelines, Timelines
 
 
 class StoryEvidence(NamedTuple):

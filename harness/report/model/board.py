@@ -11,9 +11,10 @@ from dataclasses import dataclass
 from harness.compare.statements import COLD
 from harness.metrics.completion import DECISIONS_RIGHT
 from harness.model.results import Results
-from harness.report import tables, words
+from harness.report import words
+from harness.report.model import rows as tables
+from harness.report.model.scores import DASH, Judge, Score, ScoreColumn, find_pooled, find_share
 from harness.report.questions import QUESTIONS
-from harness.report.scores import DASH, Judge, Score, ScoreColumn, find_pooled, find_share
 
 
 @dataclass(frozen=True)

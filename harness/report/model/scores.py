@@ -9,7 +9,8 @@ from typing import Literal
 from harness.compare.statements import COLD
 from harness.model.results import Pooled, Results
 from harness.model.trial import WritePolicy
-from harness.report import tables, words
+from harness.report import words
+from harness.report.model import rows as tables
 
 Judgement = Literal["good", "middling", "bad", "open"]
 """open: nothing was measured, or nothing is there to judge it against."""

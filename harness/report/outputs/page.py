@@ -12,28 +12,20 @@ from harness import metrics
 from harness.compare.statements import COLD
 from harness.model.regression import GateVerdict
 from harness.model.results import Results
-from harness.report import (
-    answers,
-    beside,
-    charts,
-    costed,
-    demanded,
-    evidence,
-    faulted,
-    findings,
-    glossary,
-    growth,
-    links,
-    parts,
-    scoreboard,
-    tables,
-    templating,
-    trust,
-    verdict,
-    words,
-)
-from harness.report.evidence import DrillEvidence, StoryEvidence
-from harness.report.timeline import Timelines
+from harness.report import answers, charts, findings, words
+from harness.report.model import board as scoreboard
+from harness.report.model import contrasts as beside
+from harness.report.model import costs as costed
+from harness.report.model import demands as demanded
+from harness.report.model import drills as trust
+from harness.report.model import evidence, growth, links
+from harness.report.model import faults as faulted
+from harness.report.model import rows as tables
+from harness.report.model import sections as parts
+from harness.report.model.evidence import DrillEvidence, StoryEvidence
+from harness.report.outputs import templating
+from harness.report.text import glossary, verdict
+from harness.report.timeline.timelines import Timelines
 from harness.report.worst import LEGEND
 
 STYLES, SCRIPTS = ("style.css", "first.css", "timeline.css"), ("page.js", "unpack.js")

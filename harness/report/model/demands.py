@@ -10,7 +10,8 @@ from dataclasses import dataclass
 
 from harness.model.results import Pooled, Results
 from harness.model.trial import Definition
-from harness.report import headline, tables, words
+from harness.report import headline, words
+from harness.report.model import rows as tables
 from harness.report.worst import MARK, worst
 
 

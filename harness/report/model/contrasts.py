@@ -11,7 +11,7 @@ from harness.metrics.recall import RECALL
 from harness.metrics.tokens import TOKENS_TOTAL
 from harness.model.results import Results
 from harness.report import words
-from harness.report.tables import Figure, figure, group, names, show_name
+from harness.report.model.rows import Figure, figure, group, names, show_name
 
 
 @dataclass(frozen=True)

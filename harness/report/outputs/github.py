@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from harness.model.regression import GateVerdict
 from harness.model.results import Results
-from harness.report import demanded
+from harness.report.model import demands as demanded
 from harness.report.words import plain, plural
 
 MOST = 10

@@ -8,8 +8,8 @@ from harness.log.calls import ModelCall, ToolUse
 from harness.log.events import Drafted, Worked
 from harness.metrics.view import Record
 from harness.report import words
-from harness.report.entries import BLOCK, show, small
-from harness.report.packed import Node, node
+from harness.report.timeline.entries import BLOCK, show, small
+from harness.report.timeline.packed import Node, node
 
 
 def tell_steps(record: Record, works: Sequence[Worked], *, whole: bool) -> Iterator[Node]:

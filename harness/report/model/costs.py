@@ -9,7 +9,7 @@ from harness.compare.costs import Condition, Cost, Spent, Told
 from harness.model.prices import Prices
 from harness.model.trial import SCRIPTED
 from harness.report import words
-from harness.report.markdown import code
+from harness.report.outputs.summary import code
 
 
 class JobRow(NamedTuple):

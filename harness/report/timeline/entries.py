@@ -13,7 +13,7 @@ from harness.metrics.view import RecalledEntry, Record, once
 from harness.model.facts import CANARY
 from harness.model.scenario import Pinned
 from harness.report import words
-from harness.report.packed import Node, node
+from harness.report.timeline.packed import Node, node
 from harness.text.classify import FactVerdict
 
 TEXT, BLOCK = 400, 4000

@@ -11,8 +11,11 @@ from rich.table import Table
 from rich.text import Text
 
 from harness.model.results import Results
-from harness.report import demanded, faulted, headline, tables, words
-from harness.report.tables import COLUMNS, Figure
+from harness.report import headline, words
+from harness.report.model import demands as demanded
+from harness.report.model import faults as faulted
+from harness.report.model import rows as tables
+from harness.report.model.rows import COLUMNS, Figure
 from harness.report.worst import LEGEND, MARK
 
 NAME = 16

@@ -15,10 +15,11 @@ from harness.metrics import recall, staleness
 from harness.metrics.view import PhrasingSeen, Record, View
 from harness.model.scenario import Decision, Job, Session
 from harness.model.trial import ReadPolicy, list_policies
-from harness.report import erased, words
-from harness.report.entries import BLOCK, fact, list_entries, place, proof, quote, show, small, verdict
-from harness.report.packed import Node, node
-from harness.report.worked import tell_drafting, tell_steps
+from harness.report import words
+from harness.report.model import erased
+from harness.report.timeline.entries import BLOCK, fact, list_entries, place, proof, quote, show, small, verdict
+from harness.report.timeline.packed import Node, node
+from harness.report.timeline.work import tell_drafting, tell_steps
 
 _UPDATE: Mapping[staleness.UpdateOutcome, str] = {
     "current_only": "", "both_flagged": "the old one marked beside it", "both_current_first": "the old one after it",

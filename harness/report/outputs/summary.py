@@ -8,9 +8,12 @@ from collections.abc import Mapping, Sequence
 from itertools import zip_longest
 
 from harness.model.results import Results
-from harness.report import answers, demanded, faulted, findings, headline, tables, words
-from harness.report.receipts import BadCase
-from harness.report.tables import Figure, TableLine
+from harness.report import answers, findings, headline, words
+from harness.report.model import demands as demanded
+from harness.report.model import faults as faulted
+from harness.report.model import rows as tables
+from harness.report.model.receipts import BadCase
+from harness.report.model.rows import Figure, TableLine
 from harness.report.worst import LEGEND, MARK
 
 CASES = 12

@@ -24,8 +24,8 @@ from harness.model.trial import (
     split_reader,
 )
 from harness.report import words
-from harness.report.entries import check_source, describe, place, proof, quote, show, small
-from harness.report.packed import Node, node
+from harness.report.timeline.entries import check_source, describe, place, proof, quote, show, small
+from harness.report.timeline.packed import Node, node
 
 BAD: Mapping[str, str] = {
     name: case.called

@@ -16,8 +16,10 @@ from harness.metrics.recall import RECALL
 from harness.metrics.words import PROVEN, Topic
 from harness.model.results import Cell, Results
 from harness.model.trial import Measured
-from harness.report import answers, beside, tables, words
-from harness.report.tables import Figure
+from harness.report import answers, words
+from harness.report.model import contrasts as beside
+from harness.report.model import rows as tables
+from harness.report.model.rows import Figure
 
 ARROW = {"higher": "\u2191", "lower": "\u2193", "neither": ""}
 

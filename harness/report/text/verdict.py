@@ -16,10 +16,11 @@ from harness.metrics.trust.deletion import FORGOTTEN
 from harness.metrics.trust.promises import PROMISES
 from harness.model.results import Comparison, Results, Unplayed
 from harness.model.trial import SCRIPTED, Measured, WritePolicy
-from harness.report import tables, words
+from harness.report import words
+from harness.report.model import rows as tables
+from harness.report.model.board import Scoreboard, ScoreRow
+from harness.report.model.scores import Score, pool_under
 from harness.report.questions import STILL_THERE
-from harness.report.scoreboard import Scoreboard, ScoreRow
-from harness.report.scores import Score, pool_under
 
 Tone = Literal["good", "bad", "plain"]
 NAMED = 4

@@ -21,8 +21,8 @@ from harness.model.facts import STRATA
 from harness.model.results import Cell, Results, Suite
 from harness.model.scenario import Learn, Scenario, Session
 from harness.model.trial import Measure, Measured
-from harness.report import croissant
-from harness.report import spans as opentelemetry
+from harness.report.outputs import croissant
+from harness.report.outputs import spans as opentelemetry
 
 ExportRow = dict[str, Any]
 STRING, WHOLE, REAL, TRUTH = "dtype: string", "dtype: int32", "dtype: float64", "dtype: bool"

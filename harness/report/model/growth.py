@@ -11,8 +11,8 @@ from harness.metrics.footprint import Sample, What
 from harness.metrics.recall import RECALL
 from harness.metrics.staleness import STALE_EXPOSURE
 from harness.model.results import Cell, Pooled, Results
-from harness.report import tables
-from harness.report.tables import Figure
+from harness.report.model import rows as tables
+from harness.report.model.rows import Figure
 
 
 class Level(NamedTuple):

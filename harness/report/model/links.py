@@ -12,11 +12,12 @@ from dataclasses import dataclass
 from harness.metrics.trust.deletion import FORGOTTEN
 from harness.model.results import Cell, Results
 from harness.model.trial import Measured
-from harness.report import tables, wrong
-from harness.report.scoreboard import Scoreboard
-from harness.report.scores import Score
-from harness.report.timeline import Timelines
-from harness.report.verdict import RETURNED, VerdictLine, find_returned
+from harness.report.model import rows as tables
+from harness.report.model.board import Scoreboard
+from harness.report.model.scores import Score
+from harness.report.text.verdict import RETURNED, VerdictLine, find_returned
+from harness.report.timeline import cases as wrong
+from harness.report.timeline.timelines import Timelines
 
 Place = tuple[str, str]
 """Row and column of the scoreboard."""

@@ -18,9 +18,10 @@ from harness.compare.statements import headline
 from harness.metrics import broken
 from harness.metrics.view import View
 from harness.model.results import Cell, Results
-from harness.report import words, wrong
-from harness.report.packed import Node, Numbered, markup, node, pack
-from harness.report.telling import Telling
+from harness.report import words
+from harness.report.timeline import cases as wrong
+from harness.report.timeline.packed import Node, Numbered, markup, node, pack
+from harness.report.timeline.session import Telling
 
 BOUND, IN_FULL, PACKED = 60, 280_000, 500_000
 """Timelines in full, at most; their characters of HTML; the characters of all packed blocks."""

@@ -8,7 +8,7 @@ from harness.compare.calibration import Calibration, Condition, PolicyFit, Row
 from harness.model.scenario import DecisionOutcome
 from harness.model.trial import READ_POLICIES, Interval
 from harness.report import words
-from harness.report.markdown import code
+from harness.report.outputs.summary import code
 
 SHOWN: Mapping[DecisionOutcome, str] = {
     "right": "right", "stale": "stale", "lure": "lure", "other": "other", "unresolved": "open", "failed": "failed",

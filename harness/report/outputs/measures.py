@@ -1,4 +1,4 @@
-"""`docs/measures.md`: every measure as its definition says it. `python -m harness.report.measures` prints the page."""
+"""`docs/measures.md`: every measure as its definition says it; `python -m harness.report.outputs.measures` prints it."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from html import escape
 from harness import metrics
 from harness.metrics import trust
 from harness.model.trial import Definition
-from harness.report import headline, tables
+from harness.report import headline
+from harness.report.model import rows as tables
 
 _HEAD = """\
 # Measures

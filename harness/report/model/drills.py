@@ -12,8 +12,9 @@ from harness.model.backend import SOUND
 from harness.model.drill import DrillName
 from harness.model.results import LayerRow, LookStage, Results, TrustCell
 from harness.model.trial import Definition, Measured
-from harness.report import headline, tables, words
-from harness.report.receipts import BadCase, sound
+from harness.report import headline, words
+from harness.report.model import rows as tables
+from harness.report.model.receipts import BadCase, sound
 from harness.report.words import visible
 
 BOUND = 40
