@@ -10,7 +10,7 @@ from harness.machine import extras
 from harness.model.results import Pooled, Results
 from harness.report import words
 from harness.report.charts.drawing import INK, PALE, ROW, SOFT, VERMILLION, Scale, Shape, Sheet
-from harness.report.model import rows as tables
+from harness.report.model import table
 
 NARROW = 126
 """Where a plot begins, right of the names."""
@@ -51,7 +51,7 @@ def find_measured(results: Results, name: str, measure: str) -> Pooled | None:
 
 
 def rank(results: Results) -> list[str]:
-    return [name for name in tables.names(results) if tables.group(results, name) == "ranked"]
+    return table.list_ranked(results)
 
 
 def show(name: str) -> str:
@@ -73,7 +73,7 @@ def place(results: Results, names: Iterable[str], y: float) -> Iterator[tuple[st
     """Each row's height in turn, with room for a line above the first control."""
     aside = False
     for name in names:
-        if not aside and tables.group(results, name) == "control":
+        if not aside and table.group(results, name) == "control":
             aside, y = True, y + ROW
         yield name, y
         y += ROW
@@ -81,7 +81,7 @@ def place(results: Results, names: Iterable[str], y: float) -> Iterator[tuple[st
 
 def apart(sheet: Sheet, results: Results, rows: Iterable[tuple[str, float]]) -> None:
     """The line above the first control."""
-    first = next((y for name, y in rows if tables.group(results, name) == "control"), None)
+    first = next((y for name, y in rows if table.group(results, name) == "control"), None)
     if first is not None:
         sheet.text(0, first - ROW, CONTROLS, colour=SOFT, italic=True)
 

@@ -36,7 +36,7 @@ from harness.report.charts.chart import (
     within,
 )
 from harness.report.charts.drawing import PALE, ROW, SOFT, VERMILLION, WIDTH, Scale, Shape, Sheet
-from harness.report.model import rows as tables
+from harness.report.model import table
 
 NAME, TITLE = "tokens", "Tokens for each job done, by who was paid"
 PAYERS: Mapping[str, tuple[str, str]] = {
@@ -74,7 +74,7 @@ class CostRow:
 
 
 def chart(results: Results) -> Chart | None:
-    rows = [_row(results, name) for name in sorted(tables.names(results), key=lambda name: name != COLD)]
+    rows = [_row(results, name) for name in sorted(table.list_rows(results), key=lambda name: name != COLD)]
     if not any(row.each is not None for row in rows):
         return None
     body = [
@@ -84,14 +84,14 @@ def chart(results: Results) -> Chart | None:
         )
         for row in rows
     ]  # fmt: skip
-    told_of = [line for line, row in zip(body, rows, strict=True) if tables.group(results, row.name) == "ranked"]
+    told_of = [line for line, row in zip(body, rows, strict=True) if table.group(results, row.name) == "ranked"]
     cold = next((line for line in body if line[0] == COLD), None)
     return finish(_sheet(results, rows), NAME, "cost", TITLE, says(told_of, cold), HEADS, body)
 
 
 def _row(results: Results, name: str) -> CostRow:
     """All tokens of the stories whose total is known, failures included, over the jobs that got done in them."""
-    cells = [cell for cell in tables.pool_cells(results, name) if _value(cell, TOKENS_TOTAL) is not None]
+    cells = [cell for cell in table.list_cells(results, name) if _value(cell, TOKENS_TOTAL) is not None]
     done = sum(jobs.hits or 0 for cell in cells if isinstance(jobs := cell.measures.get(JOBS_DONE), Measured))
     spent = [tokens for cell in cells if isinstance(tokens := cell.measures[TOKENS_TOTAL], Measured)]
     each = sum(tokens.value for tokens in spent) / done if done else None
@@ -177,7 +177,7 @@ def _paid(sheet: Sheet, results: Results, rows: Sequence[CostRow], top: float) -
     pieces = Scale.decades([each[-1] for each in parts], 0, step - 12)
     y, aside = top + 44, False
     for row in rows:
-        if not aside and tables.group(results, row.name) == "control":
+        if not aside and table.group(results, row.name) == "control":
             aside = True
             sheet.line((0, y - 13), (WIDTH, y - 13), colour=SOFT, width=0.8)
         sheet.text(0, y, count(row.name, row.stories))

@@ -9,7 +9,7 @@ from harness.model.results import Contrast, Pooled, Results
 from harness.report import words
 from harness.report.charts.chart import CONTROLS, WARM, Chart, count, counts, finish, show, tell, within
 from harness.report.charts.drawing import PALE, SOFT, WIDTH, Scale, Sheet
-from harness.report.model import rows as tables
+from harness.report.model import table
 
 NAME, TITLE = "recall-by-noise", "Answers recalled, by how much noise is in the memory"
 HEADS = ("backend", "stories", "noise", "recalled", "interval")
@@ -22,7 +22,7 @@ def chart(results: Results) -> Chart | None:
     for each in results.contrasts:
         if (each.write_policy, each.read_policy) == (held.headline_write, held.headline_read):
             chosen.setdefault(each.backend, []).append(each)
-    rows = {name: sorted(chosen[name], key=lambda each: each.noise) for name in tables.names(results) if name in chosen}
+    rows = {name: sorted(chosen[name], key=lambda each: each.noise) for name in table.list_rows(results) if name in chosen}
     if not any(len(each) > 1 for each in rows.values()):
         return None
     body = [
@@ -31,10 +31,10 @@ def chart(results: Results) -> Chart | None:
         for each in levels
         for recall in [each.measures[RECALL]]
     ]
-    real = {show(name) for name in rows if tables.group(results, name) == "ranked"}
+    real = {show(name) for name in rows if table.group(results, name) == "ranked"}
     sheet = Sheet()
     for aside in (False, True):
-        mine = [name for name in rows if (tables.group(results, name) == "control") == aside]
+        mine = [name for name in rows if (table.group(results, name) == "control") == aside]
         top = sheet.height + 6
         if mine and aside:
             sheet.text(0, top, CONTROLS, colour=SOFT, italic=True)

@@ -29,7 +29,7 @@ from harness.report.charts.chart import (
     within,
 )
 from harness.report.charts.drawing import PALE, ROW, SOFT, VERMILLION, Scale, Sheet
-from harness.report.model import rows as tables
+from harness.report.model import table
 
 NAME, TITLE = "decisions", "Decisions right, cold and warm"
 HEADS = ("backend", "stories", "right", "interval", "helped", "harmed", "against cold")
@@ -63,7 +63,7 @@ def chart(results: Results) -> Chart | None:
         WorkRow(
             name, right, find_measured(results, name, HELP), find_measured(results, name, HARM), _verdict(results, name)
         )
-        for name in tables.names(results)
+        for name in table.list_rows(results)
         if name != COLD and (right := find_measured(results, name, DECISIONS_RIGHT)) is not None
     ]  # fmt: skip
     if not rows or cold is None or cold.value is None:

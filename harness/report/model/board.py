@@ -1,30 +1,39 @@
-"""The scoreboard: a row for each backend, a cell for each question.
+"""The scoreboard, which every output shows: a row for each backend, a cell for each question, one direction a column.
 
-A cell of trust counts what went wrong, so that 0 is clean in every column; it shows the worst measure that its word
-covers. No column is a grade, and nothing is added up over them.
+A cell of the agent's work shows the write policy under which its row decides best, as a range over the read policies; a
+cell of trust shows the gravest measure that went wrong, with its own cases. No column is a grade, and nothing is added
+up over columns. What a row says depends on that row alone.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 
 from harness.compare.statements import COLD
+from harness.metrics.columns import COLUMNS, Column
 from harness.metrics.completion import DECISIONS_RIGHT
 from harness.model.results import Results
 from harness.report import words
-from harness.report.model import rows as tables
-from harness.report.model.scores import DASH, Judge, Score, ScoreColumn, find_pooled, find_share
-from harness.report.questions import QUESTIONS
+from harness.report.model import table, trust, ways, work
+from harness.report.model.score import DASH, Number, Score
+
+JUDGES = {**work.JUDGES, **trust.JUDGES}
 
 
 @dataclass(frozen=True)
-class ScoreRow:
-    """One backend, or no memory."""
+class BoardRow:
+    """One backend, or no memory, with a cell for each column.
+
+    Attributes:
+        notes: What a reader has to know of the row before any cell.
+    """
 
     key: str
     name: str
     version: str
     scores: tuple[Score, ...]
+    notes: tuple[str, ...] = ()
 
     @property
     def cold(self) -> bool:
@@ -32,76 +41,100 @@ class ScoreRow:
 
 
 @dataclass(frozen=True)
-class Scoreboard:
-    """The rows, no memory first. cold: its share of right decisions, at which a line runs through all rows.
+class Board:
+    """The rows, no memory first.
 
     Attributes:
+        cold: The share of decisions that are right without memory.
         bounds: What the best and the worst possible memory reach here, a sentence.
+        equals: A sentence for each group of rows that are equal in every decision.
     """
 
-    columns: tuple[ScoreColumn, ...]
-    rows: tuple[ScoreRow, ...]
+    columns: tuple[Column, ...]
+    rows: tuple[BoardRow, ...]
     cold: float | None
     bounds: str
+    equals: tuple[str, ...]
 
     @property
     def empty(self) -> bool:
         """Nothing was measured of any backend."""
-        scores = [score for row in self.rows if not row.cold for score in row.scores]
-        return not any(score.measure or score.shares for score in scores)
+        return not any(score.measured for row in self.rows if not row.cold for score in row.scores)
 
-    def of(self, key: str, column: str) -> Score:
-        """One cell. KeyError if there is none."""
-        place = {each.name: at for at, each in enumerate(self.columns)}[column]
-        return {row.key: row.scores for row in self.rows}[key][place]
+    def find(self, key: str, column: str) -> Score:
+        """One cell; a dash where the column is left out."""
+        place = next((at for at, each in enumerate(self.columns) if each.id == column), None)
+        row = next(row for row in self.rows if row.key == key)
+        return DASH if place is None else row.scores[place]
+
+    def list_scores(self, column: str) -> list[tuple[BoardRow, Score]]:
+        """The cells of a column, without that of no memory."""
+        return [(row, self.find(row.key, column)) for row in self.rows if not row.cold]
 
 
-def collect(results: Results) -> Scoreboard:
+def collect(results: Results) -> Board:
     """Columns without any cell that was tried are left out; a backend that could not run keeps its row."""
     tested = results.list_tested()
     keys = [*([COLD] if COLD in results.backends else []), *tested]
-    found = {key: [_judge(results, key, column, judge) for column, judge in QUESTIONS] for key in keys}
+    found = {key: {name: _judge(results, key, column) for name, column in COLUMNS.items()} for key in keys}
     kept = [
-        at for at, (column, _) in enumerate(QUESTIONS)
-        if any(found[key][at] != DASH for key in tested) or column.name == "decisions"
+        name for name in COLUMNS if name == work.DECISIONS or any(found[key][name] != DASH for key in tested)
     ]  # fmt: skip
-
-    def version(key: str) -> str:
-        return tables.show_version(results.backends[key]) if key in results.backends else ""
-
-    rows = [
-        ScoreRow(key, tables.name_row(results, key), version(key), tuple(found[key][at] for at in kept)) for key in keys
-    ]
-    known = {row.key for row in rows}
-    rows += [
-        ScoreRow(each.backend, words.visible(each.backend, 60), "", tuple(_absent(each.reason) for _ in kept))
+    made = [
+        BoardRow(
+            key, table.name_row(results, key), _find_version(results, key), tuple(found[key][name] for name in kept),
+            tuple(_list_notes(results, key)),
+        )
+        for key in keys
+    ]  # fmt: skip
+    made += [
+        BoardRow(each.backend, words.visible(each.backend, 60), "", tuple(_make_absent(each.reason) for _ in kept))
         for each in results.run.unplayed
-        if each.backend not in known
+        if each.backend not in keys
     ]
-    cold = find_pooled(results, COLD, DECISIONS_RIGHT)
-    return Scoreboard(
-        tuple(QUESTIONS[at][0] for at in kept), tuple(rows), find_share(cold) if cold else None, _bounds(results)
-    )
+    cold = ways.spread(results, COLD, DECISIONS_RIGHT, results.run.conditions.headline_write)
+    return Board(
+        tuple(COLUMNS[name] for name in kept), tuple(made), cold.shares[0] if cold else None, _tell_bounds(results),
+        tuple(_tell_equals(results)),
+    )  # fmt: skip
 
 
-def _judge(results: Results, key: str, column: ScoreColumn, judge: Judge) -> Score:
+def _judge(results: Results, key: str, column: Column) -> Score:
     """Without a memory there is nothing to ask it; where calls failed, nothing is good because little went wrong."""
-    if key == COLD and column.name not in ("decisions", "cost"):
+    if key == COLD and column.id not in (work.DECISIONS, work.COST):
         return DASH
-    score = judge(results, key)
+    score = JUDGES.get(column.id, trust.judge)(results, key, column)
     failing = score.judgement in ("good", "middling") and key in results.beyond()
-    return score.judge("open", "calls failed") if failing else score
+    return replace(score, judgement="open", word="calls failed") if failing else score
 
 
-def _absent(reason: str) -> Score:
-    return Score(words.NOT_MEASURED["not-run"], why=words.visible(reason, 200))
+def _find_version(results: Results, key: str) -> str:
+    return table.show_version(results.backends[key]) if key in results.backends else ""
 
 
-def _bounds(results: Results) -> str:
+def _make_absent(reason: str) -> Score:
+    return Score((Number(words.NOT_MEASURED["not-run"]),), why=words.visible(reason, 200))
+
+
+def _list_notes(results: Results, key: str) -> Iterator[str]:
+    if key in results.beyond():
+        yield "calls failed"
+    if key in results.like_oracle:
+        yield "decides and recalls as the oracle, which is handed the answers"
+
+
+def _tell_equals(results: Results) -> Iterator[str]:
+    for group in results.twins:
+        names = words.join_words([table.name_row(results, name) for name in group.rows])
+        why = f", as {group.reason}" if group.reason else ""
+        yield f"{names}: the same decisions{why}."
+
+
+def _tell_bounds(results: Results) -> str:
     """A sentence, or nothing where no control played."""
     told = [
         f"{name} memory possible {words.number(pooled.hits)}"
         for control, name in (("oracle", "the best"), ("stale_oracle", "the worst"))
-        if (pooled := find_pooled(results, control, DECISIONS_RIGHT)) is not None and pooled.hits is not None
+        if (pooled := table.find_pooled(results, control, DECISIONS_RIGHT)) is not None and pooled.hits is not None
     ]
     return f"Right decisions: {', '.join(told)}." if told else ""

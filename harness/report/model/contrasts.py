@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from harness.metrics.acting import STALE_USE
 from harness.metrics.provenance import SOURCE_VERIFIED
 from harness.metrics.recall import RECALL
 from harness.metrics.tokens import TOKENS_TOTAL
-from harness.model.results import Results
+from harness.model.results import Comparison, Family, Results
 from harness.report import words
-from harness.report.model.rows import Figure, figure, group, names, show_name
+from harness.report.model import table
+from harness.report.model.table import Figure, figure, group, list_ranked, show_name
 
 
 @dataclass(frozen=True)
@@ -90,8 +91,8 @@ def contrasts(results: Results) -> Iterator[Contrasted]:
 def describe_verified(results: Results) -> Iterator[str]:
     """Of each backend that returns sources: what a reader who checks them was spared, and what he paid for it."""
     conditions = results.run.conditions
-    for name in names(results):
-        if group(results, name) != "ranked" or results.backends[name].measures[SOURCE_VERIFIED].value is None:
+    for name in list_ranked(results):
+        if results.backends[name].measures[SOURCE_VERIFIED].value is None:
             continue
         told = {
             each.read_policy: each.measures
@@ -111,12 +112,19 @@ def describe_verified(results: Results) -> Iterator[str]:
             )
 
 
+FAMILIES: Mapping[Family, str] = {
+    "cold": "with no memory", "pairs": "between backends", "dump": "with full_context",
+}  # fmt: skip
+
+
 @dataclass(frozen=True)
 class Compared:
     """One pair on one measure, in words and figures that are ready to stand in a table."""
 
+    family: str
     measure: str
     write: str
+    read: str
     left: str
     right: str
     left_value: str
@@ -126,27 +134,32 @@ class Compared:
     scenarios: int
     p: str
     adjusted_p: str
+    compared: int
     verdict: str
     difference: str
 
 
-def comparisons(results: Results) -> Iterator[Compared]:
-    """Every pair that was compared, shown or not, in the order of the measures."""
-    for each in results.comparisons:
-        left, right = (show_name(results, name) for name in (each.left, each.right))
-        verdicts = {"left-better": f"{left} better", "right-better": f"{right} better"}
-        yield Compared(
-            measure=each.measure,
-            write=each.write_policy,
-            left=left,
-            right=right,
-            left_value=words.number(each.left_value),
-            right_value=words.number(each.right_value),
-            left_better=each.left_better,
-            right_better=each.right_better,
-            scenarios=each.scenarios,
-            p=f"{each.p:.2g}" if each.able else "",
-            adjusted_p=f"{each.adjusted_p:.2g}" if each.able else "",
-            verdict=verdicts.get(each.verdict, "could be chance" if each.able else "too few scenarios to tell"),
-            difference=words.interval(each.interval) if each.interval else "",
-        )
+def describe(results: Results, each: Comparison) -> Compared:
+    """One comparison, shown or not."""
+    left, right = (table.name_row(results, name) for name in (each.left, each.right))
+    verdicts = {"left-better": f"{left} better", "right-better": f"{right} better"}
+    show = words.share if results.definitions[each.measure].unit == "proportion" else words.number
+    ends = f"{words.show_signed(each.interval.low, show)} to {words.show_signed(each.interval.high, show)}" if each.interval else ""  # noqa: E501
+    return Compared(
+        family=FAMILIES[each.family],
+        measure=each.measure,
+        write=each.write_policy,
+        read=each.read_policy,
+        left=left,
+        right=right,
+        left_value=show(each.left_value),
+        right_value=show(each.right_value),
+        left_better=each.left_better,
+        right_better=each.right_better,
+        scenarios=each.scenarios,
+        p=f"{each.p:.2g}" if each.able else "",
+        adjusted_p=f"{each.adjusted_p:.2g}" if each.able else "",
+        compared=each.compared,
+        verdict=verdicts.get(each.verdict, "could be chance" if each.able else "too few stories to tell"),
+        difference=ends,
+    )

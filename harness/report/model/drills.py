@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
 
 from harness.metrics import trust
-from harness.metrics.trust.metric import Headline
 from harness.model.backend import SOUND
 from harness.model.drill import DrillName
 from harness.model.results import LayerRow, LookStage, Results, TrustCell
 from harness.model.trial import Definition, Measured
-from harness.report import headline, words
-from harness.report.model import rows as tables
+from harness.report import words
+from harness.report.model import table
 from harness.report.model.receipts import BadCase, sound
 from harness.report.words import visible
 
@@ -95,12 +94,9 @@ class DrillTables:
     """Everything that the page says of drills.
 
     Attributes:
-        headline: Of each backend and column, where it leads and what it shows.
         total: Receipts that there are.
     """
 
-    columns: tuple[Headline, ...]
-    headline: tuple[tuple[str, tuple[tuple[str, headline.HeadlineFigure], ...]], ...]
     tables: tuple[DrillTable, ...]
     layers: tuple[Layers, ...]
     receipts: tuple[BadCase, ...]
@@ -110,35 +106,25 @@ class DrillTables:
 
 
 def collect(
-    results: Results, receipts: Mapping[str, Sequence[BadCase]], wanted: Sequence[tuple[str, str]] = ()
+    results: Results, receipts: Mapping[str, Sequence[BadCase]], wanted: Collection[tuple[str, str]] = ()
 ) -> DrillTables:
     """The tables in the order of the drills; `receipts` of every backend and measure in turn, up to BOUND.
 
     Args:
-        wanted: Cells and measures that stand on the first screen; one receipt of each is shown whatever the bound.
+        wanted: Cells and measures that stand on the scoreboard; one receipt of each is shown whatever the bound.
     """
-    columns, rows = headline.table(results)
-    asked = {*wanted, *((each.cell, each.measure) for _, figures in rows for each in figures if each.fault)}
     found = [receipts.get(cell.id, ()) for cell in results.trust]
     turns = [receipt for turn in zip_longest(*found) for receipt in turn if receipt is not None]
     first: dict[tuple[str, str], BadCase] = {}
     for receipt in turns:
         first.setdefault((receipt.id.rpartition("--")[0], receipt.measure), receipt)
-    kept = {receipt.id for place, receipt in first.items() if place in asked}
+    kept = {receipt.id for place, receipt in first.items() if place in wanted}
     kept |= {receipt.id for receipt in [each for each in turns if each.id not in kept][: max(0, BOUND - len(kept))]}
     shown = tuple(receipt for receipt in turns if receipt.id in kept)
     links: dict[tuple[str, str], str] = {}
     for receipt in shown:
         links.setdefault((receipt.id.rpartition("--")[0], receipt.measure), receipt.id)
-    lines = [(name, tuple((_link(each, links), each) for each in figures)) for name, figures in rows]
-    return DrillTables(
-        columns, tuple(lines), tuple(_tables(results, links)), tuple(_layers(results)), shown, len(turns), links
-    )
-
-
-def _link(figure: headline.HeadlineFigure, links: Mapping[tuple[str, str], str]) -> str:
-    """To the receipt of what is shown, else to what its measure is."""
-    return links.get((figure.cell, figure.measure), f"t-{figure.measure}" if figure.measure else "trust")
+    return DrillTables(tuple(_tables(results, links)), tuple(_layers(results)), shown, len(turns), links)
 
 
 def _tables(results: Results, links: Mapping[tuple[str, str], str]) -> Iterator[DrillTable]:
@@ -149,7 +135,7 @@ def _tables(results: Results, links: Mapping[tuple[str, str], str]) -> Iterator[
         )
         if cells:
             names = list(dict.fromkeys(name for cell in cells for name in cell.measures))
-            rows = tuple(
+            measured = tuple(
                 DrillRow(
                     name,
                     results.trust_definitions[name].better,
@@ -158,14 +144,14 @@ def _tables(results: Results, links: Mapping[tuple[str, str], str]) -> Iterator[
                 for name in names
             )
             backends = tuple(_name(results, cell) for cell in cells)
-            perfect = tuple(row for row in rows if row.perfect)
-            rest = tuple(row for row in rows if not row.perfect)
+            perfect = tuple(row for row in measured if row.perfect)
+            rest = tuple(row for row in measured if not row.perfect)
             yield DrillTable(drill, asked.title, asked.asks, cells[0].size, backends, rest, perfect)
 
 
 def _name(results: Results, cell: TrustCell) -> str:
     """And the release whose store it took over, in a drill of that."""
-    name = tables.show_name(results, cell.backend)
+    name = table.show_name(results, cell.backend)
     return f"{name} after {visible(cell.older, 40)}" if cell.older else name
 
 
@@ -198,7 +184,7 @@ def _layers(results: Results) -> Iterator[Layers]:
                 stage for stage in STAGES if any(look.stage == stage for r in cell.layers for look in r.looks)
             )
             yield Layers(
-                tables.show_name(results, cell.backend), stages, tuple(_layer(row, stages) for row in cell.layers)
+                table.show_name(results, cell.backend), stages, tuple(_layer(row, stages) for row in cell.layers)
             )
 
 

@@ -11,8 +11,8 @@ from harness.metrics.footprint import Sample, What
 from harness.metrics.recall import RECALL
 from harness.metrics.staleness import STALE_EXPOSURE
 from harness.model.results import Cell, Pooled, Results
-from harness.report.model import rows as tables
-from harness.report.model.rows import Figure
+from harness.report.model import table
+from harness.report.model.table import Figure
 
 
 class Level(NamedTuple):
@@ -32,7 +32,7 @@ class Level(NamedTuple):
 
     @property
     def figures(self) -> tuple[Figure, Figure]:
-        return tables.figure(RECALL, self.recalled), tables.figure(STALE_EXPOSURE, self.exposed, self.recalled)
+        return table.figure(RECALL, self.recalled), table.figure(STALE_EXPOSURE, self.exposed, self.recalled)
 
     @property
     def cells(self) -> tuple[str, ...]:
@@ -51,8 +51,7 @@ def _list_levels(results: Results, samples: Sequence[Sample]) -> Iterator[Level]
     for cell in results.cells:
         if cell.backend and (cell.write_policy, cell.read_policy) == (held.headline_write, held.headline_read):
             grouped.setdefault((cell.backend, cell.noise), []).append(cell)
-    ranked = [name for name in tables.names(results) if tables.group(results, name) == "ranked"]
-    for name in ranked:
+    for name in table.list_ranked(results):
         for (_, noise), cells in sorted(item for item in grouped.items() if item[0][0] == name):
             mine = [each for each in samples if (each.backend, each.noise) == (name, noise)]
             yield Level(

@@ -16,10 +16,9 @@ from harness.metrics.recall import RECALL
 from harness.metrics.words import PROVEN, Topic
 from harness.model.results import Cell, Results
 from harness.model.trial import Measured
-from harness.report import answers, words
-from harness.report.model import contrasts as beside
-from harness.report.model import rows as tables
-from harness.report.model.rows import Figure
+from harness.report import words
+from harness.report.model import contrasts, table
+from harness.report.model.table import Figure
 
 ARROW = {"higher": "\u2191", "lower": "\u2193", "neither": ""}
 
@@ -77,10 +76,8 @@ def sections(results: Results, links: Sequence[str]) -> Iterator[Section]:
     for name in sorted(results.definitions, key=lambda name: (metrics.words_of(name).place, name)):
         by_topic.setdefault(metrics.words_of(name).topic, []).append(name)
     for topic, chosen in sorted(by_topic.items(), key=lambda known: (known[0].place, known[0].id)):
-        compared = [c for c in results.list_comparisons() if c.measure in chosen and c.verdict != "no-difference-shown"]
         rows = tuple(_row(results, name) for name in chosen)
-        says = [answers.sentence(each, results) for each in compared]
-        says += beside.describe_verified(results) if topic == PROVEN else []
+        says = contrasts.describe_verified(results) if topic == PROVEN else ()
         yield Section(topic, tuple(says), rows, tuple(links))
 
 
@@ -91,8 +88,8 @@ def list_told_in_cells(results: Results) -> list[tuple[str, str]]:
 
 
 def _row(results: Results, name: str) -> MeasureRow:
-    rows = [results.backends[each].measures for each in tables.names(results)]
-    figures = tuple(tables.figure(name, row.get(name), row.get(RECALL)) for row in rows)
+    rows = [results.backends[each].measures for each in table.list_rows(results)]
+    figures = tuple(table.figure(name, row.get(name), row.get(RECALL)) for row in rows)
     return MeasureRow(name, ARROW[results.definitions[name].better], figures)
 
 
@@ -117,13 +114,13 @@ def layers(found: Mapping[str, Iterable[deletion.LayerVerdict]]) -> Iterator[Lay
 def pools(results: Results) -> Iterator[CellPool]:
     """What each row pools, then what is left, by backend, policies and noise; each cell stands in one of them."""
     taken: set[str] = set()
-    for name in tables.names(results):
-        cells = [cell for cell in tables.pool_cells(results, name) if cell.id not in taken]
+    for name in table.list_rows(results):
+        cells = [cell for cell in table.list_cells(results, name) if cell.id not in taken]
         taken.update(cell.id for cell in cells)
         if cells:
             what = "without memory" if name == COLD else "under the primary conditions"
             yield CellPool(
-                _anchor(name, "primary"), f"{tables.show_name(results, name)} {what}", tuple(sorted(cells, key=_worst))
+                _anchor(name, "primary"), f"{table.show_name(results, name)} {what}", tuple(sorted(cells, key=_worst))
             )
     grouped: dict[tuple[str, str, str, int], list[Cell]] = {}
     for cell in results.cells:
@@ -131,7 +128,7 @@ def pools(results: Results) -> Iterator[CellPool]:
             key = cell.backend or COLD, cell.write_policy or "", cell.read_policy or "", cell.noise
             grouped.setdefault(key, []).append(cell)
     for (name, write, read, noise), cells in sorted(grouped.items()):
-        title = f"{tables.show_name(results, name)}, {write} and {read}, noise {noise}"
+        title = f"{table.show_name(results, name)}, {write} and {read}, noise {noise}"
         yield CellPool(_anchor(name, f"{write}-{read}-n{noise}"), title, tuple(sorted(cells, key=_worst)))
 
 
@@ -149,7 +146,7 @@ def _anchor(name: str, rest: str) -> str:
 
 def supports(results: Results) -> Iterator[tuple[str, list[tuple[str, list[str]]]]]:
     """What each backend declares: level -> capabilities with their notes."""
-    for name in tables.names(results):
+    for name in table.list_rows(results):
         backend = results.backends[name].backend
         if backend is not None and name != COLD:
             told: dict[str, list[str]] = {"native": [], "emulated": [], "unsupported": []}

@@ -8,30 +8,18 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from harness import metrics
 from harness.compare.statements import COLD
 from harness.model.regression import GateVerdict
 from harness.model.results import Results
-from harness.report import answers, charts, findings, words
-from harness.report.model import board as scoreboard
-from harness.report.model import contrasts as beside
-from harness.report.model import costs as costed
-from harness.report.model import demands as demanded
-from harness.report.model import drills as trust
-from harness.report.model import evidence, growth, links
-from harness.report.model import faults as faulted
-from harness.report.model import rows as tables
-from harness.report.model import sections as parts
+from harness.report import charts, words
+from harness.report.model import board, contrasts, costs, demands, drills, evidence, faults, growth, missing, needs
+from harness.report.model import sections, table
 from harness.report.model.evidence import DrillEvidence, StoryEvidence
-from harness.report.outputs import templating
-from harness.report.text import glossary, verdict
-from harness.report.timeline.timelines import Timelines
-from harness.report.worst import LEGEND
+from harness.report.outputs import links, templating
+from harness.report.text import glossary, limits, verdict
 
 STYLES, SCRIPTS = ("style.css", "first.css", "timeline.css"), ("page.js", "unpack.js")
 GATES = ("broken", "not-measured", "held")
-FAULTS = {each.topic.id: each.case.called for each in metrics.WORDS.values() if each.case and each.case.example}
-"""Questions of which one bad case is an example, and what a timeline calls it."""
 _STARTED = re.compile(r"(\d{4})(\d\d)(\d\d)-\d{6}-")
 
 
@@ -43,14 +31,15 @@ def page(results: Results, parts: Iterable[StoryEvidence | DrillEvidence] = ()) 
 def render(results: Results, seen: evidence.Evidence) -> str:
     """Its policy names the hashes of its own style and script, so nothing else can style or run."""
     style, script = templating.read(STYLES), templating.read(SCRIPTS)
-    pools = list(parts.pools(results))
-    names = tables.names(results)
+    pools = list(sections.pools(results))
+    names = table.list_rows(results)
     anchors = {cell.id: pool.anchor for pool in pools for cell in pool.cells}
-    board = scoreboard.collect(results)
-    drilled = trust.collect(results, seen.receipts, links.wanted(results, board)) if results.trust else None
-    leads = links.places(results, board, anchors, drilled.links if drilled else {}, seen.timelines)
-    said = verdict.judge(results, board)
-    held = [tables.pool_cells(results, name) for name in names]
+    made = board.collect(results)
+    drilled = drills.collect(results, seen.receipts, links.list_wanted(made)) if results.trust else None
+    leads = links.places(results, made, anchors, drilled.links if drilled else {}, seen.timelines)
+    lines = verdict.judge(results, made)
+    held = [table.list_cells(results, name) for name in names]
+    definitions = {**results.definitions, **results.trust_definitions}
     return (
         templating.environment()
         .get_template("report.html.j2")
@@ -61,59 +50,52 @@ def render(results: Results, seen: evidence.Evidence) -> str:
             script=script,
             script_hash=templating.digest(script),
             started=_day_of(results),
-            faults=faulted.statements(results),
+            faults=faults.statements(results),
             failing=results.beyond(),
-            findings=findings.collect(results),
-            answers=answers.answers(results),
             gates=_gates(results),
-            demanded=demanded.collect(results),
+            demanded=demands.collect(results, made),
             names=names,
             shown={
-                name: tables.show_name(results, name)
+                name: table.show_name(results, name)
                 for name in {*names, *(cell.backend or COLD for cell in results.cells)}
             },
-            stand_in=tables.stand_in(results),
-            groups={name: tables.group(results, name) for name in names},
+            stand_in=table.explain_stand_in(results),
+            groups={name: table.group(results, name) for name in names},
             anchors=anchors,
-            chance=tables.chance(results),
-            cannot_say=tables.cannot_say(results),
+            chance=table.explain_chance(results),
+            cannot_say=limits.explain(results),
             conditions=words.conditions(results),
-            suite=tables.suite(results),
-            told_in_cells=parts.list_told_in_cells(results),
-            missing=tables.list_missing(results),
-            lacking=findings.list_lacking(results),
+            suite=table.describe_suite(results),
+            told_in_cells=sections.list_told_in_cells(results),
+            missing=missing.list_missing(results),
+            lacking=missing.explain_cells(made),
             meaning=words.MEANING,
-            charts=charts.charts(results, seen.samples),
+            charts=charts.charts(results, made, seen.samples),
             levels=growth.list_levels(results, seen.samples),
-            sections=list(parts.sections(results, [anchors[cells[0].id] if cells else "cells" for cells in held])),
-            layers=list(parts.layers(seen.layers)),
+            sections=list(sections.sections(results, [anchors[cells[0].id] if cells else "cells" for cells in held])),
+            layers=list(sections.layers(seen.layers)),
             contrasted=list(results.contrasts[0].measures) if results.contrasts else [],
-            contrasts=list(beside.contrasts(results)),
-            comparisons=list(beside.comparisons(results)),
-            changes=list(beside.changes(results)),
+            contrasts=list(contrasts.contrasts(results)),
+            comparisons=[contrasts.describe(results, each) for each in results.comparisons],
+            changes=list(contrasts.changes(results)),
             pools=pools,
             told=seen.timelines,
-            example={topic: found for topic, fault in FAULTS.items() if (found := _example(seen.timelines, fault))},
-            supports=list(parts.supports(results)),
+            supports=list(sections.supports(results)),
             trust=drilled,
-            board=board,
-            verdict=said,
-            pieces=[links.split(line, leads) for line in said],
+            board=made,
+            needs=needs.answer(results, made),
+            verdict=lines,
+            pieces=[links.split(line, leads) for line in lines],
+            rests=[[contrasts.describe(results, each) for each in line.rests] for line in lines],
             links=leads,
             linked={*leads.values(), *(gate.cells[0] for gate in results.gates if gate.cells)},
-            means={name: each.formula for name, each in {**results.definitions, **results.trust_definitions}.items()},
-            units={name: each.unit for name, each in {**results.definitions, **results.trust_definitions}.items()},
-            cost=costed.on_page(seen.costs, results.run.prices),
+            means={name: each.formula for name, each in definitions.items()},
+            units={name: each.unit for name, each in definitions.items()},
+            cost=costs.on_page(seen.costs, results.run.prices),
             glossary=glossary.WORDS,
-            arrow=parts.ARROW,
-            legend=LEGEND,
+            arrow=sections.ARROW,
         )
     )
-
-
-def _example(told: Timelines, fault: str) -> str | None:
-    """The first timeline in full in which this went wrong."""
-    return next((each.id for each in told.shown if fault in each.said), None)
 
 
 def _day_of(results: Results) -> str:

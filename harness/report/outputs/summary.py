@@ -1,4 +1,6 @@
-"""`summary.md`: the findings for a job summary or a pull request. Words of a backend stand in code, with entities."""
+"""`summary.md`: verdict and scoreboard for a job summary or a pull request. Words of a backend stand in code, with
+entities.
+"""
 
 from __future__ import annotations
 
@@ -8,16 +10,15 @@ from collections.abc import Mapping, Sequence
 from itertools import zip_longest
 
 from harness.model.results import Results
-from harness.report import answers, findings, headline, words
-from harness.report.model import demands as demanded
-from harness.report.model import faults as faulted
-from harness.report.model import rows as tables
+from harness.report import words
+from harness.report.model import board, demands, faults, missing, table
+from harness.report.model.board import Board, BoardRow
 from harness.report.model.receipts import BadCase
-from harness.report.model.rows import Figure, TableLine
-from harness.report.worst import LEGEND, MARK
+from harness.report.model.score import SHAPES, Score
+from harness.report.text import limits, verdict
 
 CASES = 12
-"""Cases of the drills that are told; the report has more, and the receipts name all."""
+"""Cases of the drills that are shown; the report has more, and the receipts name all."""
 _ENTITIES = str.maketrans(
     {"&": "&amp;", "<": "&lt;", ">": "&gt;", "\n": " ", **{char: f"&#{ord(char)};" for char in "|`@[]*~$\\"}}
 )
@@ -36,31 +37,31 @@ def summary(results: Results, receipts: Mapping[str, Sequence[BadCase]] = {}) ->
     Args:
         receipts: Of the drills, by cell.
     """
-    drills = [*_trust(results), *_cases(receipts)]
-    return "\n".join([*_head(results), *_gates(results), *_table(results), *drills, *_rest(results)]) + "\n"
+    made = board.collect(results)
+    parts = [_head(results, made), _gates(results, made), _show_board(results, made), _cases(receipts), _rest(results, made)]
+    return "\n".join(line for part in parts for line in part) + "\n"
 
 
-def _head(results: Results) -> list[str]:
-    stories, cells = words.plural(len(results.stories), "scenario"), words.plural(len(results.cells), "cell")
-    played = ", ".join(filter(None, [f"coldwarm {results.run.version}", tables.suite(results), stories, cells]))
+def _head(results: Results, made: Board) -> list[str]:
+    stories = words.plural(len(results.stories), "story", "stories")
+    played = ", ".join(filter(None, [f"coldwarm {results.run.version}", table.describe_suite(results), stories]))
     return [
-        "# What memory changed",
+        "# Which memory should this agent use?",
         "",
         f"{_safe(played)}, logs `{results.run.logs[:12]}`.",
         "",
-        *_faults(results),
-        *(f"- **{each.label}** {_safe(' '.join(map(str, each.sentences)))}" for each in answers.answers(results)),
-        *(f"- **Not measured** {_safe(line)}" for line in findings.list_lacking(results)),
+        *_list_faults(results),
+        *(f"- {_safe(line.text)}" for line in verdict.judge(results, made)),
         "",
     ]
 
 
-def _faults(results: Results) -> list[str]:
+def _list_faults(results: Results) -> list[str]:
     """Before anything that the other calls have shown."""
     lines = []
-    for each in faulted.statements(results):
+    for each in faults.statements(results):
         head = _safe(each.head)
-        lines.append(f"**\u25b2 {head}**" if each.bad else head)
+        lines.append(f"**{SHAPES['bad']} {head}**" if each.bad else head)
         lines += ["", *(f"- {code(failing.says, 400)}" for failing in each.failing), ""]
     return lines
 
@@ -70,7 +71,7 @@ def _safe(text: str) -> str:
     return _BETWEEN.sub(lambda found: f"&#{ord(found[0])};", text.translate(_ENTITIES))
 
 
-def _gates(results: Results) -> list[str]:
+def _gates(results: Results, made: Board) -> list[str]:
     """The broken and the unmeasured one by one, the held ones counted."""
     if not results.gates:
         return []
@@ -79,36 +80,36 @@ def _gates(results: Results) -> list[str]:
     bad = [gate for verdict in ("broken", "not-measured") for gate in results.gates if gate.verdict == verdict]
     mark = {"broken": "\u2715", "not-measured": "?"}
     lines = [f"- {mark[gate.verdict]} {gate.verdict.replace('-', ' ')}: {code(gate.says, 400)}" for gate in bad]
-    if left := demanded.collect(results).lines:
-        lines += [*([""] if lines else []), f"**Demanded by no gate** ({MARK}: bad now)", ""]
+    if left := demands.collect(results, made).lines:
+        lines += [*([""] if lines else []), "**Problems that none of your gates checks**", ""]
         lines += [f"- {_safe(line)}" for line in left]
     return [f"**Gates: {told}**", "", *lines, *([""] if lines else [])]
 
 
-def _table(results: Results) -> list[str]:
-    found = findings.collect(results)
-    beside = {
-        column.head: head.beside for head in found.heads for column in found.columns if column.question == head.question
-    }
-    heads = [f"{column.head} ({beside[column.head]})" for column in found.columns]
-    rows, before = [], "ranked"
-    for line in found.lines:
-        if line.group != "ranked" and before == "ranked":
-            rows.append(["*controls, never ranked*", *[""] * len(heads)])
-        before = line.group
-        rows.append([_name(line), *map(_figure, line.figures)])
-    marked = tables.stand_in(results)
-    return [*_grid(["Backend", *heads], rows), "", *([_safe(marked), ""] if marked else [])]
-
-
-def _trust(results: Results) -> list[str]:
-    """What the drills showed, of each question the worst."""
-    if not results.trust:
+def _show_board(results: Results, made: Board) -> list[str]:
+    """The scoreboard, as every other output has it."""
+    if made.empty:
         return []
-    columns, lines = headline.table(results)
-    rows = [[code(name), *map(_show_trust, figures)] for name, figures in lines]
-    named = ["Trust, tested", *(" ".join(column.head).strip() for column in columns)]
-    return [*_grid(named, rows), "", f"{MARK}: below a perfect score; {LEGEND}. The report has the receipts.", ""]
+    lines = [[_name(row), *map(_show, row.scores)] for row in made.rows]
+    legend = ", ".join(f"{shape} {word}" for word, shape in SHAPES.items() if word != "open")
+    notes = [f"{row.name}: {note}." for row in made.rows for note in row.notes]
+    return [
+        *_grid(["Backend", *(column.head for column in made.columns)], lines),
+        "",
+        _safe(" ".join(filter(None, [f"{legend}.", made.bounds, *notes, table.explain_stand_in(results)]))),
+        "",
+    ]
+
+
+def _name(row: BoardRow) -> str:
+    return f"{code(row.name)} {_safe(row.version)}".strip()
+
+
+def _show(score: Score) -> str:
+    mark = f"{score.shape} " if score.judgement != "open" else ""
+    text = _safe(score.text) if score.measured else f"*{_safe(score.text)}*"
+    beside = "; ".join(_safe(each) for each in (*(line.text for line in score.lines[1:]), score.word) if each)
+    return f"{mark}{text}" + (f" ({beside})" if beside else "")
 
 
 def _cases(receipts: Mapping[str, Sequence[BadCase]]) -> list[str]:
@@ -120,52 +121,19 @@ def _cases(receipts: Mapping[str, Sequence[BadCase]]) -> list[str]:
     return ["**For example**", "", *lines, ""] if lines else []
 
 
-def _show_trust(figure: headline.HeadlineFigure) -> str:
-    text = figure.text if figure.measured else f"*{figure.text}*"
-    return " ".join(filter(None, [MARK if figure.fault else "", text, figure.name, *_note(figure.lacking)]))
-
-
-def _note(lacking: Sequence[str]) -> list[str]:
-    return [f"({', '.join(lacking)})"] if lacking else []
-
-
-def _grid(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
+def _grid(heads: Sequence[str], lines: Sequence[Sequence[str]]) -> list[str]:
     ruled = ["---", *["---:"] * (len(heads) - 1)]
-    return [f"| {' | '.join(row)} |" for row in (heads, ruled, *rows)]
+    return [f"| {' | '.join(line)} |" for line in (heads, ruled, *lines)]
 
 
-def _name(line: TableLine) -> str:
-    return f"{code(line.name)} {_safe(line.version)}".strip()
-
-
-def _figure(figure: Figure) -> str:
-    text = figure.text if figure.measured else f"*{figure.text}*"
-    return f"{text} ({figure.note})" if figure.note else text
-
-
-def _rest(results: Results) -> list[str]:
-    missing = tables.list_unanswered(results)
+def _rest(results: Results, made: Board) -> list[str]:
+    lacking = missing.explain_cells(made)
     return [
-        "Every number is hits of cases; the report links each to its cells and receipts.",
-        "",
-        *(
-            [
-                "**Not measured**",
-                "",
-                *(
-                    f"- {each.word}: {', '.join(each.measures)} of {', '.join(map(code, each.backends))}: "
-                    f"{code(each.reason)}"
-                    for each in missing
-                ),
-                "",
-            ]
-            if missing
-            else []
-        ),
-        *(f"{_safe(line)}\n" for line in filter(None, [tables.chance(results)])),
+        *(["**Not measured**", "", *(f"- {_safe(line)}" for line in lacking), ""] if lacking else []),
+        *(f"{_safe(line)}\n" for line in filter(None, [table.explain_chance(results)])),
         _safe(words.conditions(results)),
         "",
         "**This run cannot say**",
         "",
-        *(f"- {_safe(line)}" for line in tables.cannot_say(results)),
+        *(f"- {_safe(line)}" for line in limits.explain(results)),
     ]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from harness import paths
 from harness.report import words
-from harness.report.model import sections as parts
+from harness.report.model import sections
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -29,8 +29,7 @@ def environment() -> Environment:
     made.filters["visible"] = words.visible
     made.filters["number"] = words.number
     made.filters["label"] = words.label
-    made.filters["spoken"] = words.spoken
-    made.globals["figure_of"] = parts.figure_of
+    made.globals["figure_of"] = sections.figure_of
     made.globals["plural"] = words.plural
     return made
 

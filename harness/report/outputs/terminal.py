@@ -1,4 +1,4 @@
-"""The table on the terminal: one screen, 80 columns, readable without colour."""
+"""The scoreboard and the verdict on the terminal: at most 80 columns unless it is wider, readable without colour."""
 
 from __future__ import annotations
 
@@ -11,50 +11,117 @@ from rich.table import Table
 from rich.text import Text
 
 from harness.model.results import Results
-from harness.report import headline, words
-from harness.report.model import demands as demanded
-from harness.report.model import faults as faulted
-from harness.report.model import rows as tables
-from harness.report.model.rows import COLUMNS, Figure
-from harness.report.worst import LEGEND, MARK
+from harness.report import words
+from harness.report.model import board, demands, faults, missing, table
+from harness.report.model.board import Board, BoardRow
+from harness.report.model.score import SHAPES, Judgement, Score
+from harness.report.text import verdict
 
-NAME = 16
-REASON = 150
-SHORT = {"unsupported": "unsupp."}
-"""So that seven questions fit in 80 columns; the word stands in full below the table."""
-PROMISED_NOTHING = (words.NOT_MEASURED["unsupported"], words.NOT_MEASURED["not-applicable"])
-MARKS = "\u00b9\u00b2\u00b3\u2074\u2075\u2076\u2077\u2078\u2079"
+NAME = 26
+"""Characters of a name that stand in one line; a longer one is folded."""
 REASONS = 6
 """Reasons that a screen has room for; the page has all of them."""
+STYLES: Mapping[Judgement, str] = {"good": "green", "middling": "yellow", "bad": "bold red", "open": "dim"}
+TONES: Mapping[verdict.Tone, str] = {"good": "\u2713", "bad": "\u25b2", "plain": "\u2022"}
 
 
 def show(results: Results, out: Console) -> None:
-    """Prints what a run says, on one screen. A backend's words are `Text` and `plain`: no markup, no command."""
-    if results.stories:
-        notes: dict[str, str] = {}
-        out.print(_table(results, notes), soft_wrap=False)
-        _print(out, _describe_marks(notes))
-    if results.trust:
-        named: dict[str, str] = {}
-        _print(out, [""] if results.stories else [])
-        for table in _trust(results, out.width, named):
-            out.print(table, soft_wrap=False)
-        _print(out, [*_describe_marks(named), f"{LEGEND[0].upper()}{LEGEND[1:]}."])
-    _print(out, _faults(results))
-    _print(out, _below(results))
+    """Prints what a run says, the verdict last. A backend's words are `Text` and `plain`: no markup, no command."""
+    made = board.collect(results)
+    if not made.empty:
+        stories = " of ".join(
+            filter(None, [words.plural(len(results.stories), "story", "stories"), table.describe_suite(results)])
+        )
+        _print(out, [f"coldwarm {results.run.version}: {stories}"], style="bold")
+        for part in _draw(made, out.width):
+            out.print(part, soft_wrap=False)
+            out.print()
+        _print(out, _explain_board(results, made))
+    _print(out, _list_faults(results))
+    _print(out, _list_below(results, made))
+    _print(out, ["", "Verdict"], style="bold")
+    for line in verdict.judge(results, made):
+        _print(out, [f"{TONES[line.tone]} {line.text}"], style="bold red" if line.tone == "bad" else "")
+    out.print()
 
 
-def _describe_marks(notes: Mapping[str, str]) -> list[str]:
-    """What the marks of a table stand for, in one line."""
-    return ["   ".join(f"{mark.strip()} {note}" for note, mark in notes.items())] if notes else []
+def _draw(made: Board, width: int) -> Iterator[Table]:
+    """The scoreboard in as many tables as the width asks for; no word is broken."""
+    names = [_name(row) for row in made.rows]
+    first = max(len("backend"), *(min(NAME, len(name.plain)) for name in names)) + 2
+    columns = [[_cell(row.scores[at]) for row in made.rows] for at in range(len(made.columns))]
+    heads = [Text(column.head, style="bold") for column in made.columns]
+    wide = [max(_measure(each) for each in (head, *own)) + 2 for head, own in zip(heads, columns, strict=True)]
+    for part in _fit(wide, width - first):
+        grid = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False)
+        grid.add_column(Text("backend", style="bold"), max_width=NAME, overflow="fold")
+        for at in part:
+            grid.add_column(heads[at], no_wrap=True)
+        for nth, name in enumerate(names):
+            grid.add_row(name, *(columns[at][nth] for at in part))
+        yield grid
 
 
-def _faults(results: Results) -> Iterator[str]:
+def _measure(text: Text) -> int:
+    return max(map(len, text.plain.split("\n")))
+
+
+def _fit(wide: Sequence[int], room: int) -> Iterator[list[int]]:
+    """The places of columns that stand side by side, one at least."""
+    part: list[int] = []
+    for at, width in enumerate(wide):
+        if part and sum(wide[each] for each in part) + width > room:
+            yield part
+            part = []
+        part.append(at)
+    if part:
+        yield part
+
+
+def _name(row: BoardRow) -> Text:
+    return Text(words.plain(row.name), style="dim" if row.cold else "bold")
+
+
+def _cell(score: Score) -> Text:
+    """The mark and the number, beneath them what the other write policy reaches."""
+    mark = f"{score.shape} " if score.judgement != "open" else "  "
+    made = Text(mark, style=STYLES[score.judgement])
+    made.append(score.text, style="" if score.measured else "dim italic")
+    for line in score.lines[1:]:
+        made.append(f"\n  {line.text}", style="dim")
+    return made
+
+
+def _explain_board(results: Results, made: Board) -> Iterator[str]:
+    """How to read the table, what holds of whole rows, and why cells have no number."""
+    key = f"{SHAPES['good']} good  {SHAPES['middling']} in between  {SHAPES['bad']} bad  {SHAPES['open']} nothing to measure."
+    several = len(results.list_writes()) > 1
+    beneath = " Beneath a number: the same under the other write policy." if several else ""
+    yield f"{key}{beneath} A range is over what the agent takes: the first note, the newest, or one whose source it checked."
+    yield from filter(None, [made.bounds])
+    yield from (f"{row.name}: {note}." for row in made.rows for note in row.notes)
+    yield from filter(None, [table.explain_stand_in(results)])
+    told = missing.explain_cells(made)
+    yield from ([""] if told else [])
+    yield from (f"- {line}" for line in told[:REASONS])
+    if len(told) > REASONS:
+        yield f"- {told[REASONS]}" if len(told) == REASONS + 1 else f"- and {len(told) - REASONS} more in the report"
+
+
+def _list_faults(results: Results) -> Iterator[str]:
     """Calls that failed: what stands above is of the others."""
-    for each in faulted.statements(results):
+    for each in faults.statements(results):
         yield ""
-        yield f"{MARK} {each.head}" if each.bad else each.head
+        yield f"{SHAPES['bad']} {each.head}" if each.bad else each.head
         yield from (f"- {failing.says}" for failing in each.failing)
+
+
+def _list_below(results: Results, made: Board) -> Iterator[str]:
+    """What belongs to the figures: conditions, and problems that no gate checks."""
+    yield ""
+    yield from filter(None, [table.explain_chance(results), words.conditions(results)])
+    if results.gates and (lines := demands.collect(results, made).lines):
+        yield from ("", "Problems that none of your gates checks", *(f"- {line}" for line in lines))
 
 
 def describe_end(results: Results) -> str:
@@ -98,154 +165,13 @@ def _describe_gates(results: Results) -> str:
     """How many gates held, and what none of them asks."""
     if not results.gates:
         return ""
-    held, left = sum(gate.verdict == "held" for gate in results.gates), demanded.collect(results)
+    held, left = sum(gate.verdict == "held" for gate in results.gates), demands.collect(results, board.collect(results))
     controls = f" ({left.controls} judge controls)" if left.controls else ""
-    bad = f"; {MARK} {words.plural(len(left.bad), 'headline')} bad that no gate demands" if left.bad else ""
+    bad = f"; \u25b2 {words.plural(len(left.bad), 'column')} failing that no gate covers" if left.bad else ""
     return f"{held:,} of {words.plural(len(results.gates), 'gate')} held{controls}{bad}"
 
 
-def _print(out: Console, lines: Iterable[str]) -> None:
+def _print(out: Console, lines: Iterable[str], style: str = "") -> None:
     for line in lines:
         for part in textwrap.wrap(words.plain(line), out.width, subsequent_indent="  ") or [""]:
-            out.print(Text(part), soft_wrap=True)
-
-
-def _table(results: Results, notes: dict[str, str]) -> Table:
-    """The five questions.
-
-    Args:
-        notes: What stands beside a figure -> its mark; filled here.
-    """
-    stories = " of ".join(filter(None, [words.plural(len(results.stories), "scenario"), tables.suite(results)]))
-    table = Table(
-        title=Text(words.plain(f"coldwarm {results.run.version}: {stories}, hits of cases"), style="bold"),
-        title_justify="left",
-        box=None,
-        padding=(0, 1, 0, 0),
-        pad_edge=False,
-    )
-    table.add_column(Text("backend"), min_width=12, max_width=NAME, overflow="fold")
-    for column in COLUMNS:
-        first, second = column.asks.short
-        cold = tables.cold(results, column.measure) if column.asks.cold else ""
-        beneath = f"\n(cold {cold})" if cold else ""
-        table.add_column(Text(f"{first}\n{second}{beneath}".rstrip()), justify="right", overflow="fold")
-    before = "ranked"
-    for line in tables.lines(results):
-        if line.group == "control" and before == "ranked":
-            table.add_row(Text("controls,\nnever ranked", style="dim"))
-        before = line.group
-        style = "" if line.group == "ranked" else "dim"
-        name = Text(words.plain(line.name), style=style or "bold")
-        table.add_row(name, *(_cell(each, style, notes) for each in line.figures))
-    return table
-
-
-def _trust(results: Results, width: int, notes: dict[str, str]) -> Iterator[Table]:
-    """What the drills showed, of each question the worst, in as many tables as the width asks for."""
-    columns, rows = headline.table(results)
-    texts = [[_show_trust(figure, notes) for figure in figures] for _, figures in rows]
-    names = [Text(words.plain(name), style="bold") for name, _ in rows]
-    wide = [max(map(len, (*column.head, *(row[at].plain for row in texts)))) + 1 for at, column in enumerate(columns)]
-    first = max(12, min(NAME, max((len(name.plain) for name in names), default=0))) + 1
-    for part in _fit(wide, width - first):
-        table = Table(
-            title=Text(f"Trust, tested by drills ({MARK}: below a perfect score)", style="bold")
-            if part[0] == 0
-            else None,
-            title_justify="left", box=None, padding=(0, 1, 0, 0), pad_edge=False,
-        )  # fmt: skip
-        table.add_column(Text("backend"), min_width=12, max_width=NAME, overflow="fold")
-        for at in part:
-            table.add_column(Text("\n".join(columns[at].head)), justify="right", overflow="fold")
-        for name, row in zip(names, texts, strict=True):
-            table.add_row(name, *(row[at] for at in part))
-        yield table
-
-
-def _fit(wide: Sequence[int], room: int) -> Iterator[list[int]]:
-    """The places of columns that stand side by side, one at least."""
-    part: list[int] = []
-    for at, width in enumerate(wide):
-        if part and sum(wide[each] for each in part) + width > room:
-            yield part
-            part = []
-        part.append(at)
-    if part:
-        yield part
-
-
-def _show_trust(figure: headline.HeadlineFigure, notes: dict[str, str]) -> Text:
-    """The name of what is shown stands below, behind its mark."""
-    shown = SHORT.get(figure.text, figure.text)
-    note = ", ".join(filter(None, [figure.name, *figure.lacking]))
-    text = f"{MARK} {shown}" if figure.fault else shown
-    style = "" if figure.measured else "italic dim" if figure.text in PROMISED_NOTHING else "italic"
-    return Text(text + _mark(note, notes), style=style)
-
-
-def _mark(note: str, notes: dict[str, str]) -> str:
-    """The mark of a note, a new one if it has none yet."""
-    if note and note not in notes:
-        notes[note] = MARKS[len(notes)] if len(notes) < len(MARKS) else f" ({len(notes) + 1})"
-    return notes.get(note, "")
-
-
-def _cell(figure: Figure, style: str, notes: dict[str, str]) -> Text:
-    """A number with the mark of its note, or the word for there being none."""
-    if not figure.measured:
-        word = figure.text.partition(" + ")[0]
-        return Text(SHORT.get(word, word), style="italic dim")
-    parts = [words.NO_MERIT] if words.NO_MERIT in figure.note else []
-    named = [figure.name] if figure.name else []
-    note = ", ".join([*named, *parts, *([f"without {figure.short}"] if figure.short else [])])
-    return Text(figure.text + _mark(note, notes), style=style)
-
-
-def _below(results: Results) -> Iterator[str]:
-    """What belongs to the figures: differences, reasons for there being none, conditions, limits."""
-    yield ""
-    yield from _differences(results)
-    yield ""
-    yield from _reasons(results)
-    yield from filter(None, [tables.chance(results), words.conditions(results)])
-    if results.gates and (lines := demanded.collect(results).lines):
-        yield from ("", f"Demanded by no gate ({MARK}: bad now)", *(f"- {line}" for line in lines))
-    power = words.power(results)
-    limits = tables.cannot_say(results)
-    yield from ("", "This run cannot say", *(f"- {line}" for line in limits[: len(limits) - len(power)]))
-    if power:
-        yield "- What it could have shown at all: see the report."
-    yield ""
-
-
-def _reasons(results: Results) -> Iterator[str]:
-    """Why there is no number, of what is under test; the reasons of controls are counted."""
-    missing = tables.list_unanswered(results)
-    tested = {line.name for line in tables.lines(results) if line.group == "ranked"}
-    heads = {column.measure: column.head.lower() for column in COLUMNS if not column.write}
-    told = [
-        f"- {each.word}: {words.join_words([heads.get(name, name) for name in each.measures])} of "
-        f"{words.join_words([name for name in each.backends if name in tested])}: {words.visible(each.reason, REASON)}"
-        for each in missing
-        if tested.intersection(each.backends)
-    ]
-    if missing:
-        more = len(missing) - min(len(told), REASONS)
-        yield from ("Not measured", *told[:REASONS])
-        yield from [f"- and for {words.plural(more, 'more reason')}: see the report"] if more else []
-        yield ""
-
-
-def _differences(results: Results) -> Iterator[str]:
-    """In which measures the table's differences are more than chance; who against whom is told in the report. What too
-    few scenarios cannot tell is in no sentence."""
-    compared = [each for each in results.list_comparisons() if each.able]
-    pairs = Counter(each.measure for each in compared)
-    shown = Counter(each.measure for each in compared if each.verdict != "no-difference-shown")
-    told = [f"{words.measure_name(name)} ({n} of {words.plural(pairs[name], 'pair')})" for name, n in shown.items()]
-    none = [words.measure_name(name) for name in pairs if not shown[name]]
-    if told:
-        yield f"More than chance are differences in {words.join_words(told)}."
-    if none:
-        yield f"What differs in {words.join_words(none)} could be chance."
+            out.print(Text(part, style=style), soft_wrap=True)

@@ -9,18 +9,17 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from harness.metrics.trust.deletion import FORGOTTEN
 from harness.model.results import Cell, Results
 from harness.model.trial import Measured
-from harness.report.model import rows as tables
-from harness.report.model.board import Scoreboard
-from harness.report.model.scores import Score
-from harness.report.text.verdict import RETURNED, VerdictLine, find_returned
-from harness.report.timeline import cases as wrong
+from harness.report.model.board import Board
+from harness.report.model.missing import Missing, list_missing
+from harness.report.model.score import Number, Score
+from harness.report.text.verdict import VerdictLine
+from harness.report.timeline import cases
 from harness.report.timeline.timelines import Timelines
 
-Place = tuple[str, str]
-"""Row and column of the scoreboard."""
+Place = tuple[str, str, int]
+"""Row, column and line of a cell of the scoreboard."""
 
 
 @dataclass(frozen=True)
@@ -31,22 +30,22 @@ class Piece:
     link: str = ""
 
 
-def wanted(results: Results, board: Scoreboard) -> list[tuple[str, str]]:
-    """Drill cells and measures that the first screen calls wrong: they have their receipts on the page first."""
-    named = {cell.id for cell in results.trust}
-    scores = (score for row in board.rows for score in row.scores)
-    found = [(score.drill, score.measure) for score in scores if score.drill in named and score.judgement != "good"]
-    return found + [(told[0], FORGOTTEN) for row in board.rows if (told := find_returned(results, row.key))]
+def list_wanted(board: Board) -> set[tuple[str, str]]:
+    """Drill cells and measures that the scoreboard calls wrong: their receipts stand on the page first."""
+    scores = [score for row in board.rows for score in row.scores if score.judgement != "good"]
+    return {(score.drill, score.measure) for score in scores} | {
+        (case.drill, case.measure) for score in scores for case in score.cases
+    }
 
 
 def places(
     results: Results,
-    board: Scoreboard,
+    board: Board,
     anchors: Mapping[str, str],
     receipts: Mapping[tuple[str, str], str],
     told: Timelines,
 ) -> dict[Place, str]:
-    """Row and column of the scoreboard -> what it leads to.
+    """Row, column and line of the scoreboard -> what it leads to, of its own write policy.
 
     Args:
         anchors: Cell -> the head of the cells that are pooled with it.
@@ -54,45 +53,42 @@ def places(
     """
     cells = {cell.id: cell for cell in results.cells}
     full = {each.id for each in told.shown}
-    missing = tables.list_missing(results)
+    missing = list_missing(results)
 
-    def link(row: str, score: Score) -> str:
+    def link(row: str, score: Score, number: Number) -> str:
         if score.drill:
             return receipts.get((score.drill, score.measure)) or f"t-{score.measure}"
-        own = [cells[name] for name in score.cells if name in cells]
+        own = [cells[name] for name in number.cells if name in cells]
         if score.judgement == "bad" and not score.measure:
             own = [cell for cell in own if cell.status != "complete"] or own
         elif not score.measure:
             return _reason(missing, row, score)
-        bad = list(_rank(own, score.measure, full)) if score.judgement != "good" or score.shares else []
+        bad = list(_rank(own, score.measure, full)) if score.judgement != "good" or score.bars else []
         if bad:
             return bad[0].trial if bad[0].trial in full else bad[0].id
         return next((anchors[cell.id] for cell in own if cell.id in anchors), "not-measured")
 
-    found = {
-        (row.key, column.name): link(row.name, score)
+    return {
+        (row.key, column.id, nth): link(row.name, score, number)
         for row in board.rows
         for column, score in zip(board.columns, row.scores, strict=True)
+        for nth, number in enumerate(score.lines)
     }
-    for row in board.rows:
-        if back := find_returned(results, row.key):
-            found[row.key, RETURNED] = receipts.get((back[0], FORGOTTEN)) or f"t-{FORGOTTEN}"
-    return found
 
 
-def _rank(cells: Sequence[Cell], measure: str, full: Collection[str]) -> Iterator[Cell]:
+def _rank(own: Sequence[Cell], measure: str, full: Collection[str]) -> Iterator[Cell]:
     """Those with a receipt that went wrong, or that did not end; told in full first, the worst first."""
 
     def share(cell: Cell) -> float:
         found = cell.measures.get(measure)
         return len(found.receipts) / (found.of or 1) if isinstance(found, Measured) else 1.0
 
-    found = [cell for cell in cells if share(cell) > 0]
-    shows = {cell.trial for cell in found if any(case == measure for case, _ in wrong.cases([cell]))}
+    found = [cell for cell in own if share(cell) > 0]
+    shows = {cell.trial for cell in found if any(case == measure for case, _ in cases.cases([cell]))}
     yield from sorted(found, key=lambda cell: (cell.trial not in full, cell.trial not in shows, -share(cell), cell.id))
 
 
-def _reason(missing: Sequence[tables.Missing], row: str, score: Score) -> str:
+def _reason(missing: Sequence[Missing], row: str, score: Score) -> str:
     """The line that says why there is no number."""
     for at, each in enumerate(missing, 1):
         if each.word in score.text and each.reason[:60] in score.why and (row in each.backends or not each.backends):
@@ -104,7 +100,7 @@ def split(line: VerdictLine, links: Mapping[Place, str]) -> list[Piece]:
     """A sentence of the verdict with its claims; each is found behind the one before it."""
     pieces, at = list[Piece](), 0
     for claim in line.claims:
-        start, link = line.text.find(claim.phrase, at), links.get((claim.row, claim.column), "")
+        start, link = line.text.find(claim.phrase, at), links.get((claim.row, claim.column, 0), "")
         if start < 0 or not link:
             continue
         pieces += [Piece(line.text[at:start]), Piece(claim.phrase, link)]

@@ -1,0 +1,156 @@
+"""Which memory for which need: rules over columns and declared capabilities, never a grade. docs/choosing.md has them.
+
+Every memory that decides worse than no memory is left out for each need. Those that fit are in the order of their right
+decisions, then of their tokens.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+from harness.model.results import Results
+from harness.report import words
+from harness.report.model import trust, ways
+from harness.report.model.board import Board, BoardRow
+from harness.metrics.completion import DECISIONS_RIGHT
+from harness.metrics.tokens import TOKENS_PER_JOB
+
+Rule = Callable[[Results, Board, BoardRow], str]
+"""Why a row does not fit, or nothing."""
+
+
+@dataclass(frozen=True)
+class Need:
+    """What a team may ask for. rules: all of them have to hold."""
+
+    id: str
+    asks: str
+    rules: tuple[Rule, ...]
+
+
+@dataclass(frozen=True)
+class Answer:
+    """The rows that fit a need, each with what it costs, and why the others do not."""
+
+    need: Need
+    fit: tuple[tuple[BoardRow, str], ...]
+    others: tuple[tuple[BoardRow, str], ...]
+
+
+def _column(name: str) -> Rule:
+    """The cell of a column is good."""
+
+    def rule(results: Results, board: Board, row: BoardRow) -> str:
+        score = board.find(row.key, name)
+        if score.judgement == "good":
+            return ""
+        if not score.measured:
+            return f"{score.text}{f' ({score.why})' if score.why else ''}" if score.why else "not measured"
+        return f"{score.text} {score.word}".rstrip()
+
+    return rule
+
+
+def _declares(*capabilities: str) -> Rule:
+    """The backend declares these capabilities."""
+
+    def rule(results: Results, board: Board, row: BoardRow) -> str:
+        own = results.backends.get(row.key)
+        declared = own.backend if own else None
+        if declared is None:
+            return "not measured"
+        for name in capabilities:
+            if not declared.supports(name):
+                note = declared.support[name].note if name in declared.support else ""
+                return words.visible(note, 80) or f"does not declare {name}"
+        return ""
+
+    return rule
+
+
+def _drill(name: str) -> Rule:
+    """No measure of a drill went wrong."""
+
+    def rule(results: Results, board: Board, row: BoardRow) -> str:
+        cells = {cell.id for cell in trust.list_drills(results, row.key) if cell.drill == name}
+        members = [
+            (column, each)
+            for column in board.columns
+            for each in trust.list_members(results, row.key, column.id)
+            if each.drill in cells
+        ]
+        if not any(each.pooled.value is not None for _, each in members):
+            return "not measured"
+        wrong = next(((column, each) for column, each in members if each.wrong), None)
+        if wrong is None:
+            return ""
+        case = wrong[1].turn(wrong[0])
+        return f"{case.count} {case.phrase}"
+
+    return rule
+
+
+def _no_server(results: Results, board: Board, row: BoardRow) -> str:
+    own = results.backends.get(row.key)
+    return "needs a server" if own and own.backend and own.backend.served else ""
+
+
+def _helps(results: Results, board: Board, row: BoardRow) -> str:
+    score = board.find(row.key, "decisions")
+    return "" if score.judgement == "good" else score.word or "not measured"
+
+
+NEEDS = (
+    Need("helps", "It has to help, whatever the agent reads first", (_helps,)),
+    Need("deletion", "Deleted has to be gone", (_column("deleted"),)),
+    Need("users", "Several users or projects share it", (_declares("scope_user", "scope_repo"), _column("scopes"))),
+    Need("processes", "Several processes write at once", (_declares("multi_process"), _drill("sharing"))),
+    Need("server", "No server may run", (_no_server,)),
+    Need("sources", "Each memory has to name its source", (_declares("source"), _column("sources"))),
+)
+
+
+def answer(results: Results, board: Board) -> list[Answer]:
+    """One answer a need of which anything is known, then the cheapest of all."""
+    return [found for need in NEEDS if (found := _answer(results, board, need)).fit or found.others]
+
+
+def _answer(results: Results, board: Board, need: Need) -> Answer:
+    fit, others = [], []
+    for row in _order(results, board):
+        why = next(filter(None, (rule(results, board, row) for rule in (*need.rules, _not_worse))), "")
+        if why == "not measured":
+            continue
+        (others if why else fit).append((row, why or describe_price(results, row)))
+    return Answer(need, tuple(fit), tuple(others))
+
+
+def _not_worse(results: Results, board: Board, row: BoardRow) -> str:
+    score = board.find(row.key, "decisions")
+    return score.word if score.judgement == "bad" else ""
+
+
+def _order(results: Results, board: Board) -> Sequence[BoardRow]:
+    tested = [row for row in board.rows if not row.cold and row.key in results.backends]
+
+    def rank(row: BoardRow) -> tuple[float, float, str]:
+        write = ways.best_write(results, row.key)
+        right = ways.spread(results, row.key, DECISIONS_RIGHT, write)
+        paid = ways.spread(results, row.key, TOKENS_PER_JOB, write)
+        return (-right.numbers[0] if right else 0.0, paid.numbers[0] if paid else float("inf"), row.name)
+
+    return sorted(tested, key=rank)
+
+
+def describe_price(results: Results, row: BoardRow) -> str:
+    """Right decisions and tokens per completed job, in the write policy that suits a row best."""
+    return ", ".join(_describe_price(results, row))
+
+
+def _describe_price(results: Results, row: BoardRow) -> Iterator[str]:
+    write = ways.best_write(results, row.key)
+    if right := ways.spread(results, row.key, DECISIONS_RIGHT, write):
+        yield f"{right.text} of {right.of:,} right" if right.of else f"{right.text} right"
+    if paid := ways.spread(results, row.key, TOKENS_PER_JOB, write):
+        yield f"{paid.text} tokens a job"

@@ -1,0 +1,91 @@
+"""One cell of the scoreboard."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, NamedTuple
+
+from harness.model.results import Pooled
+from harness.report import words
+
+Judgement = Literal["good", "middling", "bad", "open"]
+"""open: nothing was measured, or nothing is there to judge it against."""
+SHAPES: dict[Judgement, str] = {"good": "\u25cf", "middling": "\u25d0", "bad": "\u25b2", "open": "\u2013"}
+"""Each judgement has a shape and a colour, so that it can be read without colours."""
+
+
+class Case(NamedTuple):
+    """What one measure of a column found, counted in the direction of the column.
+
+    Attributes:
+        phrase: What is counted: `12 of 12 deleted memories that a history still tells`.
+        cells, drill: Of stories, the cells that it pools; of a drill, its cell.
+    """
+
+    measure: str
+    phrase: str
+    hits: float
+    of: int
+    cells: tuple[str, ...] = ()
+    drill: str = ""
+
+    @property
+    def count(self) -> str:
+        return f"{words.number(self.hits)} of {self.of:,}"
+
+
+class Number(NamedTuple):
+    """A number in words, and the cells of stories that it pools."""
+
+    text: str
+    cells: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Score:
+    """One cell.
+
+    Attributes:
+        lines: The number, then what stands beneath it, smaller: the same under the other write policy.
+        word: What the judgement means here.
+        why: Why there is no number, or more about it.
+        drill: The cell of the drill that it is of, and `measure` which of its measures.
+        cases: What went wrong, the gravest first.
+        bars: What a bar shows: the lowest and the highest share under each write policy, append first.
+    """
+
+    lines: tuple[Number, ...]
+    judgement: Judgement = "open"
+    word: str = ""
+    why: str = ""
+    drill: str = ""
+    measure: str = ""
+    cases: tuple[Case, ...] = ()
+    bars: tuple[tuple[float, float], ...] = ()
+
+    @property
+    def text(self) -> str:
+        return self.lines[0].text
+
+    @property
+    def cells(self) -> tuple[str, ...]:
+        return self.lines[0].cells
+
+    @property
+    def shape(self) -> str:
+        return SHAPES[self.judgement]
+
+    @property
+    def measured(self) -> bool:
+        return bool(self.measure)
+
+
+DASH = Score((Number(SHAPES["open"]),))
+
+
+def explain_none(pooled: Pooled | None) -> Score:
+    """The word for no number, which is neither good nor bad; what broke is bad."""
+    if pooled is None:
+        return DASH
+    why = "; ".join(words.visible(reason, 160) for reason in pooled.reasons)
+    return Score((Number(words.value(pooled), pooled.cells),), "bad" if pooled.failed else "open", why=why)

@@ -1,0 +1,169 @@
+"""Cells of trust: of each column the gravest measure that went wrong, with its own cases; clean, its leading measure.
+
+Stories and drills speak in the same column. Every number is turned into the direction of its column.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from math import isclose
+
+from harness.metrics.columns import Column
+from harness.metrics.trust.keeping import RECALL_SECONDS
+from harness.metrics.trust.promises import BROKEN_PROMISES
+from harness.model.results import Pooled, Results, TrustCell
+from harness.model.trial import Definition
+from harness.report import words
+from harness.report.model.score import DASH, Case, Number, Score, explain_none
+from harness.report.model.work import Judge
+
+PROMISES, SPEED = "promises", "speed"
+"""Columns with rules of their own."""
+ARROW, STEPS = " \u2192 ", 48
+"""Between two steps of a sequence; characters of it that a cell shows."""
+AT_ONCE, WAITING = 0.1, 1.0
+"""Seconds of one recall: what feels immediate, and what keeps a train of thought (Nielsen 1993)."""
+
+
+@dataclass(frozen=True)
+class Member:
+    """A measure of a column as one row has it."""
+
+    definition: Definition
+    pooled: Pooled
+    drill: str = ""
+
+    @property
+    def wrong(self) -> float:
+        """The share that went wrong, from 0 to 1; 0 without a number."""
+        return share_bad(self.definition, self.pooled) or 0.0
+
+    def turn(self, column: Column) -> Case:
+        """The cases that the column counts, with the words for them."""
+        pooled, turned = self.pooled, self.definition.better != column.better
+        of = pooled.of or 0
+        hits = pooled.hits if pooled.hits is not None else (pooled.value or 0.0) * of
+        phrase = words.otherwise(self.definition) if turned else words.label(self.definition.name)
+        return Case(
+            self.definition.name, phrase, round(of - hits if turned else hits, 6), of, pooled.cells, self.drill
+        )  # fmt: skip
+
+
+def share_bad(definition: Definition, pooled: Pooled) -> float | None:
+    """How much of it went wrong, from 0 to 1; None without a number, and of what has no best value."""
+    best = {"higher": 1.0, "lower": 0.0}.get(definition.better)
+    if pooled.value is None or best is None or definition.unit != "proportion":
+        return None
+    found = pooled.hits / pooled.of if pooled.hits is not None and pooled.of else pooled.value
+    return 0.0 if isclose(found, best, abs_tol=1e-12) else abs(best - found)
+
+
+def list_members(results: Results, key: str, column: str) -> list[Member]:
+    """Every measure of a column that a row has, the gravest first."""
+    found = list(_list_members(results, key, column))
+    return sorted(found, key=lambda each: (each.definition.gravity or 0, -each.wrong, each.definition.name))
+
+
+def _list_members(results: Results, key: str, column: str) -> Iterator[Member]:
+    if key in results.backends:
+        for name, pooled in results.backends[key].measures.items():
+            if results.definitions[name].column == column:
+                yield Member(results.definitions[name], pooled)
+    for cell in list_drills(results, key):
+        for name, measure in cell.measures.items():
+            if results.trust_definitions[name].column == column:
+                yield Member(results.trust_definitions[name], Pooled.of_one(measure), cell.id)
+
+
+def list_drills(results: Results, key: str) -> list[TrustCell]:
+    return [cell for cell in results.trust if cell.backend == key]
+
+
+def judge(results: Results, key: str, column: Column) -> Score:
+    """What went wrong, the gravest first; else what broke or could not be told; else the leading measure."""
+    members = list_members(results, key, column.id)
+    wrong = [each for each in members if each.wrong]
+    if wrong:
+        cases = tuple(each.turn(column) for each in wrong)
+        return replace(_show(cases[0]), judgement="bad", word=cases[0].phrase, cases=cases)
+    missed = [each.pooled for each in members if each.pooled.failed or each.pooled.not_run]
+    if missed:
+        return explain_none(missed[0])
+    by_name = {each.definition.name: each for each in members}
+    leads = [by_name[name] for name in column.leads if name in by_name]
+    if hidden := next((each.pooled for each in leads if _is_hidden(each.pooled)), None):
+        return replace(explain_none(hidden), lines=(Number(CANNOT_TELL),))
+    lead = next((each for each in (*leads, *members) if each.pooled.value is not None), None)
+    if lead is None:
+        return explain_none(next((each.pooled for each in (*leads, *members)), None))
+    return replace(_show(lead.turn(column)), judgement="good", word=column.clean)
+
+
+def _is_hidden(pooled: Pooled) -> bool:
+    """Whether there was something to look at, and nobody could."""
+    return pooled.value is None and any(reason.startswith(CANNOT_TELL) for reason in pooled.reasons)
+
+
+CANNOT_TELL = "cannot be told"
+
+
+def _show(case: Case) -> Score:
+    text = case.count if case.of else words.share(case.hits)
+    return Score((Number(text, case.cells),), drill=case.drill, measure=case.measure)
+
+
+def judge_promises(results: Results, key: str, column: Column) -> Score:
+    """Held over so many operations, or the shortest sequence that was not, in words."""
+    for cell in list_drills(results, key):
+        measure = cell.measures.get(BROKEN_PROMISES)
+        if measure is None:
+            continue
+        pooled = Pooled.of_one(measure)
+        if pooled.value is None:
+            return explain_none(pooled)
+        operations = words.plural(pooled.of or 0, "operation")
+        made = Score((Number(operations),), drill=cell.id, measure=BROKEN_PROMISES)
+        if not pooled.value:
+            return replace(made, judgement="good", word="held")
+        says = words.visible(cell.promise.says, 160) if cell.promise else ""
+        if cell.promise and cell.promise.random:  # a sequence that shows it now and then is no receipt
+            return replace(made, judgement="bad", word="broken, not every time", why=says)
+        short = _shorten(words.visible(cell.promise.short)) if cell.promise else ""
+        return replace(made, judgement="bad", word=f"broken: {short}" if short else "broken", why=says)
+    return DASH
+
+
+def _shorten(steps: str) -> str:
+    """The first steps of a sequence, whole ones; the receipt has all."""
+    if len(steps) <= STEPS:
+        return steps
+    return f"{steps[:STEPS].rpartition(ARROW)[0] or steps[:STEPS]}{ARROW}\u2026"
+
+
+def judge_speed(results: Results, key: str, column: Column) -> Score:
+    for cell in list_drills(results, key):
+        if RECALL_SECONDS not in cell.measures:
+            continue
+        pooled = Pooled.of_one(cell.measures[RECALL_SECONDS])
+        if pooled.value is None:
+            return explain_none(pooled)
+        seconds = pooled.value
+        milliseconds = f"{seconds * 1000:,.0f} ms" if seconds >= 0.001 else "< 1 ms"
+        text = milliseconds if seconds < 1 else f"{seconds:,.1f} s"
+        why = f"{cell.size:,} memories in the store"
+        made = Score((Number(text),), drill=cell.id, measure=RECALL_SECONDS, why=why)
+        if seconds <= AT_ONCE:
+            return replace(made, judgement="good", word="at once")
+        if seconds <= WAITING:
+            return replace(made, judgement="middling", word="noticed")
+        return replace(made, judgement="bad", word="slow")
+    return DASH
+
+
+JUDGES: Mapping[str, Judge] = {PROMISES: judge_promises, SPEED: judge_speed}
+
+
+def find_case(scores: Sequence[Score], measure: str) -> Case | None:
+    """What went wrong by one measure, if it did."""
+    return next((case for score in scores for case in score.cases if case.measure == measure), None)

@@ -1,0 +1,141 @@
+"""A measure under each way of working: how memory was written, and which of what came back the agent took."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+from harness.compare.statements import COLD
+from harness.metrics.completion import DECISIONS_RIGHT
+from harness.model.results import Comparison, Pooled, Results
+from harness.model.trial import READ_POLICIES, ReadPolicy, WritePolicy
+from harness.report import words
+
+WRITES: Mapping[WritePolicy, str] = {"append": "append", "curated": "look up"}
+"""How a column or a chart calls a write policy."""
+WRITTEN: Mapping[WritePolicy, str] = {"append": "appended only", "curated": "looked up before it is written"}
+"""The same of memory, in a sentence."""
+READS: Mapping[ReadPolicy, str] = {
+    "trusting": "takes the first note",
+    "newest": "takes the newest note",
+    "verifying": "checks the cited line",
+    "model": "is a chat model",
+}
+"""What an agent does under a read policy."""
+
+
+@dataclass(frozen=True)
+class Spread:
+    """A measure of one row under one write policy, as each read policy that was played reads it.
+
+    Attributes:
+        by_read: Only those with a number, the headline's first; one entry under None without a memory.
+    """
+
+    write: WritePolicy | None
+    by_read: Mapping[ReadPolicy | None, Pooled]
+
+    @property
+    def first(self) -> Pooled:
+        return next(iter(self.by_read.values()))
+
+    @property
+    def of(self) -> int | None:
+        """Cases, if all read policies have equally many."""
+        cases = {each.of for each in self.by_read.values()}
+        return cases.pop() if len(cases) == 1 else None
+
+    @property
+    def numbers(self) -> tuple[float, float]:
+        """The lowest and the highest: hits where they are counted, else values."""
+        found = [count(each) for each in self.by_read.values()]
+        return min(found), max(found)
+
+    @property
+    def shares(self) -> tuple[float, float]:
+        found = [share(each) for each in self.by_read.values()]
+        return min(found), max(found)
+
+    @property
+    def text(self) -> str:
+        """`44-48`, or one number if all read policies agree."""
+        return show_range(*self.numbers)
+
+
+def count(pooled: Pooled) -> float:
+    return pooled.hits if pooled.hits is not None else pooled.value or 0.0
+
+
+def share(pooled: Pooled) -> float:
+    """Of the cases where they are counted, else the mean over stories."""
+    return pooled.hits / pooled.of if pooled.hits is not None and pooled.of else pooled.value or 0.0
+
+
+def show_range(low: float, high: float) -> str:
+    return words.number(low) if low == high else f"{words.number(low)}\u2013{words.number(high)}"
+
+
+def list_reads(results: Results) -> list[ReadPolicy]:
+    """The read policies that were played, the headline's first."""
+    played = {each.read_policy for each in results.contrasts}
+    known = [read for read in (*READ_POLICIES, "model") if read in played]
+    return sorted(known, key=lambda read: read != results.run.conditions.headline_read)  # type: ignore[arg-type, return-value]
+
+
+def pool(results: Results, row: str, measure: str, write: WritePolicy, read: ReadPolicy) -> Pooled | None:
+    """A measure under one way of working, at the headline's noise; the cold arm is the same under all."""
+    held = results.run.conditions
+    if row == COLD or (write, read) == (held.headline_write, held.headline_read):
+        own = results.backends.get(row)
+        return own.measures.get(measure) if own else None
+    for each in results.contrasts:
+        if (each.backend, each.write_policy, each.read_policy, each.noise) == (row, write, read, held.headline_noise):
+            return each.measures.get(measure)
+    return None
+
+
+def spread(results: Results, row: str, measure: str, write: WritePolicy) -> Spread | None:
+    """None: it has no number under this write policy."""
+    if row == COLD:
+        own = pool(results, row, measure, write, results.run.conditions.headline_read)
+        return Spread(None, {None: own}) if own is not None and own.value is not None else None
+    found: dict[ReadPolicy | None, Pooled] = {}
+    for read in list_reads(results):
+        own = pool(results, row, measure, write, read)
+        if own is not None and own.value is not None:
+            found[read] = own
+    return Spread(write, found) if found else None
+
+
+def spreads(results: Results, row: str, measure: str) -> list[Spread]:
+    """Under each write policy that was played, append first."""
+    writes: list[WritePolicy] = [results.run.conditions.headline_write] if row == COLD else results.list_writes()
+    return [each for write in writes if (each := spread(results, row, measure, write)) is not None]
+
+
+def best_write(results: Results, row: str) -> WritePolicy:
+    """The write policy under which a row decides best whatever the agent takes: by the lowest count over the read
+    policies, then the highest; append if there is no difference, as it costs no look-up.
+    """
+    found = spreads(results, row, DECISIONS_RIGHT)
+    best = max(found, key=lambda each: (each.numbers, each.write == "append"), default=None)
+    return best.write if best and best.write else results.run.conditions.headline_write
+
+
+Standing = Literal["better", "worse", "open", "untold"]
+"""Against no memory under one way of working: open, if a difference was not shown; untold, if none could have been."""
+
+
+def stand(results: Results, row: str, write: WritePolicy) -> dict[ReadPolicy, Standing]:
+    """How right decisions of a row compare with no memory, under each read policy of one write policy."""
+    found = results.against_cold(row, DECISIONS_RIGHT)
+    return {read: _stand(found[write, read]) for read in list_reads(results) if (write, read) in found}
+
+
+def _stand(comparison: Comparison) -> Standing:
+    if not comparison.able:
+        return "untold"
+    if comparison.verdict == "no-difference-shown":
+        return "open"
+    return "better" if comparison.verdict == "right-better" else "worse"

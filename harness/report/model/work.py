@@ -1,0 +1,170 @@
+"""Cells of the agent's work: decisions, stale rules, recall and cost, in the write policy that suits a row best."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
+
+from harness.compare.statements import COLD
+from harness.metrics.acting import STALE_USE
+from harness.metrics.columns import Column
+from harness.metrics.completion import DECISIONS_RIGHT
+from harness.metrics.recall import CHANCE, RECALL
+from harness.metrics.tokens import TOKENS_PER_JOB, TOKENS_TOTAL
+from harness.model.results import Results
+from harness.report import words
+from harness.report.model import table, ways
+from harness.report.model.score import Judgement, Number, Score, explain_none
+from harness.report.model.ways import READS, Spread, Standing
+
+DECISIONS, STALE, RECALLED, COST = "decisions", "stale", "recalled", "cost"
+"""Columns."""
+RARELY, OFTEN = 0.10, 0.30
+"""Shares of decisions acted on stale rules: up to the first is good, beyond the second is bad. Fixed before any run."""
+MOST, LITTLE = 2 / 3, 1 / 3
+"""Shares of the way from chance to the oracle: a recall from the first on is good, below the second it is bad."""
+CHEAPER, DEARER = 0.75, 1.25
+"""Tokens for each completed job, as a ratio to those without memory."""
+Judge = Callable[[Results, str, Column], Score]
+
+
+def judge_decisions(results: Results, key: str, column: Column) -> Score:
+    """Against no memory, under every read policy that was played."""
+    made = _show(results, key, DECISIONS_RIGHT)
+    if key == COLD or not made.measured:
+        return made
+    if key in results.like_oracle:
+        return replace(made, word="equals the oracle")
+    judgement, word = tell_standing(ways.stand(results, key, ways.best_write(results, key)))
+    return replace(made, judgement=judgement, word=word)
+
+
+def tell_standing(stand: Mapping[object, Standing]) -> tuple[Judgement, str]:
+    """What comparisons with no memory say together; what holds under one read policy alone names it."""
+    known = {read: each for read, each in stand.items() if each != "untold"}
+    found = set(known.values())
+    if not found:
+        return "open", "too few stories"
+    if found == {"better"}:
+        return "good", "better than no memory"
+    if found == {"worse"}:
+        return "bad", "worse than no memory"
+    if found == {"open"}:
+        return "middling", "no difference shown"
+    told = [
+        f"{each} if the agent {_join(read for read, own in known.items() if own == each)}"
+        for each in ("better", "worse") if each in found
+    ]  # fmt: skip
+    return "bad" if "worse" in found else "middling", "; ".join(told)
+
+
+def _join(reads: Iterable[object]) -> str:
+    return " or ".join(text for read, text in READS.items() if read in set(reads))
+
+
+def judge_stale(results: Results, key: str, column: Column) -> Score:
+    """Not good where little is decided right: who decides nothing acts on nothing stale."""
+    made = _show(results, key, STALE_USE)
+    if not made.measured:
+        return made
+    write = ways.best_write(results, key)
+    found, right = ways.spread(results, key, STALE_USE, write), ways.spread(results, key, DECISIONS_RIGHT, write)
+    cold = ways.spread(results, COLD, DECISIONS_RIGHT, write)
+    assert found is not None
+    low, high = found.shares
+    if high <= RARELY:
+        if right is None or (cold is not None and right.numbers[0] < cold.numbers[0]):
+            return replace(made, word="decides too little right to tell")
+        return replace(made, judgement="good", word="rarely")
+    if low > OFTEN:
+        return replace(made, judgement="bad", word="often")
+    return replace(made, judgement="middling", word="at times" if high <= OFTEN else "depends on the reading")
+
+
+def judge_recall(results: Results, key: str, column: Column) -> Score:
+    """Between drawing blindly and the oracle, which recalls all."""
+    made = _show(results, key, RECALL)
+    if not made.measured:
+        return made
+    write = ways.best_write(results, key)
+    found, chance = ways.spread(results, key, RECALL, write), ways.spread(results, key, CHANCE, write)
+    assert found is not None
+    floor = chance.shares[0] if chance else 0.0
+    gone = (found.shares[0] - floor) / (1 - floor) if floor < 1 else 1.0
+    made = replace(made, why=f"by chance {floor:.0%}")
+    if gone >= MOST:
+        return replace(made, judgement="good", word="most of it")
+    if gone < LITTLE:
+        return replace(made, judgement="bad", word="little above chance" if gone > 0 else "not above chance")
+    return replace(made, judgement="middling", word="some of it")
+
+
+def judge_cost(results: Results, key: str, column: Column) -> Score:
+    """Tokens for each completed job beside those of no memory, with the jobs that both rest on."""
+    made, write = _show(results, key, TOKENS_PER_JOB), ways.best_write(results, key)
+    found, cold = (ways.spread(results, each, TOKENS_PER_JOB, write) for each in (key, COLD))
+    if found is None:
+        return _tell_unpaid(results, key, made, cold)
+    jobs = ways.show_range(*_count_jobs(found))
+    if key == COLD:
+        return replace(made, word=words.plural(round(_count_jobs(found)[1]), "job"))
+    if cold is None:
+        return replace(made, word=f"{jobs} jobs; without memory none was completed")
+    low, high = (value / cold.numbers[0] for value in found.numbers)
+    word = f"{_tell_ratio(low, high)} of no memory; {jobs} jobs against {words.number(_count_jobs(cold)[0])}"
+    if high <= CHEAPER and _count_jobs(found)[0] >= _count_jobs(cold)[1]:
+        return replace(made, judgement="good", word=word)
+    return replace(made, judgement="bad" if low > DEARER else "middling", word=word)
+
+
+def _count_jobs(found: Spread) -> tuple[float, float]:
+    """The jobs that a ratio rests on, the fewest and the most over the read policies."""
+    jobs = [float(each.of or 0) for each in found.by_read.values()]
+    return min(jobs), max(jobs)
+
+
+def _tell_ratio(low: float, high: float) -> str:
+    if high >= 10:
+        return f"{high:,.0f} times that"
+    return f"{low:.0%}" if f"{low:.0%}" == f"{high:.0%}" else f"{low:.0%}\u2013{high:.0%}"
+
+
+def _tell_unpaid(results: Results, key: str, made: Score, cold: Spread | None) -> Score:
+    """Tokens that no completed job shares."""
+    paid = table.find_pooled(results, key, TOKENS_TOTAL)
+    ratio = table.find_pooled(results, key, TOKENS_PER_JOB)
+    if ratio is None or not ratio.not_applicable or paid is None or paid.value is None:
+        return made
+    made = Score((Number("no job completed", paid.cells),), measure=TOKENS_TOTAL)
+    if key == COLD:
+        return made
+    return replace(made, judgement="bad", word="paid for nothing") if cold else replace(made, word="nor without memory")
+
+
+def _show(results: Results, key: str, measure: str) -> Score:
+    """The row's best write policy first, the other beneath it; named where there are two."""
+    found = ways.spreads(results, key, measure)
+    if not found:
+        return explain_none(table.find_pooled(results, key, measure))
+    write = ways.best_write(results, key)
+    ordered = sorted(found, key=lambda each: each.write != write)
+    several = len(results.list_writes()) > 1 and key != COLD
+    lines = [
+        Number(_tell(each, named=several and (at > 0 or each.write != "curated")), each.first.cells)
+        for at, each in enumerate(ordered)
+    ]
+    bars = tuple(each.shares for each in found) if ordered[0].first.hits is not None else ()
+    return Score(tuple(lines), measure=measure, bars=bars)
+
+
+def _tell(found: Spread, *, named: bool) -> str:
+    counted = found.first.hits is not None and found.of
+    text = f"{found.text} of {found.of:,}" if counted else found.text
+    if any(each.at_least for each in found.by_read.values()):
+        text = f"\u2265 {text}"
+    return f"{ways.WRITES[found.write]} {text}" if named and found.write else text
+
+
+JUDGES: Mapping[str, Judge] = {
+    DECISIONS: judge_decisions, STALE: judge_stale, RECALLED: judge_recall, COST: judge_cost,
+}  # fmt: skip

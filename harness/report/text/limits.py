@@ -1,0 +1,73 @@
+"""What a run cannot tell, in plain words: for the verdict in short, for the page in full."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from harness.compare.statements import DOMINANCE, DUMP, ENOUGH, find_dominated
+from harness.metrics.acting import GUESSED_RIGHT
+from harness.model.results import Results
+from harness.model.trial import SCRIPTED, Measured
+from harness.report import words
+from harness.report.model.board import Board
+
+SCRIPTED_READER = (
+    "What a live agent would do: the scripted reader follows fixed rules. It compares memories under equal reading, and "
+    "predicts no agent's success."
+)
+ONE_READER = "What another agent would do: the reader {reader} did the jobs, and it is one of many."
+DRILLS = (
+    "How likely a fault of trust is in your use: a drill shows what can happen in one store of some hundred memories, "
+    "with this machine's builds of libraries. Its intervals are over the drill's own cases."
+)
+
+
+def tell(results: Results, board: Board) -> Iterator[str]:
+    """Sentences for the last point of the verdict."""
+    if results.stories:
+        yield words.tell_reach(len(results.stories))
+    lacking = [score for row in board.rows for score in row.scores if not score.measured and score.why]
+    if lacking:
+        many = words.plural(len(lacking), "number is", "numbers are")
+        yield f"{many[0].upper()}{many[1:]} missing, each with its reason."
+    failing = [row.name for row in board.rows if row.key in results.beyond()]
+    if failing:
+        yield f"Nothing is said of {words.join_words(failing)}, whose calls failed."
+    if results.stories:
+        scripted = results.run.conditions.reader == SCRIPTED
+        yield "How a live agent would decide was not measured." if scripted else "Another agent may decide otherwise."
+
+
+def explain(results: Results) -> list[str]:
+    """What a reader must not take from this run, each point in full."""
+    if not results.stories:
+        return [DRILLS]
+    reader = results.run.conditions.reader
+    first = SCRIPTED_READER if reader == SCRIPTED else ONE_READER.format(reader=words.visible(reader, 60))
+    found = [first, *([DRILLS] if results.trust else []), *_tell_guesses(results)]
+    many = len(results.stories)
+    found.append(words.tell_reach(many))
+    if many < ENOUGH:
+        found.append(f"How sure a number is: with fewer than {ENOUGH} stories, no interval is given.")
+    if too_easy := find_dominated(results.comparisons):
+        things = words.join_words([words.label(measure) for measure in DOMINANCE])
+        found.append(
+            f"What it is worth to be selective: at noise {results.run.conditions.headline_noise} {DUMP}, which gives "
+            f"back everything, is as good as {words.join_words([words.visible(name, 40) for name in too_easy])} in "
+            f"{things}, and better in at least one of them. These stories are too easy."
+        )
+    return found
+
+
+def _tell_guesses(results: Results) -> list[str]:
+    """What a model decides right without a memory, where only a memory can know, was guessed."""
+    if results.run.conditions.reader == SCRIPTED:
+        return []
+    cold = [cell.measures.get(GUESSED_RIGHT) for cell in results.cells if cell.arm == "cold"]
+    measured = [each for each in cold if isinstance(each, Measured) and each.of]
+    hits, of = sum(each.hits or 0 for each in measured), sum(each.of or 0 for each in measured)
+    return (
+        [f"Guessed: without a memory, {hits:g} of {of} decisions that only a memory can know came out right."]
+        if of
+        else []
+    )
