@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from itertools import combinations
 
 from harness import metrics
-from harness.compare.statements import COLD, LOOKED_UP
+from harness.compare.rows import COLD, LOOKED_UP
 from harness.metrics.deletion import DELETED_FROM_BYTES
 from harness.metrics.tokens import TOKENS_PER_JOB, TOKENS_TOTAL
 from harness.model.results import Comparison, Results

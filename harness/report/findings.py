@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from harness import metrics
-from harness.compare.statements import COLD
+from harness.compare.rows import COLD
 from harness.metrics.words import Question
 from harness.model.results import Results
 from harness.model.trial import WritePolicy

@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterable
 
 from harness import metrics
-from harness.compare.statements import COLD
+from harness.compare.rows import COLD
 from harness.model.regression import GateVerdict
 from harness.model.results import Results
 from harness.report import (

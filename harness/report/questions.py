@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from harness import metrics
-from harness.compare.statements import COLD
+from harness.compare.rows import COLD
 from harness.metrics.acting import STALE_USE
 from harness.metrics.completion import DECISIONS_RIGHT
 from harness.metrics.deletion import DELETED_FROM_BYTES

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from harness.compare.statements import COLD
+from harness.compare.rows import COLD
 from harness.metrics.completion import DECISIONS_RIGHT
 from harness.model.results import Results
 from harness.report import tables, words

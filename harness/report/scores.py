@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from harness.compare.statements import COLD
+from harness.compare.rows import COLD
 from harness.model.results import Pooled, Results
 from harness.model.trial import WritePolicy
 from harness.report import tables, words

@@ -7,7 +7,8 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from harness import metrics
-from harness.compare.statements import COLD, DOMINANCE, DUMP, ENOUGH, find_dominated, headline
+from harness.compare.comparisons import find_dominated
+from harness.compare.rows import COLD, DOMINANCE, DUMP, ENOUGH, headline
 from harness.metrics.completion import GUESSED_RIGHT
 from harness.metrics.recall import CHANCE, RECALL
 from harness.metrics.words import Column as AskedColumn

@@ -10,9 +10,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from harness.compare import statements
-from harness.model.results import Cell, Comparison, Contrast, Pooled, Results
-from harness.model.trial import Interval, Measured
+from harness.compare import rows, statements, stats
+from harness.compare.comparisons import compare_pairs
+from harness.model.results import Comparison, Contrast, Pooled, Results
+from harness.model.trial import Interval
 from harness.report import answers, findings, markdown
 from tests.support.runs import run
 
@@ -123,22 +124,14 @@ def test_a_test_that_can_show_nothing_says_nothing_of_a_difference(results: Resu
 
 def test_facts_have_no_p() -> None:
     """Bytes are there or not, and a source is right or not."""
-    assert not {"deleted_from_bytes", "source_verified"} & set(statements.BETWEEN)
+    assert not {"deleted_from_bytes", "source_verified"} & set(rows.BETWEEN)
 
 
 @pytest.mark.parametrize("scenarios", range(1, 13))
 def test_a_comparison_knows_whether_it_could_show_anything(scenarios: int) -> None:
-    cells = [
-        Cell(
-            id=f"{name}{at}", trial="t", backend=name, scenario=f"rename/s{at}", kind="rename", arm="warm",
-            write_policy="append", read_policy="trusting", noise=0, seed=1, reader="r", k=5, pool=1, status="complete",
-            log="l", log_sha256="0", measures={"recall": Measured(value=hits / 4, hits=hits, of=4)},
-        )
-        for name, hits in (("x", 0), ("y", 4))
-        for at in range(scenarios)
-    ]  # fmt: skip
-    (found,) = statements.family("recall", [("x", "y")], cells)
-    assert found.able == (found.adjusted_p <= statements.ALPHA) == (not found.detectable.startswith("nothing"))
+    values = {name: {f"rename/s{at}": share for at in range(scenarios)} for name, share in (("x", 0.0), ("y", 1.0))}
+    (found,) = compare_pairs("pairs", "recall", [("x", "y")], values)
+    assert found.able == (found.adjusted_p <= stats.ALPHA) == (not found.detectable.startswith("nothing"))
 
 
 NUMBERS = st.dictionaries(st.sampled_from(("keeper", "store", "other", "cold")), st.integers(0, 8), min_size=2)
@@ -224,7 +217,7 @@ def test_what_a_look_up_changed_is_told_in_counts(results: Results) -> None:
     better = Pooled(value=1.0, hits=8, of=8, scenarios=2)
     made = Contrast(
         backend="store", write_policy="curated", read_policy="trusting", noise=0, primary=False,
-        measures=dict.fromkeys(statements.CONTRASTED, better),
+        measures=dict.fromkeys(rows.CONTRASTED, better),
     )  # fmt: skip
     curated = results.model_copy(update={"contrasts": (*results.contrasts, made)})
     assert "Written with a look-up first (curated): right decisions store 8/8." in " ".join(answers.lines(curated))
@@ -239,7 +232,7 @@ def test_what_a_look_up_changed_is_compared_where_there_is_a_pair(results: Resul
         pooled = Pooled(value=hits / 8, hits=hits, of=8, scenarios=2)
         return Contrast(
             backend=name, write_policy="curated", read_policy="trusting", noise=0, primary=False,
-            measures=dict.fromkeys(statements.CONTRASTED, pooled),
+            measures=dict.fromkeys(rows.CONTRASTED, pooled),
         )  # fmt: skip
 
     pairs = (
