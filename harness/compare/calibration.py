@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 from harness.compare import stats
-from harness.compare.statements import COLD
+from harness.compare.rows import COLD, METHOD
 from harness.log.events import Recalled, Worked
 from harness.log.folder import Folder
 from harness.log.reader import Log
@@ -316,8 +316,8 @@ def _by_scenario(values: Iterable[tuple[str, bool]]) -> dict[str, float]:
 def _bound(values: Sequence[float]) -> Interval | None:
     if len(values) < LEAST_STORIES:
         return None
-    low, high = stats.bootstrap(values)
-    return Interval(low=low, high=high, method="bootstrap-95 over scenarios")
+    found = stats.bound(values)
+    return Interval(low=found[0], high=found[1], method=METHOD) if found else None
 
 
 def _rank(policy: ReadPolicy, decisions: Sequence[PairedDecision]) -> tuple[float | None, Interval | None, str]:

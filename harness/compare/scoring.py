@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Literal, NamedTuple, TypeAlias, TypeVar
 
 from harness import metrics
+from harness.compare.twins import Fingerprint, fingerprint
 from harness.log.events import Opened
 from harness.log.folder import Attempt, Folder
 from harness.log.reader import Log
@@ -81,6 +82,7 @@ class LogSummary(NamedTuple):
     opened: Opened
     scenario: Scenario
     faults: list[Faults]
+    fingerprint: Fingerprint
 
 
 class TranscriptSummary(NamedTuple):
@@ -126,7 +128,8 @@ def _score_story(folder: Folder, attempts: Sequence[Attempt], frame: Frame, show
     for name, log in found.items():
         own = _count_faults(faults.of_trial, log, problems)
         unsealed = log.closed is not None and not log.sealed
-        played[name] = LogSummary(log.sha256, unsealed, log.opened, log.scenario, own)
+        print_ = fingerprint(log, (view for view in views if view.log is log))
+        played[name] = LogSummary(log.sha256, unsealed, log.opened, log.scenario, own, print_)
     if logs:
         shown.append(show(ScoredStory(frame, logs, views, cells)))
     return Part(cells, played, {}, problems)

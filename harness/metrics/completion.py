@@ -66,7 +66,7 @@ METRICS = (
     metric(
         JOBS_DONE, "higher", "proportion", "jobs of which every decision is right / jobs of the story", jobs_done,
         reads=True, cold=True, aside="the cost of each job done stands in the column of cost",
-        words=Words(WORK, 20, thing="jobs done", did="got {} jobs done", between=Between(20, cold=True)),
+        words=Words(WORK, 20, thing="jobs done", did="got {} jobs done", between=Between(20, cold=True), contrasted=35),
     ),
     metric(
         GUESSED_RIGHT, "lower", "proportion",

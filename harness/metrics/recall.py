@@ -222,7 +222,7 @@ METRICS = (
         "probes of which an entry within the token budget asserts a gold fact, however many entries fit / probes with "
         "gold", recall_in_budget,
         aside="whoever packs many memories into one hit has more of them here, and not in `recall`",
-        words=Words(RECALLED, 20, decisive=10),
+        words=Words(RECALLED, 20, decisive=10, contrasted=15),
     ),
     metric(
         "precision_in_budget", "higher", "proportion",

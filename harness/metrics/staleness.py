@@ -228,7 +228,7 @@ METRICS: tuple[StoryMetric, ...] = (
         f"updates of which an entry within the budget asserts an old fact, marked or not{_OF}{_FAULT}", stale_exposure,
         source="own, after memtrust", aside=_SHOWN, version=3, words=Words(
             STALE, thing="stale memories shown", did="showed stale rules in {} updates", clean_if_zero=True,
-            between=Between(40), decisive=20, progress=Progress(30, "shown stale"),
+            between=Between(40), decisive=20, contrasted=25, progress=Progress(30, "shown stale"),
         ),
     ),
     metric(

@@ -230,17 +230,44 @@ class Contrast(Model):
     measures: Mapping[str, Pooled]
 
 
-class Comparison(Model):
-    """Two rows on the same scenarios. `left` and `right` are values; `interval`, from ten scenarios on, is of the
-    difference, right minus left.
+Family = Literal["cold", "pairs", "dump"]
+"""cold: a row against no memory, beside itself alone. pairs: rows with each other. dump: rows with `full_context`."""
+Verdict = Literal["left-better", "right-better", "no-difference-shown"]
+
+
+class Reach(Model):
+    """What a comparison of so many stories, one of a family of `compared`, can show at all.
 
     Attributes:
-        write_policy: Of whichever has a memory; else as under the primary conditions.
+        least: No difference that fewer stories have is ever shown, in whatever family.
+        enough: So many stories that differ one way, and none the other way, are shown for sure, however much they
+            differ.
+        evenly: If all stories differ equally far, so many must differ one way; None: not even all are shown.
+        able: All stories that differ one way are shown.
+    """
+
+    stories: int
+    compared: int
+    least: int
+    enough: int
+    evenly: int | None
+    able: bool
+
+
+class Comparison(Model):
+    """Two rows on the same scenarios. `left` and `right` are values; `interval`, from ten scenarios on, is of the
+    difference, right minus left, and adjusted as p is: it holds 0 exactly where no difference is shown.
+
+    Attributes:
+        write_policy, read_policy: Of whichever has a memory.
+        compared: So many comparisons were adjusted together. In the family `cold` all are of the row itself.
         able: So many scenarios can show a difference at all; without it `p` and verdict say nothing.
     """
 
+    family: Family = "pairs"
     measure: str
     write_policy: WritePolicy = "append"
+    read_policy: ReadPolicy = "trusting"
     left: str
     right: str
     scenarios: int
@@ -250,10 +277,23 @@ class Comparison(Model):
     right_better: int
     p: float
     adjusted_p: float
-    verdict: Literal["left-better", "right-better", "no-difference-shown"]
+    compared: int = 1
+    verdict: Verdict
     detectable: str
+    reach: Reach | None = None
     able: bool = True
     interval: Interval | None = None
+
+
+class TwinGroup(Model):
+    """Ranked rows that are equal in every decision under every policy, noise level and seed, by name.
+
+    Attributes:
+        reason: Why, as far as the logs tell; empty: they do not.
+    """
+
+    rows: tuple[str, ...]
+    reason: str = ""
 
 
 class Conditions(Model):
@@ -376,6 +416,12 @@ class Against(Model):
 
 
 class Results(Model):
+    """All that a run says.
+
+    Attributes:
+        like_oracle: Ranked rows that are equal to the control `oracle` in every decision and every answer.
+    """
+
     schema_: Literal[1] = Field(1, alias="schema")
     run: Run
     definitions: Mapping[str, Definition]
@@ -384,6 +430,8 @@ class Results(Model):
     contrasts: tuple[Contrast, ...]
     cells: tuple[Cell, ...]
     comparisons: tuple[Comparison, ...]
+    twins: tuple[TwinGroup, ...] = ()
+    like_oracle: tuple[str, ...] = ()
     trust_definitions: Mapping[str, Definition] = {}
     trust: tuple[TrustCell, ...] = ()
     faults: tuple[Faults, ...] = ()
@@ -416,6 +464,33 @@ class Results(Model):
             name: own for name, own in self.group_faults().items() if sum(e.count for e in own) > allowed.get(name, 0)
         }
 
-    def list_comparisons(self, write: WritePolicy | None = None) -> list[Comparison]:
-        """The comparisons of one write policy; by default the primary one."""
-        return [each for each in self.comparisons if each.write_policy == (write or self.run.conditions.headline_write)]
+    def list_ways(self) -> list[tuple[WritePolicy, ReadPolicy]]:
+        """The write and read policies that were played together, at the headline's noise, the primary ones first."""
+        held = self.run.conditions
+        primary = (held.headline_write, held.headline_read)
+        played = {(each.write_policy, each.read_policy) for each in self.contrasts if each.noise == held.headline_noise}
+        return sorted(played, key=lambda way: (way[0] != primary[0], way[1] != primary[1], way))
+
+    def list_comparisons(
+        self, write: WritePolicy | None = None, read: ReadPolicy | None = None, family: Family | None = None
+    ) -> list[Comparison]:
+        """The comparisons under one write and one read policy, by default the primary ones; of one family or of all."""
+        held = self.run.conditions
+        way = (write or held.headline_write, read or held.headline_read)
+        return [
+            each
+            for each in self.comparisons
+            if (each.write_policy, each.read_policy) == way and family in (None, each.family)
+        ]
+
+    def against_cold(self, row: str, measure: str) -> dict[tuple[WritePolicy, ReadPolicy], Comparison]:
+        """How a row compares with no memory, by write and read policy. None of it depends on another row."""
+        return {
+            (each.write_policy, each.read_policy): each
+            for each in self.comparisons
+            if (each.family, each.right, each.measure) == ("cold", row, measure)
+        }
+
+    def find_twins(self, row: str) -> tuple[str, ...]:
+        """The rows that decide as this one does, itself among them."""
+        return next((group.rows for group in self.twins if row in group.rows), (row,))

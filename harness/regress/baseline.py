@@ -16,7 +16,7 @@ from typing import Annotated, Any, Literal, NamedTuple
 from pydantic import Field, ValidationError
 
 from harness import metrics
-from harness.compare.statements import headline
+from harness.compare.rows import headline
 from harness.log import pack
 from harness.metrics import trust
 from harness.model.drill import DrillName

@@ -13,7 +13,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TypeVar
 
-from harness.compare.statements import headline
+from harness.compare.rows import headline
 from harness.log import receipts as places
 from harness.log import transcript as transcripts
 from harness.log.blobs import BlobError, Blobs

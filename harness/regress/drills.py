@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from typing import Literal, NamedTuple
 
 from harness.compare import stats
-from harness.compare.statements import ALPHA
+from harness.compare.stats import ALPHA
 from harness.metrics import trust
 from harness.model.regression import Change
 from harness.regress.baseline import ABSENT, DEFINITIONS, Baseline, TrustRow, formula, sign, value

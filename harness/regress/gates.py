@@ -19,7 +19,7 @@ from typing import Annotated, Any
 
 from pydantic import Field, StringConstraints, ValidationError, model_validator
 
-from harness.compare.statements import CONTRASTED
+from harness.compare.rows import CONTRASTED
 from harness.model.trial import Model, ReadPolicy, WritePolicy
 from harness.regress.baseline import DEFINITIONS, RegressError
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
 
-from harness.compare.statements import headline, pool_cells
+from harness.compare.rows import headline, pool_cells
 from harness.metrics import trust
 from harness.model.results import AnyCell, Cell, Results, TrustCell
 from harness.model.trial import Measure, Measured, NotMeasured

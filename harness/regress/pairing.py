@@ -9,10 +9,12 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from statistics import fmean
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from harness.compare import stats
-from harness.compare.statements import ALPHA, ENOUGH
+from harness.compare.comparisons import describe_reach, find_reach
+from harness.compare.rows import ENOUGH
+from harness.compare.stats import ALPHA
 from harness.model.regression import Change
 from harness.model.results import Against
 from harness.model.trial import SCRIPTED, Interval
@@ -84,6 +86,22 @@ def changes(old: Baseline, new: Baseline) -> tuple[Change, ...]:
 # --- stories ------------------------------------------------------------------------------------------------------
 
 
+class Tested(NamedTuple):
+    """The test of one backend among all of a measure.
+
+    Attributes:
+        level: At which an interval agrees with the adjusted p.
+    """
+
+    p: float
+    adjusted: float
+    level: float
+
+    @property
+    def shown(self) -> bool:
+        return self.adjusted <= ALPHA
+
+
 @dataclass
 class Paired:
     """One measure of one backend: scenarios that both measured, and those that only one of the two did."""
@@ -125,9 +143,8 @@ def _stories(old: Baseline, new: Baseline) -> Iterator[Change]:
         family = [each for each in families[measure] if each.says_something]
         tested = [each for each in family if each.pairs and not each.bound and not changed]
         raw = [stats.sign_flip(each.differences) for each in tested]
-        told = {
-            each.backend: p for each, p in zip(tested, zip(raw, stats.holm(raw), strict=True), strict=True)
-        }  # fmt: skip
+        found = map(Tested, raw, stats.holm(raw), stats.holm_levels(raw))
+        told = {each.backend: own for each, own in zip(tested, found, strict=True)}
         for each in family:
             if changed or (each.bound and each.pairs):
                 yield _incomparable(each, changed or each.bound)
@@ -182,7 +199,7 @@ def _incomparable(paired: Paired, why: str) -> Change:
 
 def _change(
     paired: Paired,
-    told: tuple[float, float] | None,
+    told: Tested | None,
     family: int,
     cells: Mapping[tuple[str, str], tuple[str, ...]],
 ) -> Change:
@@ -203,10 +220,10 @@ def _change(
         old_count=_count(sides[0]),
         new_count=_count(sides[1]),
         difference=mean,
-        interval=_interval(list(differences.values())),
-        p=told[0] if told else None,
-        adjusted_p=told[1] if told else None,
-        detectable=_detectable(len(differences), family) if differences else "",
+        interval=_interval(list(differences.values()), told),
+        p=told.p if told else None,
+        adjusted_p=told.adjusted if told else None,
+        detectable=describe_reach(find_reach(len(differences), family), "change") if differences else "",
         verdict=_verdict(paired, better * mean if mean is not None else None, told),
         reason=_reason(paired),
         broken=of(story for story, each in differences.items() if better * each < 0),
@@ -222,33 +239,25 @@ def _count(points: Sequence[StoredValue]) -> tuple[float, int] | None:
     return sum(hits for hits, _ in counted), sum(cases for _, cases in counted)
 
 
-def _interval(differences: Sequence[float]) -> Interval | None:
-    """None below ten scenarios, and where nothing moved: resampling would claim that nothing ever can."""
-    if len(differences) < ENOUGH or not any(differences):
+def _interval(differences: Sequence[float], told: Tested | None) -> Interval | None:
+    """None below ten scenarios, and where nothing moved: that nothing ever can is more than was seen."""
+    if told is None or len(differences) < ENOUGH or not any(differences):
         return None
-    low, high = stats.bootstrap(differences)
-    return Interval(low=low, high=high, method="bootstrap-95 of the paired difference, over scenarios")
-
-
-def _detectable(pairs: int, family: int) -> str:
-    """The smallest change that this many pairs could have shown, after adjusting for the family."""
-    needed = stats.sweep(family, ALPHA)
-    if needed > pairs:
-        least = min(1.0, family * stats.smallest_p(pairs))
-        return f"nothing: with {pairs} scenarios the adjusted p cannot fall below {least:.2g}"
-    return f"a change in one direction in {needed} of {pairs} scenarios, and none in the other"
+    found = stats.bound(differences, told.level, told.shown)
+    method = "sign-flip-95 of the paired difference, over scenarios, adjusted as p is"
+    return Interval(low=found[0], high=found[1], method=method) if found else None
 
 
 PairVerdict = Literal["better", "worse", "no-difference-shown", "vanished", "appeared", "not-comparable"]
 
 
-def _verdict(paired: Paired, gain: float | None, told: tuple[float, float] | None) -> PairVerdict:
+def _verdict(paired: Paired, gain: float | None, told: Tested | None) -> PairVerdict:
     """A regression stands before everything else.
 
     Where a measure found nothing to measure in some scenarios, as `not-applicable` says, these leave the pairs; where
     it finds nothing in any, or where a scenario failed or was not played, it has vanished.
     """
-    shown = told is not None and told[1] <= ALPHA
+    shown = told is not None and told.shown
     if shown and gain is not None and gain < 0:
         return "worse"
     if paired.lost and (not paired.pairs or {*paired.lost.values()} - {"not-applicable"}):

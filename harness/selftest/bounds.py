@@ -6,10 +6,11 @@ keeping stale facts away, and costs no more. Then the stories are too small or t
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Sequence
 
-from harness.compare import statements
-from harness.compare.statements import DOMINANCE, DUMP
+from harness.compare.comparisons import compare_pairs
+from harness.compare.rows import COLD, DOMINANCE, DUMP, by_scenario
 from harness.model.results import Cell, Comparison
 from harness.selftest import playing
 from harness.selftest.proof import Told
@@ -35,4 +36,12 @@ def cells(told: Told) -> list[Cell]:
 def weigh(cells: Sequence[Cell]) -> list[Comparison]:
     """`full_context` (left) with each real backend, on each measure of dominance, over the stories of these cells."""
     pairs = [(DUMP, name) for name in REAL]
-    return [each for measure in DOMINANCE for each in statements.family(measure, pairs, cells)]
+    rows = defaultdict[str, list[Cell]](list)
+    for cell in cells:
+        rows[cell.backend or COLD].append(cell)
+    return [
+        each
+        for measure in DOMINANCE
+        for values in [{name: by_scenario(measure, own) for name, own in rows.items()}]
+        for each in compare_pairs("dump", measure, pairs, values)
+    ]

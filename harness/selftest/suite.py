@@ -8,7 +8,8 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
-from harness.compare import statements
+from harness.compare.comparisons import find_dominated
+from harness.compare.rows import DUMP
 from harness.model.results import Cell
 from harness.model.scenario import MINED
 from harness.model.trial import READ_POLICIES
@@ -155,8 +156,8 @@ def judge(rows: Sequence[ScenarioRow], drawn: pooling.Chance | None) -> Iterator
     for key, what in (("head_misleads", "the source at HEAD misleads"), ("only_memory", "only memory knows")):
         if not any(getattr(each.open_, key).hits for each in rows):
             yield Breach("suite", key, f"there is no decision in which {what}")
-    for name in statements.find_dominated(bounds.weigh([cell for each in rows for cell in each.noisy])):
-        yield Breach("suite", statements.DUMP, f"is as good as {name} or better in recall within the budget, stale "
+    for name in find_dominated(bounds.weigh([cell for each in rows for cell in each.noisy])):
+        yield Breach("suite", DUMP, f"is as good as {name} or better in recall within the budget, stale "
                      f"exposure and tokens at noise {bounds.NOISE}; it must lose in one of them")  # fmt: skip
 
 

@@ -9,7 +9,8 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from harness.compare import statements
+from harness.compare.comparisons import find_dominated
+from harness.compare.rows import DUMP
 from harness.model.results import Comparison
 from harness.model.trial import DEFAULT_K, READ_POLICIES
 from harness.report import words
@@ -102,8 +103,8 @@ def _suite(report: SelfTest) -> list[str]:
         )
     compared = bounds.weigh([cell for row in rows for cell in row.noisy])
     if compared:
-        lines.append(f"{statements.DUMP} at noise {bounds.NOISE}: {_weigh(compared)}")
-        better = words.join_words(statements.find_dominated(compared)) or "no backend"
+        lines.append(f"{DUMP} at noise {bounds.NOISE}: {_weigh(compared)}")
+        better = words.join_words(find_dominated(compared)) or "no backend"
         lines.append(f"  as good in all of these, better in one: than {better}; than none may it be{judged}")
     lines += [
         f"{each.kind} told from facts by metadata and style: area under the curve {each.area:.2f} "

@@ -7,7 +7,7 @@ from typing import Any
 
 from harness import metrics
 from harness.adapter import Scope
-from harness.compare.statements import pool_cells
+from harness.compare.rows import pool_cells
 from harness.metrics import trust
 from harness.model.backend import Backend
 from harness.model.results import Cell, Conditions, Results, Row, Run, Story, TrustCell

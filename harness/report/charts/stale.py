@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import get_args
 
-from harness.compare import statements
-from harness.compare.statements import headline
+from harness.compare.rows import headline, pool_cells
 from harness.metrics.acting import STALE_USE
 from harness.model.results import Pooled, Results
 from harness.model.scenario import Kind
@@ -44,7 +43,7 @@ def _pool(results: Results, names: Sequence[str], kinds: Sequence[str]) -> Stale
     """Kind and backend -> the measure under the primary conditions."""
     cells = [cell for cell in results.cells if cell.backend in names and headline(cell, results.run.conditions)]
     found = {
-        (kind, name): statements.pool_cells(STALE_USE, [c for c in cells if (c.kind, c.backend) == (kind, name)])
+        (kind, name): pool_cells(STALE_USE, [c for c in cells if (c.kind, c.backend) == (kind, name)])
         for kind in kinds
         for name in names
     }

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from harness.compare.statements import COLD
+from harness.compare.rows import COLD
 from harness.metrics.acting import HARM, HELP
 from harness.metrics.completion import DECISIONS_RIGHT
 from harness.model.results import Pooled, Results

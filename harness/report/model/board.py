@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from harness.compare.statements import COLD
+from harness.compare.rows import COLD
 from harness.metrics.columns import COLUMNS, Column
 from harness.metrics.completion import DECISIONS_RIGHT
 from harness.model.results import Results

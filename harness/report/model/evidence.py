@@ -8,8 +8,8 @@ from typing import NamedTuple, TypeAlias
 
 from harness.compare import costs, statements
 from harness.compare.costs import Cost
+from harness.compare.rows import headline
 from harness.compare.scoring import ScoredDrill, ScoredStory
-from harness.compare.statements import headline
 from harness.log.folder import Folder
 from harness.log.reader import Log
 from harness.log.transcript import Transcript

@@ -6,7 +6,7 @@ import statistics
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from harness.compare.statements import pool_cells
+from harness.compare.rows import pool_cells
 from harness.metrics.footprint import Sample, What
 from harness.metrics.recall import RECALL
 from harness.metrics.staleness import STALE_EXPOSURE

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from harness.compare.statements import COLD, headline
+from harness.compare.rows import COLD, headline
 from harness.model.results import Cell, Results
 from harness.model.trial import NotMeasured
 from harness.report import words

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from harness import metrics
 from harness.adapter import CAPABILITIES
-from harness.compare.statements import COLD
+from harness.compare.rows import COLD
 from harness.metrics import deletion
 from harness.metrics.completion import DECISIONS_RIGHT
 from harness.metrics.recall import RECALL

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from harness import metrics
-from harness.compare.statements import COLD
+from harness.compare.rows import COLD
 from harness.metrics.recall import CHANCE
 from harness.model.results import Cell, Pooled, Results, Row
 from harness.report import words

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from harness.compare.statements import COLD
+from harness.compare.rows import COLD
 from harness.metrics.completion import DECISIONS_RIGHT
 from harness.model.results import Comparison, Pooled, Results
 from harness.model.trial import READ_POLICIES, ReadPolicy, WritePolicy

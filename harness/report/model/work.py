@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 
-from harness.compare.statements import COLD
+from harness.compare.rows import COLD
 from harness.metrics.acting import STALE_USE
 from harness.metrics.columns import Column
 from harness.metrics.completion import DECISIONS_RIGHT

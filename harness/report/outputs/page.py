@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from harness.compare.statements import COLD
+from harness.compare.rows import COLD
 from harness.model.regression import GateVerdict
 from harness.model.results import Results
 from harness.report import charts, words

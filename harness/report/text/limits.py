@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from harness.compare.statements import DOMINANCE, DUMP, ENOUGH, find_dominated
+from harness.compare.comparisons import find_dominated
+from harness.compare.rows import DOMINANCE, DUMP, ENOUGH
 from harness.metrics.acting import GUESSED_RIGHT
 from harness.model.results import Results
 from harness.model.trial import SCRIPTED, Measured

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from harness.compare.statements import COLD
+from harness.compare.rows import COLD
 from harness.metrics.completion import DECISIONS_RIGHT
 from harness.model.results import Comparison, Results, Unplayed
 from harness.model.trial import ReadPolicy, WritePolicy

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from itertools import zip_longest
 from typing import NamedTuple
 
+from harness.compare.rows import headline
 from harness.compare.scoring import ScoredStory
-from harness.compare.statements import headline
 from harness.metrics import broken
 from harness.metrics.view import View
 from harness.model.results import Cell, Results

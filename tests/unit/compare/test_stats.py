@@ -13,7 +13,19 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats as scipy
 
-from harness.compare.stats import RESAMPLES, SEED, bootstrap, fisher, holm, sign_flip, smallest_p, sweep
+from harness.compare.stats import (
+    RESAMPLES,
+    SEED,
+    bound,
+    bound_ratio,
+    fisher,
+    holm,
+    holm_levels,
+    majority,
+    sign_flip,
+    smallest_p,
+    sweep,
+)
 from harness.metrics.metric import wilson
 
 P = st.floats(0, 1)
@@ -63,10 +75,58 @@ def test_holm_never_lowers_a_p_and_keeps_the_order(values: list[float]) -> None:
 
 def test_an_interval_holds_the_mean_and_is_the_same_each_time() -> None:
     values = [0.0, 0.5, 1.0, 0.75, 0.25, 1.0, 0.5, 0.0, 1.0, 0.5]
-    low, high = bootstrap(values)
+    found = bound(values)
+    assert found is not None and found == bound(values)
+    low, high = found
     assert 0 <= low < sum(values) / len(values) < high <= 1
-    assert (low, high) == bootstrap(values)
-    assert bootstrap([0.5, 0.5]) == (0.5, 0.5)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.integers(-4, 4), min_size=6, max_size=9), st.integers(-9, 9), st.sampled_from([0.05, 0.1, 0.03125]))
+def test_an_interval_holds_what_the_test_does_not_reject(values: list[int], centre: int, level: float) -> None:
+    """Moved by any centre, the values are tested against it."""
+    p = by_hand([3 * each - centre for each in values])
+    found = bound([3.0 * each for each in values], level)
+    assert (found is None) == (2.0 ** (1 - len(values)) > level)
+    if found:
+        assert (found[0] <= centre <= found[1]) == (p > level)
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.lists(st.sampled_from([-0.5, -0.2, 0.0, 0.0, 0.1, 1 / 3, 0.4]), min_size=16, max_size=40), st.integers(1, 50))
+def test_of_many_values_the_interval_agrees_with_the_test_although_both_are_drawn(
+    values: list[float], family: int
+) -> None:
+    p, level = sign_flip(values), 0.05 / family
+    found = bound(values, level, shown=p <= level)
+    if found and any(values):
+        assert (found[0] > 0 or found[1] < 0) == (p <= level)
+
+
+def test_too_few_values_have_no_end() -> None:
+    assert bound([]) is None and bound([1.0] * 5) is None and bound([1.0] * 6) == (1.0, 1.0)
+    assert bound([1.0, 2.0] * 6, level=1e-4) is None
+
+
+def test_a_ratio_is_turned_upside_down_alike() -> None:
+    above, below = [float(at) for at in range(10, 22)], [1.0 + at % 3 for at in range(12)]
+    found, turned = bound_ratio(above, below), bound_ratio(below, above)
+    assert found and turned and found == pytest.approx((1 / turned[1], 1 / turned[0]))
+    assert found[0] < sum(above) / sum(below) < found[1]
+    assert bound_ratio(above, [1.0] + [0.0] * 11) is None, "its upper end is open"
+
+
+@pytest.mark.parametrize("hits", range(13))
+def test_the_majority_is_the_sign_test(hits: int) -> None:
+    p = float(scipy.binomtest(hits, 12).pvalue)
+    needed = majority(12, 1, 0.05)
+    assert needed is not None and (max(hits, 12 - hits) >= needed) == (p <= 0.05)
+
+
+@given(st.lists(st.floats(1e-6, 1), min_size=1, max_size=8))
+def test_a_p_reaches_its_level_where_its_adjusted_p_reaches_that_of_the_family(values: list[float]) -> None:
+    for p, adjusted, level in zip(values, holm(values), holm_levels(values), strict=True):
+        assert level <= 0.05 * (1 + 1e-9) and (p <= level * (1 + 1e-9)) == (adjusted <= 0.05 * (1 + 1e-9))
 
 
 # --- published and by scipy -------------------------------------------------------------------------------------------
@@ -159,14 +219,6 @@ def test_holm_is_the_closure_of_bonferroni(values: list[float]) -> None:
     sets = [each for size in places for each in itertools.combinations(places, size + 1)]
     by_sets = [max(min(1.0, len(s) * min(values[i] for i in s)) for s in sets if place in s) for place in places]
     assert holm(values) == pytest.approx(by_sets)
-
-
-@settings(max_examples=5)
-@given(st.integers(0, 2**32 - 1))
-def test_the_bootstrap_agrees_with_scipys(seed: int) -> None:
-    values = np.random.default_rng(seed).exponential(size=30)
-    known = scipy.bootstrap((values,), np.mean, n_resamples=9999, method="percentile", rng=seed).confidence_interval
-    assert bootstrap(list(values)) == pytest.approx(tuple(known), abs=0.05)
 
 
 @pytest.mark.parametrize("family", [1, 2, 5, 9])

@@ -11,7 +11,7 @@ import pytest
 from rich.console import Console
 from syrupy.assertion import SnapshotAssertion
 
-from harness.compare import statements
+from harness.compare import rows, statements
 from harness.model.regression import Change, GateVerdict
 from harness.model.results import Comparison, Results, Suite, Unplayed
 from harness.report import findings
@@ -87,7 +87,7 @@ def test_a_screen_has_room_for_all_of_it(results: Results) -> None:
             measure=measure, left=left, right=right, scenarios=31, left_value=1, right_value=2, left_better=0,
             right_better=31, p=0.001, adjusted_p=0.01, verdict="right-better", detectable="much",
         )
-        for measure in statements.BETWEEN
+        for measure in rows.BETWEEN
         for left, right in itertools.permutations(results.backends, 2)
     ]  # fmt: skip
     text = shown(results.model_copy(update={"comparisons": tuple(shows)}))
@@ -193,7 +193,7 @@ def test_where_full_context_dominates_every_output_says_that_the_stories_are_too
             measure=measure, left="full_context", right="keeper", scenarios=2, left_value=0.5, right_value=theirs,
             left_better=0, right_better=0, p=1, adjusted_p=1, verdict="no-difference-shown", detectable="nothing",
         )
-        for measure, theirs in zip(statements.DOMINANCE, (0.5, 0.6, 0.5), strict=True)
+        for measure, theirs in zip(rows.DOMINANCE, (0.5, 0.6, 0.5), strict=True)
     )  # fmt: skip
     names = {"full_context": results.backends["none"], "keeper": results.backends["keeper"]}
 

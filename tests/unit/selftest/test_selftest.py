@@ -10,7 +10,7 @@ import pytest
 from rich.console import Console
 
 from harness.adapter import Item, Scope
-from harness.compare.statements import DOMINANCE
+from harness.compare.rows import DOMINANCE
 from harness.log.events import Written
 from harness.model.trial import Measured
 from harness.play import noise
