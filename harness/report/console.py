@@ -143,7 +143,10 @@ def _trust(results: Results, width: int, notes: dict[str, str]) -> Iterator[Tabl
     columns, rows = headline.table(results)
     texts = [[_show_trust(figure, notes) for figure in figures] for _, figures in rows]
     names = [Text(words.plain(name), style="bold") for name, _ in rows]
-    wide = [max(map(len, (*column.head, *(row[at].plain for row in texts)))) + 1 for at, column in enumerate(columns)]
+    wide = [
+        max(map(len, (*column.head.split(), *(row[at].plain for row in texts)))) + 1
+        for at, column in enumerate(columns)
+    ]
     first = max(12, min(NAME, max((len(name.plain) for name in names), default=0))) + 1
     for part in _fit(wide, width - first):
         table = Table(
@@ -154,7 +157,7 @@ def _trust(results: Results, width: int, notes: dict[str, str]) -> Iterator[Tabl
         )  # fmt: skip
         table.add_column(Text("backend"), min_width=12, max_width=NAME, overflow="fold")
         for at in part:
-            table.add_column(Text("\n".join(columns[at].head)), justify="right", overflow="fold")
+            table.add_column(Text("\n".join(columns[at].head.split())), justify="right", overflow="fold")
         for name, row in zip(names, texts, strict=True):
             table.add_row(name, *(row[at] for at in part))
         yield table

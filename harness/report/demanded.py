@@ -94,7 +94,7 @@ def collect(results: Results) -> Demanded:
 def _heads(results: Results, tested: Sequence[str]) -> Iterator[_HeadlineDemand]:
     rows = {name: results.backends[name].measures for name in tested if name in results.backends}
     for column in tables.COLUMNS:
-        family = results.definitions[column.measure].family
+        family = results.definitions[column.measure].column
         if column.write is None and family is not None:
             yield _HeadlineDemand(family, column.head.lower(), column.measure, results.definitions, rows)
     cells = {name: [cell for cell in results.trust if cell.backend == name] for name in tested}
@@ -103,8 +103,9 @@ def _heads(results: Results, tested: Sequence[str]) -> Iterator[_HeadlineDemand]
         for name, own in cells.items()
     }
     for trusted in headline.COLUMNS:
-        head = " ".join(trusted.head).strip()
-        yield _HeadlineDemand(trusted.family, head, trusted.lead, results.trust_definitions, drilled)
+        yield _HeadlineDemand(
+            trusted.id, trusted.head.lower(), headline.lead(trusted), results.trust_definitions, drilled
+        )
 
 
 def _asks(head: _HeadlineDemand, backend: str, asked: set[tuple[str, str]]) -> bool:
@@ -114,7 +115,7 @@ def _asks(head: _HeadlineDemand, backend: str, asked: set[tuple[str, str]]) -> b
 
 
 def _covers(head: _HeadlineDemand, measure: str) -> bool:
-    return measure == head.lead or head.definitions[measure].family == head.family
+    return measure == head.lead or head.definitions[measure].column == head.family
 
 
 def _bad(results: Results, head: _HeadlineDemand, asked: set[tuple[str, str]]) -> Bad | None:

@@ -6,14 +6,24 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from harness.metrics import trust
-from harness.metrics.trust.metric import Headline
+from harness.metrics.columns import COLUMNS as ALL
+from harness.metrics.columns import Column
 from harness.model.backend import SOUND
 from harness.model.results import Pooled, Results, TrustCell
 from harness.report import tables, words
 from harness.report.worst import Worst, worst
 
-COLUMNS = tuple(column for drill in trust.DRILLS.values() for column in drill.headlines)
+COLUMNS = tuple(
+    column
+    for column in ALL.values()
+    if column.order and any(each.column == column.id for each in trust.DEFINITIONS.values())
+)
 """The questions of trust that drills answer."""
+
+
+def lead(column: Column) -> str:
+    """The first of its leading measures that a drill measures."""
+    return next(name for name in column.leads if name in trust.DEFINITIONS)
 
 
 @dataclass(frozen=True)
@@ -36,7 +46,7 @@ class HeadlineFigure:
     cell: str = ""
 
 
-def table(results: Results) -> tuple[tuple[Headline, ...], list[tuple[str, tuple[HeadlineFigure, ...]]]]:
+def table(results: Results) -> tuple[tuple[Column, ...], list[tuple[str, tuple[HeadlineFigure, ...]]]]:
     """The columns that were played, and backend by backend, the sound reference last, their figures."""
     cells: dict[str, list[TrustCell]] = {}
     for cell in results.trust:
@@ -51,15 +61,15 @@ def table(results: Results) -> tuple[tuple[Headline, ...], list[tuple[str, tuple
     ]
 
 
-def find_worst(results: Results, cells: Sequence[TrustCell], column: Headline) -> tuple[Worst, str] | None:
+def find_worst(results: Results, cells: Sequence[TrustCell], column: Column) -> tuple[Worst, str] | None:
     """The worst of one backend's drills for a column, and the cell that it is of."""
     taken = {name: cell.id for cell in cells for name in cell.measures}
     measures = {name: Pooled.of_one(measure) for cell in cells for name, measure in cell.measures.items()}
-    found = worst(results.trust_definitions, measures, column.family, column.lead)
+    found = worst(results.trust_definitions, measures, column.id, lead(column))
     return (found, taken[found.measure]) if found else None
 
 
-def _figure(results: Results, cells: Sequence[TrustCell], column: Headline) -> HeadlineFigure:
+def _figure(results: Results, cells: Sequence[TrustCell], column: Column) -> HeadlineFigure:
     told = find_worst(results, cells, column)
     if told is None:
         return HeadlineFigure(words.NOT_MEASURED["not-run"], measured=False, fault=False)

@@ -104,7 +104,7 @@ def _trust(results: Results) -> list[str]:
         return []
     columns, lines = headline.table(results)
     rows = [[code(name), *map(_show_trust, figures)] for name, figures in lines]
-    named = ["Trust, tested", *(" ".join(column.head).strip() for column in columns)]
+    named = ["Trust, tested", *(column.head for column in columns)]
     return [*_grid(named, rows), "", f"{MARK}: below a perfect score; {LEGEND}. The report has the receipts.", ""]
 
 

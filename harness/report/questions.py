@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from harness import metrics
 from harness.compare.statements import COLD
+from harness.metrics import columns
 from harness.metrics.acting import STALE_USE
 from harness.metrics.completion import DECISIONS_RIGHT
 from harness.metrics.deletion import DELETED_FROM_BYTES
@@ -40,8 +41,9 @@ MOST, LITTLE = 2 / 3, 1 / 3
 """Shares of the way from chance to the oracle: a recall from the first on is good, below the second it is bad."""
 CHEAPER, DEARER = 0.75, 1.25
 """Tokens for each job done, as a ratio to those without memory."""
-REMAINS, STILL_THERE = ("text", "vectors"), "still there"
-"""The families of drills that say whether a deleted memory is still stored, and the word for it."""
+REMAINS = (columns.DELETED.at("stored"), columns.DELETED.at("vector"))
+STILL_THERE = "still there"
+"""The gravities of deletion at which a deleted memory is still stored, and the word for it."""
 ARROW, STEPS = " \u2192 ", 48
 """Between two steps of a sequence; characters of it that a cell shows."""
 AT_ONCE, WAITING = 0.1, 1.0
@@ -152,7 +154,7 @@ def _members(results: Results, key: str, question: str, lead: str) -> Iterator[t
             yield found, ""
     cells: list[TrustCell] = [cell for cell in results.trust if cell.backend == key]
     for column in headline.COLUMNS:
-        told = headline.find_worst(results, cells, column) if column.score == question else None
+        told = headline.find_worst(results, cells, column) if column.id == question else None
         if told is not None:
             yield told
 
@@ -191,7 +193,10 @@ def _define(results: Results, measure: str) -> Definition:
 
 def _name_fault(results: Results, measure: str) -> str:
     """A measure of which less is better is called by what went wrong; of others it is what was not met."""
-    if measure == DELETED_FROM_BYTES or _define(results, measure).family in REMAINS:
+    if (
+        measure == DELETED_FROM_BYTES
+        or (_define(results, measure).column, _define(results, measure).gravity) in REMAINS
+    ):
         return STILL_THERE
     label = words.label(measure)
     return label if _define(results, measure).better == "lower" else f"not met: {label}"

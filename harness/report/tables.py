@@ -43,7 +43,7 @@ COLUMNS = tuple(
     )
 )
 """The findings: one column a question, no grade over them. The measure leads the family that the head's word covers."""
-MARKED = frozenset(metrics.DEFINITIONS[name].family for name, each in metrics.WORDS.items() if each.fault)
+MARKED = frozenset(metrics.DEFINITIONS[name].column for name, each in metrics.WORDS.items() if each.fault)
 """Headlines of trust, in which anything but the best is a fault; of the others more or less is the answer."""
 
 
@@ -90,14 +90,14 @@ def figure(name: str, pooled: Pooled | None, recall: Pooled | None = None) -> Fi
 
 def show_family(definitions: Mapping[str, Definition], measures: Mapping[str, Pooled], lead: str) -> Worst | None:
     """What stands under the headline that a measure leads."""
-    family = definitions[lead].family
+    family = definitions[lead].column
     assert family is not None, f"{lead} leads a headline"
     return worst(definitions, measures, family, lead)
 
 
 def show_headline(definitions: Mapping[str, Definition], measures: Mapping[str, Pooled], lead: str) -> Figure:
     """The worst of what a headline covers; in those of trust, with a mark if it is below a perfect score."""
-    found, family = show_family(definitions, measures, lead), definitions[lead].family
+    found, family = show_family(definitions, measures, lead), definitions[lead].column
     if found is None:
         return figure(lead, None)
     made = figure(found.measure, found.counted, measures.get(RECALL))
@@ -237,9 +237,9 @@ class Missing:
 def list_unanswered(results: Results) -> list[Missing]:
     """Why questions of the findings have no number: of what leads a column, and of what of its family was tried."""
     leads = {column.measure for column in COLUMNS}
-    families = {results.definitions[lead].family for lead in leads}
+    families = {results.definitions[lead].column for lead in leads}
     members = tuple(
-        sorted(name for name, each in results.definitions.items() if name in leads or each.family in families)
+        sorted(name for name, each in results.definitions.items() if name in leads or each.column in families)
     )
     tried = (words.NOT_MEASURED["failed"], words.NOT_MEASURED["not-run"])
     found = []

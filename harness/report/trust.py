@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import zip_longest
 
 from harness.metrics import trust
-from harness.metrics.trust.metric import Headline
+from harness.metrics.columns import Column
 from harness.model.backend import SOUND
 from harness.model.drill import DrillName
 from harness.model.results import LayerRow, LookStage, Results, TrustCell
@@ -98,7 +98,7 @@ class DrillTables:
         total: Receipts that there are.
     """
 
-    columns: tuple[Headline, ...]
+    columns: tuple[Column, ...]
     headline: tuple[tuple[str, tuple[tuple[str, headline.HeadlineFigure], ...]], ...]
     tables: tuple[DrillTable, ...]
     layers: tuple[Layers, ...]

@@ -67,7 +67,7 @@ def worst(
     """
     leading = definitions.get(lead)
     judged = leading is None or leading.unit == "proportion"
-    members = [name for name in measures if name == lead or (judged and definitions[name].family == family)]
+    members = [name for name in measures if name == lead or (judged and definitions[name].column == family)]
     if not members:
         return None
 
