@@ -10,6 +10,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Literal, NamedTuple
 
+from harness.metrics import columns
 from harness.metrics.metric import amount, failed, metric, not_applicable, proportion
 from harness.metrics.view import Decided, Key, Record, View
 from harness.metrics.words import STALE, WORK, Between, Case, Column, Question, Words
@@ -197,18 +198,20 @@ METRICS = (
         STALE_USE, "lower", "proportion",
         f"decisions whose check sees a stale value that was taken from memory / {_SENSITIVE}; not applicable if memory "
         "decided nothing", partial(used, trap="stale", origin="memory"), source="MemStrata", reads=True,
-        family="stale", version=3, words=Words(
+        version=3, words=Words(
             STALE, 10, thing="decisions acted on stale rules", did="acted on stale rules in {} decisions",
             column=(Column(20, "Acted on stale", ("acted", "on stale")),),
             question=Question("Acted on stale", both=True), answers=True, cells="acted on stale",
             case=Case(10, "acted on a stale rule", example=True), clean_if_zero=True,
             between=Between(50, looked_up=True), contrasted=20,
         ),
+        label="decisions acted on stale rules", column=columns.STALE.at(),
     ),
     metric(
         "stale_from_repo", "neither", "proportion",
         f"decisions whose check sees a stale value that was taken from the repository / {_SENSITIVE}",
         partial(used, trap="stale", origin="repo"), reads=True, words=Words(STALE, 20),
+        label="stale values read from the repository",
     ),
     metric(
         "lure_use", "lower", "proportion",
@@ -216,10 +219,12 @@ METRICS = (
         "that oracle gets right; not applicable if memory decided nothing",
         partial(used, trap="lure", origin="memory"), reads=True, aside=_RIGHT, version=3,
         words=Words(STALE, 40, clean_if_zero=True),
+        label="decisions acted on a rule of elsewhere",
     ),
     metric(
         "missing", "lower", "proportion", f"decisions left unresolved / {_SENSITIVE}", missing, reads=True,
         aside=_RIGHT, words=Words(STALE, 30),
+        label="decisions left open",
     ),
     metric(
         HARM, "lower", "proportion",
@@ -227,19 +232,23 @@ METRICS = (
         "not applicable if memory decided nothing, or if stale_oracle harms nothing", harm,
         source="own, after SWE-ContextBench", reads=True, aside=_RIGHT, version=3,
         words=Words(WORK, 40, clean_if_zero=True, contrasted=40),
+        label="decisions right without memory and wrong with it",
     ),
     metric(
         HELP, "higher", "proportion", "decisions not right cold and right here / decisions not right cold", help_,
         reads=True, aside="`decisions_right` beside what cold reached says it",
         words=Words(WORK, 30, contrasted=50),
+        label="decisions wrong without memory and right with it",
     ),
     metric(
         "new_harmful_action", "lower", "proportion",
         "decisions unresolved cold and stale or lured here, or not reached / decisions unresolved cold",
         new_harmful_action, reads=True, aside=_RIGHT, version=3, words=Words(WORK, 45, clean_if_zero=True),
+        label="wrong actions that only memory caused",
     ),
     metric(
         "net", "higher", "difference", "(decisions helped - decisions harmed) / decisions in both arms", net,
         reads=True, aside="`decisions_right` beside what cold reached says it", words=Words(WORK),
+        label="decisions helped minus harmed",
     ),
 )  # fmt: skip

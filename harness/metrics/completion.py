@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from harness.metrics import columns
 from harness.metrics.metric import metric, proportion
 from harness.metrics.view import Decided, View
 from harness.metrics.words import WORK, Between, Column, Progress, Question, Words
@@ -54,7 +55,7 @@ METRICS = (
     metric(
         DECISIONS_RIGHT, "higher", "proportion",
         "decisions whose check sees the right value / decisions of the story; one not reached is not right",
-        decisions_right, reads=True, cold=True, family="decided", words=Words(
+        decisions_right, reads=True, cold=True, words=Words(
             WORK, 10, thing="right decisions", did="took {} right decisions", column=(
                 Column(30, "Decided right", ("decided", "right"), cold=True),
                 Column(40, "Decided right, curated", ("right,", "curated"), "curated"),
@@ -62,22 +63,26 @@ METRICS = (
             question=Question("Decided right", both=True, cold=True), answers=True, cells="decided right",
             between=Between(30, cold=True, looked_up=True), contrasted=30, progress=Progress(20, "decided right"),
         ),
+        label="right decisions", column=columns.DECISIONS.at(),
     ),
     metric(
         JOBS_DONE, "higher", "proportion", "jobs of which every decision is right / jobs of the story", jobs_done,
         reads=True, cold=True, aside="the cost of each job done stands in the column of cost",
         words=Words(WORK, 20, thing="jobs done", did="got {} jobs done", between=Between(20, cold=True), contrasted=35),
+        label="jobs completed",
     ),
     metric(
         GUESSED_RIGHT, "lower", "proportion",
         "decisions that only a memory can know and that are right without an entry of it / such decisions",
         guessed_right, reads=True, cold=True, aside="a part of `decisions_right` that is no merit of a memory",
         words=Words(WORK, 25),
+        label="decisions guessed right",
     ),
     metric(
         "checks_failed", "lower", "proportion",
         "decisions whose check did not run to its end, or that were not reached / decisions of the story",
         checks_failed, reads=True, cold=True, aside="a part of `decisions_right`: each of these is not right",
         words=Words(WORK, 60),
+        label="checks that did not finish",
     ),
 )  # fmt: skip

@@ -15,6 +15,7 @@ from typing import NamedTuple, get_args
 from harness.log.events import Forgot, Listed, Route, Scanned, Sought, Stage
 from harness.log.reader import Log
 from harness.log.receipts import Receipt
+from harness.metrics import columns
 from harness.metrics.metric import StoryMetric, failed, metric, not_applicable, proportion, unsupported
 from harness.metrics.view import Record, View
 from harness.metrics.words import DELETED, Case, Column, Question, Words
@@ -293,13 +294,15 @@ _WHERE: dict[Route, tuple[str, str, str]] = {
 }  # fmt: skip
 """Route -> what brings a target, what a target is that it still brings, and by what deleted secrets are brought."""
 DELETED_FROM_BYTES = "deleted_from_bytes"
-_measure = partial(metric, family="deleted", words=Words(DELETED))
+_measure = partial(metric, words=Words(DELETED))
 METRICS: tuple[StoryMetric, ...] = (
     *(
         _measure(
             f"deleted_from_{route}", "higher", "proportion",
             f"targets that {where} does not bring after the deletion / targets that it brought before",
             partial(deleted_from, route=route), source="ForgetEval" if route == "forbidden" else "own", version=2,
+            label=f"deleted secrets no longer {still}", otherwise=f"deleted secrets still {still}",
+            column=columns.DELETED.at("history" if route == "history" else "served"),
             words=Words(DELETED, 10 + at, case=Case(30 + at, f"deleted, and still {still}"), brought_by=brings),
         )
         for at, (route, (where, still, brings)) in enumerate(_WHERE.items())
@@ -310,6 +313,8 @@ METRICS: tuple[StoryMetric, ...] = (
         deleted_after_reopening, version=2, words=Words(
             DELETED, 20, case=Case(40, "deleted, and back after reopening"), brought_by="a route, after reopening",
         ),
+        label="deleted secrets gone after reopening", otherwise="deleted secrets back after reopening",
+        column=columns.DELETED.at("served"),
     ),
     _measure(
         DELETED_FROM_BYTES, "higher", "proportion",
@@ -321,15 +326,20 @@ METRICS: tuple[StoryMetric, ...] = (
             question=Question("Gone after delete"), answers=True, cells="gone after delete",
             case=Case(20, "deleted, and still in the stored bytes", example=True), fault=True,
         ),
+        label="deleted secrets gone from disk", otherwise="deleted secrets still on disk",
+        column=columns.DELETED.at("stored"),
     ),
     _measure(
         "deletion_acknowledged", "higher", "proportion",
         "deletions called done that search and listing confirm / deletions called done of which one had found the "
         "target before", deletion_acknowledged, version=2,
+        label="confirmed deletions that are true", otherwise="deletions confirmed and not done",
+        column=columns.DELETED.at("served"),
     ),
     _measure(
         "over_deletion", "lower", "proportion",
         "other memories of the targets' scopes that were listed before and not after / such memories listed before",
         over_deletion, version=2,
+        label="other memories deleted too", column=columns.DELETED.at("bystanders"),
     ),
 )  # fmt: skip

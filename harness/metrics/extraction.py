@@ -152,22 +152,26 @@ METRICS: tuple[StoryMetric, ...] = (
         "facts_survived", "higher", "proportion",
         f"facts told, acknowledged or not, that still hold and that some live memory asserts / such facts; {_WHERE}",
         facts_survived, whole=True, aside=_INSIDE,
+        label="facts that survived",
     ),
     metric(
         "facts_merged", "neither", "proportion",
         "facts survived that are asserted only by memories that assert several facts which no one item told together / "
         f"facts survived; {_WHERE}", facts_merged, whole=True,
+        label="facts merged into one memory",
     ),
     metric(
         "facts_invented", "lower", "proportion",
         "live memories that assert a fact of the story of which no item had told / live memories; what is made up "
         f"beyond the story's facts cannot be told from noise and is not counted; {_WHERE}", facts_invented, whole=True,
         aside=_INSIDE,
+        label="facts that nobody stated",
     ),
     metric(
         "facts_kept_stale", "lower", "proportion",
         "facts told that were replaced, had ended or were to be deleted, and that some live memory still asserts "
         f"without the backend's superseded mark / such facts; {_WHERE}", facts_kept_stale, source="own, after HaluMem",
         whole=True, aside=_INSIDE, version=3,
+        label="replaced facts still asserted",
     ),
 )  # fmt: skip

@@ -10,6 +10,7 @@ from statistics import NormalDist
 from typing import Generic, Literal, NamedTuple, TypeVar
 
 from harness.log.reader import Played
+from harness.metrics.columns import Place
 from harness.metrics.view import View
 from harness.metrics.words import WORDLESS, Words
 from harness.model.trial import Better, Definition, Interval, Measure, Measured, NotMeasured
@@ -62,7 +63,9 @@ def metric(
     *,
     source: str = "own",
     version: int = 1,
-    family: str | None = None,
+    label: str = "",
+    otherwise: str = "",
+    column: Place | None = None,
     aside: str = "",
     reads: bool = False,
     cold: bool = False,
@@ -73,11 +76,12 @@ def metric(
     """A measure of stories, with its definition.
 
     Args:
-        family: The headline that shows it if it is the worst.
-        aside: Why none does.
+        label: What its hits are; `otherwise`: what its other cases are, where a column counts these.
+        column: Where it stands on the scoreboard.
+        aside: Why it stands in no column.
         words: How and where it is shown.
     """
-    definition = define(name, better, unit, formula, source, version, family, aside)
+    definition = define(name, better, unit, formula, source, version, label, otherwise, column, aside)
     return StoryMetric(definition, measure, whole, reads, cold, ratio, words)
 
 
@@ -88,15 +92,19 @@ def define(
     formula: str,
     source: str,
     version: int,
-    family: str | None,
+    label: str,
+    otherwise: str,
+    column: Place | None,
     aside: str,
     varies: str = "",
 ) -> Definition:
-    """No headline shows a measure of which neither more nor less is better, or one that stands aside."""
-    shown = None if aside or better == "neither" else family
+    """A measure with a direction is in a column, or says why it is in none."""
+    if better != "neither" and (column is None) == (not aside):
+        raise ValueError(f"{name}: give column= or aside=")
     return Definition(
-        name=name, better=better, unit=unit, version=version, formula=formula, source=source, family=shown,
-        aside=aside, varies=varies,
+        name=name, better=better, unit=unit, version=version, formula=formula, source=source, label=label,
+        otherwise=otherwise, column=column and column.column, gravity=column and column.gravity, aside=aside,
+        varies=varies,
     )  # fmt: skip
 
 

@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 from harness.adapter import Item, Source
 from harness.log.events import Checked, Resolved, Wrote
+from harness.metrics import columns
 from harness.metrics.metric import StoryMetric, metric, proportion, unsupported
 from harness.metrics.view import RecalledEntry, Record, View, once, same_moment
 from harness.metrics.words import PROVEN, Case, Column, Question, Words
@@ -175,18 +176,25 @@ def dangling_sources(view: View) -> Measure:
 
 
 SOURCE_VERIFIED = "source_verified"
-_measure = partial(metric, family="proven", words=Words(PROVEN))
+_STATED = {
+    "same": "lines unchanged today", "moved": "lines moved since", "renamed": "files renamed since",
+    "gone": "lines gone today",
+}  # fmt: skip
+_measure = partial(metric, words=Words(PROVEN))
 METRICS: tuple[StoryMetric, ...] = (
     _measure(
         "source_coverage", "higher", "proportion",
         "memories returned to probes with a source / memories returned that say something of a fact; other noise "
         "is left out",
         source_coverage, version=2, words=Words(PROVEN, 20),
+        label="answers with a source", otherwise="answers without a source", column=columns.SOURCES.at("lost"),
     ),
     _measure(
         "source_fidelity", "higher", "proportion",
         "source fields (commit, path, line, session) equal to those written / fields written, over memories whose text "
         "came back as written", source_fidelity, words=Words(PROVEN, 30),
+        label="source fields returned as written", otherwise="source fields changed",
+        column=columns.SOURCES.at("false"),
     ),
     _measure(
         SOURCE_VERIFIED, "higher", "proportion",
@@ -196,12 +204,13 @@ METRICS: tuple[StoryMetric, ...] = (
             question=Question("Source proven"), answers=True, cells="source proven",
             case=Case(90, "source not proven"), fault=True,
         ),
+        label="sources proven in git", otherwise="sources not proven in git", column=columns.SOURCES.at("false"),
     ),
     *(
         _measure(
             f"source_at_head_{state}", better, "proportion",
             f"verified sources whose line is {state} at the checkout of the probe / verified sources, by checkout",
-            partial(source_at_head, state=state),
+            partial(source_at_head, state=state), label=f"cited {_STATED[state]}",
             aside="what the story did to the cited line since, not what memory says of it",
             words=Words(PROVEN, 40 + at),
         )
@@ -212,10 +221,12 @@ METRICS: tuple[StoryMetric, ...] = (
         "sources that the cited commit does not have / sources with commit, path and line that came back, those of "
         "noise among them, which cites lines that are there",
         dangling_sources, version=2,
+        label="sources that lead nowhere", otherwise="sources that lead somewhere", column=columns.SOURCES.at("false"),
     ),
     _measure(
         "dates_kept", "higher", "proportion",
         "memories dated with the moment at which they were written / memories whose text came back as written",
-        dates_kept, aside="no headline is about dates; the drill `keeping` tells of them",
+        dates_kept,
+        label="dates returned as written", otherwise="dates lost or changed", column=columns.DATES.at("wrong"),
     ),
 )  # fmt: skip

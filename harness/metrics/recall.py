@@ -14,6 +14,7 @@ from functools import partial
 from math import comb
 
 from harness.log.events import Forgot, Recalled, Wrote
+from harness.metrics import columns
 from harness.metrics.metric import mean, metric, not_applicable, proportion, unsupported
 from harness.metrics.view import PhrasingSeen, RecalledEntry, Record, View
 from harness.metrics.words import RECALLED, Between, Column, Progress, Question, Words
@@ -195,27 +196,30 @@ _RECALL = (
     "with gold"
 )
 _K = "; in reading order, drawn by seed where the backend gives none; a fault counts 0"
+_ASKED = {"identifier": "by identifier", "plain": "plainly", "paraphrase": "in other words"}
 _CUT = "another cut of what `recall` counts"
 RECALL, CHANCE = "recall", "chance_at_k"
 METRICS = (
     metric(
         RECALL, "higher", "proportion", f"{_RECALL}; unclear entries assert nothing; a fault is a miss", recall,
-        version=2, family="recalled", words=Words(
+        version=2, words=Words(
             RECALLED, 10, thing="answers recalled", did="brought back {} answers",
             column=(Column(10, "Recalled", ("recalled", "")),), question=Question("Recalled", both=True),
             answers=True, cells="recalled", between=Between(10), contrasted=10, progress=Progress(10, "recalled"),
         ),
+        label="answers recalled", column=columns.RECALLED.at(),
     ),
     *(
         metric(
             f"recall_{s}", "higher", "proportion", f"{_RECALL}; {s} phrasings only", partial(recall, stratum=s),
-            version=2, aside=_CUT, words=Words(RECALLED, 20),
+            version=2, aside=_CUT, words=Words(RECALLED, 20), label=f"answers recalled when asked {_ASKED[s]}",
         )
         for s in STRATA
     ),
     metric(
         "recall_upper", "higher", "proportion", f"{_RECALL}; unclear entries count as they assert", recall_upper,
         version=2, aside=_CUT, words=Words(RECALLED, 20),
+        label="answers recalled, unclear ones counted",
     ),
     metric(
         "recall_in_budget", "higher", "proportion",
@@ -223,66 +227,78 @@ METRICS = (
         "gold", recall_in_budget,
         aside="whoever packs many memories into one hit has more of them here, and not in `recall`",
         words=Words(RECALLED, 20, decisive=10, contrasted=15),
+        label="answers recalled within the token budget",
     ),
     metric(
         "precision_in_budget", "higher", "proportion",
         "mean share of the entries within the token budget that assert a gold fact; nothing returned counts 0",
         precision_in_budget, aside="what else comes back is paid for, and stands in the column of cost",
         words=Words(RECALLED, 40),
+        label="useful share of the token budget",
     ),
     metric(
         "unclear_entries", "neither", "proportion",
         "entries within the budget that assert rivals without order / such entries of all probes", unclear_entries,
         words=Words(RECALLED, 60),
+        label="answers that contradict themselves",
     ),
     metric(
         "facts_stored", "higher", "proportion",
         "facts of which a write was acknowledged with an id / facts that the story teaches", facts_stored,
         aside="what is not stored is not recalled", words=Words(RECALLED, 55),
+        label="facts stored",
     ),
     metric(
         "recall_any_at_k", "higher", "proportion",
         f"probes of which the first k entries assert a gold fact / probes with gold{_K}", recall_any_at_k,
         source="LongMemEval", aside=_CUT, words=Words(RECALLED, 20),
+        label="any right answer among the first k",
     ),
     metric(
         "recall_all_at_k", "higher", "proportion",
         f"probes of which the first k entries assert every gold fact / probes with at most k gold facts{_K}",
         recall_all_at_k, source="LongMemEval", aside=_CUT, words=Words(RECALLED, 20),
+        label="all right answers among the first k",
     ),
     metric(
         "recall_avg_at_k", "higher", "proportion",
         f"mean share of the gold facts that the first k entries assert{_K}", recall_avg_at_k, source="LongMemEval",
         aside=_CUT, words=Words(RECALLED, 20),
+        label="share of right answers among the first k",
     ),
     metric(
         "precision_at_k", "higher", "proportion",
         f"mean share of the first k entries that assert a gold fact; nothing returned counts 0{_K}", precision_at_k,
         source="standard", aside="what else comes back is paid for, and stands in the column of cost",
         words=Words(RECALLED, 40),
+        label="useful share of the first k",
     ),
     metric(
         "mrr", "higher", "proportion",
         f"mean of 1 / rank of the first entry that asserts a gold fact, 0 if none of the first k does; ranked backends "
         f"only, probes with a pool of at least {LEAST_POOL} k memories", mrr, source="standard",
         aside=_CUT, words=Words(RECALLED, 35),
+        label="how early the answer comes (MRR)",
     ),
     metric(
         CHANCE, "neither", "proportion",
         "mean of 1 - C(N - g, k) / C(N, k): N memories stored at the time of the probe, g of them written as texts "
         "that assert a gold fact (all parts, where the backend split one)", chance_at_k, words=Words(RECALLED, 30),
+        label="recall by drawing blindly",
     ),
     metric(
         "abstention", "higher", "proportion",
         "probes without an answer for which nothing came back / such probes in strata of which a probe with gold was "
         "answered", abstention, source="own, after LongMemEval", version=2,
-        aside="no headline promises silence about what is not known", words=Words(RECALLED, 45),
+        aside="no column promises silence about what is not known", words=Words(RECALLED, 45),
+        label="unknown questions met with silence",
     ),
     metric(
         "history_recall", "higher", "proportion",
         "probes about the past of which one of the first k entries within the budget asserts or mentions the gold fact "
         "/ such probes", history_recall, version=2,
-        aside="no headline is about the past; `recall` leaves these probes out",
+        aside="no column is about the past; `recall` leaves these probes out",
         words=Words(RECALLED),
+        label="past rules recalled when asked for",
     ),
 )  # fmt: skip

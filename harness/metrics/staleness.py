@@ -208,20 +208,26 @@ _MEANING: dict[UpdateOutcome, tuple[Better, str]] = {
     "neither": ("lower", "updates that bring neither, or only what is unclear"),
     "failed": ("lower", "updates that were not reached or not answered"),
 }
+_ANSWERED = {
+    "current_only": "the new rule only", "both_flagged": "both rules, the old one marked",
+    "both_current_first": "both rules, the new one first", "both_stale_first": "both rules, the old one first",
+    "stale_only": "the old rule only", "neither": "neither rule", "failed": "no answer",
+}  # fmt: skip
 _FAULT = "; not answered counts as exposed"
-_SHOWN = "what memory shows; the headline counts what is done with it"
+_SHOWN = "what memory shows; the column counts what is done with it"
 METRICS: tuple[StoryMetric, ...] = (
     *(
         metric(
             f"update_{outcome}", _MEANING[outcome][0], "proportion", f"{_MEANING[outcome][1]}{_OF}",
             partial(update_outcome, outcome=outcome), source="memtrust", aside=_SHOWN, version=3,
-            words=Words(STALE, 60 + at),
+            words=Words(STALE, 60 + at), label=f"changes answered with {_ANSWERED[outcome]}",
         )
         for at, outcome in enumerate(OUTCOMES)
     ),
     metric(
         "updates_eligible", "neither", "proportion", "eligible updates / phrasings of probes for a fact that replaced "
         "another", updates_eligible, words=Words(STALE, 55),
+        label="changes that could be judged",
     ),
     metric(
         STALE_EXPOSURE, "lower", "proportion",
@@ -230,22 +236,26 @@ METRICS: tuple[StoryMetric, ...] = (
             STALE, thing="stale memories shown", did="showed stale rules in {} updates", clean_if_zero=True,
             between=Between(40), decisive=20, contrasted=25, progress=Progress(30, "shown stale"),
         ),
+        label="old rules shown after a change",
     ),
     metric(
         "stale_exposure_upper", "lower", "proportion",
         f"as stale_exposure, unclear entries counted as they assert{_OF}{_FAULT}", stale_exposure_upper,
         aside=_SHOWN, version=3, words=Words(STALE),
+        label="old rules shown, unclear answers counted",
     ),
     metric(
         "unflagged_stale_exposure", "lower", "proportion",
         f"updates of which an entry asserts an old fact without the backend's superseded field (a date is no mark)"
         f"{_OF}{_FAULT}", unflagged_stale_exposure, source="memtrust",
         aside=_SHOWN, version=3, words=Words(STALE, 52),
+        label="old rules shown without a mark",
     ),
     metric(
         "stale_first", "lower", "proportion",
         f"updates that bring an unmarked old fact before the current one, or without it; ranked backends only{_OF}"
         f"{_FAULT}", stale_first, aside=_SHOWN, version=3, words=Words(STALE, 54, clean_if_zero=True),
+        label="old rules shown first",
     ),
     metric(
         "update_omission", "lower", "proportion",
@@ -253,5 +263,6 @@ METRICS: tuple[StoryMetric, ...] = (
         "of a fact with a stored predecessor", update_omission, source="HaluMem",
         aside="what a look-up missed, and what came of it is in the columns of the curated policy",
         words=Words(STALE, 70),
+        label="look-ups that missed the old rule",
     ),
 )  # fmt: skip

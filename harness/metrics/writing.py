@@ -198,43 +198,51 @@ METRICS: tuple[StoryMetric, ...] = (
         "facts that a transcript asserts, that hold then, and that a memory kept from it asserts, or one that was "
         "shown and stays / such facts, each once a transcript; a transcript without an answer keeps none; "
         f"{_SHOWN}", facts_kept, source="own, after HaluMem", whole=True, aside=_INSIDE,
+        label="facts the writer kept",
     ),
     metric(
         "writer_facts_merged", "neither", "proportion",
         "facts kept that are asserted only by memories that assert several facts which no one line told together / "
         f"facts kept; {_SHOWN}", facts_merged, whole=True,
+        label="facts the writer merged",
     ),
     metric(
         "writer_facts_invented", "lower", "proportion",
         "memories kept that assert a fact of the story of which neither transcript nor known memories tell a part / "
         f"memories kept; what is made up beyond the story's facts is not counted; {_SHOWN}", facts_invented,
         source="own, after HaluMem", whole=True, aside=_INSIDE,
+        label="memories the writer made up",
     ),
     metric(
         "writer_stale_kept", "lower", "proportion",
         "memories kept that assert a fact which does not hold when they are written (replaced, ended, or to be "
         f"deleted) / memories kept; {_SHOWN}", stale_kept, whole=True, aside=_INSIDE,
+        label="memories the writer kept too long",
     ),
     metric(
         "writer_stale_left", "lower", "proportion",
         "known memories that assert what a fact of the transcript has replaced, and not that fact, and that the writer "
         f"lets stand / such memories; curated only; {_SHOWN}", stale_left, source="own, after HaluMem", whole=True,
         aside=_INSIDE,
+        label="replaced memories the writer left",
     ),
     metric(
         "writer_replaced_wrongly", "lower", "proportion",
         "known memories that the writer replaced although they assert a fact that holds and that no memory asserts "
         f"afterwards, of those kept and those shown / known memories replaced; curated only; {_SHOWN}",
         replaced_wrongly, whole=True, aside=_INSIDE,
+        label="memories the writer wrongly replaced",
     ),
     metric(
         "writer_secrets_kept", "lower", "proportion",
         "transcripts of which a memory holds the credential that was put there / transcripts", secrets_kept, whole=True,
         aside=_INSIDE,
+        label="passwords the writer kept",
     ),
     metric(
         "writer_failed", "lower", "proportion",
         "transcripts without an answer that can be read, of two / transcripts", failed_sessions,
         whole=True, aside=_INSIDE,
+        label="transcripts without an answer",
     ),
 )  # fmt: skip

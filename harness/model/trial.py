@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from functools import cached_property
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 WritePolicy = Literal["append", "curated"]
 ReadPolicy = Literal["trusting", "newest", "verifying", "model"]
@@ -201,8 +201,10 @@ class Definition(Model):
     """What a measure is; `version` changes when its formula does.
 
     Attributes:
-        family: The headline that it belongs to, whose word covers all of its family, and which shows the worst of them;
-            None: it is in none, and `aside` says why.
+        label: What its hits are, to stand before `12 of 30` and in a sentence; empty: its name with blanks.
+        otherwise: What its other cases are, where they are counted, too.
+        column: The column of the scoreboard that it belongs to, by id; None: it is in none, and `aside` says why.
+        gravity: Its place in the column's order, 0 the gravest; None outside of a column.
         varies: Why two runs of equal inputs may differ; empty if they may not.
     """
 
@@ -212,9 +214,23 @@ class Definition(Model):
     version: int
     formula: str
     source: str
-    family: str | None = None
+    label: str = ""
+    otherwise: str = ""
+    column: str | None = None
+    gravity: int | None = None
     aside: str = ""
     varies: str = ""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _drop_family(cls, read: Any) -> Any:
+        """Results of before the columns name another grouping."""
+        return {key: value for key, value in read.items() if key != "family"} if isinstance(read, dict) else read
+
+    def call(self, better: Better) -> str:
+        """What the cases are that a column of this direction counts."""
+        label = self.label or self.name.replace("_", " ")
+        return label if better == self.better else self.otherwise or f"not met: {label}"
 
 
 class Interval(Model):

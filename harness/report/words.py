@@ -7,7 +7,7 @@ import unicodedata
 from collections.abc import Callable, Mapping, Sequence
 
 from harness import metrics
-from harness.metrics.called import CALLED
+from harness.metrics import trust
 from harness.model.results import Pooled, Results, count_reused
 from harness.model.trial import SCRIPTED, Interval
 
@@ -125,7 +125,8 @@ def measure_name(name: str) -> str:
 
 def label(name: str) -> str:
     """A measure as a reader calls it; files and commands have its name, with underscores."""
-    return CALLED.get(name) or name.replace("_", " ")
+    found = metrics.DEFINITIONS.get(name) or trust.DEFINITIONS.get(name)
+    return found.label if found and found.label else name.replace("_", " ")
 
 
 def spoken(name: str) -> str:

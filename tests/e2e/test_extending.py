@@ -23,6 +23,7 @@ MEASURE = '''\
 
 from __future__ import annotations
 
+from harness.metrics import columns
 from harness.metrics.metric import metric, proportion
 from harness.metrics.view import View
 from harness.metrics.words import Between, Case, Column, Question, Scored, Topic, Words
@@ -39,7 +40,7 @@ def reached(view: View) -> Measure:
 METRICS = (
     metric(
         "decisions_reached", "higher", "proportion", "decisions that were reached / decisions of the story", reached,
-        reads=True, cold=True, family="taken-up", words=Words(
+        reads=True, cold=True, label="decisions taken up", column=columns.DECISIONS.at(), words=Words(
             TAKEN_UP, thing="decisions taken up", did="took up {} decisions",
             column=(Column(5, "Taken up", ("taken", "up"), cold=True),),
             question=Question("Taken up", both=True, cold=True), answers=True, cells="taken up",
@@ -84,13 +85,12 @@ MEASURED = '''\
 from __future__ import annotations
 
 from harness.log.transcript import Transcript
+from harness.metrics import columns
 from harness.metrics.metric import proportion
-from harness.metrics.trust.metric import DrillWords, Headline, TrustMetric, trust
+from harness.metrics.trust.metric import DrillWords, TrustMetric, trust
 from harness.model.trial import Measure
 
-DRILL = DrillWords(
-    "echo", 15, "Echoed", "Does a call come back?", (Headline("echoes", ("echoed", "at once"), "echoes_heard"),)
-)
+DRILL = DrillWords("echo", 15, "Echoed", "Does a call come back?")
 
 
 def heard(found: Transcript) -> Measure:
@@ -105,7 +105,10 @@ def heard(found: Transcript) -> Measure:
 
 
 METRICS: tuple[TrustMetric, ...] = (
-    trust("echoes_heard", DRILL, "higher", "proportion", "calls that come back / calls", heard),
+    trust(
+        "echoes_heard", DRILL, "higher", "proportion", "calls that come back / calls", heard,
+        label="echoes heard", otherwise="echoes not heard", column=columns.FOUND.at("unfound"),
+    ),
 )
 '''
 
@@ -158,7 +161,7 @@ def test_a_measure_in_a_file_of_its_own_is_on_the_first_screen(tmp_path: Path, c
 def test_a_drill_in_two_files_is_played_scored_and_shown(tmp_path: Path, cache: Path) -> None:
     added = {"harness/play/drills/echo.py": PLAYED, "harness/metrics/trust/echo.py": MEASURED}
     said, run = play(tree(tmp_path, added), cache, "-s", "none", "-b", "bm25", "-d", "echo")
-    assert "drill echo" in said and "echoed" in said and "40/40" in said
+    assert "drill echo" in said and "40/40" in said
     made = json.loads((run / "results.json").read_text("utf-8"))
     assert {cell["drill"] for cell in made["trust"]} == {"echo"}
     heard = {cell["backend"]: cell["measures"]["echoes_heard"] for cell in made["trust"]}

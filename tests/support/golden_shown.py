@@ -32,14 +32,16 @@ def table() -> dict[str, Any]:
     every: list[Metric[Any]] = [*metrics.METRICS, *trust.METRICS]
     lists = {name: list(metrics.list_placed(place)) for name, place in LISTS.items()}
     topics = {each.topic.id: [each.topic.place, each.topic.first] for each in metrics.WORDS.values()}
-    drills = {name: [each.place, *(line.family for line in each.headlines)] for name, each in trust.DRILLS.items()}
+    drills = {name: each.place for name, each in trust.DRILLS.items()}
     found = {each.definition.name: json.dumps(_tell(each), ensure_ascii=False) for each in every}
     more = {"ratios": {name: list(pair) for name, pair in metrics.RATIOS.items()}, "by chance": sorted(trust.BY_CHANCE)}
     return {"first": list(metrics.FIRST), "lists": lists, "topics": topics, **more, "drills": drills, "measures": found}
 
 
 def _tell(measure: Metric[Any]) -> dict[str, Any]:
-    definition = measure.definition.model_dump(mode="json", exclude={"name", "formula", "aside", "varies"})
+    definition = measure.definition.model_dump(
+        mode="json", exclude={"name", "formula", "label", "otherwise", "aside", "varies"}
+    )
     stands = {"aside": bool(measure.definition.aside), "varies": bool(measure.definition.varies)}
     return {**definition, **stands, **_list_set(measure, "definition", "measure")}
 

@@ -10,8 +10,10 @@ from collections.abc import Callable, Sequence
 from functools import partial
 
 from harness.log.transcript import Handled, Transcript
+from harness.metrics import columns
+from harness.metrics.columns import Place
 from harness.metrics.metric import proportion
-from harness.metrics.trust.metric import ASKS, DrillWords, Headline, TrustMetric, trust
+from harness.metrics.trust.metric import ASKS, DrillWords, TrustMetric, trust
 from harness.metrics.trust.view import DrillDeed, DrillView, lacks
 from harness.model.trial import Measure, NotMeasured
 
@@ -102,42 +104,50 @@ DRILL = DrillWords(
     72,
     "In bursts",
     "Are writes kept that are in flight at once?",
-    (Headline("bursts", ("in", "bursts"), "lost_in_burst"),),
 )
 _TIME = "what runs at once is a matter of time"
 
 
-def _trust(name: str, formula: str, measure: Callable[..., Measure], roles: Sequence[str]) -> TrustMetric:
+def _trust(
+    name: str,
+    formula: str,
+    measure: Callable[..., Measure],
+    roles: Sequence[str],
+    label: str,
+    otherwise: str,
+    column: Place,
+) -> TrustMetric:
     return trust(
-        name, DRILL, "lower", "proportion", formula, partial(measure, roles=roles), varies=_TIME, whole=False,
-        asks=ASKS,
+        name, DRILL, "lower", "proportion", formula, partial(measure, roles=roles), label=label, otherwise=otherwise,
+        column=column, varies=_TIME, whole=False, asks=ASKS,
     )  # fmt: skip
 
 
 _BURSTS = (
-    ("", "bursts of 20 and of the drill's size to one process", ONE),
-    ("_of_two", "a burst of the drill's size to two processes on one store", TWO),
+    ("", "bursts of 20 and of the drill's size to one process", "in a burst", ONE),
+    ("_of_two", "a burst of the drill's size to two processes on one store", "in a burst of two processes", TWO),
 )
 METRICS: tuple[TrustMetric, ...] = tuple(
     each
-    for tail, which, roles in _BURSTS
+    for tail, which, when, roles in _BURSTS
     for each in (
         _trust(
             f"lost_in_burst{tail}",
             f"writes that a fresh process neither lists nor brings by their own text / acknowledged writes of {which}",
-            lost, roles,
+            lost, roles, f"writes lost {when}", f"writes kept {when}", columns.KEPT.at("lost"),
         ),
         _trust(
             f"failing_in_burst{tail}", f"writes that failed or were given no id / writes of {which}", failing, roles,
+            f"writes that fail {when}", f"writes acknowledged {when}", columns.KEPT.at("refused"),
         ),
         _trust(
             f"doubled_in_burst{tail}", f"memories listed more than once / memories of {which} that are listed", doubled,
-            roles,
+            roles, f"memories doubled {when}", f"memories there once {when}", columns.KEPT.at("extra"),
         ),
         _trust(
             f"unfindable_after_burst{tail}",
             f"memories that their own text does not bring within k / acknowledged writes of {which} that are listed",
-            unfindable, roles,
+            unfindable, roles, f"memories not found {when}", f"memories found {when}", columns.FOUND.at("unfound"),
         ),
     )
 )  # fmt: skip

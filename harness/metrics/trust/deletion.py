@@ -11,8 +11,10 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
 from harness.log.transcript import Transcript
+from harness.metrics import columns
+from harness.metrics.columns import Place
 from harness.metrics.metric import failed, not_applicable, proportion
-from harness.metrics.trust.metric import ASKS, DrillWords, Headline, TrustMetric, trust
+from harness.metrics.trust.metric import ASKS, DrillWords, TrustMetric, trust
 from harness.metrics.trust.reach import DELETING, LIVE, NEEDS, ROUTES, Reach, ReachRoute, ReachStep
 from harness.metrics.trust.remains import (
     bytes_gone,
@@ -165,11 +167,6 @@ DRILL = DrillWords(
     20,
     "Deleted",
     "Is deleted gone: by every route, and from every layer of the disk in text and vectors?",
-    (
-        Headline("deleted", ("deleted", "as told"), FORGOTTEN, "deleted"),
-        Headline("text", ("text", "gone"), "text_gone_after_closing", "deleted"),
-        Headline("vectors", ("vectors", "gone"), "vector_gone_after_closing", "deleted"),
-    ),
 )
 ASKING = (*ASKS, *DELETING.values(), *NEEDS.values())
 WRITING = ("open", "remember")
@@ -181,42 +178,47 @@ def _measure(
     formula: str,
     measure: Callable[[Transcript], Measure],
     better: Better = "higher",
-    family: str | None = None,
+    label: str = "",
+    otherwise: str = "",
+    column: Place | None = None,
     aside: str = "",
     varies: str = "",
     version: int = 2,
     asks: Sequence[str] = ASKING,
 ) -> TrustMetric:
     return trust(
-        name, DRILL, better, "proportion", formula, measure, family=family, aside=aside, varies=varies,
-        version=version, whole=False, asks=tuple(asks),
+        name, DRILL, better, "proportion", formula, measure, label=label, otherwise=otherwise, column=column,
+        aside=aside, varies=varies, version=version, whole=False, asks=tuple(asks),
     )  # fmt: skip
 
 
-_WHERE: Mapping[ReachRoute, str] = {
-    "search": "a search for its own words",
-    "forbidden search": "a search for its canary itself",
-    "paraphrase": "a question in other words",
-    "listing": "the listing of its scope",
-    "get": "its id",
-    "history": "the audit history of its id",
+_WHERE: Mapping[ReachRoute, tuple[str, str]] = {
+    "search": ("a search for its own words", "found by search"),
+    "forbidden search": ("a search for its canary itself", "found by their own word"),
+    "paraphrase": ("a question in other words", "found in other words"),
+    "listing": ("the listing of its scope", "listed"),
+    "get": ("its id", "read by id"),
+    "history": ("the audit history of its id", "in the history of their id"),
 }
+"""Route -> what brings a memory, and what a memory is that it still brings."""
 _CURRENT: Sequence[ReachRoute] = ("search", "listing", "get")
 _STEPS: Mapping[LookStage, tuple[str, str, tuple[str, ...]]] = {
     "closed": ("closing", "after the process has ended", ()),
     "churned": ("churn", "after 2.2 times the drill's size of more writes, and closing", ()),
     "compacted": ("compaction", "after that and the compaction that the vendor documents", ("compact",)),
 }
-_KINDS: Mapping[ResidueKind, tuple[str, str]] = {
-    "text": ("text", "canary"), "vector": ("vectors", "embedding (or one near to it)"),
-}  # fmt: skip
+_KINDS: Mapping[ResidueKind, tuple[str, Place]] = {
+    "text": ("canary", columns.DELETED.at("stored")),
+    "vector": ("embedding (or one near to it)", columns.DELETED.at("vector")),
+}
+_LATER = {"closing": "after closing", "churn": "after more writes", "compaction": "after compaction"}
 _PAGES = "which free pages are written over depends on ids that are drawn at random"
 _BYSTANDERS = {
-    "same": ("same_scope", "of the targets' scope"),
-    "sibling": ("sibling_scope", "of scopes whose name begins like the targets'"),
-    "user": ("other_user", "of another user in the targets' repositories"),
-    "wider": ("wider_scope", "of all users of the targets' repositories"),
-    "narrower": ("narrower_scope", "of one branch of the targets' scopes"),
+    "same": ("same_scope", "of the targets' scope", "of the same scope"),
+    "sibling": ("sibling_scope", "of scopes whose name begins like the targets'", "of a scope of a like name"),
+    "user": ("other_user", "of another user in the targets' repositories", "of another user"),
+    "wider": ("wider_scope", "of all users of the targets' repositories", "of all users"),
+    "narrower": ("narrower_scope", "of one branch of the targets' scopes", "of one branch"),
 }
 _KEPT = (
     "questions with a word that stands in no memory whose word is found on disk after the process has ended / such "
@@ -225,7 +227,14 @@ _KEPT = (
 _TOLD_APART: Mapping[str, str] = {"wider": "scope_user", "narrower": "scope_branch"}
 """Role -> the trait without which a backend takes it for the targets' own scope."""
 METRICS: tuple[TrustMetric, ...] = (
-    _measure("queries_kept_on_disk", _KEPT, queries_kept, "lower", aside="a kept question is not a kept memory"),
+    _measure(
+        "queries_kept_on_disk",
+        _KEPT,
+        queries_kept,
+        "lower",
+        aside="a kept question is not a kept memory",
+        label="questions found on disk",
+    ),
     *(
         _measure(
             f"forgotten_from_{route.replace(' ', '_')}",
@@ -233,8 +242,11 @@ METRICS: tuple[TrustMetric, ...] = (
             "then",
             partial(measure_gone, role="forget", routes=(route,), needs=(NEEDS[route],) if route in NEEDS else ()),
             version=2,
+            label=f"deleted memories no longer {back}",
+            otherwise=f"deleted memories still {back}",
+            column=columns.DELETED.at("history" if route == "history" else "served"),
         )
-        for route, where in _WHERE.items()
+        for route, (where, back) in _WHERE.items()
     ),
     _measure(
         FORGOTTEN,
@@ -242,6 +254,9 @@ METRICS: tuple[TrustMetric, ...] = (
         "brings any more / those that a route brought before, or brings then",
         partial(measure_gone, role="forget", routes=ROUTES),
         version=2,
+        label="deleted memories gone by every route",
+        otherwise="deleted memories that some route still brings",
+        aside="a sum over routes, which are counted apart",
     ),
     _measure(
         "forgotten_after_reopening",
@@ -249,6 +264,9 @@ METRICS: tuple[TrustMetric, ...] = (
         "route brought before, or brings then",
         partial(measure_gone, role="forget", routes=ROUTES, step="reopened", needs=("persistent",)),
         version=2,
+        label="deleted memories gone after reopening",
+        otherwise="deleted memories back after reopening",
+        column=columns.DELETED.at("served"),
     ),
     _measure(
         "forgotten_after_compaction",
@@ -256,6 +274,9 @@ METRICS: tuple[TrustMetric, ...] = (
         "compaction that the vendor documents / those that a route brought before, or brings then",
         partial(measure_gone, role="forget", routes=ROUTES, step="compacted", needs=("persistent", "compact")),
         version=2,
+        label="deleted memories gone after compaction",
+        otherwise="deleted memories back after compaction",
+        column=columns.DELETED.at("served"),
     ),
     _measure(
         "scope_forgotten_from_listing",
@@ -263,12 +284,17 @@ METRICS: tuple[TrustMetric, ...] = (
         "or then",
         partial(measure_gone, role="scope", routes=("listing",), needs=("entries",)),
         version=2,
+        label="memories of a deleted scope no longer listed",
+        otherwise="memories of a deleted scope still listed",
+        column=columns.DELETED.at("served"),
     ),
     _measure(
         "large_scope_listed",
         "memories of a scope of more than 100 that its listing shows before the deletion / those acknowledged",
         listed_whole,
-        family="found",
+        label="memories of a large scope listed",
+        otherwise="memories of a large scope not listed",
+        column=columns.FOUND.at("listing"),
     ),
     _measure(
         "scope_forgotten_from_search",
@@ -276,6 +302,9 @@ METRICS: tuple[TrustMetric, ...] = (
         "any more / those that it brought before, or brings then",
         partial(measure_gone, role="scope", routes=("search",)),
         version=2,
+        label="memories of a deleted scope no longer found",
+        otherwise="memories of a deleted scope still found",
+        column=columns.DELETED.at("served"),
     ),
     _measure(
         "replaced_gone_after_update",
@@ -283,6 +312,9 @@ METRICS: tuple[TrustMetric, ...] = (
         "brought before, or brings then; a history may keep them",
         partial(measure_gone, role="update", routes=_CURRENT),
         version=2,
+        label="replaced texts gone after an update",
+        otherwise="replaced texts still served after an update",
+        column=columns.DELETED.at("served"),
     ),
     _measure(
         "replaced_gone_after_supersede",
@@ -290,12 +322,18 @@ METRICS: tuple[TrustMetric, ...] = (
         "those that one of them brought before, or brings then",
         partial(measure_gone, role="supersede", routes=_CURRENT, current=True),
         version=2,
+        label="replaced texts gone or marked",
+        otherwise="replaced texts still served unmarked",
+        column=columns.DELETED.at("served"),
     ),
     _measure(
         "expired_not_recalled",
         "memories whose date is over that a search for their own words does not bring / those whose twin of the year "
         "2999 is brought by the same search for its words",
         expired_not_recalled,
+        label="expired memories hidden",
+        otherwise="expired memories that come back",
+        column=columns.DATES.at("expired"),
     ),
     _measure(
         "forgetting_said_and_done",
@@ -303,20 +341,27 @@ METRICS: tuple[TrustMetric, ...] = (
         "whose memory one of them brought before, or brings then",
         honest,
         version=2,
+        label="confirmed deletions that are true",
+        otherwise="deletions confirmed and not done",
+        column=columns.DELETED.at("served"),
     ),
     _measure(
         "history_tells_earlier_text",
         "memories changed once whose audit history still brings the text from before the change / memories changed "
         "once whose history was asked for",
         history_tells,
-        family="kept",
         version=1,
+        label="histories that tell the earlier text",
+        otherwise="histories without the earlier text",
+        column=columns.KEPT.at("fields"),
     ),
     _measure(
         "unknown_id_called_deleted",
         "requests to forget an id that nobody has and that were called done / such requests",
         unknown_called_deleted,
         "lower",
+        label="unknown ids said to be deleted",
+        column=columns.DELETED.at("answer"),
     ),
     *(
         _measure(
@@ -325,8 +370,10 @@ METRICS: tuple[TrustMetric, ...] = (
             "before",
             partial(over_deletion, role=role, needs=(_TOLD_APART[role],) if role in _TOLD_APART else ()),
             "lower",
+            label=f"other memories {short} deleted too",
+            column=columns.DELETED.at("bystanders"),
         )
-        for role, (name, whose) in _BYSTANDERS.items()
+        for role, (name, whose, short) in _BYSTANDERS.items()
     ),
     *(
         _measure(
@@ -335,12 +382,14 @@ METRICS: tuple[TrustMetric, ...] = (
             "/ those that one showed before, or shows then; where a layer that showed one cannot be looked at any "
             f"more, it is not gone. Searched {encodings.describe_searched()}",
             partial(bytes_gone, kind=kind, step=step, needs=needs),
-            family=family,
+            label=f"deleted {kind}s gone from disk {_LATER[name]}",
+            otherwise=f"deleted {kind}s still on disk {_LATER[name]}",
+            column=place,
             varies=_PAGES,
             version=2,
             asks=WRITING,
         )
-        for kind, (family, what) in _KINDS.items()
+        for kind, (what, place) in _KINDS.items()
         for step, (name, when, needs) in _STEPS.items()
     ),
     *(
@@ -349,11 +398,13 @@ METRICS: tuple[TrustMetric, ...] = (
             f"memories forgotten by id in a process that is killed as soon as it has answered whose {what} no place "
             "shows then / those that a place showed before, or shows then",
             partial(bytes_gone_after_kill, kind=kind),
-            family=family,
+            label=f"deleted {kind}s gone from disk after a kill",
+            otherwise=f"deleted {kind}s still on disk after a kill",
+            column=place,
             varies=_PAGES,
             asks=WRITING,
         )
-        for kind, (family, what) in _KINDS.items()
+        for kind, (what, place) in _KINDS.items()
     ),
     _measure(
         "seen_in_undeclared_places",
@@ -362,15 +413,18 @@ METRICS: tuple[TrustMetric, ...] = (
         seen_astray,
         "lower",
         aside="where deleted memories are left there, the measures of the bytes count them",
+        label="memories found in undeclared files",
     ),
     _measure(
         "replaced_text_gone_after_closing",
         "texts replaced by an update whose canary no layer shows after the process has ended / those that a layer "
         "showed before, or shows then; not of a store that offers a history or marks, which keep them on purpose",
         replaced_bytes_gone,
-        family="text",
         varies=_PAGES,
         version=2,
         asks=WRITING,
+        label="replaced texts gone from disk",
+        otherwise="replaced texts still on disk",
+        column=columns.DELETED.at("replaced"),
     ),
 )

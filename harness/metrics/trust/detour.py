@@ -14,8 +14,9 @@ from typing import NamedTuple
 
 from harness.adapter import Hit
 from harness.log.transcript import Transcript
+from harness.metrics import columns
 from harness.metrics.metric import proportion
-from harness.metrics.trust.metric import DrillWords, Headline, TrustMetric, trust
+from harness.metrics.trust.metric import DrillWords, TrustMetric, trust
 from harness.metrics.trust.view import DrillLook, DrillView, line_of
 from harness.model.trial import Measure
 
@@ -142,7 +143,6 @@ DRILL = DrillWords(
     80,
     "Same memories, another way",
     "Does a store that deleted and updated on its way answer as one that was filled directly?",
-    (Headline("detour", ("same", "answers"), "answers_changed_by_detour"),),
 )
 METRICS: tuple[TrustMetric, ...] = (
     trust(
@@ -151,16 +151,21 @@ METRICS: tuple[TrustMetric, ...] = (
         "what it was, brings other texts in the top k or another order of them, at once or reopened / questions that "
         "two stores filled directly, in two orders, answer alike, and with something", changed_by_detour,
         verbatim=True,
+        label="answers changed by deleting and restoring", otherwise="answers unchanged by deleting and restoring",
+        column=columns.FOUND.at("changed"),
     ),
     trust(
         "answers_changed_by_order", DRILL, "neither", "proportion",
         "questions that two stores with the same memories, written in two orders, answer otherwise / questions that "
         "both answered, the first with something; ties and approximate indexes, beside which the detour is read",
         changed_by_order, verbatim=True,
+        label="answers changed by the order of writing",
     ),
     trust(
         "bystanders_lost_by_detour", DRILL, "lower", "proportion",
         "memories that stayed and that their own text does not bring in the top k after the detour, at once or "
         "reopened / those that it brings from a store filled directly", lost_by_detour, verbatim=True,
+        label="untouched memories no longer found", otherwise="untouched memories still found",
+        column=columns.FOUND.at("unfound"),
     ),
 )  # fmt: skip

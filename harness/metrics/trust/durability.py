@@ -13,8 +13,9 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 
 from harness.log.transcript import Handled, Op, Transcript
+from harness.metrics import columns
 from harness.metrics.metric import failed, not_applicable, proportion
-from harness.metrics.trust.metric import ASKS, DrillWords, Headline, TrustMetric, trust
+from harness.metrics.trust.metric import ASKS, DrillWords, TrustMetric, trust
 from harness.metrics.trust.view import DrillDeed, DrillLook, DrillView, lacks
 from harness.model.drill import Piece
 from harness.model.trial import Measure
@@ -280,7 +281,6 @@ DRILL = DrillWords(
     60,
     "Killed",
     "Is what was acknowledged still there after the process was killed?",
-    (Headline("kills", ("harmed", "by a kill"), "lost_by_kill"),),
 )
 METRICS: tuple[TrustMetric, ...] = (
     trust(
@@ -288,11 +288,15 @@ METRICS: tuple[TrustMetric, ...] = (
         "acknowledged writes that the last look after the last kill (SIGKILL, no power cut) does not show "
         "/ acknowledged writes that a look before a kill showed, and those that a kill came right behind; writes in "
         "the air, and memories that a forget or update was asked for, are not counted", lost, version=2,
+        label="acknowledged writes lost by kills", otherwise="acknowledged writes kept through kills",
+        column=columns.KEPT.at("lost"),
     ),
     trust(
         "usable_after_kill", DRILL, "higher", "proportion",
         "kills after which a fresh process opened the store at the first try, answered, and acknowledged its first "
         "write / kills", reopened, whole=False,
+        label="kills after which the store was usable at once",
+        otherwise="kills after which the store was not usable at once", column=columns.KEPT.at("refused"),
     ),
     trust(
         "torn_by_kill", DRILL, "lower", "proportion",
@@ -300,23 +304,29 @@ METRICS: tuple[TrustMetric, ...] = (
         "twice, which it did not before / such kills after which that listing is missing or shows any of the write; "
         "counted if the listing before the first kill was clean", torn,
         varies="a kill comes at another instant of a write", by_chance=True,
+        label="kills that tore or doubled a memory", otherwise="kills that tore no memory",
+        column=columns.KEPT.at("wrong"),
     ),
     trust(
         "forget_undone_by_kill", DRILL, "lower", "proportion",
         "acknowledged forgets whose memory a listing or a recall brings after a kill / acknowledged forgets of a "
         "memory that a look had brought and that was gone before the kill, and those that a kill came right behind",
         forgets_undone, asks=CHANGING, version=2,
+        label="deletions undone by kills", otherwise="deletions kept through kills", column=columns.KEPT.at("undone"),
     ),
     trust(
         "update_undone_by_kill", DRILL, "lower", "proportion",
         "acknowledged updates whose new text the last look after the kills does not show, or whose old text it shows / "
         "acknowledged updates that a look before a kill confirmed, and those that a kill came right behind",
         updates_undone, asks=CHANGING, version=2,
+        label="updates undone by kills", otherwise="updates kept through kills", column=columns.KEPT.at("undone"),
     ),
     trust(
         "unfindable_after_kill", DRILL, "lower", "proportion",
         "memories that are listed after the last kill and that a recall of their own text does not bring within k / "
         "listed memories that it brought before a kill, and those that a kill came right behind", unfindable,
         asks=CHANGING, version=2,
+        label="listed memories not found after kills", otherwise="listed memories found after kills",
+        column=columns.FOUND.at("unfound"),
     ),
 )  # fmt: skip

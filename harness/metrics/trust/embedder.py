@@ -10,11 +10,13 @@ from collections.abc import Callable
 from functools import partial
 
 from harness.log.transcript import Handled, Transcript
+from harness.metrics import columns
+from harness.metrics.columns import Place
 from harness.metrics.metric import proportion
-from harness.metrics.trust.metric import ASKS, DrillWords, Headline, TrustMetric, trust
+from harness.metrics.trust.metric import ASKS, DrillWords, TrustMetric, trust
 from harness.metrics.trust.view import DrillView
 from harness.model.drill import Piece
-from harness.model.trial import Measure
+from harness.model.trial import Better, Measure
 
 NONE = "no memory was brought by its own text before the switch"
 
@@ -66,38 +68,50 @@ DRILL = DrillWords(
     75,
     "Embedder switched",
     "Is what was stored still found when another embedder answers, or does somebody say so?",
-    (Headline("embedders", ("embedder", "switched"), "found_with_another_embedder"),),
 )
 
 
-def _trust(name: str, better: str, formula: str, measure: Callable[..., Measure], which: str) -> TrustMetric:
+_ALOUD = "a refusal is as good as an answer, and an answer by luck is none: what is silent counts"
+
+
+def _trust(
+    name: str,
+    better: Better,
+    formula: str,
+    measure: Callable[..., Measure],
+    which: str,
+    label: str,
+    column: Place | None = None,
+    aside: str = "",
+) -> TrustMetric:
     return trust(
-        name, DRILL, "higher" if better == "higher" else "lower", "proportion", formula, partial(measure, name=which),
-        whole=False, asks=ASKS,
+        name, DRILL, better, "proportion", formula, partial(measure, name=which), label=label, column=column,
+        aside=aside, whole=False, asks=ASKS,
     )  # fmt: skip
 
 
 METRICS: tuple[TrustMetric, ...] = tuple(
     each
-    for which, tail, words in (
-        ("another", "with_another_embedder", "another embedder with vectors of the same length"),
-        ("shorter", "with_shorter_vectors", "another embedder with vectors of half the length"),
+    for which, tail, short, words in (
+        ("another", "with_another_embedder", "another embedder", "another embedder with vectors of the same length"),
+        ("shorter", "with_shorter_vectors", "shorter vectors", "another embedder with vectors of half the length"),
     )
     for each in (
         _trust(
             f"found_{tail}", "higher",
             f"memories that their own text brings within k when {words} answers / memories that it brought before",
-            found, which,
+            found, which, f"memories found with {short}", aside=_ALOUD,
         ),
         _trust(
             f"silently_unfound_{tail}", "lower",
             f"memories that their own text does not bring any more when {words} answers, though every call about them "
             "was answered / memories that it brought before", silent, which,
+            f"memories silently not found with {short}", columns.EMBEDDER.at("silent"),
         ),
         _trust(
             f"new_found_{tail}", "higher",
             f"memories written when {words} answers that their own text brings within k / memories that were to be "
-            "written then", new_found, which,
+            "written then", new_found, which, f"new memories found with {short}", aside=_ALOUD,
         ),
     )
 )  # fmt: skip

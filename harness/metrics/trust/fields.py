@@ -8,10 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypedDict
 
 from harness.adapter import Hit, Item, Source
 from harness.log.transcript import Op, Transcript
+from harness.metrics import columns
+from harness.metrics.columns import Place
 from harness.metrics.metric import proportion
 from harness.metrics.trust.metric import TrustMetric, trust
 from harness.metrics.trust.view import READS, DrillView, holds, lacks, line_of
@@ -22,6 +24,12 @@ from harness.model.trial import Measure
 
 NONE_EQUAL = "no memory came back as it was written"
 PARTS = ("repo", "org", "branch", "user")
+
+
+class _Called(TypedDict):
+    label: str
+    otherwise: str
+    column: Place
 
 
 class Field(NamedTuple):
@@ -164,36 +172,51 @@ def _note(
         whole[case] = None if shown else (line, pieces[-1].name)
 
 
+PLACES: Mapping[str, Place] = {
+    "source": columns.SOURCES.at("lost"),
+    "date": columns.DATES.at("wrong"),
+    "confidence": columns.KEPT.at("fields"),
+    "scope": columns.KEPT.at("fields"),
+}
+"""Sources and dates have columns of their own."""
+
+
+def _call(field: str, when: str) -> _Called:
+    plural = f"{field}s" if field != "confidence" else "confidences"
+    return {"label": f"{plural} kept {when}", "otherwise": f"{plural} lost {when}", "column": PLACES[field]}
+
+
 METRICS: tuple[TrustMetric, ...] = (
     trust(
         "texts_whole", KEEPING, "higher", "proportion",
         "memories whose whole text, white space aside, every answer of one operation (listing, get, recall, history) "
         "shows that brings them under their id, each operation counted apart / memories that it brings so",
         texts_whole, verbatim=True,
+        label="texts returned whole", otherwise="texts cut or changed", column=columns.KEPT.at("altered"),
     ),
     trust(
         "source_survives_writing", KEEPING, "higher", "proportion",
         "memories with exactly the source (commit, path, line, session) that they were written with, in every answer / "
         "memories with a source that came back with equal text, and those without one that came back with one",
-        partial(survives_writing, field="source"), version=2,
+        partial(survives_writing, field="source"), version=2, **_call("source", "when written"),
     ),
     trust(
         "date_survives_writing", KEEPING, "higher", "proportion",
         "memories dated with the moment that they were written with, in every answer / memories that came back with "
         "equal text; the dates are in another order than the writes",
-        partial(survives_writing, field="date"), version=2,
+        partial(survives_writing, field="date"), version=2, **_call("date", "when written"),
     ),
     trust(
         "confidence_survives_writing", KEEPING, "higher", "proportion",
         "memories with the confidence that they were written with, in every answer / memories with a confidence that "
         "came back with equal text, and those without one that came back with one",
-        partial(survives_writing, field="confidence"), version=2,
+        partial(survives_writing, field="confidence"), version=2, **_call("confidence", "when written"),
     ),
     trust(
         "scope_survives_writing", KEEPING, "higher", "proportion",
         "memories that come back under the scope that they were written with, as far as the backend claims to tell "
         "its parts apart, in every answer / memories that came back with equal text",
-        partial(survives_writing, field="scope"), version=2,
+        partial(survives_writing, field="scope"), version=2, **_call("scope", "when written"),
     ),
     *(
         trust(
@@ -201,6 +224,7 @@ METRICS: tuple[TrustMetric, ...] = (
             f"updated memories that come back with the new text and exactly the new {field}, or without one if the new "
             f"one has none / updates of memories whose {field} was right before",
             partial(survives_change, field=field, op="update", role="edit"),
+            **_call(field, "after an update"),
         )
         for field in FIELDS
     ),
@@ -210,6 +234,7 @@ METRICS: tuple[TrustMetric, ...] = (
             f"successors that come back with their text and exactly their {field} / successors of memories whose "
             f"{field} was right before",
             partial(survives_change, field=field, op="supersede", role="successor"),
+            **_call(field, "after a replacement"),
         )
         for field in FIELDS
     ),
@@ -218,7 +243,7 @@ METRICS: tuple[TrustMetric, ...] = (
             f"{field}_survives_reopening", KEEPING, "higher", "proportion",
             f"memories whose {field} is right before closing and in a fresh process / those whose {field} is right "
             "before",
-            partial(survives_reopening, field=field),
+            partial(survives_reopening, field=field), **_call(field, "after reopening"),
         )
         for field in FIELDS
     ),

@@ -12,28 +12,39 @@ from functools import partial
 
 from harness.adapter import Scope, applies
 from harness.log.transcript import Op, Transcript
+from harness.metrics import columns
+from harness.metrics.columns import Place
 from harness.metrics.metric import not_applicable, proportion, unsupported
 from harness.metrics.trust import places
 from harness.metrics.trust.apart import ScopeCase, ScopeView, pair_of
-from harness.metrics.trust.metric import ASKS, DrillWords, Headline, TrustMetric, trust
+from harness.metrics.trust.metric import ASKS, DrillWords, TrustMetric, trust
 from harness.metrics.trust.view import lacks, scope_of
 from harness.model.trial import Measure
 
 TRAITS = ("scope_repo", "scope_user", "scope_org", "scope_branch")
 FAMILIES = {
-    "prefix": "one name begins with the other",
-    "case": "the names differ in case",
-    "space": "the names differ in spaces",
-    "lookalike": "the names look alike (Cyrillic and Latin, composed and decomposed)",
-    "pattern": "one name is a pattern (* % _ ? . $) that could match the other",
-    "part": "no name is like the other: the scopes differ in one part, or in which parts they name",
-    "nesting": "the first leaves open a part that the second names",
-    "word": "the first leaves open a part that the second calls None, null, all or default",
-    "length": "the names agree in their first 30, 32, 63, 64, 100, 128 or 255 characters",
-    "join": "the names of two parts, run together, are the same",
-    "position": "the same name stands in another part",
+    "prefix": ("one name begins with the other", "names that begin alike"),
+    "case": ("the names differ in case", "upper and lower case"),
+    "space": ("the names differ in spaces", "spaces in names"),
+    "lookalike": ("the names look alike (Cyrillic and Latin, composed and decomposed)", "look-alike letters"),
+    "pattern": ("one name is a pattern (* % _ ? . $) that could match the other", "wildcards in names"),
+    "part": (
+        "no name is like the other: the scopes differ in one part, or in which parts they name",
+        "names that are not alike",
+    ),
+    "nesting": ("the first leaves open a part that the second names", "a part left open"),
+    "word": (
+        "the first leaves open a part that the second calls None, null, all or default",
+        "a part called None or all",
+    ),
+    "length": (
+        "the names agree in their first 30, 32, 63, 64, 100, 128 or 255 characters",
+        "names alike at first",
+    ),
+    "join": ("the names of two parts, run together, are the same", "joined names"),
+    "position": ("the same name stands in another part", "the same name in another part"),
 }
-"""In which way two scopes come near."""
+"""In which way two scopes come near, in full and in short."""
 
 
 def measure_scoped(measure: Callable[[Transcript], Measure], found: Transcript) -> Measure:
@@ -94,14 +105,13 @@ def by_reading(view: ScopeView) -> Iterable[ScopeCase]:
             yield view.find_crossing(line, call)
 
 
-def by_history(view: ScopeView) -> Iterable[ScopeCase]:
-    """Of a memory that is there, and of one that was deleted."""
-    for crossing, own in (("cross", "own"), ("cross gone", "own gone")):
-        told = {name for _, call in view.transcript.calls("history", own) for name in view.list_shown(call)}
-        for line, call in view.transcript.calls("history", crossing):
-            (name,) = call.about
-            if name in told and not applies(view.scope(name), scope_of(call)):
-                yield view.case(None if call.fault else name in view.list_shown(call), line, name)
+def by_history(gone: str, view: ScopeView) -> Iterable[ScopeCase]:
+    """Of memories that are there, or of those that are gone (`" gone"`)."""
+    told = {name for _, call in view.transcript.calls("history", f"own{gone}") for name in view.list_shown(call)}
+    for line, call in view.transcript.calls("history", f"cross{gone}"):
+        (name,) = call.about
+        if name in told and not applies(view.scope(name), scope_of(call)):
+            yield view.case(None if call.fault else name in view.list_shown(call), line, name)
 
 
 def by_updating(view: ScopeView) -> Iterable[ScopeCase]:
@@ -208,7 +218,6 @@ DRILL = DrillWords(
     30,
     "Kept apart",
     "Does a question from one scope bring or change what belongs to another?",
-    (Headline("scopes", ("crossed", "scopes"), "leaks_by_listing", "scopes"),),
 )
 NOT_FOUND = "no memory was found in its own scope"
 
@@ -218,6 +227,8 @@ def _measure(
     formula: str,
     cases: Callable[[ScopeView], Iterable[ScopeCase]],
     *needs: Op,
+    label: str,
+    column: Place,
     none: str = NOT_FOUND,
     version: int = 2,
 ) -> TrustMetric:
@@ -228,6 +239,8 @@ def _measure(
         "proportion",
         formula,
         partial(measure_scoped, partial(bad, cases, needs, none)),
+        label=label,
+        column=column,
         asks=(*ASKS, *needs),
         version=version,
     )
@@ -245,8 +258,10 @@ METRICS: tuple[TrustMetric, ...] = (
             + ("" if family == "part" else ", and the part in which they differ is told apart where no name is alike"),
             partial(measure_scoped, partial(near_names, family)),
             version=3,
+            label=f"searches that cross scopes: {short}",
+            column=columns.SCOPES.at("shown"),
         )
-        for family, what in FAMILIES.items()
+        for family, (what, short) in FAMILIES.items()
     ),
     _measure(
         "leaks_by_listing",
@@ -255,6 +270,8 @@ METRICS: tuple[TrustMetric, ...] = (
         by_listing,
         "entries",
         version=3,
+        label="listings that show another scope",
+        column=columns.SCOPES.at("shown"),
     ),
     _measure(
         "wider_scope_in_listing",
@@ -263,6 +280,8 @@ METRICS: tuple[TrustMetric, ...] = (
         places.wider_listed,
         "entries",
         version=1,
+        label="listings that show a wider scope",
+        column=columns.SCOPES.at("wider"),
     ),
     _measure(
         "read_across_scopes",
@@ -271,6 +290,8 @@ METRICS: tuple[TrustMetric, ...] = (
         by_reading,
         "get",
         version=3,
+        label="memories read by id from another scope",
+        column=columns.SCOPES.at("read"),
     ),
     _measure(
         "updated_across_scopes",
@@ -278,6 +299,8 @@ METRICS: tuple[TrustMetric, ...] = (
         "where it was seen before, and it changed or the same update from its own scope took effect",
         by_updating,
         "update",
+        label="memories updated by id from another scope",
+        column=columns.SCOPES.at("changed"),
     ),
     _measure(
         "forgotten_across_scopes",
@@ -285,6 +308,8 @@ METRICS: tuple[TrustMetric, ...] = (
         "where it was seen before, and it went or the same deletion from its own scope took effect",
         by_forgetting,
         "forget",
+        label="memories deleted by id from another scope",
+        column=columns.SCOPES.at("changed"),
     ),
     _measure(
         "superseded_across_scopes",
@@ -293,14 +318,28 @@ METRICS: tuple[TrustMetric, ...] = (
         by_superseding,
         "supersede",
         version=1,
+        label="memories replaced by id from another scope",
+        column=columns.SCOPES.at("changed"),
     ),
     _measure(
         "history_across_scopes",
-        "histories by id, from one scope, that tell the text of another scope's memory, whether it is there or was "
-        "deleted / such histories; counted where the same from its own scope tells it",
-        by_history,
+        "histories by id, from one scope, that tell the text of another scope's memory that is there / such histories; "
+        "counted where the same from its own scope tells it",
+        partial(by_history, ""),
+        "history",
+        version=2,
+        label="histories of live memories read from another scope",
+        column=columns.SCOPES.at("read"),
+    ),
+    _measure(
+        "deleted_history_across_scopes",
+        "histories by id, from one scope, that tell the text of another scope's memory that was deleted / such "
+        "histories; counted where the same from its own scope tells it",
+        partial(by_history, " gone"),
         "history",
         version=1,
+        label="histories of deleted memories read from another scope",
+        column=columns.SCOPES.at("remains"),
     ),
     _measure(
         "scope_deletion_spill",
@@ -309,6 +348,8 @@ METRICS: tuple[TrustMetric, ...] = (
         by_forgetting_a_scope,
         "forget_scope",
         version=3,
+        label="scope deletions that hit a neighbour",
+        column=columns.SCOPES.at("changed"),
     ),
     *(
         _measure(
@@ -319,6 +360,8 @@ METRICS: tuple[TrustMetric, ...] = (
             "forget_scope",
             none=f"no deletion was looked at from a scope {where}",
             version=1,
+            label=f"scope deletions that hit {'another' if direction == 'other' else f'a {direction}'} scope",
+            column=columns.SCOPES.at("changed"),
         )
         for direction, where in places.DIRECTIONS.items()
     ),
@@ -330,6 +373,8 @@ METRICS: tuple[TrustMetric, ...] = (
         "forget_scope",
         none="no memory was seen before such a deletion",
         version=1,
+        label="deletions of an empty name that hit others",
+        column=columns.SCOPES.at("changed"),
     ),
     _measure(
         "leaks_into_empty_name",
@@ -337,6 +382,8 @@ METRICS: tuple[TrustMetric, ...] = (
         "looks; counted where the one searched for is found in its own scope",
         partial(elsewhere, "blank"),
         version=1,
+        label="looks with an empty name that show others",
+        column=columns.SCOPES.at("shown"),
     ),
     _measure(
         "leaks_into_no_scope",
@@ -344,12 +391,16 @@ METRICS: tuple[TrustMetric, ...] = (
         "memory without limits comes back without a scope, and the one searched for in its own",
         in_no_scope,
         none="without a scope, not even a memory without limits came back",
+        label="looks without a scope that show others",
+        column=columns.SCOPES.at("shown"),
     ),
     _measure(
         "leaks_into_unwritten_scope",
         "searches and listings in scopes that nobody wrote to that show a memory limited to another / such looks; "
         "counted where the one searched for is found in its own scope",
         in_an_unwritten_scope,
+        label="looks into unused scopes that show others",
+        column=columns.SCOPES.at("shown"),
     ),
     _measure(
         "crowded_out_of_scope",
@@ -357,6 +408,8 @@ METRICS: tuple[TrustMetric, ...] = (
         "scopes hold nearly the same; counted where its own text brings it",
         list_crowded,
         none="no memory was found in its own scope while k others are like it",
+        label="answers crowded out by other scopes",
+        column=columns.SCOPES.at("crowded"),
     ),
     trust(
         "scope_names_refused",
@@ -367,6 +420,7 @@ METRICS: tuple[TrustMetric, ...] = (
         "is no leak and no pass",
         partial(measure_scoped, partial(bad, list_refused, (), "nothing was written")),
         version=2,
+        label="scope names refused",
     ),
     trust(
         "scope_names_kept",
@@ -376,6 +430,8 @@ METRICS: tuple[TrustMetric, ...] = (
         "searches that bring a memory with the scope it was given, to the letter / searches that bring the memory they "
         "are for, in its own scope or, if it has no limits, in another; not applicable if no hit brings a scope",
         partial(measure_scoped, scope_kept),
-        family="kept",
+        label="scope names returned to the letter",
+        otherwise="scope names changed",
+        column=columns.KEPT.at("fields"),
     ),
 )

@@ -11,6 +11,7 @@ from itertools import pairwise
 from statistics import median
 
 from harness.log.transcript import Called, Handled, Transcript
+from harness.metrics import columns
 from harness.metrics.metric import amount, failed, not_applicable, proportion
 from harness.metrics.trust import fields, replacing, writes
 from harness.metrics.trust.metric import TrustMetric, trust
@@ -203,19 +204,23 @@ METRICS: tuple[TrustMetric, ...] = (
         "memories of one batch of 1,030 that were acknowledged and that the listing of their scope shows with their "
         "text / the batch; without listings, the same of ten beside the usual limits, asked for by their own text",
         batch_kept, verbatim=True,
+        label="memories kept of a batch of 1,030", otherwise="memories lost of a batch of 1,030",
+        column=columns.KEPT.at("lost"),
     ),
     trust(
         "self_reachability", DRILL, "higher", "proportion",
         "sampled memories that a question of their own text brings within k / those acknowledged; look-alikes stand "
         "in sibling scopes, some of them with the very same text",
         partial(found_within, step="own", needs=(), places=None),
-        family="found",
+        label="memories found by their own text", otherwise="memories not found by their own text",
+        column=columns.FOUND.at("unfound"),
     ),
     trust(
         "own_text_first", DRILL, "higher", "proportion",
         "sampled memories that a question of their own text brings first / those acknowledged; only of a ranked store",
         partial(found_within, step="own", needs=("ranked",), places=1),
-        family="found",
+        label="memories found first by their own text", otherwise="memories not found first by their own text",
+        column=columns.FOUND.at("look-alikes"),
     ),
     trust(
         "answer_among_look_alikes", DRILL, "higher", "proportion",
@@ -223,45 +228,51 @@ METRICS: tuple[TrustMetric, ...] = (
         "acknowledged; seven look-alikes in the words of the question stand in sibling scopes, so that a store that "
         "cuts at k before it applies the scope finds nothing",
         partial(found_within, step="asked", needs=("ranked", "scope_repo"), places=None),
-        family="found",
+        label="answers found among look-alikes", otherwise="answers missed among look-alikes",
+        column=columns.FOUND.at("look-alikes"),
     ),
     trust(
         "recalls_malformed", DRILL, "lower", "proportion",
         "recalls in breach of the contract, with more than k hits (if ranked) or with one id twice / recalls that "
         "brought anything or were in breach; k is 1, the trial's, and 20",
         recalls_malformed,
-        family="found",
+        label="answers that break the contract", otherwise="answers that keep the contract",
+        column=columns.FOUND.at("breach"),
     ),
     trust(
         "scores_out_of_order", DRILL, "lower", "proportion",
         "recalls in which a later memory has a higher score than the one before it / recalls that bring two memories "
         "with scores; only of a ranked store", scores_out_of_order,
-        family="found",
+        label="answers with scores out of order", otherwise="answers with scores in order",
+        column=columns.FOUND.at("breach"),
     ),
     trust(
         "unknown_answered_with_silence", DRILL, "higher", "proportion",
         "questions to which nothing is known that bring nothing / such questions, each counted only if the question "
         "that it is paired with, which has an answer, brought it",
         unknown_answered_with_silence,
-        aside="no headline promises silence about what is not known",
+        aside="no column promises silence about what is not known",
+        label="unknown questions met with silence",
     ),
     trust(
         "kept_after_reopening", DRILL, "higher", "proportion",
         "memories listed with their text by a fresh process on the same store / those listed before it was closed",
         kept_after_reopening,
+        label="memories kept after reopening", otherwise="memories lost by reopening", column=columns.KEPT.at("lost"),
     ),
     trust(
         "calls_failed", DRILL, "lower", "proportion",
         "calls and openings that raised an exception, crashed, ran out of time, broke the contract or were refused "
         "although declared / calls and openings; what is declared as unsupported is not called",
         calls_failed, whole=False,
+        label="calls that failed", otherwise="calls that were answered", column=columns.KEPT.at("refused"),
     ),
     trust(
         RECALL_SECONDS, DRILL, "lower", "seconds",
         "median time inside the adapter of a recall at the trial's k, the endpoint's embedding of the question "
         "included, beside the trial's number of memories; a timing, which differs between equal runs",
-        recall_seconds,
-        aside="a time has no best value", varies="it is a time",
+        recall_seconds, varies="it is a time",
+        label="time of one recall", column=columns.SPEED.at(),
     ),
     trust(
         "bytes_per_memory", DRILL, "lower", "bytes",
@@ -270,6 +281,7 @@ METRICS: tuple[TrustMetric, ...] = (
         "at random",
         bytes_per_memory, version=2,
         aside="a size has no best value", varies="pages and ids that are drawn at random",
+        label="disk space per memory",
     ),
     trust(
         "undeclared_bytes", DRILL, "lower", "proportion",
@@ -277,6 +289,7 @@ METRICS: tuple[TrustMetric, ...] = (
         "and beside it) after closing / bytes of all files that are found",
         undeclared_bytes,
         aside="where bytes lie is no promise to a user", varies="output and temporary files may differ",
+        label="data in undeclared files",
     ),
     *fields.METRICS,
     *replacing.METRICS,

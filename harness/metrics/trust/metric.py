@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from harness.log.transcript import Transcript
+from harness.metrics.columns import Place
 from harness.metrics.metric import Metric, define
 from harness.model.drill import DrillName
 from harness.model.trial import Better, Measure
@@ -14,35 +15,17 @@ ASKS = ("open", "remember", "recall", "entries")
 
 
 @dataclass(frozen=True)
-class Headline:
-    """A column of the table of drills.
-
-    Attributes:
-        head: In two lines, for where there is no room.
-        lead: The measure that is shown if all of the family are equally good.
-        score: The question of the scoreboard that counts it.
-    """
-
-    family: str
-    head: tuple[str, str]
-    lead: str
-    score: str = "kept"
-
-
-@dataclass(frozen=True)
 class DrillWords:
     """What the page says of a drill.
 
     Attributes:
-        place: Of its table and headlines, among the drills.
-        headlines: The first is that of a measure that names none, so that a new one cannot be forgotten.
+        place: Of its table, among the drills.
     """
 
     name: DrillName
     place: int
     title: str
     asks: str
-    headlines: tuple[Headline, ...]
 
 
 @dataclass(frozen=True)
@@ -71,7 +54,9 @@ def trust(
     *,
     source: str = "own",
     version: int = 1,
-    family: str | None = None,
+    label: str = "",
+    otherwise: str = "",
+    column: Place | None = None,
     aside: str = "",
     varies: str = "",
     whole: bool = True,
@@ -82,10 +67,10 @@ def trust(
     """A measure of drills, with its definition.
 
     Args:
-        family: The headline that shows it if it is the worst, if not its drill's.
-        aside: Why no headline does.
+        label: What its hits are; `otherwise`: what its other cases are, where a column counts these.
+        column: Where it stands on the scoreboard.
+        aside: Why it stands in no column.
         varies: Why two runs of equal inputs may differ. Without it a difference is a change: inputs are fixed.
     """
-    shown = family or drill.headlines[0].family
-    definition = define(name, better, unit, formula, source, version, shown, aside, varies)
+    definition = define(name, better, unit, formula, source, version, label, otherwise, column, aside, varies)
     return TrustMetric(definition, measure, whole, drill.name, verbatim, by_chance, asks)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from harness.log.blobs import unpack
 from harness.log.transcript import ANSWERS, STEPS, Broke, Transcript, Tried
+from harness.metrics import columns
 from harness.metrics.metric import failed, proportion
-from harness.metrics.trust.metric import DrillWords, Headline, TrustMetric, trust
+from harness.metrics.trust.metric import DrillWords, TrustMetric, trust
 from harness.model.results import BrokenPromise
 from harness.model.sequence import Difference
 from harness.model.trial import Measure
@@ -51,7 +52,6 @@ DRILL = DrillWords(
     80,
     "Promises kept",
     "Does any sequence of operations get an answer that the adapter contract rules out?",
-    (Headline(PROMISES, (PROMISES, "broken"), BROKEN_PROMISES, score=PROMISES),),
 )
 METRICS: tuple[TrustMetric, ...] = (
     trust(
@@ -67,5 +67,7 @@ METRICS: tuple[TrustMetric, ...] = (
         verbatim=True,
         version=2,
         asks=(),
+        label="broken promises of the contract",
+        column=columns.PROMISES.at("broken"),
     ),
 )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from harness.log.transcript import Transcript
+from harness.metrics import columns
 from harness.metrics.metric import not_applicable, proportion
 from harness.metrics.trust.metric import TrustMetric, trust
 from harness.metrics.trust.view import DrillView, holds, lacks
@@ -132,6 +133,8 @@ METRICS: tuple[TrustMetric, ...] = (
         "several_superseded", KEEPING, "higher", "proportion",
         "memories superseded together, three by one, that no look shows as current / those that the same look showed "
         "before, if the supersede was acknowledged", superseded_together, verbatim=True,
+        label="memories replaced together", otherwise="memories not replaced together",
+        column=columns.KEPT.at("undone"),
     ),
     trust(
         "expiry_by_wall_clock", KEEPING, "lower", "proportion",
@@ -139,16 +142,19 @@ METRICS: tuple[TrustMetric, ...] = (
         "in 3000 and brought, one that ended in 2000 asked for in 1999 and hidden / such questions, if one without an "
         "end comes at that time and expired ones are hidden in between", by_wall_clock, verbatim=True,
         aside="a product may go by today's date: story time is the benchmark's own",
+        label="expiries judged by today's date",
     ),
     trust(
         "expiry_lost", KEEPING, "lower", "proportion",
         "memories behind their end that come back: after an update or a supersede that brought the end, or in a fresh "
         "process / such memories, if an expired one was hidden when it was written and one without an end comes",
         expiry_lost, verbatim=True,
+        label="ends forgotten", otherwise="ends remembered", column=columns.DATES.at("expired"),
     ),
     trust(
         "ids_reissued", KEEPING, "lower", "proportion",
         "new memories that get the id of a deleted one: in its scope, in another, after reopening / new memories right "
         "after a deletion that was acknowledged", ids_reissued,
+        label="ids given out again", otherwise="new ids", column=columns.KEPT.at("wrong"),
     ),
 )  # fmt: skip

@@ -13,8 +13,10 @@ from functools import partial
 
 from harness.adapter import Hit
 from harness.log.transcript import Called, Op, Transcript
+from harness.metrics import columns
+from harness.metrics.columns import Place
 from harness.metrics.metric import failed, mean, not_applicable, proportion
-from harness.metrics.trust.metric import DrillWords, Headline, TrustMetric, trust
+from harness.metrics.trust.metric import DrillWords, TrustMetric, trust
 from harness.metrics.trust.view import DrillView, lacks
 from harness.model.trial import Better, Measure, NotMeasured
 
@@ -185,9 +187,19 @@ def lost_by_undo(roles: tuple[str, ...], found: Transcript) -> Measure:
 
 
 def _restore(
-    name: str, better: Better, formula: str, measure: Callable[[RollbackView], Measure], version: int = 2
+    name: str,
+    better: Better,
+    formula: str,
+    measure: Callable[[RollbackView], Measure],
+    label: str,
+    otherwise: str = "",
+    column: Place | None = None,
+    version: int = 2,
 ) -> TrustMetric:
-    return trust(name, DRILL, better, "proportion", formula, partial(measure_marked, measure), version=version)
+    return trust(
+        name, DRILL, better, "proportion", formula, partial(measure_marked, measure), label=label,
+        otherwise=otherwise, column=column, version=version,
+    )  # fmt: skip
 
 
 DRILL = DrillWords(
@@ -195,7 +207,6 @@ DRILL = DrillWords(
     40,
     "Rolled back",
     "After an incident, is the store what it was, without what was erased since?",
-    (Headline("restored", ("restored", ""), "restored_exactly"),),
 )
 METRICS: tuple[TrustMetric, ...] = (
     _restore(
@@ -205,6 +216,9 @@ METRICS: tuple[TrustMetric, ...] = (
         "without what was deleted since / looks (at once, reopened, restored again); counted if the incident had "
         "changed the listing",
         restored_exactly,
+        label="restores that are exact",
+        otherwise="restores that are not exact",
+        column=columns.KEPT.at("undone"),
     ),
     _restore(
         "restored_probes",
@@ -213,12 +227,17 @@ METRICS: tuple[TrustMetric, ...] = (
         "the mark; over questions whose answer the incident had changed and whose answer at the mark held nothing "
         "that was deleted since",
         restored_probes,
+        label="answers restored",
+        otherwise="answers not restored",
+        column=columns.KEPT.at("undone"),
     ),
     _restore(
         "left_after_restore",
         "lower",
         "bad memories that a listing or search still shows after a restore / bad memories seen before it",
         left_after_restore,
+        label="bad memories left after a restore",
+        column=columns.POISON.at("stays"),
     ),
     _restore(
         "resurrected_by_restore",
@@ -227,6 +246,8 @@ METRICS: tuple[TrustMetric, ...] = (
         "and gone before the restore, in all scopes, with those that were deleted before the mark",
         resurrected,
         version=3,
+        label="deleted memories brought back by a restore",
+        column=columns.DELETED.at("served"),
     ),
     trust(
         "other_scopes_restored",
@@ -237,6 +258,9 @@ METRICS: tuple[TrustMetric, ...] = (
         "the mark without what was deleted since / looks; counted if the incident had changed that scope, as "
         "a mark is of the whole store",
         partial(measure_marked, elsewhere_restored),
+        label="other scopes restored",
+        otherwise="other scopes not restored",
+        column=columns.KEPT.at("undone"),
     ),
     _restore(
         "lost_by_restore",
@@ -244,6 +268,9 @@ METRICS: tuple[TrustMetric, ...] = (
         "memories of the mark, as they were then, that are missing after a restore / those seen at the mark, without "
         "what was deleted since",
         lost_by_restore,
+        label="memories lost by a restore",
+        otherwise="memories kept by a restore",
+        column=columns.KEPT.at("lost"),
     ),
     _restore(
         "good_lost_by_restore",
@@ -251,6 +278,7 @@ METRICS: tuple[TrustMetric, ...] = (
         "good memories from after the mark that are missing after a restore / those seen before it; a restore to a "
         "point in time takes them by design",
         good_lost_by_restore,
+        label="later good memories lost by a restore",
     ),
     trust(
         "left_after_undo",
@@ -259,8 +287,9 @@ METRICS: tuple[TrustMetric, ...] = (
         "proportion",
         "bad memories that a listing or search still shows after they were deleted by id / those seen before",
         left_after_undo,
-        family="deleted",
         version=2,
+        label="bad memories left after they were deleted",
+        column=columns.POISON.at("stays"),
     ),
     trust(
         "good_lost_by_undo",
@@ -270,8 +299,9 @@ METRICS: tuple[TrustMetric, ...] = (
         "good memories from the time of the incident that are missing after the bad ones were deleted by id / those "
         "seen before",
         partial(lost_by_undo, ("good",)),
-        family="deleted",
         version=2,
+        label="good memories lost by deleting bad ones",
+        column=columns.DELETED.at("bystanders"),
     ),
     trust(
         "kept_lost_by_undo",
@@ -281,7 +311,8 @@ METRICS: tuple[TrustMetric, ...] = (
         "memories from before the incident, as they stand after its updates, that are missing after the bad ones were "
         "deleted by id, in their scope or another / those seen before",
         partial(lost_by_undo, ("kept", "changed", "change", "abroad", "abroad later")),
-        family="deleted",
         version=3,
+        label="earlier memories lost by deleting bad ones",
+        column=columns.DELETED.at("bystanders"),
     ),
 )

@@ -12,8 +12,9 @@ from collections.abc import Iterator, Sequence
 from functools import cached_property, partial
 
 from harness.log.transcript import Called, Handled, Transcript
+from harness.metrics import columns
 from harness.metrics.metric import failed, proportion
-from harness.metrics.trust.metric import ASKS, DrillWords, Headline, TrustMetric, trust
+from harness.metrics.trust.metric import ASKS, DrillWords, TrustMetric, trust
 from harness.metrics.trust.view import DrillDeed, DrillLook, DrillView, lacks
 from harness.model.drill import Piece
 from harness.model.trial import Measure
@@ -250,73 +251,93 @@ DRILL = DrillWords(
     70,
     "Shared",
     "What one agent writes and another deletes, does the next one see it so?",
-    (Headline("shared", ("shared", ""), "handed_over"),),
 )
 METRICS: tuple[TrustMetric, ...] = (
     trust(
         "handed_over", DRILL, "higher", "proportion",
         "shared memories that a second agent, in a process of its own, finds by their own text / shared memories that "
         "their writer found", handed_over, whole=False, version=2,
+        label="memories found by a second agent", otherwise="memories not found by a second agent",
+        column=columns.KEPT.at("hidden"),
     ),
     trust(
         "deleted_for_writer", DRILL, "higher", "proportion",
         "memories deleted by a third agent that their writer, in a fresh process, no longer finds by their own text / "
         "acknowledged deletions of memories that their writer had found", deleted_for_all, whole=False,
         asks=(*ASKS, "forget"), version=2,
+        label="deletions by another that the writer sees",
+        otherwise="memories deleted by another that the writer still finds", column=columns.DELETED.at("served"),
     ),
     trust(
         "kept_for_writer", DRILL, "higher", "proportion",
         "memories, shared and of one user, that nobody deleted and that their writer finds again, in a fresh process, "
         "after a second and a third agent / such memories that it found when it wrote them", kept_for_writer,
         whole=False, version=2,
+        label="memories kept for their writer", otherwise="memories lost to their writer",
+        column=columns.KEPT.at("lost"),
     ),
     trust(
         "lost_between_handles", DRILL, "lower", "proportion",
         "memories written by one of two processes on one store that are not listed after both were closed / "
         "acknowledged writes that nobody deleted, if own texts bring memories at all", lost, version=2,
+        label="memories lost with two processes", otherwise="memories kept with two processes",
+        column=columns.KEPT.at("lost"),
     ),
     trust(
         "doubled_between_handles", DRILL, "lower", "proportion",
         "such memories listed more than once at the end / memories listed at the end that were acknowledged under one "
         "id", doubled,
+        label="memories doubled with two processes", otherwise="memories there once with two processes",
+        column=columns.KEPT.at("extra"),
     ),
     trust(
         "failing_between_handles", DRILL, "lower", "proportion",
         "calls that fail while two processes have the store open / calls then", failing,
+        label="calls that fail with two processes", otherwise="calls answered with two processes",
+        column=columns.KEPT.at("refused"),
     ),
     trust(
         "own_writes_unseen", DRILL, "lower", "proportion",
         "writes that their own process does not find by their own text at once, while another writes / acknowledged "
         "writes, if own texts bring memories at all", not_read_back,
         varies=_SOON, version=2,
+        label="own writes not seen at once", otherwise="own writes seen at once", column=columns.KEPT.at("hidden"),
     ),
     trust(
         "seen_late", DRILL, "lower", "proportion",
         "writes that their own process found at once, and the other only after settling or reopening / acknowledged "
         "writes, if own texts bring memories at all", seen_late,
         varies=_SOON, version=2,
+        label="writes seen late by the other process", otherwise="writes seen at once by the other process",
+        column=columns.KEPT.at("hidden"),
     ),
     trust(
         "unseen_while_open", DRILL, "lower", "proportion",
         "writes that the other process found neither at once nor after settling / acknowledged writes, if own texts "
         "bring memories at all", unseen,
         varies=_SOON, version=2,
+        label="writes not seen by the other process", otherwise="writes seen by the other process",
+        column=columns.KEPT.at("hidden"),
     ),
     trust(
         "stale_after_other_deletes", DRILL, "lower", "proportion",
         "memories that one process deleted and the other still finds at once / acknowledged deletions that the "
         "deleting process confirms, of memories that the other had found", partial(stale, step="both delete"),
         varies=_SOON, asks=(*ASKS, "forget"), version=2,
+        label="memories deleted by one process, found by the other at once", column=columns.DELETED.at("late"),
     ),
     trust(
         "stale_after_settling", DRILL, "lower", "proportion",
         "memories that one process deleted and the other still finds after settling / acknowledged deletions that the "
         "deleting process confirms, of memories that the other had found", partial(stale, step="deleted"),
         asks=(*ASKS, "forget"), version=2,
+        label="memories deleted by one process, still found by the other", column=columns.DELETED.at("served"),
     ),
     trust(
         "unfindable_between_handles", DRILL, "lower", "proportion",
         "memories that one of two processes wrote and that a recall of their own text does not bring within k after "
         "both were closed / such memories listed then, if own texts bring memories at all", unfindable, version=2,
+        label="memories not found after two processes wrote", otherwise="memories found after two processes wrote",
+        column=columns.FOUND.at("unfound"),
     ),
 )  # fmt: skip

@@ -13,9 +13,10 @@ from typing import NamedTuple
 
 from harness.adapter import Hit
 from harness.log.transcript import Handled, Op, Transcript
+from harness.metrics import columns
 from harness.metrics.metric import amount, not_applicable, proportion
-from harness.metrics.trust.fields import FIELDS
-from harness.metrics.trust.metric import DrillWords, Headline, TrustMetric, trust
+from harness.metrics.trust.fields import FIELDS, PLACES
+from harness.metrics.trust.metric import DrillWords, TrustMetric, trust
 from harness.metrics.trust.view import DrillView, lacks
 from harness.model.drill import Piece
 from harness.model.trial import Measure
@@ -181,7 +182,6 @@ DRILL = DrillWords(
     65,
     "Upgraded",
     "Does a newer release keep what an older one wrote, and say so where it cannot?",
-    (Headline("upgrades", ("upgraded", ""), "kept_after_upgrade"),),
 )
 ASKS = ("open", "remember", "recall", "entries", "forget")
 _OF = "memories of which the older release showed the same, going on with a store that it wrote in the same way"
@@ -191,17 +191,21 @@ METRICS: tuple[TrustMetric, ...] = (
         "memories that the newer release shows (listed; without listings, brought by their own text) on taking over "
         f"the store of an older one, and in a fresh process after changes / {_OF}",
         partial(well, name="kept"), whole=False, asks=ASKS,
+        label="memories kept after an upgrade", otherwise="memories lost by an upgrade", column=columns.KEPT.at("lost"),
     ),
     trust(
         "found_after_upgrade", DRILL, "higher", "proportion",
         f"memories that the newer release brings by their own text within k on taking over the store / {_OF}",
         partial(well, name="found"), whole=False, asks=ASKS,
+        label="memories found after an upgrade", otherwise="memories not found after an upgrade",
+        column=columns.FOUND.at("unfound"),
     ),
     *(
         trust(
             f"{name}_kept_after_upgrade", DRILL, "higher", "proportion",
             f"memories that come back with their {name} as it was written / those that the newer release shows and "
             f"that came back so from the older one", partial(well, name=name), whole=False, asks=ASKS,
+            label=f"{name}s kept after an upgrade", otherwise=f"{name}s lost by an upgrade", column=PLACES[name],
         )
         for name in ("source", "date", "scope")
     ),
@@ -210,26 +214,35 @@ METRICS: tuple[TrustMetric, ...] = (
         "memories that the older release found and deleted, and that no listing and no question of their own text "
         "brings from the newer one / such memories that stayed deleted for the older one",
         partial(well, name="stays deleted"), whole=False, asks=ASKS,
+        label="deletions that outlast an upgrade", otherwise="deleted memories back after an upgrade",
+        column=columns.DELETED.at("served"),
     ),
     trust(
         "written_after_upgrade", DRILL, "higher", "proportion",
         "memories that the newer release acknowledged in the older one's store, and that a fresh process brings by "
         "their own text / those with which the older one succeeded", partial(well, name="written"),
         whole=False, asks=ASKS,
+        label="writes that work after an upgrade", otherwise="writes that fail after an upgrade",
+        column=columns.KEPT.at("lost"),
     ),
     trust(
         "deleted_after_upgrade", DRILL, "higher", "proportion",
         "memories of the older release that the newer one deleted, and that no fresh process shows / those with which "
         "the older one succeeded", partial(well, name="deleted"), whole=False, asks=ASKS,
+        label="deletions that work after an upgrade", otherwise="deletions that fail after an upgrade",
+        column=columns.DELETED.at("served"),
     ),
     trust(
         "silently_wrong_after_upgrade", DRILL, "lower", "proportion",
         "cases of all measures above that went wrong although every call was answered / cases that went well with the "
         "older release; a refusal in words, or the end of the process, is not silent", silent, whole=False, asks=ASKS,
+        label="cases silently wrong after an upgrade", otherwise="cases right or refused aloud after an upgrade",
+        column=columns.KEPT.at("lost"),
     ),
     trust(
         "upgrade_seconds", DRILL, "lower", "seconds",
         "seconds that the newer release takes to open the older one's store and to answer the first look at it",
         seconds, aside="a time has no best value", varies="it is a time", whole=False, asks=ASKS,
+        label="time of an upgrade",
     ),
 )  # fmt: skip

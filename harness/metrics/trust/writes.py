@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from harness.log.transcript import Op, Transcript
+from harness.metrics import columns
 from harness.metrics.metric import not_applicable, proportion
-from harness.metrics.trust.metric import DrillWords, Headline, TrustMetric, trust
+from harness.metrics.trust.metric import DrillWords, TrustMetric, trust
 from harness.metrics.trust.view import DrillLook, DrillView, holds, lacks, receipts
 from harness.model.drill import Piece
 from harness.model.trial import Measure
@@ -147,10 +148,6 @@ KEEPING = DrillWords(
     10,
     "Kept",
     "Is what was written there, found, ranked, and unaltered?",
-    (
-        Headline("kept", ("kept as", "written"), "writes_kept"),
-        Headline("found", ("found", "again"), "self_reachability", "found"),
-    ),
 )
 METRICS: tuple[TrustMetric, ...] = (
     trust(
@@ -158,6 +155,7 @@ METRICS: tuple[TrustMetric, ...] = (
         "writes of a text that is not blank for which no id came back, failed calls included / such writes; a store "
         "that refuses by saying nothing is caught here",
         not_acknowledged,
+        label="writes without an id", otherwise="writes acknowledged", column=columns.KEPT.at("refused"),
     ),
     trust(
         "writes_kept", KEEPING, "higher", "proportion",
@@ -166,17 +164,22 @@ METRICS: tuple[TrustMetric, ...] = (
         "asked for by id and by its own text before it is called lost; some share their first 40, 80 or 200 "
         "characters, differ by a digit or a letter's case, or are the same text",
         kept, verbatim=True, version=2,
+        label="acknowledged writes kept", otherwise="acknowledged writes lost", column=columns.KEPT.at("lost"),
     ),
     trust(
         "writes_listed", KEEPING, "higher", "proportion",
         "acknowledged writes that the listing of their scope shows under each of their ids and with their text, white "
         "space aside / acknowledged writes",
         listed, verbatim=True,
+        label="acknowledged writes listed", otherwise="acknowledged writes missing from the listing",
+        column=columns.KEPT.at("hidden"),
     ),
     trust(
         "entries_unaccounted", KEEPING, "lower", "proportion",
         "ids in the listings that no write was acknowledged with, such as that of a second copy / ids in the listings",
         entries_unaccounted, version=2,
+        label="listed memories nobody wrote", otherwise="listed memories that somebody wrote",
+        column=columns.KEPT.at("extra"),
     ),
     trust(
         "odd_texts_exact", KEEPING, "higher", "proportion",
@@ -184,15 +187,19 @@ METRICS: tuple[TrustMetric, ...] = (
         "differ by white space, case or how a letter is put together, that are listed byte for byte, alone or inside "
         "of a larger text / those acknowledged; what a listing leaves out is judged by its id and its own text",
         odd_texts_exact, verbatim=True, version=2,
+        label="odd texts returned exactly", otherwise="odd texts altered", column=columns.KEPT.at("altered"),
     ),
     trust(
         "settled", KEEPING, "higher", "proportion",
         "waits for acknowledged writes that ended with the word that all are visible / such waits", settled,
+        label="waits that ended in time", otherwise="waits that did not end", column=columns.KEPT.at("refused"),
     ),
     trust(
         "settled_too_early", KEEPING, "lower", "proportion",
         "acknowledged writes that the first listing or question of their own text does not bring although settle said "
         "that all are visible, and that the same look brings later / acknowledged writes that were looked for",
         settled_too_early, verbatim=True,
+        label="writes called visible and not found", otherwise="writes visible when called so",
+        column=columns.KEPT.at("hidden"),
     ),
 )  # fmt: skip

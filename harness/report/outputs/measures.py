@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from html import escape
 
 from harness import metrics
 from harness.metrics import trust
+from harness.metrics.columns import COLUMNS, Column
 from harness.model.trial import Definition
-from harness.report import headline
-from harness.report.model import rows as tables
 
 _HEAD = """\
 # Measures
@@ -20,40 +19,61 @@ The words are those of [concepts.md](concepts.md).
 
 - **Formula**: `A / B` counts the cases A among the cases B. The report prints both numbers. Where an absence is
   counted, B holds only the cases where another look of the same trial showed that the thing could have come back.
-- **Better**: which direction is better. A measure with *neither* explains others and is in no headline.
+- **Better**: which direction is better. A measure with *neither* explains others and is in no column.
 - **Unit**: a *proportion* lies between 0 and 1. Where a formula of another unit ends in `of: X`, the number stands over
   X cases.
 - **Version**: is raised when the formula changes. Values of different versions are not compared.
-- **Headline**: the column of the report that the measure belongs to. A column shows the worst of its measures, by name;
-  that of cost, which has no best value, shows `tokens_total`. A measure in no headline says why.
+- **Column**: where the measure stands on the scoreboard, and its gravity there. A measure in no column says why.
 - **Source**: where the formula comes from; *own* means that no published one was found.
 
 A measure without a number is one of four words, each with a reason: *unsupported*, *not applicable*, *failed*, *not
 run*. None of them counts as 0.
 """
-_TABLE = ("| measure | formula | better | unit | version | headline, or why none | source |", f"|{' --- |' * 7}")
+_COLUMNS = """\
+## Columns
+
+Each column counts in one direction, every measure turned into it. A cell of a column with an order shows the gravest
+measure that went wrong, and of equally grave ones the largest share; it never shows the largest share of all, which
+may hide a graver one. Where nothing went wrong it shows the first of its leading measures that has a number.
+"""
+_TABLE = (
+    "| measure | what it counts: formula | better | unit | version | column, or why none | source |",
+    f"|{' --- |' * 7}",
+)
 
 
 def page() -> str:
-    """The measures of stories, then those of each drill, in the order in which they are defined."""
-    heads = {metrics.DEFINITIONS[each.measure].family: each.head for each in reversed(tables.COLUMNS)}
-    parts = [_HEAD, *_section("Stories", metrics.DEFINITIONS.values(), heads)]
-    heads = {each.family: " ".join(each.head).strip() for each in headline.COLUMNS}
+    """The columns with their order, the measures of stories, then those of each drill, in the order of definition."""
+    parts = [_HEAD, _COLUMNS, *map(_column, COLUMNS.values()), "", *_section("Stories", metrics.DEFINITIONS.values())]
     for drill in trust.DRILLS:
-        own = [each.definition for each in trust.METRICS if each.drill == drill]
-        parts += _section(f"Drill `{drill}`", own, heads)
+        parts += _section(f"Drill `{drill}`", (each.definition for each in trust.METRICS if each.drill == drill))
     return "\n".join(parts)
 
 
-def _section(title: str, own: Iterable[Definition], heads: Mapping[str | None, str]) -> list[str]:
-    return [f"## {title}", "", *_TABLE, *(_row(each, heads) for each in own), ""]
+def _column(column: Column) -> str:
+    leads = ", else ".join(f"`{name}`" for name in column.leads)
+    order = [f"  {at}. *{each.name}*: {each.says}" for at, each in enumerate(column.order, 1) if len(column.order) > 1]
+    head = f"- **{column.head}**: {column.asks} It counts {column.counts}; {column.better} is better. Led by {leads}."
+    return "\n".join([head, *order])
 
 
-def _row(each: Definition, heads: Mapping[str | None, str]) -> str:
+def _section(title: str, own: Iterable[Definition]) -> list[str]:
+    return [f"## {title}", "", *_TABLE, *map(_row, own), ""]
+
+
+def _row(each: Definition) -> str:
     varies = f"<br>*May differ between equal runs:* {_safe(each.varies)}" if each.varies else ""
-    shown = f"**{heads[each.family]}**" if each.family else _safe(each.aside) or "no direction"
     numbers = f"{each.better} | {each.unit} | {each.version}"
-    return f"| `{each.name}` | {_safe(each.formula)}{varies} | {numbers} | {shown} | {_safe(each.source)} |"
+    formula = f"*{_safe(each.label)}*: {_safe(each.formula)}{varies}"
+    cells = (f"`{each.name}`", formula, numbers, _place(each), _safe(each.source))
+    return f"| {' | '.join(cells)} |"
+
+
+def _place(each: Definition) -> str:
+    if each.column is None or each.gravity is None:
+        return _safe(each.aside) or "no direction"
+    column = COLUMNS[each.column]
+    return f"**{column.head}**" + (f": {column.order[each.gravity].name}" if len(column.order) > 1 else "")
 
 
 def _safe(text: str) -> str:

@@ -127,6 +127,7 @@ class DropsTheUserInAnOrganisation(Planted):
     must = ("scope_survives_writing", "writes_listed", "leaks_by_part")
     may = (
         "history_across_scopes",
+        "deleted_history_across_scopes",
         "leaks_by_listing",
         "leaks_by_nesting",
         "read_across_scopes",

@@ -53,6 +53,7 @@ class RemembersInHistory(Planted):
     must = ("forgotten_from_history", "text_gone_after_compaction", "deleted_from_history")
     may = (
         "history_across_scopes",
+        "deleted_history_across_scopes",
         "text_gone_after_kill",
         "bytes_per_memory",
         "forgotten_by_every_route",

@@ -15,6 +15,7 @@ PARTS = ("repo", "org", "branch", "user")
 BY_ID = (
     "read_across_scopes", "updated_across_scopes", "forgotten_across_scopes", "superseded_across_scopes",
     "history_across_scopes",
+    "deleted_history_across_scopes",
 )  # fmt: skip
 
 
@@ -48,6 +49,7 @@ class LeaksByPrefix(Planted):
         "leaks_into_empty_name",
         "superseded_across_scopes",
         "history_across_scopes",
+        "deleted_history_across_scopes",
         "read_across_scopes",
         "updated_across_scopes",
         "forgotten_across_scopes",

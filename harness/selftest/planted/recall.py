@@ -305,6 +305,7 @@ class LiesAboutSupport(Planted):
         "deletion",
         "deleted_after_reopening",
         "history_across_scopes",
+        "deleted_history_across_scopes",
         "history_tells_earlier_text",
         "calls_failed",
         "other_scopes_restored",

@@ -278,7 +278,7 @@ def test_crowding_out_needs_a_crowd(tmp_path: Path) -> None:
         (("update",), {"updated_across_scopes"}),
         (("forget",), {"forgotten_across_scopes"}),
         (("supersede",), {"superseded_across_scopes"}),
-        (("history",), {"history_across_scopes"}),
+        (("history",), {"history_across_scopes", "deleted_history_across_scopes"}),
         (("forget_scope",), {"scope_deletion_spill", "empty_name_forgets_others", *AROUND}),
         (("scope_repo", "scope_user", "scope_org", "scope_branch"), {metric.definition.name for metric in METRICS}),
     ],
@@ -328,7 +328,7 @@ def told(step: str, scope: Scope, role: str, *shown: str) -> Called:
 def test_a_history_counts_if_its_own_scope_may_read_it(tmp_path: Path, gone: str) -> None:
     role = "dropped" if gone else "far"
     own, cross = told(f"own{gone}", B, role, role), told(f"cross{gone}", A, role, role)
-    name = "history_across_scopes"
+    name = f"{'deleted_' if gone else ''}history_across_scopes"
     assert counts(found(tmp_path / "told", {"own h": own, "cross h": cross})[name]) == (1, 1)
     silent = {"own h": own, "cross h": told(f"cross{gone}", A, role)}
     assert counts(found(tmp_path / "silent", silent)[name]) == (0, 1)

@@ -12,7 +12,7 @@ from rich.console import Console
 
 from harness import metrics
 from harness.metrics import trust
-from harness.metrics.trust.metric import Headline
+from harness.metrics.columns import Column
 from harness.model.results import Results
 from harness.model.trial import Definition
 from harness.report import findings, headline, words
@@ -24,19 +24,19 @@ from harness.report.worst import MARK
 from tests.support.made_results import Said, results
 
 ALL = {**metrics.DEFINITIONS, **trust.DEFINITIONS}
-HEADS = {column.family: column for column in headline.COLUMNS}
+HEADS = {column.id: column for column in headline.COLUMNS}
 MEMBERS = [
     (column, name)
     for column in headline.COLUMNS
     for name, each in trust.DEFINITIONS.items()
-    if each.family == column.family
+    if each.column == column.id
 ]
 LEADS = {column.measure for column in tables.COLUMNS} | {question.measure for question in findings.QUESTIONS}
 TOLD = [
     (lead, name)
     for lead in sorted(LEADS)
     for name, each in metrics.DEFINITIONS.items()
-    if metrics.DEFINITIONS[lead].family in tables.MARKED and each.family == metrics.DEFINITIONS[lead].family
+    if metrics.DEFINITIONS[lead].column in tables.MARKED and each.column == metrics.DEFINITIONS[lead].column
 ]
 BACK = {"x": {"recall": [(20, 20)]}}
 
@@ -51,21 +51,21 @@ def bad(definition: Definition) -> tuple[int, int]:
 
 def drilled(changed: Mapping[str, Said], rows: Mapping[str, Mapping[str, list[Said]]] | None = None) -> Results:
     """A backend that is as good as it can be, but for what is changed."""
-    sound = {name: good(each) for name, each in trust.DEFINITIONS.items() if each.family}
+    sound = {name: good(each) for name, each in trust.DEFINITIONS.items() if each.column}
     return results(rows or BACK, {"x": {**sound, **changed}})
 
 
 def show_all(made: Results) -> dict[str, headline.HeadlineFigure]:
     """Family -> the figure under its headline."""
     columns, ((_, figures),) = headline.table(made)
-    return {column.family: figure for column, figure in zip(columns, figures, strict=True)}
+    return {column.id: figure for column, figure in zip(columns, figures, strict=True)}
 
 
-def shown(made: Results, column: Headline) -> headline.HeadlineFigure:
-    return show_all(made)[column.family]
+def shown(made: Results, column: Column) -> headline.HeadlineFigure:
+    return show_all(made)[column.id]
 
 
-def named(figure: headline.HeadlineFigure, column: Headline, name: str) -> bool:
+def named(figure: headline.HeadlineFigure, column: Column, name: str) -> bool:
     """By its name, unless the head covers nothing else."""
     alone = [member for each, member in MEMBERS if each == column] == [name]
     return figure.measure == name and (alone or figure.name.startswith(name))
@@ -83,26 +83,7 @@ def outputs(made: Results) -> list[str]:
 # --- membership ---------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("definition", ALL.values(), ids=lambda each: each.name)
-def test_a_measure_with_a_direction_is_in_one_headline_or_says_why_it_is_in_none(definition: Definition) -> None:
-    if definition.better == "neither":
-        assert definition.family is None
-    else:
-        assert (definition.family is None) == bool(definition.aside), f"{definition.name}: give family= or aside="
-
-
-def test_a_measure_of_trust_that_names_no_headline_is_in_that_of_its_drill() -> None:
-    assert {each.definition.family for each in trust.METRICS if each.drill == "durability"} == {"kills"}
-
-
-def test_every_family_has_one_headline_and_each_is_led_by_a_member() -> None:
-    assert {each.family for each in trust.DEFINITIONS.values() if each.family} == set(HEADS)
-    assert all(trust.DEFINITIONS[column.lead].family == column.family for column in headline.COLUMNS)
-    told = {each.family for each in metrics.DEFINITIONS.values() if each.family}
-    assert told == {metrics.DEFINITIONS[lead].family for lead in LEADS}
-
-
-@pytest.mark.parametrize("name", [name for name, each in ALL.items() if each.family])
+@pytest.mark.parametrize("name", [name for name, each in ALL.items() if each.column])
 def test_what_is_in_a_family_has_a_worst_or_is_its_lead(name: str) -> None:
     """Else its badness could not be told from that of the others."""
     assert ALL[name].unit == "proportion" or name in LEADS
@@ -112,18 +93,18 @@ def test_what_is_in_a_family_has_a_worst_or_is_its_lead(name: str) -> None:
 
 
 @pytest.mark.parametrize(("column", "name"), MEMBERS, ids=[name for _, name in MEMBERS])
-def test_a_store_that_is_bad_in_one_member_only_is_marked_under_its_headline(column: Headline, name: str) -> None:
+def test_a_store_that_is_bad_in_one_member_only_is_marked_under_its_headline(column: Column, name: str) -> None:
     figures = show_all(drilled({name: bad(trust.DEFINITIONS[name])}))
-    figure = figures.pop(column.family)
+    figure = figures.pop(column.id)
     assert figure.fault and figure.measured and named(figure, column, name)
-    lead = trust.DEFINITIONS[column.lead]
+    lead = trust.DEFINITIONS[headline.lead(column)]
     assert figure.text == ("19/20" if lead.better == "higher" else "1/20")  # a column counts in one direction
     assert not [other for other in figures.values() if other.fault or other.name]
 
 
 @pytest.mark.parametrize("word", ["failed", "not-run"])
 @pytest.mark.parametrize(("column", "name"), MEMBERS, ids=[name for _, name in MEMBERS])
-def test_what_failed_or_was_not_run_stands_before_what_is_good(column: Headline, name: str, word: str) -> None:
+def test_what_failed_or_was_not_run_stands_before_what_is_good(column: Column, name: str, word: str) -> None:
     figure = shown(drilled({name: word}), column)
     assert (figure.text, figure.measured, figure.fault) == (word.replace("-", " "), False, False)
     assert named(figure, column, name) and figure.why
@@ -148,13 +129,13 @@ def test_of_several_bad_ones_the_worst_is_shown_and_none_hides_behind_it(data: s
     elif lost:
         assert figure.measure in lost and not figure.measured
     else:
-        assert (figure.fault, figure.measure, figure.name) == (False, column.lead, "")
+        assert (figure.fault, figure.measure, figure.name) == (False, headline.lead(column), "")
 
 
 @pytest.mark.parametrize("word", ["unsupported", "not-applicable"])
-@pytest.mark.parametrize("column", headline.COLUMNS, ids=lambda column: column.family)
-def test_no_other_measure_makes_a_lead_that_was_not_measured_look_good(column: Headline, word: str) -> None:
-    figure = shown(drilled({column.lead: word}), column)
+@pytest.mark.parametrize("column", headline.COLUMNS, ids=lambda column: column.id)
+def test_no_other_measure_makes_a_lead_that_was_not_measured_look_good(column: Column, word: str) -> None:
+    figure = shown(drilled({headline.lead(column): word}), column)
     assert not figure.measured and figure.text in ("unsupported", "n/a")
 
 

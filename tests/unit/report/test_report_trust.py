@@ -14,6 +14,7 @@ from harness.compare.scoring import ScoredDrill
 from harness.log.events import Event, Sighting
 from harness.log.folder import Folder
 from harness.log.transcript import Broke, Called, Handled, Looked, Transcript
+from harness.metrics.columns import DELETED
 from harness.metrics.trust import DEFINITIONS, score
 from harness.metrics.trust.deletion import DRILL
 from harness.metrics.trust.metric import trust as trust_metric
@@ -48,7 +49,9 @@ def share(hits: int, of: int, *receipts: str) -> Measured:
 
 
 def definition(better: Better) -> Definition:
-    return trust_metric("x", DRILL, better, "proportion", "a / b", lambda _: share(1, 1)).definition
+    return trust_metric(
+        "x", DRILL, better, "proportion", "a / b", lambda _: share(1, 1), column=DELETED.at("served")
+    ).definition
 
 
 @pytest.fixture
