@@ -186,4 +186,4 @@ def describe_reach(reach: Reach, thing: str = "difference") -> str:
     if not reach.able:
         least = min(1.0, reach.compared * stats.smallest_p(reach.stories))
         return f"nothing: with {reach.stories} scenarios the adjusted p cannot fall below {least:.2g}"
-    return f"any {thing} that {reach.enough} of {reach.stories} scenarios have and none has the other way round"
+    return f"any {thing} in one direction in {reach.enough} of {reach.stories} scenarios, with none in the other"

@@ -25,9 +25,9 @@ def sign_flip(differences: Sequence[float]) -> float:
     import numpy as np
 
     values = np.asarray(moved, float)
-    means = np.where(_flips(len(moved)), -values[:, None], values[:, None]).mean(axis=0)
     seen = values.mean()
-    slack = abs(100 * np.finfo(float).eps * seen)  # means that differ by rounding alone are equal
+    means = seen - 2 * (_flips(len(moved)) @ values) / len(moved)
+    slack = 100 * np.finfo(float).eps * np.abs(values).mean()  # means that differ by rounding alone are equal
     itself = 0 if 2 ** len(moved) <= RESAMPLES else 1  # among drawn assignments what was seen need not be
     tail = min(np.count_nonzero(means <= seen + slack), np.count_nonzero(means >= seen - slack))
     return float(min(1.0, 2 * (int(tail) + itself) / (len(means) + itself)))
@@ -35,13 +35,13 @@ def sign_flip(differences: Sequence[float]) -> float:
 
 @cache
 def _flips(pairs: int) -> Any:
-    """Whether each pair changes its sign, one row a pair: in all assignments, or in as many as are drawn."""
+    """Whether each pair changes its sign, one row an assignment: all of them, or as many as are drawn."""
     import numpy as np
 
     if 2**pairs <= RESAMPLES:
-        return (np.arange(2**pairs) >> np.arange(pairs)[:, None] & 1).astype(bool)
+        return (np.arange(2**pairs)[:, None] >> np.arange(pairs) & 1).astype(float)
     both = np.tile(np.arange(2), (RESAMPLES, pairs, 1))
-    return np.random.default_rng(SEED).permuted(both, axis=-1)[:, :, 0].T.astype(bool)
+    return np.random.default_rng(SEED).permuted(both, axis=-1)[:, :, 0].astype(float)
 
 
 def smallest_p(pairs: int) -> float:

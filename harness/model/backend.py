@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Literal
 
+from pydantic import Field
+
 from harness.model.trial import Model
 
 SOUND = "reference"
@@ -38,13 +40,18 @@ class Declared(Model):
 
 
 class Backend(Model):
-    """Who was played: the adapter's own words, and the settings with secrets redacted."""
+    """Who was played: the adapter's own words, and the settings with secrets redacted.
+
+    Attributes:
+        served: It keeps its memories in a server that has to run.
+    """
 
     name: str
     version: str
     support: Mapping[str, Declared]
     settings: Mapping[str, str] = {}
     control: bool = False
+    served: bool = Field(False, exclude_if=lambda served: not served)
 
     def supports(self, capability: str) -> bool:
         """Whether it declares the capability, native or emulated. What it says nothing of it does not have."""

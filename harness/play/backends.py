@@ -112,6 +112,7 @@ def describe_all(selection: Selection, allowed: Iterable[str] = (), deadlines: D
                 support=said.support,
                 settings=interpreters.shown(spec),
                 control=entry.control,
+                served=said.server is not None,
             )
             withheld = client.withheld(spec.settings, said.secrets)
             playables[spec.label] = Playable(

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from harness import metrics
 from harness.metrics import trust
 from harness.model.results import Pooled, Results, count_reused
-from harness.model.trial import SCRIPTED, Interval
+from harness.model.trial import SCRIPTED, Definition, Interval
 
 NOT_MEASURED: Mapping[str, str] = {
     "unsupported": "unsupported",
@@ -26,17 +26,6 @@ MEANING: Mapping[str, str] = {
 }
 NO_MERIT = "recalled nothing"
 """Stands beside a clean count of a row that recalled nothing: remembering nothing is no cleanliness."""
-CANNOT_SAY = (
-    "What a live agent would do: the scripted reader understands every text perfectly. It ranks memories under "
-    "controlled reading and predicts no agent's success."
-)
-
-CANNOT_SAY_OF_ONE = "What another agent would do: the reader {reader} did the jobs, and it is one of many."
-CANNOT_SAY_OF_DRILLS = (
-    "How likely a fault of trust is in your use: a drill shows what can happen in one store of some hundred memories, "
-    "with this machine's builds of libraries. Its intervals are over the drill's own cases."
-)
-
 _UNSEEN = frozenset(
     ["\u034f", "\u115f", "\u1160", "\u17b4", "\u17b5", "\u2800", "\u3164", "\uffa0"]
     + [chr(code) for code in (*range(0xFE00, 0xFE0F), *range(0xE0100, 0xE01F0))]
@@ -82,8 +71,9 @@ def interval(value: Interval) -> str:
     return f"{show(value.low)} to {show(value.high)}"
 
 
-def plural(n: int, noun: str) -> str:
-    return f"{n:,} {noun}" if n == 1 else f"{n:,} {noun}s"
+def plural(n: int, noun: str, several: str = "") -> str:
+    """`1 story`, `12 stories`; without a form for several an s is put behind."""
+    return f"{n:,} {noun}" if n == 1 else f"{n:,} {several or f'{noun}s'}"
 
 
 def join_words(parts: Sequence[str]) -> str:
@@ -129,20 +119,9 @@ def label(name: str) -> str:
     return found.label if found and found.label else name.replace("_", " ")
 
 
-def spoken(name: str) -> str:
-    """What stands beside a figure on the page: the name of a measure, perhaps with a number, as `label` has it."""
-    measure, _, rest = name.partition(" ")
-    return f"{label(measure)} {rest}".rstrip()
-
-
-def power(results: Results) -> list[str]:
-    """What the comparisons could have shown at all, each distinct answer once with its measures."""
-    grouped: dict[str, list[str]] = {}
-    for each in results.list_comparisons():
-        names = grouped.setdefault(each.detectable, [])
-        if measure_name(each.measure) not in names:
-            names.append(measure_name(each.measure))
-    return [f"{', '.join(names)}: this run could have shown {what}." for what, names in grouped.items()]
+def otherwise(definition: Definition) -> str:
+    """What the other cases of a measure are, those that are not its hits."""
+    return definition.otherwise or f"not {label(definition.name)}"
 
 
 UNDATED = ", all memories written with the same date"

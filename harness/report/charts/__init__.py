@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from harness.metrics.footprint import Sample
 from harness.model.results import Results
-from harness.report.charts import cost, deletion, footprint, growth, noise, policies, stale, work
+from harness.report.charts import cost, deletion, footprint, frontier, growth, noise, policies, stale, stories, work
 from harness.report.charts.chart import Chart
 from harness.report.model import growth as growing
 
@@ -20,9 +20,11 @@ def charts(results: Results, samples: Sequence[Sample] = ()) -> list[Chart]:
         samples: What was timed and weighed; without them that chart is left out.
     """
     drawn = (
+        frontier.chart(results),
+        work.chart(results),
         noise.chart(results),
         stale.chart(results),
-        work.chart(results),
+        stories.chart(results),
         cost.chart(results),
         footprint.chart(results, samples),
         deletion.chart(results),

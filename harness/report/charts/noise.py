@@ -22,7 +22,9 @@ def chart(results: Results) -> Chart | None:
     for each in results.contrasts:
         if (each.write_policy, each.read_policy) == (held.headline_write, held.headline_read):
             chosen.setdefault(each.backend, []).append(each)
-    rows = {name: sorted(chosen[name], key=lambda each: each.noise) for name in table.list_rows(results) if name in chosen}
+    rows = {
+        name: sorted(chosen[name], key=lambda each: each.noise) for name in table.list_rows(results) if name in chosen
+    }
     if not any(len(each) > 1 for each in rows.values()):
         return None
     body = [

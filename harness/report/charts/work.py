@@ -1,129 +1,96 @@
-"""Cold against warm: decisions right without memory and with it, and which of them memory mended or broke."""
+"""Right decisions of each row against no memory: the difference with its interval, in its best write policy."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
 
-from harness.compare.rows import COLD
-from harness.metrics.acting import HARM, HELP
 from harness.metrics.completion import DECISIONS_RIGHT
-from harness.model.results import Pooled, Results
+from harness.model.results import Comparison, Results
+from harness.model.trial import ReadPolicy
 from harness.report import words
-from harness.report.charts.chart import (
-    NARROW,
-    SHARES,
-    WARM,
-    WARM_SHAPE,
-    Chart,
-    apart,
-    cold_line,
-    count,
-    dot,
-    find_measured,
-    finish,
-    grid,
-    place,
-    show,
-    tell,
-    within,
-)
-from harness.report.charts.drawing import PALE, ROW, SOFT, VERMILLION, Scale, Sheet
-from harness.report.model import table
+from harness.report.charts.chart import NARROW, Chart, finish, rank, short, show
+from harness.report.charts.drawing import BLUE, GREEN, INK, PALE, SOFT, VERMILLION, Scale, Shape, Sheet
+from harness.report.model import ways
 
-NAME, TITLE = "decisions", "Decisions right, cold and warm"
-HEADS = ("backend", "stories", "right", "interval", "helped", "harmed", "against cold")
-NOT_COMPARED = "not compared"
-_SAID: Mapping[str, str] = {
-    "more right": "more, by more than chance",
-    "fewer right": "fewer, by more than chance",
-    "could be chance": "what differs from that could be chance",
-}
-
-
-@dataclass(frozen=True)
-class WorkRow:
-    """The decisions of one backend beside those of the cold arm.
-
-    Attributes:
-        helped: Of the decisions that were wrong cold, those right warm.
-        harmed: The other way round.
-    """
-
-    name: str
-    right: Pooled
-    helped: Pooled | None
-    harmed: Pooled | None
-    verdict: str
+NAME, TITLE = "against-no-memory", "Right decisions against no memory"
+HEADS = ("backend", "write", "read", "stories", "difference", "interval", "adjusted p", "shown")
+LOOKS: dict[ReadPolicy, tuple[Shape, str]] = {
+    "trusting": ("circle", INK), "newest": ("triangle", VERMILLION), "verifying": ("square", BLUE),
+    "model": ("diamond", GREEN),
+}  # fmt: skip
+SAYS = {"right-better": "better", "left-better": "worse", "no-difference-shown": "could be chance"}
+_APART = 14
 
 
 def chart(results: Results) -> Chart | None:
-    cold = find_measured(results, COLD, DECISIONS_RIGHT)
-    rows = [
-        WorkRow(
-            name, right, find_measured(results, name, HELP), find_measured(results, name, HARM), _verdict(results, name)
-        )
-        for name in table.list_rows(results)
-        if name != COLD and (right := find_measured(results, name, DECISIONS_RIGHT)) is not None
-    ]  # fmt: skip
-    if not rows or cold is None or cold.value is None:
+    rows = [each for name in rank(results) for each in _list_rows(results, name)]
+    if not rows:
         return None
-    body = [(COLD, str(cold.scenarios), tell(cold), within(cold), "", "", "")]
-    body += [
-        (
-            show(row.name), str(row.right.scenarios), tell(row.right), within(row.right), tell(row.helped),
-            tell(row.harmed), row.verdict,
-        )
-        for row in rows
-    ]  # fmt: skip
-    return finish(_sheet(results, rows, cold), NAME, "work", TITLE, says(body), HEADS, body)
+    body = [_tell(name, each) for name, each in rows]
+    return finish(_sheet(rows), NAME, "sure", TITLE, says(body), HEADS, body)
+
+
+def _list_rows(results: Results, name: str) -> Iterator[tuple[str, Comparison]]:
+    """The comparisons of a row under its own best write policy, in the order of the read policies."""
+    found, write = results.against_cold(name, DECISIONS_RIGHT), ways.best_write(results, name)
+    for read in ways.list_reads(results):
+        if (write, read) in found:
+            yield name, found[write, read]
+
+
+def _tell(name: str, each: Comparison) -> tuple[str, ...]:
+    ends = (
+        f"{words.show_signed(each.interval.low, words.share)} to {words.show_signed(each.interval.high, words.share)}"
+        if each.interval
+        else ""
+    )
+    difference = words.show_signed(each.right_value - each.left_value, words.share)
+    shown = SAYS[each.verdict] if each.able else "too few stories"
+    p = f"{each.adjusted_p:.2g}" if each.able else ""
+    return show(name), each.write_policy, each.read_policy, str(each.scenarios), difference, ends, p, shown
 
 
 def says(body: Sequence[Sequence[str]]) -> str:
-    """From the rows of the table: the first one is cold."""
-    parts = [f"Without memory {body[0][2]} decisions were right."]
-    for verdict, said in _SAID.items():
-        held = [f"{row[0]} {row[2]}" for row in body[1:] if row[6] == verdict]
-        if held:
-            parts.append(f"{said[0].upper()}{said[1:]}: {words.join_words(held)}.")
-    return " ".join(parts)
+    """From the rows of the table."""
+    parts = []
+    for word in ("better", "worse"):
+        held = [row for row in body if row[7] == word]
+        everywhere = [
+            name for name in dict.fromkeys(row[0] for row in body)
+            if all(row[7] == word for row in body if row[0] == name)
+        ]  # fmt: skip
+        some = [name for name in dict.fromkeys(row[0] for row in held) if name not in everywhere]
+        if everywhere:
+            parts.append(
+                f"{word.capitalize()} than no memory whatever the agent takes: {words.join_words(everywhere)}."
+            )
+        if some:
+            parts.append(f"{word.capitalize()} under some ways of reading: {words.join_words(some)}.")
+    return " ".join(parts) or "No difference to no memory was shown."
 
 
-def _verdict(results: Results, name: str) -> str:
-    """What the paired comparison with the cold arm showed."""
-    for each in results.list_comparisons():
-        if each.measure == DECISIONS_RIGHT and {each.left, each.right} == {COLD, name}:
-            if each.verdict == "no-difference-shown":
-                return "could be chance" if each.able else NOT_COMPARED
-            better = each.left if each.verdict == "left-better" else each.right
-            return "more right" if better == name else "fewer right"
-    return NOT_COMPARED
-
-
-def _sheet(results: Results, rows: Sequence[WorkRow], cold: Pooled) -> Sheet:
-    sheet, scale = Sheet(), Scale(0, 1, NARROW + 8, 276)
-    for x, head in ((342, "right"), (391, "helped"), (440, "harmed")):
-        sheet.text(x, 8, head, "right", colour=SOFT)
-    sheet.text(0, 8, "backend (stories)", colour=SOFT)
-    sheet.mark(scale.start + 4, 8, "circle", VERMILLION, hollow=True)
-    sheet.text(scale.start + 12, 8, "cold")
-    sheet.mark(scale.start + 56, 8, WARM_SHAPE, WARM)
-    sheet.text(scale.start + 64, 8, "warm")
-    sheet.text(0, 32, count(COLD, cold.scenarios))
-    sheet.text(342, 32, tell(cold), "right")
-    at = list(place(results, [row.name for row in rows], 32 + ROW))
-    bottom = at[-1][1] + 14
-    grid(sheet, scale, 20, bottom, SHARES)
-    base = scale(cold.value or 0)
-    cold_line(sheet, base, 32, bottom)
-    dot(sheet, cold, scale, 32, "circle", VERMILLION, hollow=True)
-    apart(sheet, results, at)
-    for row, (_, y) in zip(rows, at, strict=True):
-        sheet.text(0, y, count(row.name, row.right.scenarios))
-        if row.right.value is not None:
-            sheet.line((base, y), (scale(row.right.value), y), colour=PALE, width=5)
-        dot(sheet, row.right, scale, y, WARM_SHAPE, WARM)
-        for x, pooled in ((342, row.right), (391, row.helped), (440, row.harmed)):
-            known = pooled is not None and pooled.value is not None
-            sheet.text(x, y, tell(pooled), "right", italic=not known, colour=WARM if known else SOFT)
+def _sheet(rows: Sequence[tuple[str, Comparison]]) -> Sheet:
+    ends = [abs(end) for _, each in rows if each.interval for end in (each.interval.low, each.interval.high)]
+    ends += [abs(each.right_value - each.left_value) for _, each in rows]
+    widest = max([0.1, *ends])
+    sheet, scale, y, last = Sheet(), Scale(-widest, widest, NARROW + 8, 430), 8.0, ""
+    for at, read in enumerate(dict.fromkeys(each.read_policy for _, each in rows)):
+        shape, colour = LOOKS[read]
+        sheet.mark(4 + 110 * at, y, shape, colour)
+        sheet.text(12 + 110 * at, y, read)
+    y += 24
+    top = y
+    for name, each in rows:
+        if name != last:
+            y += 8 if last else 0
+            sheet.text(0, y, short(name))
+            last = name
+        shape, colour = LOOKS[each.read_policy]
+        sheet.interval(each.interval, scale, y, colour)
+        sheet.mark(scale(each.right_value - each.left_value), y, shape, colour)
+        y += _APART
+    for value in (-widest, 0.0, widest):
+        sheet.line((scale(value), top - 10), (scale(value), y), colour=PALE if value else SOFT)
+        sheet.text(scale(value), y + 10, words.show_signed(value, words.share), "center", colour=SOFT)
+    sheet.text(scale(0), y + 26, "fewer right decisions than no memory | more", "center", colour=SOFT)
     return sheet

@@ -21,6 +21,33 @@ from harness.report.model.score import DASH, Number, Score
 JUDGES = {**work.JUDGES, **trust.JUDGES}
 
 
+TOPICS = {"decisions": "work", "stale": "stale", "recalled": "recalled", "cost": "cost", "sources": "proven"}
+"""Columns whose part of the page is one of stories."""
+
+
+@dataclass(frozen=True)
+class Head:
+    """A column as a table shows it.
+
+    Attributes:
+        beside: How to read its numbers.
+        topic: The part of the page that goes on with it.
+        clean: What a cell says in which nothing went wrong; empty where more or less is the answer.
+    """
+
+    id: str
+    head: str
+    asks: str
+    beside: str
+    topic: str
+    clean: str
+
+    @property
+    def trusted(self) -> bool:
+        """Whether it asks what the memory can be trusted with, not what the agent gets done."""
+        return self.id not in work.JUDGES
+
+
 @dataclass(frozen=True)
 class BoardRow:
     """One backend, or no memory, with a cell for each column.
@@ -50,11 +77,19 @@ class Board:
         equals: A sentence for each group of rows that are equal in every decision.
     """
 
-    columns: tuple[Column, ...]
+    columns: tuple[Head, ...]
     rows: tuple[BoardRow, ...]
     cold: float | None
     bounds: str
     equals: tuple[str, ...]
+
+    @property
+    def work(self) -> tuple[Head, ...]:
+        return tuple(each for each in self.columns if not each.trusted)
+
+    @property
+    def trust(self) -> tuple[Head, ...]:
+        return tuple(each for each in self.columns if each.trusted)
 
     @property
     def empty(self) -> bool:
@@ -94,7 +129,7 @@ def collect(results: Results) -> Board:
     ]
     cold = ways.spread(results, COLD, DECISIONS_RIGHT, results.run.conditions.headline_write)
     return Board(
-        tuple(COLUMNS[name] for name in kept), tuple(made), cold.shares[0] if cold else None, _tell_bounds(results),
+        tuple(_make_head(COLUMNS[name]) for name in kept), tuple(made), cold.shares[0] if cold else None, _tell_bounds(results),
         tuple(_tell_equals(results)),
     )  # fmt: skip
 
@@ -106,6 +141,13 @@ def _judge(results: Results, key: str, column: Column) -> Score:
     score = JUDGES.get(column.id, trust.judge)(results, key, column)
     failing = score.judgement in ("good", "middling") and key in results.beyond()
     return replace(score, judgement="open", word="calls failed") if failing else score
+
+
+def _make_head(column: Column) -> Head:
+    """Of trust a number counts cases, in the one direction of its column."""
+    beside = {"higher": "went right", "lower": "went wrong"}[column.better] if column.order else column.counts
+    return Head(column.id, column.head, f"{column.asks} Counted: {column.counts}.", beside,
+                TOPICS.get(column.id, "trust"), column.clean)  # fmt: skip
 
 
 def _find_version(results: Results, key: str) -> str:

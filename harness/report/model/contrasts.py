@@ -144,7 +144,11 @@ def describe(results: Results, each: Comparison) -> Compared:
     left, right = (table.name_row(results, name) for name in (each.left, each.right))
     verdicts = {"left-better": f"{left} better", "right-better": f"{right} better"}
     show = words.share if results.definitions[each.measure].unit == "proportion" else words.number
-    ends = f"{words.show_signed(each.interval.low, show)} to {words.show_signed(each.interval.high, show)}" if each.interval else ""  # noqa: E501
+    ends = (
+        f"{words.show_signed(each.interval.low, show)} to {words.show_signed(each.interval.high, show)}"
+        if each.interval
+        else ""
+    )
     return Compared(
         family=FAMILIES[each.family],
         measure=each.measure,

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from harness.metrics.columns import COLUMNS
 from harness.model.results import Results
 from harness.report import words
 from harness.report.model import table
@@ -28,7 +29,7 @@ class Ungated:
     shown: tuple[tuple[str, Case], ...]
 
     def __str__(self) -> str:
-        return f"{self.head}: {'; '.join(f'{name} {case.count} {case.phrase}' for name, case in self.shown)}"
+        return f"{self.head}: {'; '.join(f'{name} {case.counted} {case.phrase}' for name, case in self.shown)}"
 
 
 @dataclass(frozen=True)
@@ -83,7 +84,7 @@ def _find_column(results: Results, measure: str) -> str | None:
 
 
 def _list_bad(results: Results, board: Board, gated: set[tuple[str, str]]) -> Iterator[Ungated]:
-    for column in board.columns:
+    for column in COLUMNS.values():
         if not column.order:
             continue
         shown = []

@@ -9,12 +9,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
+from harness.metrics.columns import COLUMNS
+from harness.metrics.completion import DECISIONS_RIGHT
+from harness.metrics.tokens import TOKENS_PER_JOB
 from harness.model.results import Results
 from harness.report import words
 from harness.report.model import trust, ways
 from harness.report.model.board import Board, BoardRow
-from harness.metrics.completion import DECISIONS_RIGHT
-from harness.metrics.tokens import TOKENS_PER_JOB
 
 Rule = Callable[[Results, Board, BoardRow], str]
 """Why a row does not fit, or nothing."""
@@ -76,7 +77,7 @@ def _drill(name: str) -> Rule:
         cells = {cell.id for cell in trust.list_drills(results, row.key) if cell.drill == name}
         members = [
             (column, each)
-            for column in board.columns
+            for column in COLUMNS.values()
             for each in trust.list_members(results, row.key, column.id)
             if each.drill in cells
         ]
@@ -86,7 +87,7 @@ def _drill(name: str) -> Rule:
         if wrong is None:
             return ""
         case = wrong[1].turn(wrong[0])
-        return f"{case.count} {case.phrase}"
+        return f"{case.counted} {case.phrase}"
 
     return rule
 
@@ -117,7 +118,7 @@ def answer(results: Results, board: Board) -> list[Answer]:
 
 
 def _answer(results: Results, board: Board, need: Need) -> Answer:
-    fit, others = [], []
+    fit, others = list[tuple[BoardRow, str]](), list[tuple[BoardRow, str]]()
     for row in _order(results, board):
         why = next(filter(None, (rule(results, board, row) for rule in (*need.rules, _not_worse))), "")
         if why == "not measured":

@@ -30,7 +30,7 @@ class Case(NamedTuple):
     drill: str = ""
 
     @property
-    def count(self) -> str:
+    def counted(self) -> str:
         return f"{words.number(self.hits)} of {self.of:,}"
 
 

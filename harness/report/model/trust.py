@@ -109,7 +109,7 @@ CANNOT_TELL = "cannot be told"
 
 
 def _show(case: Case) -> Score:
-    text = case.count if case.of else words.share(case.hits)
+    text = case.counted if case.of else words.share(case.hits)
     return Score((Number(text, case.cells),), drill=case.drill, measure=case.measure)
 
 

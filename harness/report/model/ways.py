@@ -80,7 +80,7 @@ def list_reads(results: Results) -> list[ReadPolicy]:
     """The read policies that were played, the headline's first."""
     played = {each.read_policy for each in results.contrasts}
     known = [read for read in (*READ_POLICIES, "model") if read in played]
-    return sorted(known, key=lambda read: read != results.run.conditions.headline_read)  # type: ignore[arg-type, return-value]
+    return sorted(known, key=lambda read: read != results.run.conditions.headline_read)
 
 
 def pool(results: Results, row: str, measure: str, write: WritePolicy, read: ReadPolicy) -> Pooled | None:

@@ -12,6 +12,7 @@ from harness.metrics.completion import DECISIONS_RIGHT
 from harness.metrics.recall import CHANCE, RECALL
 from harness.metrics.tokens import TOKENS_PER_JOB, TOKENS_TOTAL
 from harness.model.results import Results
+from harness.model.trial import ReadPolicy
 from harness.report import words
 from harness.report.model import table, ways
 from harness.report.model.score import Judgement, Number, Score, explain_none
@@ -39,7 +40,7 @@ def judge_decisions(results: Results, key: str, column: Column) -> Score:
     return replace(made, judgement=judgement, word=word)
 
 
-def tell_standing(stand: Mapping[object, Standing]) -> tuple[Judgement, str]:
+def tell_standing(stand: Mapping[ReadPolicy, Standing]) -> tuple[Judgement, str]:
     """What comparisons with no memory say together; what holds under one read policy alone names it."""
     known = {read: each for read, each in stand.items() if each != "untold"}
     found = set(known.values())
@@ -58,8 +59,9 @@ def tell_standing(stand: Mapping[object, Standing]) -> tuple[Judgement, str]:
     return "bad" if "worse" in found else "middling", "; ".join(told)
 
 
-def _join(reads: Iterable[object]) -> str:
-    return " or ".join(text for read, text in READS.items() if read in set(reads))
+def _join(reads: Iterable[ReadPolicy]) -> str:
+    named = set(reads)
+    return " or ".join(text for read, text in READS.items() if read in named)
 
 
 def judge_stale(results: Results, key: str, column: Column) -> Score:

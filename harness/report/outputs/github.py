@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from harness.model.regression import GateVerdict
 from harness.model.results import Results
-from harness.report.model import demands as demanded
+from harness.report.model import board, demands
 from harness.report.words import plain, plural
 
 MOST = 10
@@ -30,9 +30,9 @@ def annotate(results: Results, file: str) -> Iterator[str]:
 
 
 def warn_undemanded(results: Results, file: str) -> Iterator[str]:
-    """A warning for each headline that is bad and that no gate demands: a job is green all the same."""
-    for each in demanded.collect(results).bad if results.gates else ():
-        yield f"::warning file={_property(file)},title=no gate demands it::{_data(str(each))}"
+    """A warning for each column in which something fails that no gate covers: a job is green all the same."""
+    for each in demands.collect(results, board.collect(results)).bad if results.gates else ():
+        yield f"::warning file={_property(file)},title=no gate covers it::{_data(str(each))}"
 
 
 def _command(gate: GateVerdict, file: str) -> str:

@@ -1,4 +1,4 @@
-"""`docs/measures.md`: every measure as its definition says it; `python -m harness.report.outputs.measures` prints it."""
+"""`docs/measures.md`: every measure as its definition says it, printed by this module."""
 
 from __future__ import annotations
 

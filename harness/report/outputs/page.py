@@ -12,8 +12,20 @@ from harness.compare.rows import COLD
 from harness.model.regression import GateVerdict
 from harness.model.results import Results
 from harness.report import charts, words
-from harness.report.model import board, contrasts, costs, demands, drills, evidence, faults, growth, missing, needs
-from harness.report.model import sections, table
+from harness.report.model import (
+    board,
+    contrasts,
+    costs,
+    demands,
+    drills,
+    evidence,
+    faults,
+    growth,
+    missing,
+    needs,
+    sections,
+    table,
+)
 from harness.report.model.evidence import DrillEvidence, StoryEvidence
 from harness.report.outputs import links, templating
 from harness.report.text import glossary, limits, verdict
@@ -70,7 +82,7 @@ def render(results: Results, seen: evidence.Evidence) -> str:
             missing=missing.list_missing(results),
             lacking=missing.explain_cells(made),
             meaning=words.MEANING,
-            charts=charts.charts(results, made, seen.samples),
+            charts=charts.charts(results, seen.samples),
             levels=growth.list_levels(results, seen.samples),
             sections=list(sections.sections(results, [anchors[cells[0].id] if cells else "cells" for cells in held])),
             layers=list(sections.layers(seen.layers)),

@@ -38,7 +38,13 @@ def summary(results: Results, receipts: Mapping[str, Sequence[BadCase]] = {}) ->
         receipts: Of the drills, by cell.
     """
     made = board.collect(results)
-    parts = [_head(results, made), _gates(results, made), _show_board(results, made), _cases(receipts), _rest(results, made)]
+    parts = [
+        _head(results, made),
+        _gates(results, made),
+        _show_board(results, made),
+        _cases(receipts),
+        _rest(results, made),
+    ]
     return "\n".join(line for part in parts for line in part) + "\n"
 
 

@@ -22,6 +22,9 @@ NAME = 26
 REASONS = 6
 """Reasons that a screen has room for; the page has all of them."""
 STYLES: Mapping[Judgement, str] = {"good": "green", "middling": "yellow", "bad": "bold red", "open": "dim"}
+MEANING: Mapping[Judgement, str] = {
+    "good": "good", "middling": "in between", "bad": "bad", "open": "nothing to measure",
+}  # fmt: skip
 TONES: Mapping[verdict.Tone, str] = {"good": "\u2713", "bad": "\u25b2", "plain": "\u2022"}
 
 
@@ -94,10 +97,11 @@ def _cell(score: Score) -> Text:
 
 def _explain_board(results: Results, made: Board) -> Iterator[str]:
     """How to read the table, what holds of whole rows, and why cells have no number."""
-    key = f"{SHAPES['good']} good  {SHAPES['middling']} in between  {SHAPES['bad']} bad  {SHAPES['open']} nothing to measure."
-    several = len(results.list_writes()) > 1
-    beneath = " Beneath a number: the same under the other write policy." if several else ""
-    yield f"{key}{beneath} A range is over what the agent takes: the first note, the newest, or one whose source it checked."
+    yield "  ".join(f"{SHAPES[judgement]} {word}" for judgement, word in MEANING.items())
+    if len(results.list_writes()) > 1:
+        yield "Beneath a number stands the same under the other write policy."
+    if results.stories:
+        yield "A range is over what the agent takes: the first note, the newest, or one whose source it checked."
     yield from filter(None, [made.bounds])
     yield from (f"{row.name}: {note}." for row in made.rows for note in row.notes)
     yield from filter(None, [table.explain_stand_in(results)])

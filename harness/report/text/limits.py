@@ -6,15 +6,15 @@ from collections.abc import Iterator
 
 from harness.compare.comparisons import find_dominated
 from harness.compare.rows import DOMINANCE, DUMP, ENOUGH
-from harness.metrics.acting import GUESSED_RIGHT
+from harness.metrics.completion import DECISIONS_RIGHT, GUESSED_RIGHT
 from harness.model.results import Results
 from harness.model.trial import SCRIPTED, Measured
 from harness.report import words
 from harness.report.model.board import Board
 
 SCRIPTED_READER = (
-    "What a live agent would do: the scripted reader follows fixed rules. It compares memories under equal reading, and "
-    "predicts no agent's success."
+    "What a live agent would do: the scripted reader follows fixed rules. It compares memories under equal reading "
+    "and predicts no agent's success."
 )
 ONE_READER = "What another agent would do: the reader {reader} did the jobs, and it is one of many."
 DRILLS = (
@@ -26,7 +26,7 @@ DRILLS = (
 def tell(results: Results, board: Board) -> Iterator[str]:
     """Sentences for the last point of the verdict."""
     if results.stories:
-        yield words.tell_reach(len(results.stories))
+        yield tell_reach(results)
     lacking = [score for row in board.rows for score in row.scores if not score.measured and score.why]
     if lacking:
         many = words.plural(len(lacking), "number is", "numbers are")
@@ -47,7 +47,7 @@ def explain(results: Results) -> list[str]:
     first = SCRIPTED_READER if reader == SCRIPTED else ONE_READER.format(reader=words.visible(reader, 60))
     found = [first, *([DRILLS] if results.trust else []), *_tell_guesses(results)]
     many = len(results.stories)
-    found.append(words.tell_reach(many))
+    found.append(tell_reach(results))
     if many < ENOUGH:
         found.append(f"How sure a number is: with fewer than {ENOUGH} stories, no interval is given.")
     if too_easy := find_dominated(results.comparisons):
@@ -58,6 +58,24 @@ def explain(results: Results) -> list[str]:
             f"{things}, and better in at least one of them. These stories are too easy."
         )
     return found
+
+
+def tell_reach(results: Results) -> str:
+    """The smallest number of stories in which a difference to no memory has to be seen to be proven here."""
+    many = words.plural(len(results.stories), "story", "stories")
+    known = [
+        each.reach
+        for each in results.comparisons
+        if each.family == "cold" and each.measure == DECISIONS_RIGHT and each.reach is not None
+    ]
+    evenly = [each.evenly for each in known if each.evenly is not None]
+    if not evenly:
+        return f"With {many}, no difference in decisions can be proven."
+    enough = max(each.enough for each in known)
+    return (
+        f"With {many}, a difference is proven only if most of them show it: {enough} if none shows the opposite, about "
+        f"{max(evenly)} if all others do."
+    )
 
 
 def _tell_guesses(results: Results) -> list[str]:

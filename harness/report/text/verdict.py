@@ -8,15 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Literal, get_args
 
 from harness.compare.rows import COLD
 from harness.metrics.completion import DECISIONS_RIGHT
-from harness.model.results import Comparison, Results, Unplayed
+from harness.model.results import Comparison, Pooled, Results, Unplayed
 from harness.model.trial import ReadPolicy, WritePolicy
 from harness.report import words
 from harness.report.model import table, ways, work
-from harness.report.model.board import Board, BoardRow
+from harness.report.model.board import Board, BoardRow, Head
 from harness.report.model.score import Score
 from harness.report.model.ways import READS, Spread
 from harness.report.text import limits
@@ -24,8 +24,10 @@ from harness.report.text import limits
 Tone = Literal["good", "bad", "plain"]
 NAMED = 4
 """As many backends as a sentence names; of more it says how many, as the scoreboard below names them."""
-WORK = ("decisions", "stale", "recalled", "cost", "speed")
-"""Columns that are told by sentences of their own, or by the scoreboard alone."""
+FEW = 6
+"""As many backends as have a point of their own on what is wrong with each."""
+SPEED = "speed"
+"""The column that the scoreboard alone tells."""
 
 
 @dataclass(frozen=True)
@@ -65,7 +67,12 @@ def judge(results: Results, board: Board) -> list[VerdictLine]:
             why += f" The calls of {words.join_words(failing)} failed."
         return [VerdictLine(f"Nothing was measured of any backend.{why}", "not-measured", "bad")]
     sound = replace(board, rows=tuple(row for row in board.rows if row.key not in results.beyond()))
-    found = [*_judge_decisions(results, sound), *_advise(results, sound), *_compare(results, sound), *_trust(sound)]
+    found = [
+        *_judge_decisions(results, sound),
+        *_advise(results, sound),
+        *_compare(results, sound),
+        *_judge_trust(sound),
+    ]
     if not results.trust:
         found.append(VerdictLine("Trust was not tested: no drill was played.", "not-measured"))
     if failing and not found:
@@ -111,58 +118,74 @@ def _judge_decisions(results: Results, board: Board) -> Iterator[VerdictLine]:
         claims = [_claim(row, spread.text, "decisions") for row, spread in reached]
         claims = _shorten(claims, [spread for _, spread in reached])
         names = words.join_words([each.phrase for each in claims])
-        way = f", {ways.WRITTEN[write]}" if len(results.list_writes()) > 1 and write in ways.WRITTEN else ""  # type: ignore[index]
-        text, tone = _tell_standing(word, names, len(reached), base, way)
+        several = len(results.list_writes()) > 1 and write
+        way = f", {ways.WRITTEN[reached[0][1].write]}" if several and reached[0][1].write else ""
+        text, tone = _tell_standing(word, names, base, way)
         rests = tuple(_list_rests(results, [row.key for row, _ in reached]))
         yield VerdictLine(text, "work", tone, tuple(claims), rests)
 
 
-def _tell_standing(word: str, names: str, many: int, base: str, way: str) -> tuple[str, Tone]:
-    leads = "leads" if many == 1 else "lead"
+def _tell_standing(word: str, names: str, base: str, way: str) -> tuple[str, Tone]:
     if word == "better than no memory":
-        return f"Memory helps. Without it, {base} decisions are right; {names}{way}, {leads} to more.", "good"
+        return f"Memory helps: with {names}{way}, more decisions are right than without memory ({base}).", "good"
     if word == "worse than no memory":
-        return f"{names}{way}, {leads} to fewer right decisions than no memory ({base}).", "bad"
+        return f"With {names}{way}, fewer decisions are right than without memory ({base}).", "bad"
     if word == "no difference shown":
-        return f"No difference to no memory ({base} decisions right) was shown for {names}{way}.", "plain"
+        return f"No difference to no memory ({base} right) was shown for {names}{way}.", "plain"
     if word == "too few stories":
-        return f"Too few stories to tell whether memory helps: right decisions without it {base}; {names}{way}.", "plain"
-    return f"{names}{way}: {word}. Without memory, {base} decisions are right.", "plain"
+        return f"Too few stories to tell whether memory helps: {base} right without it; with {names}{way}.", "plain"
+    tone: Tone = "bad" if "worse" in word else "plain"
+    return f"With {names}{way}, right decisions are shown to be {word}. Without memory: {base}.", tone
 
 
 def _list_rests(results: Results, keys: Sequence[str]) -> Iterator[Comparison]:
     for key in keys:
-        for each in results.list_comparisons(ways.best_write(results, key)):
-            if each.measure == DECISIONS_RIGHT and {each.left, each.right} == {COLD, key}:
+        write = ways.best_write(results, key)
+        for (written, _), each in results.against_cold(key, DECISIONS_RIGHT).items():
+            if written == write:
                 yield each
 
 
 def _advise(results: Results, board: Board) -> Iterator[VerdictLine]:
-    """What a look-up before each write changes, under each read policy: counts of the rows that had both."""
-    keys = [row.key for row in board.rows if not row.cold and row.key not in results.like_oracle]
-    told = []
-    for read in ways.list_reads(results):
-        pairs = [
-            (ways.count(before), ways.count(after), after.of or 0)
-            for key in keys
-            if (before := ways.pool(results, key, DECISIONS_RIGHT, "append", read)) is not None
-            and (after := ways.pool(results, key, DECISIONS_RIGHT, "curated", read)) is not None
-            and before.value is not None and after.value is not None
-        ]  # fmt: skip
-        if pairs:
-            told.append((read, pairs))
-    if not told or any(not pairs for _, pairs in told):
+    """What a look-up before each write changes: counts under each read policy, of the rows that gain by it."""
+    told: dict[ReadPolicy, list[tuple[float, float]]] = {}
+    gaining, others, cases = list[str](), list[str](), set[int | None]()
+    for row in board.rows:
+        pairs = {} if row.cold or row.key in results.like_oracle else _pair_writes(results, row.key)
+        if not pairs:
+            continue
+        counts = {read: (ways.count(before), ways.count(after)) for read, (before, after) in pairs.items()}
+        if max(after - before for before, after in counts.values()) <= 0:
+            others.append(row.name)
+            continue
+        gaining.append(row.name)
+        cases |= {each.of for pair in pairs.values() for each in pair}
+        for read, count in counts.items():
+            told.setdefault(read, []).append(count)
+    if not gaining:
         return
-    of = f" of {told[0][1][0][2]:,}" if len({pair[2] for _, pairs in told for pair in pairs}) == 1 else ""
+    of = f" of {cases.pop():,}" if len(cases) == 1 and None not in cases else ""
     parts = [
-        f"{_range([after for _, after, _ in pairs])}{of if not at else ''} instead of "
-        f"{_range([before for before, _, _ in pairs])} if the agent {READS[read]}"
-        for at, (read, pairs) in enumerate(told)
+        f"{_range([after for _, after in pairs])}{of if not at else ''} decisions are right instead of "
+        f"{_range([before for before, _ in pairs])} if the agent {READS[read]}".replace(
+            " decisions are right", "" if at else " decisions are right"
+        )
+        for at, (read, pairs) in enumerate(told.items())
     ]
-    everywhere = all(after >= before for _, pairs in told for before, after, _ in pairs)
-    gains = everywhere and any(after > before for _, pairs in told for before, after, _ in pairs)
-    head = "Search for the old note and replace it before you write" if gains else "A look-up before each write"
-    yield VerdictLine(f"{head}: right decisions are {'; '.join(parts)}.", "policies", "good" if gains else "plain")
+    names = words.join_words(gaining) if len(gaining) <= NAMED else f"{len(gaining)} backends"
+    rest = f" {words.join_words(others)} {'gains' if len(others) == 1 else 'gain'} nothing by it." if others else ""
+    text = f"Search for the old note and replace it before you write: with {names}, {'; '.join(parts)}.{rest}"
+    yield VerdictLine(text, "policies", "good")
+
+
+def _pair_writes(results: Results, row: str) -> dict[ReadPolicy, tuple[Pooled, Pooled]]:
+    """Right decisions of a row appended and looked up first, under each read policy that has both."""
+    found = {}
+    for read in ways.list_reads(results):
+        before, after = (ways.pool(results, row, DECISIONS_RIGHT, write, read) for write in get_args(WritePolicy))
+        if before is not None and after is not None and before.value is not None and after.value is not None:
+            found[read] = before, after
+    return found
 
 
 def _range(values: Sequence[float]) -> str:
@@ -183,9 +206,7 @@ def _compare(results: Results, board: Board) -> Iterator[VerdictLine]:
         yield VerdictLine(" ".join(text), "work", rests=rests)
 
 
-def _compare_under(
-    results: Results, tested: set[str], write: WritePolicy
-) -> tuple[list[str], tuple[Comparison, ...]]:
+def _compare_under(results: Results, tested: set[str], write: WritePolicy) -> tuple[list[str], tuple[Comparison, ...]]:
     pairs = [
         each
         for read in ways.list_reads(results)
@@ -197,26 +218,31 @@ def _compare_under(
         found.setdefault(frozenset((each.left, each.right)), {})[each.read_policy] = _find_winner(each)
     if not found:
         return [], ()
-    told, reads = list[str](), len(ways.list_reads(results))
-    beaten: dict[tuple[str, str], list[str]] = {}
-    for pair, winners in sorted(found.items(), key=lambda each: sorted(each[0])):
+    reads = len(ways.list_reads(results))
+    beaten: dict[tuple[str, str], set[str]] = {}
+    for pair, winners in found.items():
         shown = {winner for winner in winners.values() if winner}
         if len(shown) == 1:
             (winner,) = shown
             when = [READS[read] for read, each in winners.items() if each]
-            how = "" if len(when) == len(winners) == reads else f" if the agent {' or '.join(when)}"
-            beaten.setdefault((winner, how), []).extend(pair - {winner})
-    for (winner, how), losers in beaten.items():
-        names = words.join_words([table.name_row(results, name) for name in sorted(losers)])
-        told.append(f"{table.name_row(results, winner)} leads to more right decisions than {names}{how}.")
+            how = "" if len(when) == reads else f" if the agent {' or '.join(when)}"
+            beaten.setdefault((winner, how), set()).update(pair - {winner})
+    together: dict[tuple[frozenset[str], str], list[str]] = {}
+    for (winner, how), losers in sorted(beaten.items()):
+        together.setdefault((frozenset(losers), how), []).append(winner)
+    told = [f"{_join(results, winners)} {'leads' if len(winners) == 1 else 'lead'} to more right decisions than "
+            f"{_join(results, sorted(losers))}{how}." for (losers, how), winners in together.items()]  # fmt: skip
     alike = [pair for pair, winners in found.items() if not any(winners.values())]
     names_alike = sorted({name for pair in alike for name in pair})
     if alike and len(alike) == len(names_alike) * (len(names_alike) - 1) // 2:
-        joined = words.join_words([table.name_row(results, name) for name in names_alike])
-        told.append(f"Between {joined} no difference in right decisions was shown.")
+        told.append(f"Between {_join(results, names_alike)} no difference in right decisions was shown.")
     if len(told) > NAMED:
         told = [f"Of {len(found)} pairs of backends, {len(found) - len(alike)} differ in right decisions."]
     return told, tuple(pairs)
+
+
+def _join(results: Results, names: Sequence[str]) -> str:
+    return words.join_words([table.name_row(results, name) for name in names])
 
 
 def _find_winner(comparison: Comparison) -> str:
@@ -227,37 +253,74 @@ def _find_winner(comparison: Comparison) -> str:
 # --- trust --------------------------------------------------------------------------------------------------------
 
 
-def _trust(board: Board) -> Iterator[VerdictLine]:
-    """A point for each column in which something went wrong, then what was clean everywhere."""
-    clean = []
-    for column in board.columns:
-        if column.id in WORK:
-            continue
-        cells = [(row, score) for row, score in board.list_scores(column.id) if score.measured or score.judgement == "bad"]
-        wrong = [(row, score) for row, score in cells if score.judgement == "bad"]
-        if wrong:
-            claims = list(_tell_wrong(wrong, column.id))
-            sound = [row for row, score in cells if score.judgement == "good"]
-            rest = _shorten([Claim(row.name, row.key, column.id) for row in sound], [])
-            text = f"{column.head}: {'; '.join(each.phrase for each in claims)}."
-            if rest and column.clean:
-                text += f" {column.clean[0].upper()}{column.clean[1:]}: {words.join_words([each.phrase for each in rest])}."
-            yield VerdictLine(text, "trust", "bad", (*claims, *rest) if column.clean else tuple(claims))
-        elif cells and all(score.judgement == "good" for _, score in cells):
-            clean.append(f"{column.head} ({column.clean})" if column.clean else column.head)
+def _judge_trust(board: Board) -> Iterator[VerdictLine]:
+    """What went wrong, of a few backends one by one, of many column by column; then what was clean everywhere."""
+    columns = [
+        (column, cells)
+        for column in board.trust
+        if column.id != SPEED
+        if (cells := [(row, score) for row, score in board.list_scores(column.id) if _is_told(score)])
+    ]
+    wrong = [(column, cells) for column, cells in columns if any(score.judgement == "bad" for _, score in cells)]
+    if sum(not row.cold for row in board.rows) <= FEW:
+        yield from _judge_rows(board, wrong)
+    else:
+        yield from (_judge_column(column, cells) for column, cells in wrong)
+    clean = [each for each in columns if all(score.judgement == "good" for _, score in each[1])]
     if clean:
-        yield VerdictLine(f"Nothing went wrong in: {', '.join(clean)}.", "trust", "good")
+        named = [f"{column.head} ({column.clean})" if column.clean else column.head for column, _ in clean]
+        yield VerdictLine(f"Nothing went wrong in any of them in: {', '.join(named)}.", "trust", "good")
 
 
-def _tell_wrong(wrong: Sequence[tuple[BoardRow, Score]], column: str) -> Iterator[Claim]:
-    """Rows with the same gravest case together: `chroma and mem0: 26 of 26 deleted texts on the disk`."""
+def _is_told(score: Score) -> bool:
+    return score.measured or score.judgement == "bad"
+
+
+Cells = Sequence[tuple[BoardRow, Score]]
+
+
+def _judge_rows(board: Board, wrong: Sequence[tuple[Head, Cells]]) -> Iterator[VerdictLine]:
+    """A point for each backend: `chroma: deleted texts still on the disk (26 of 26)`."""
+    sound = []
+    for row in board.rows:
+        claims = [
+            Claim(_tell_fault(score), row.key, column.id)
+            for column, cells in wrong
+            for other, score in cells
+            if other.key == row.key and score.judgement == "bad"
+        ]
+        if claims:
+            yield VerdictLine(
+                f"{row.name}: {'; '.join(each.phrase for each in claims)}.", "trust", "bad", tuple(claims)
+            )
+        elif not row.cold and any(other.key == row.key for _, cells in wrong for other, _ in cells):
+            sound.append(row.name)
+    if sound:
+        yield VerdictLine(f"{words.join_words(sound)}: nothing went wrong in what could be tested.", "trust", "good")
+
+
+def _judge_column(column: Head, cells: Cells) -> VerdictLine:
+    """`Deletion: deleted texts still on the disk in chroma and mem0 (26 of 26 each)`; then who is clean."""
     groups: dict[tuple[str, str], list[BoardRow]] = {}
-    for row, score in wrong:
-        groups.setdefault((score.word or score.why, score.text), []).append(row)
+    for row, score in cells:
+        if score.judgement == "bad":
+            groups.setdefault((score.word or score.why, score.text), []).append(row)
+    claims = []
     for (word, text), held in groups.items():
         names = words.join_words([row.name for row in held]) if len(held) <= NAMED else f"{len(held)} backends"
-        each = " each" if len(held) > 1 else ""
-        yield Claim(f"{names}: {text}{each} {word}".rstrip(), held[0].key, column)
+        told = f"{word} in {names} ({text}{' each' if len(held) > 1 else ''})" if word else f"{names}: {text}"
+        claims.append(Claim(told, held[0].key, column.id))
+    sound = [row for row, score in cells if score.judgement == "good"]
+    rest = _shorten([Claim(row.name, row.key, column.id) for row in sound], []) if column.clean else []
+    text = f"{column.head}: {'; '.join(each.phrase for each in claims)}."
+    if rest:
+        text += f" {column.clean[0].upper()}{column.clean[1:]}: {words.join_words([each.phrase for each in rest])}."
+    return VerdictLine(text, "trust", "bad", (*claims, *rest))
+
+
+def _tell_fault(score: Score) -> str:
+    word = score.word or score.why
+    return f"{word} ({score.text})" if word else score.text
 
 
 def _claim(row: BoardRow, text: str, column: str) -> Claim:
