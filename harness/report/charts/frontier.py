@@ -39,7 +39,7 @@ def chart(results: Results) -> Chart | None:
         (
             NO_MEMORY if each.name == COLD else show(each.name), each.write,
             f"{each.right.text}/{each.right.of}" if each.right.of else each.right.text, each.paid.text,
-            ", ".join(show(other) for other in list_better(each, points)),
+            ", ".join(NO_MEMORY if other == COLD else show(other) for other in list_better(each, points)),
         )
         for each in points
     ]  # fmt: skip
@@ -67,7 +67,9 @@ def list_better(point: Point, points: Sequence[Point]) -> list[str]:
 
 def says(body: Sequence[Sequence[str]]) -> str:
     """From the rows of the table."""
-    best = [row for row in body if not row[4]]
+    best = [row for row in body if not row[4] and row[0] != NO_MEMORY]
+    if not best:
+        return "No memory is beaten by none of these: none decides as much right for as few tokens."
     named = words.join_words([f"{row[0]} ({row[2]} right, {row[3]} tokens)" for row in best])
     return f"No other row decides more right for fewer tokens than {named}."
 
@@ -77,7 +79,7 @@ def _sheet(points: Sequence[Point]) -> Sheet:
     sheet = Sheet()
     shares = [share for each in points for share in each.right.shares]
     across = Scale.decades([value for each in points for value in each.paid.numbers], 44, 300)
-    up = Scale(max(0.0, min(shares) - 0.05), min(1.0, max(shares) + 0.05), _HEIGHT, 14)
+    up = Scale(max(0.0, min(shares) - 0.05), min(1.0, max(shares) + 0.05), _HEIGHT, 16)
     for tick in (up.low, up.high):
         sheet.line((44, up(tick)), (300, up(tick)), colour=PALE)
         sheet.text(0, up(tick), f"{tick:.0%}", colour=SOFT)
@@ -85,7 +87,6 @@ def _sheet(points: Sequence[Point]) -> Sheet:
         sheet.line((across(value), 14), (across(value), _HEIGHT), colour=PALE)
         sheet.text(across(value), _HEIGHT + 12, f"{value:,.0f}", "center", colour=SOFT)
     sheet.text(172, _HEIGHT + 28, "tokens per completed job", "center", colour=SOFT)
-    sheet.text(0, 0, "right", colour=SOFT)
     drawn = sorted(points, key=lambda each: -sum(each.right.shares))
     heights = spread([up(sum(each.right.shares) / 2) for each in drawn], 14)
     for each, height in zip(drawn, heights, strict=True):

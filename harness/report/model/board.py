@@ -128,8 +128,9 @@ def collect(results: Results) -> Board:
         if each.backend not in keys
     ]
     cold = ways.spread(results, COLD, DECISIONS_RIGHT, results.run.conditions.headline_write)
+    heads = tuple(_make_head(COLUMNS[name]) for name in kept)
     return Board(
-        tuple(_make_head(COLUMNS[name]) for name in kept), tuple(made), cold.shares[0] if cold else None, _tell_bounds(results),
+        heads, tuple(made), cold.shares[0] if cold else None, _tell_bounds(results),
         tuple(_tell_equals(results)),
     )  # fmt: skip
 

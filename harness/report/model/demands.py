@@ -29,7 +29,7 @@ class Ungated:
     shown: tuple[tuple[str, Case], ...]
 
     def __str__(self) -> str:
-        return f"{self.head}: {'; '.join(f'{name} {case.counted} {case.phrase}' for name, case in self.shown)}"
+        return f"{self.head}: {'; '.join(f'{name}, {case.told}' for name, case in self.shown)}"
 
 
 @dataclass(frozen=True)

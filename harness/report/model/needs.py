@@ -48,7 +48,7 @@ def _column(name: str) -> Rule:
             return ""
         if not score.measured:
             return f"{score.text}{f' ({score.why})' if score.why else ''}" if score.why else "not measured"
-        return f"{score.text} {score.word}".rstrip()
+        return score.cases[0].told if score.cases else f"{score.text} {score.word}".rstrip()
 
     return rule
 
@@ -87,7 +87,7 @@ def _drill(name: str) -> Rule:
         if wrong is None:
             return ""
         case = wrong[1].turn(wrong[0])
-        return f"{case.counted} {case.phrase}"
+        return case.told
 
     return rule
 

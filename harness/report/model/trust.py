@@ -41,13 +41,13 @@ class Member:
 
     def turn(self, column: Column) -> Case:
         """The cases that the column counts, with the words for them."""
-        pooled, turned = self.pooled, self.definition.better != column.better
+        pooled, definition = self.pooled, self.definition
         of = pooled.of or 0
         hits = pooled.hits if pooled.hits is not None else (pooled.value or 0.0) * of
-        phrase = words.otherwise(self.definition) if turned else words.label(self.definition.name)
-        return Case(
-            self.definition.name, phrase, round(of - hits if turned else hits, 6), of, pooled.cells, self.drill
-        )  # fmt: skip
+        own, other = (words.label(definition.name), hits), (words.otherwise(definition), round(of - hits, 6))
+        phrase, counted = own if definition.better == column.better else other
+        fault, wrong = own if definition.better == "lower" else other
+        return Case(definition.name, phrase, counted, of, fault, wrong, pooled.cells, self.drill)
 
 
 def share_bad(definition: Definition, pooled: Pooled) -> float | None:

@@ -300,16 +300,15 @@ def _judge_rows(board: Board, wrong: Sequence[tuple[Head, Cells]]) -> Iterator[V
 
 
 def _judge_column(column: Head, cells: Cells) -> VerdictLine:
-    """`Deletion: deleted texts still on the disk in chroma and mem0 (26 of 26 each)`; then who is clean."""
-    groups: dict[tuple[str, str], list[BoardRow]] = {}
+    """`Deletion: chroma and mem0: deleted texts still on the disk (26 of 26)`; then who is clean."""
+    groups: dict[str, list[BoardRow]] = {}
     for row, score in cells:
         if score.judgement == "bad":
-            groups.setdefault((score.word or score.why, score.text), []).append(row)
+            groups.setdefault(_tell_fault(score), []).append(row)
     claims = []
-    for (word, text), held in groups.items():
+    for told, held in groups.items():
         names = words.join_words([row.name for row in held]) if len(held) <= NAMED else f"{len(held)} backends"
-        told = f"{word} in {names} ({text}{' each' if len(held) > 1 else ''})" if word else f"{names}: {text}"
-        claims.append(Claim(told, held[0].key, column.id))
+        claims.append(Claim(f"{names}: {told}", held[0].key, column.id))
     sound = [row for row, score in cells if score.judgement == "good"]
     rest = _shorten([Claim(row.name, row.key, column.id) for row in sound], []) if column.clean else []
     text = f"{column.head}: {'; '.join(each.phrase for each in claims)}."
@@ -319,8 +318,7 @@ def _judge_column(column: Head, cells: Cells) -> VerdictLine:
 
 
 def _tell_fault(score: Score) -> str:
-    word = score.word or score.why
-    return f"{word} ({score.text})" if word else score.text
+    return score.cases[0].told if score.cases else f"{score.word} ({score.text})" if score.word else score.text
 
 
 def _claim(row: BoardRow, text: str, column: str) -> Claim:
