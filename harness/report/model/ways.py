@@ -14,8 +14,8 @@ from harness.report import words
 
 WRITES: Mapping[WritePolicy, str] = {"append": "append", "curated": "look up"}
 """How a column or a chart calls a write policy."""
-WRITTEN: Mapping[WritePolicy, str] = {"append": "appended only", "curated": "looked up before it is written"}
-"""The same of memory, in a sentence."""
+WRITTEN: Mapping[WritePolicy, str] = {"append": "only adds notes", "curated": "looks up the old note before it writes"}
+"""What an agent does under a write policy."""
 READS: Mapping[ReadPolicy, str] = {
     "trusting": "takes the first note",
     "newest": "takes the newest note",

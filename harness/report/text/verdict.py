@@ -118,24 +118,33 @@ def _judge_decisions(results: Results, board: Board) -> Iterator[VerdictLine]:
         claims = [_claim(row, spread.text, "decisions") for row, spread in reached]
         claims = _shorten(claims, [spread for _, spread in reached])
         names = words.join_words([each.phrase for each in claims])
-        several = len(results.list_writes()) > 1 and write
-        way = f", {ways.WRITTEN[reached[0][1].write]}" if several and reached[0][1].write else ""
-        text, tone = _tell_standing(word, names, base, way)
+        named = len(results.list_writes()) > 1 and reached[0][1].write
+        text, tone = _tell_standing(word, names, base, ways.WRITTEN[named] if named else "")
         rests = tuple(_list_rests(results, [row.key for row, _ in reached]))
         yield VerdictLine(text, "work", tone, tuple(claims), rests)
 
 
-def _tell_standing(word: str, names: str, base: str, way: str) -> tuple[str, Tone]:
+def _tell_standing(word: str, names: str, base: str, written: str) -> tuple[str, Tone]:
+    """One word of the scoreboard as a sentence.
+
+    Args:
+        written: What the agent does when it writes; empty if only one write policy was played.
+    """
+    way = f", if the agent {written}" if written else ""
     if word == "better than no memory":
-        return f"Memory helps: with {names}{way}, more decisions are right than without memory ({base}).", "good"
+        return f"Memory helps: with {names}, more decisions are right than without memory ({base}){way}.", "good"
     if word == "worse than no memory":
-        return f"With {names}{way}, fewer decisions are right than without memory ({base}).", "bad"
+        return f"With {names}, fewer decisions are right than without memory ({base}){way}.", "bad"
     if word == "no difference shown":
         return f"No difference to no memory ({base} right) was shown for {names}{way}.", "plain"
     if word == "too few stories":
         return f"Too few stories to tell whether memory helps: {base} right without it; with {names}{way}.", "plain"
+    if word.startswith("better if") and ";" not in word:
+        also = f" and {written}" if written else ""
+        when = word.removeprefix("better ")
+        return f"With {names}, more right decisions than without memory ({base}) were shown only {when}{also}.", "plain"
     tone: Tone = "bad" if "worse" in word else "plain"
-    return f"With {names}{way}, right decisions are shown to be {word}. Without memory: {base}.", tone
+    return f"With {names}{way}, right decisions are {word}. Without memory: {base}.", tone
 
 
 def _list_rests(results: Results, keys: Sequence[str]) -> Iterator[Comparison]:
