@@ -20,9 +20,9 @@ WORDS: Mapping[str, str] = {
     "k, budget": "How many memories a question asks for, and how many tokens of them count.",
     "noise": "Generated memories beside the story: unrelated ones, look-alikes, rules that hold elsewhere.",
     "seed": "The number that draws the noise and the canaries: equal seeds, equal texts.",
-    "reader": "Who turns memories into decisions: fixed rules that understand every text, unless the run says else.",
+    "reader": "Who turns memories into decisions: fixed rules, unless the run names a model or an agent program.",
     "trusting, newest, verifying": (
-        "Which memory a reader takes: the first, the latest, or the one whose cited line still stands in git."
+        "Which memory an agent takes: the first, the latest, or the one whose cited line still stands in git."
     ),
     "scope": "Where a memory holds: organisation, repository, branch, user.",
     "drill": "A test of trust without a story: the store is written to, asked, deleted from, killed and reopened.",
@@ -36,10 +36,10 @@ WORDS: Mapping[str, str] = {
     "reference": "A small sound store, which shows that a drill can be passed.",
     "cell": "One trial, or one drill, with all its measures.",
     "receipt": "The line of a log on which a number rests, with the command that repeats it.",
-    "headline": "A column that covers a family of measures and shows the worst of them, by its name.",
     "gate": "A demand on a measure, made by the team that runs this.",
     "unsupported, n/a, failed, not run": (
         "Why there is no number: declared as lacking; nothing to measure; tried and broken; planned, without a result."
     ),
-    "how sure": "Intervals are 95 %. A difference is shown if p, adjusted for all pairs of a measure, is at most .05.",
+    "gravity": "The order of the tests in a column: what harms whoever relies on the memory most comes first.",
+    "shown": "A difference is shown if its adjusted p is at most .05; its interval then leaves out 0.",
 }
