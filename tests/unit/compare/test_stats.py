@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats as scipy
+from statsmodels.stats.multitest import multipletests
 
 from harness.compare.stats import (
     RESAMPLES,
@@ -71,6 +72,12 @@ def test_holm_never_lowers_a_p_and_keeps_the_order(values: list[float]) -> None:
     assert all(before <= after <= 1 for before, after in zip(values, adjusted, strict=True))
     ranked = [after for _, after in sorted(zip(values, adjusted, strict=True))]
     assert ranked == sorted(ranked)
+
+
+@settings(deadline=None)
+@given(st.lists(P, min_size=1, max_size=12))
+def test_holm_is_that_of_statsmodels(values: list[float]) -> None:
+    assert holm(values) == pytest.approx(multipletests(values, method="holm")[1])
 
 
 def test_an_interval_holds_the_mean_and_is_the_same_each_time() -> None:
