@@ -114,6 +114,13 @@ def test_a_claim_holds_under_every_read_policy_or_is_none() -> None:
     assert find_robust([]) == "no-difference-shown"
 
 
+@pytest.mark.parametrize("stories", range(0, 41, 4))
+def test_any_number_of_scenarios_can_be_compared(stories: int) -> None:
+    values = {name: {f"s{at}": (at * step % 5) / 4 for at in range(stories)} for name, step in (("x", 1), ("y", 3))}
+    found = compare_pairs("pairs", "recall", [("x", "y")], values)
+    assert [(each.scenarios, each.interval is not None) for each in found] == [(stories, stories >= 10)] * bool(stories)
+
+
 # --- what a run of this size can find ---------------------------------------------------------------------------------
 
 
