@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -80,7 +81,7 @@ def play(
         shard = folder.read().shard if folder else shard
         if shard and (gates or baseline):
             raise regress.RegressError("a shard is no run that gates could judge: give them to `coldwarm merge`")
-        selection = _resume(folder, **asked) if folder else _selection(**asked)
+        selection = _resume(folder, **asked) if folder else select(**asked)
         table = read_prices(prices) if prices else None
         model = split_reader(selection.reader)[1] or split_reader(selection.writer)[1]
         known = table.models.get(model) if table else None
@@ -109,7 +110,7 @@ def play(
         stop(error)
     listener = PlainProgress(screen)
     listener.lacks(playables.unplayed)
-    command = " ".join(["coldwarm", *map(registry.redact, sys.argv[1:])])
+    command = shlex.join(["coldwarm", *map(registry.redact, sys.argv[1:])])
     played = runner.Runner(
         folder, selection, playables, command, stories, paths.cache_root(), listener,
         executor=executor, only=only, keep=keep, shard=dealt, chat=chat, budget=allowance,
@@ -185,7 +186,7 @@ def _ask(
         stop(error, COULD_NOT_RUN)
 
 
-def _selection(
+def select(
     backends: tuple[str, ...],
     scenarios: tuple[str, ...],
     split: Split,
@@ -204,6 +205,7 @@ def _selection(
     model: str,
     undated: bool,
 ) -> Selection:
+    """What these options of `run` ask for. Raises RegistryError and ValueError for what makes no sense."""
     from harness.backend import interpreters, registry
     from harness.gateway.chat.standin import STANDING_IN, WRITER
     from harness.machine import extras

@@ -5,11 +5,10 @@ A run folder may hold both, as `gates.toml` and `baseline.json`; then its result
 
 from __future__ import annotations
 
-import itertools
 from dataclasses import replace
 from pathlib import Path
 
-from harness.log.folder import Folder
+from harness.log.folder import Folder, find_option
 from harness.model.results import Results
 from harness.regress import baseline, gates, judging, pairing
 from harness.regress.baseline import Baseline, RegressError
@@ -35,21 +34,13 @@ def judge_run(results: Results, folder: Folder) -> Results:
     """The results with all that baseline and gates in the run's folder say of them. Raises RegressError."""
     files = (folder.root / GATES, folder.root / BASELINE)
     asked, before = _demands(*((_content(path), path.name) if path.exists() else None for path in files))
-    if asked and (given := _find_option(results.run.command, "--gates")):
+    if asked and (given := find_option(results.run.command, "--gates")):
         asked = replace(asked, name=given)
     if before:
         now = baseline.of(results)
         found = {"baseline": pairing.against(before, now), "changes": pairing.changes(before, now)}
         results = results.model_copy(update=found)
     return results.model_copy(update={"gates": judging.judge(asked, results)}) if asked else results
-
-
-def _find_option(command: str, option: str) -> str | None:
-    """The file that a run was told to judge by, as its command names it: the one in its folder is a copy."""
-    words = [*command.split(), ""]
-    follows = (after for word, after in itertools.pairwise(words) if word == option)
-    joined = (word.partition("=")[2] for word in words if word.startswith(f"{option}="))
-    return next(filter(None, (*joined, *follows)), None)
 
 
 InputFile = tuple[bytes, str]

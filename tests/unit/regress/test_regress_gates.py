@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness import regress
+from harness.log.folder import find_option
 from harness.model.regression import GateVerdict
 from harness.model.results import Contrast, Results, Unplayed
 from harness.model.trial import Measured
@@ -290,4 +290,4 @@ def test_the_worse_of_two_demands_is_the_verdict() -> None:
     ],
 )
 def test_a_verdict_names_the_file_that_was_given(command: str, name: str | None) -> None:
-    assert regress._find_option(command, "--gates") == name
+    assert find_option(command, "--gates") == name
