@@ -121,6 +121,7 @@ for _command in (  # in the order of --help
     play.run,
     play.score,
     play.report,
+    gate.gate,
     gate.compare,
     upgrades.ladder,
     upgrades.bisect,

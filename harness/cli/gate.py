@@ -1,4 +1,4 @@
-"""Against what was before: `compare`, `baseline`, and `merge`, which makes one run of its shards."""
+"""Finished runs: `gate` and `compare`, `baseline` and `pack`, and `merge`, which makes one run of its shards."""
 
 from __future__ import annotations
 
@@ -29,6 +29,37 @@ from harness.cli.common import (
 
 if TYPE_CHECKING:
     from harness.regress.baseline import Side
+
+
+@click.command()
+@click.argument("folder", metavar="RUN", type=FOLDER, default=paths.RUNS / "latest")
+@with_demands
+def gate(folder: Path, gates: Path | None, baseline: Path | None) -> None:
+    """Judge a finished run by your gates.
+
+    RUN (a folder or packed) is read and not changed. Gates and a baseline that it was played with count where none is
+    given.
+    Ends with 1 if a gate is broken, with 3 if one could not be measured.
+    """
+    from harness import regress
+    from harness.regress import baseline as baselines
+
+    opened = open_run(folder)
+    own, before = opened.root / regress.GATES, opened.root / regress.BASELINE
+    if gates is None and not own.exists():
+        stop(f"{shorten(folder)} was played without gates: give --gates FILE")
+    gates, baseline = gates or own, baseline or (before if before.exists() else None)
+    try:
+        regress.check(gates, baseline, opened.read().selection)
+        results = baselines.load_evidence(opened.root).results
+        assert results is not None, "a folder has results"
+        judged = regress.judge(results, gates, baseline)
+    except regress.RegressError as error:
+        stop(error)
+    for verdict in judged.gates:
+        tell(verdict.says)
+    verdicts = {each.verdict for each in judged.gates}
+    sys.exit(FAILED if "broken" in verdicts else COULD_NOT_RUN if "not-measured" in verdicts else GOOD)
 
 
 @click.command()
@@ -134,7 +165,7 @@ def merge(folders: tuple[Path, ...], gates: Path | None, baseline: Path | None, 
     from harness.play import shards
 
     try:
-        regress.check(gates, baseline)
+        regress.check(gates, baseline, open_run(folders[0]).read().selection)
         folder = shards.merge(folders, out)
         regress.keep(folder, gates, baseline)
     except (FolderError, regress.RegressError) as error:

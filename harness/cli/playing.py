@@ -75,13 +75,13 @@ def play(
     from tasks import suite
 
     try:
-        regress.check(gates, baseline)
         folder = Folder.open(_unpack(resume)) if resume else None
         tolerated = {**(folder.read().allowed_faults if folder else {}), **dict(map(registry.allowance, allow_faults))}
         shard = folder.read().shard if folder else shard
         if shard and (gates or baseline):
             raise regress.RegressError("a shard is no run that gates could judge: give them to `coldwarm merge`")
         selection = _resume(folder, **asked) if folder else select(**asked)
+        regress.check(gates, baseline, selection)
         table = read_prices(prices) if prices else None
         model = split_reader(selection.reader)[1] or split_reader(selection.writer)[1]
         known = table.models.get(model) if table else None
