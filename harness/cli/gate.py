@@ -68,10 +68,11 @@ def gate(folder: Path, gates: Path | None, baseline: Path | None) -> None:
 @click.option("--json", "as_json", is_flag=True, help="Print all changes as JSON instead of the table.")
 @click.option("--html", "page", type=FOLDER, help="Write a page with the cases of both runs side by side there, too.")
 def compare(old: Path, new: Path, as_json: bool, page: Path | None) -> None:
-    """Show what became better or worse from OLD to NEW: runs (folders or packed), results.json files or baselines.
+    """Show what became better or worse from OLD to NEW.
 
-    Of a run its results.json is read: `coldwarm score` writes it again from the logs.
-    Ends with 1 if something is worse or has no number any more, with 3 if nothing could be compared.
+    Each is a run (a folder or packed), a results.json or a baseline. Of a run its results.json is read: `coldwarm
+    score` writes it again from the logs. Ends with 1 if something is worse or has no number any more, with 3 if nothing
+    could be compared.
     """
     from harness.regress import baseline, pairing, table
 
@@ -140,7 +141,10 @@ def save(folder: Path, output: Path) -> None:
 @click.argument("folder", metavar="RUN", type=FOLDER, default=paths.RUNS / "latest")
 @click.option("--output", "-o", type=FOLDER, help="The file to write; its name ends with .tar.xz.")
 def pack(folder: Path, output: Path | None) -> None:
-    """Write RUN's logs, blobs and results into one file, which score, report, compare, merge and export read."""
+    """Write a run into one file, which other commands read.
+
+    It holds logs, blobs and results; score, report, gate, compare, merge, trend and export read it like a folder.
+    """
     from harness.log import pack as packing
 
     opened = open_run(folder)
@@ -159,7 +163,10 @@ def pack(folder: Path, output: Path | None) -> None:
 @with_demands
 @with_out
 def merge(folders: tuple[Path, ...], gates: Path | None, baseline: Path | None, out: Path) -> None:
-    """Join the shards of a run (`run --shard 1/4` and so on) into one run, and report it."""
+    """Join the shards of a run into one run, and report it.
+
+    A shard is what `run --shard 1/4` and so on play.
+    """
     from harness import regress
     from harness.log.folder import FolderError
     from harness.play import shards

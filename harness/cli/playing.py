@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from harness import paths
-from harness.cli.common import COULD_NOT_RUN, beside, load_stories, stop, terminal
+from harness.cli.common import COULD_NOT_RUN, beside, load_stories, say, stop, terminal
 from harness.model.trial import (
     DEFAULT_BACKENDS,
     SCRIPTED,
@@ -117,17 +117,28 @@ def play(
         allowed_faults=tolerated, trial_cache=TrialCache(paths.trials()), fresh=fresh,
         prices=table, suite=suite.identity([story for story, _ in stories], tasks, selection.split),
     )  # fmt: skip
+    trouble = ""
     try:
         played.play()
     except KeyboardInterrupt:
-        stop(f"stopped; finished trials are kept: coldwarm run --resume {folder.root}", COULD_NOT_RUN)
+        trouble = "stopped"
     except FolderError as error:
         stop(error)
     except (EmbedderError, ExecutorError, GatewayError, runner.Exhausted, OSError) as error:
-        stop(f"{error}; finished trials are kept: coldwarm run --resume {folder.root}", COULD_NOT_RUN)
+        trouble = str(error)
     finally:
         listener.ended()
+    if trouble:
+        say(f"{trouble}; finished trials are kept. Resume the run with:")
+        click.echo(_spell_resume(folder, tasks, fixtures), err=True)  # by itself, to be copied
+        sys.exit(COULD_NOT_RUN)
     return folder
+
+
+def _spell_resume(folder: Folder, tasks: Path, fixtures: Path) -> str:
+    given = (("--suite", tasks, paths.TASKS), ("--fixtures", fixtures, paths.FIXTURES))
+    own = [word for option, path, usual in given if path != usual for word in (option, str(path))]
+    return shlex.join(["coldwarm", "run", "--resume", str(folder.root), *own])
 
 
 def _prepare(
@@ -226,10 +237,16 @@ def select(
     if split_reader(label)[1] and extras.explain_missing(["openai"]):
         raise ValueError(extras.lacks("openai", f"--reader {reader}"))
     specs = interpreters.name_releases(registry.parse(text) for text in backends or DEFAULT_BACKENDS)
+    if len({*drilled}) > 1 and "none" in drilled:
+        raise ValueError("-d none plays no drill: leave it out, or the others")
+    if seed and seeds:
+        raise ValueError("--seed and --seeds both say which seeds: give one of them")
     chosen = () if "none" in drilled else drills.chosen(drilled)
+    if scenarios == ("none",) and not chosen:
+        raise ValueError("-s none with -d none leaves nothing to play: leave one of them out")
     return Selection(
         backends=specs, scenarios=scenarios, split=split, noise=noise, writes=write, k=k, budget=budget,
-        seeds=tuple(range(1, seeds + 1)) if seeds else seed, drills=chosen, drill_size=drill_size,
+        seeds=tuple(range(1, seeds + 1)) if seeds else seed or (1,), drills=chosen, drill_size=drill_size,
         chat=_chat(chat, record), reader=label, writer=name_reader(writer, writing), undated=undated,
     )  # fmt: skip
 
