@@ -28,6 +28,7 @@ from harness.cli import (
     promises,
     published,
     suite,
+    trend,
     upgrades,
 )
 from harness.cli.common import COULD_NOT_RUN, stop
@@ -123,6 +124,7 @@ for _command in (  # in the order of --help
     play.report,
     gate.gate,
     gate.compare,
+    trend.trend,
     upgrades.ladder,
     upgrades.bisect,
     gate.baseline,

@@ -115,6 +115,14 @@ def open_page(page: Path) -> None:
         say(f"no browser could be started: open {shorten(page)} yourself")
 
 
+def write_page(path: Path, text: str) -> None:
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8", newline="\n")
+    except OSError as error:
+        stop(f"{path}: cannot be written: {error.strerror}; choose another with --html", COULD_NOT_RUN)
+
+
 def load_stories(tasks: Path, fixtures: Path, names: tuple[str, ...], split: Split) -> list[tuple[Scenario, Repo]]:
     from harness.repo.checkout import FixtureError
     from tasks import loader, suite

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
@@ -25,10 +24,8 @@ from harness.cli.common import (
     terminal,
     with_demands,
     with_out,
+    write_page,
 )
-
-if TYPE_CHECKING:
-    from harness.regress.baseline import Side
 
 
 @click.command()
@@ -91,7 +88,9 @@ def compare(old: Path, new: Path, as_json: bool, page: Path | None) -> None:
     else:
         table.show(against, now.run, changes, terminal())
     if page:
-        _write_page(page, *sides)
+        from harness.regress import page as pages
+
+        write_page(page, pages.page(*sides))
         if not as_json:
             tell(f"page: {shorten(page)}")
     verdicts = {each.verdict for each in changes}
@@ -100,16 +99,6 @@ def compare(old: Path, new: Path, as_json: bool, page: Path | None) -> None:
     if not verdicts - {"not-comparable", "appeared"}:
         stop(f"nothing of {new} could be compared with {old}", COULD_NOT_RUN)
     sys.exit(GOOD)
-
-
-def _write_page(path: Path, old: Side, new: Side) -> None:
-    from harness.regress import page
-
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(page.page(old, new), encoding="utf-8", newline="\n")
-    except OSError as error:
-        stop(f"{path}: cannot be written: {error.strerror}; choose another with --html", COULD_NOT_RUN)
 
 
 @click.group()
