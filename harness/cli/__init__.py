@@ -28,6 +28,7 @@ from harness.cli import (
     promises,
     published,
     suite,
+    trend,
     upgrades,
 )
 from harness.cli.common import COULD_NOT_RUN, stop
@@ -121,7 +122,9 @@ for _command in (  # in the order of --help
     play.run,
     play.score,
     play.report,
+    gate.gate,
     gate.compare,
+    trend.trend,
     upgrades.ladder,
     upgrades.bisect,
     gate.baseline,

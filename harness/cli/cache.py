@@ -15,7 +15,7 @@ from harness.cli.common import shorten, tell
 )
 @click.option("--all", "everything", is_flag=True, help="Remove all of them.")
 def cache(older: float | None, size: float | None, everything: bool) -> None:
-    """Show how many finished trials are kept for other runs, and where; remove some.
+    """Show or remove the finished trials that runs may reuse.
 
     A trial that was finished under the same conditions is not played again, in any run folder: `coldwarm run --fresh`
     plays it anyway. Beyond 2 GB, a run removes those that were not used for longest.

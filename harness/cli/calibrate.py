@@ -12,10 +12,11 @@ from harness.cli.common import FOLDER, open_run, stop
 @click.command()
 @click.argument("folders", type=FOLDER, nargs=-1, required=True, metavar="RUN...")
 def calibrate(folders: tuple[Path, ...]) -> None:
-    """Compare a model's decisions with the scripted reader's on the same cells, as a page in Markdown.
+    """Compare a model's decisions with the scripted reader's.
 
-    The runs, folders or packed, are of a reader with a model (choice, chat, agent:PROFILE) and of the scripted reader,
-    with the same backends, stories, noise and seeds. Ends with 2 if they have no cell in common.
+    Prints a page in Markdown, over the cells that both played. The runs, folders or packed, are of a reader with a
+    model (choice, chat, agent:PROFILE) and of the scripted reader, with the same backends, stories, noise and seeds.
+    Ends with 2 if they have no cell in common.
 
     \b
     coldwarm run -b chroma -b notes -d none --out runs

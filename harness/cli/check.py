@@ -15,10 +15,12 @@ HUNT_SECONDS = 600.0
 
 
 @click.command()
-@click.option("--backend", "-b", "backends", multiple=True, help="As of `run`: to be opened as well; repeatable.")
+@click.option(
+    "--backend", "-b", "backends", multiple=True, help="Open it as well; same syntax as `run -b`; repeatable."
+)
 @with_out
 def doctor(backends: tuple[str, ...], out: Path) -> None:
-    """Say what works on this machine, and open every adapter for real.
+    """Check what works on this machine; opens every adapter.
 
     ok: works; no: not installed or not configured, needed only by those who ask for it; BAD: broken.
     """
@@ -41,10 +43,10 @@ def doctor(backends: tuple[str, ...], out: Path) -> None:
 @click.argument("backends", metavar="BACKEND...", nargs=-1, required=True)
 @click.option("--promises", "hunting", is_flag=True, help="Hunt for broken promises afterwards, ten minutes each.")
 def conform(backends: tuple[str, ...], hunting: bool) -> None:
-    """Check that adapters keep the contract, one line for each check (a minute or two).
+    """Check adapters against the contract, one line a check.
 
-    BACKEND is NAME, NAME,key=value or module:Class. It stops with one line if the adapter cannot open its store. A
-    stand-in answers models inside of an adapter, and a line says so.
+    Takes a minute or two. BACKEND is NAME, NAME,key=value or module:Class. It stops with one line if the adapter cannot
+    open its store. A stand-in answers models inside of an adapter, and a line says so.
 
     \b
     Example: coldwarm conform mem0,store=faiss my_store:MyStore

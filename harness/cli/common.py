@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from harness.report.model.evidence import Evidences
 
 GOOD, FAILED, BAD, COULD_NOT_RUN = 0, 1, 2, 3
+SHOWN = 5
+"""Trials that are named where many did not get to their end."""
 FOLDER = click.Path(path_type=Path)
 SPLIT = click.Choice(["all", "dev", "held"])
 SPLIT_HELP = "Part of the suite: dev to work with, held kept back for a final run."
@@ -113,6 +115,14 @@ def open_page(page: Path) -> None:
         say(f"no browser could be started: open {shorten(page)} yourself")
 
 
+def write_page(path: Path, text: str) -> None:
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8", newline="\n")
+    except OSError as error:
+        stop(f"{path}: cannot be written: {error.strerror}; choose another with --html", COULD_NOT_RUN)
+
+
 def load_stories(tasks: Path, fixtures: Path, names: tuple[str, ...], split: Split) -> list[tuple[Scenario, Repo]]:
     from harness.repo.checkout import FixtureError
     from tasks import loader, suite
@@ -181,6 +191,9 @@ def score_run(folder: Folder, jobs: int = 1) -> tuple[Results, Evidences]:
     from harness.machine.processes import Killed
     from harness.report.model import evidence
 
+    planned = len((file := folder.read()).trials) + len(file.drills)
+    if planned and not folder.list_stories() and not folder.list_drills():
+        stop(f"{shorten(folder.root)}: none of its {planned} trials has a log: play them, or restore logs/ and drills/")
     try:
         results, parts = evidence.read(folder, jobs)
         return regress.judge_run(results, folder), parts
@@ -213,8 +226,10 @@ def verdict(results: Results) -> int:
         say(f"{each.backend} could not run: {each.reason}")
     unended = sorted({cell.trial for cell in results.cells if cell.status in ("failed", "incomplete", "not-run")})
     unended += sorted(cell.id for cell in results.trust if cell.status in ("failed", "incomplete", "not-run"))
-    for trial in unended:
+    for trial in unended[:SHOWN]:
         say(f"trial {trial} did not get to its end")
+    if len(unended) > SHOWN:
+        say(f"{len(unended) - SHOWN} more trials did not get to their end: the report names them")
     failing = [each for each in faulted.statements(results) if each.bad]
     for statement in failing:
         say(f"{statement.line}; allow them with --allow-faults {statement.backend}=COUNT")

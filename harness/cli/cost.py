@@ -18,9 +18,10 @@ from harness.cli.common import FOLDER, open_run, stop
     help="What tokens cost, as reports/prices.toml; else as the run was told.",
 )
 def cost(folders: tuple[Path, ...], prices: Path | None) -> None:
-    """Tell what the chat calls of runs cost, as a page in Markdown: for each job done, and by payer and phase.
+    """Show what the chat calls of runs cost.
 
-    From logs alone, so prices may change after the run.
+    Prints a page in Markdown: for each job done, and by payer and phase. From logs alone, so prices may change after
+    the run.
 
     \b
     coldwarm cost coldwarm-runs/latest --prices prices.toml

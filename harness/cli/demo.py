@@ -2,42 +2,109 @@
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
-from harness.cli.common import GOOD, with_open, with_out
+from harness.cli.common import open_page, score_run, shorten, tell, verdict, with_open, with_out, wrote
 from harness.cli.play import run
 
-STORY = "stale-deploy-rule/forgotten-runbook"
-BACKENDS = ("notes", "bm25")
+if TYPE_CHECKING:
+    from harness.log.folder import Folder
+    from harness.model.results import Results
+    from harness.model.trial import Measured, WritePolicy
+
+STORY = "incident-override/replay-storm"
+MEMORY, NOTES = "bm25", "notes"
+BACKENDS = (MEMORY, NOTES)
 
 
 @click.command()
 @with_out
 @with_open
-@click.pass_context
-def demo(context: click.Context, out: Path, browse: bool) -> None:
-    """Play one story with two memories in half a minute, and say where the report is.
+def demo(out: Path, browse: bool) -> None:
+    """Show in half a minute what a memory gains, and one fault.
 
-    A notes file that is loaded whole and a keyword index (BM25) play a story in which a deploy rule changes; then
-    both are told to delete. Needs no SDK, no key and no network.
+    A keyword index (BM25) and a notes file play a story in which what was remembered changes. Needs no SDK, no key
+    and no network.
     """
-    click.echo(f"playing {STORY} with {' and '.join(BACKENDS)} (under half a minute)")
-    code = GOOD
-    try:
-        context.invoke(
-            run,
-            backends=BACKENDS,
-            scenarios=(STORY,),
-            noise=(20,),
-            drilled=("deletion",),
-            drill_size=20,
-            jobs=2,
-            fresh=True,
-            out=out,
-            browse=browse,
-        )
-    except SystemExit as ended:
-        code = ended.code if isinstance(ended.code, int) else GOOD
-    context.exit(code)
+    from harness.cli import playing
+
+    tell(f"Playing the story {STORY} without a memory, and with two of them: half a minute.")
+    asked = run.make_context("run", []).params
+    del asked["browse"]
+    asked |= {
+        "backends": BACKENDS, "scenarios": (STORY,), "noise": (20,), "drilled": ("none",), "jobs": 2, "fresh": True,
+        "out": out, "quiet": True,
+    }  # fmt: skip
+    folder = playing.play(**asked)
+    written = wrote(folder, *score_run(folder))
+    for line in _tell(written.said, folder):
+        tell(line)
+    tell(f"report: {shorten(written.page)}")
+    if browse:
+        open_page(written.page)
+    sys.exit(verdict(written.said))
+
+
+def _tell(results: Results, folder: Folder) -> Iterator[str]:
+    """What was gained and what went wrong, as it was measured."""
+    from harness.metrics.acting import STALE_USE
+    from harness.metrics.completion import DECISIONS_RIGHT
+
+    (story,) = results.stories
+    cold, appended, curated = (
+        _find(results, DECISIONS_RIGHT, *which) for which in ((None, None), (MEMORY, "append"), (MEMORY, "curated"))
+    )
+    stale = _find(results, STALE_USE, MEMORY, "append")
+    if not (cold and appended and curated and stale):
+        yield "The story did not come to its end, so there is nothing to compare."
+        return
+    gained = (curated.hits or 0) - (cold.hits or 0)
+    yield ""
+    yield f"The story: {story.title}."
+    yield f"An agent does {story.jobs} jobs in a repository and takes {story.decisions} decisions. Earlier"
+    yield "sessions told it what it should know, and some of that has changed since."
+    yield ""
+    yield f"What a memory gains: {'more right decisions' if gained > 0 else 'nothing in this story'}."
+    yield f"  without a memory                              {_share(cold)} right"
+    yield f"  with BM25, which looks up before it writes    {_share(curated)} right"
+    yield ""
+    yield f"A fault: {'it acts on what is no longer true' if stale.hits else 'none in this story'}."
+    yield f"  with the same BM25, when it only appends      {_share(appended)} right"
+    yield f"  decided by what had been replaced             {_share(stale)}"
+    yield from _show_stale(folder)
+    yield ""
+
+
+def _find(results: Results, measure: str, backend: str | None, write: WritePolicy | None) -> Measured | None:
+    """Of the reader that takes the first memory it finds."""
+    for cell in results.cells:
+        read = results.run.conditions.headline_read if backend else None
+        if (cell.backend, cell.write_policy, cell.read_policy) == (backend, write, read):
+            found = cell.measures[measure]
+            return found if found.status == "measured" else None
+    return None
+
+
+def _share(measured: Measured) -> str:
+    return f"{measured.hits or 0:g} of {measured.of}"
+
+
+def _show_stale(folder: Folder) -> Iterator[str]:
+    """The first decision that followed what had been replaced: the question, what was taken, what is right."""
+    from harness.metrics.view import Record
+
+    for log in folder.logs()[0].values():
+        if (log.trial.backend, log.trial.write_policy) != (MEMORY, "append"):
+            continue
+        for _, work in (record := Record(log)).works("trusting"):
+            taken = {choice.decision: choice.value for choice in work.choices}
+            for (job, name), found in record.find_decided("trusting").items():
+                if job == work.job and found.verdict == "stale" and taken.get(name):
+                    yield f"  For example: {found.decision.question}"
+                    yield f"    it took {taken[name]}, and right is {found.decision.right.value}"
+                    return

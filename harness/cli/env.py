@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 @click.group(invoke_without_command=True)
 @click.pass_context
 def env(context: click.Context) -> None:
-    """Show the environments that were made for backends as NAME@VERSION; remove some.
+    """Show or remove the environments of backends (NAME@VERSION).
 
     Each is named by its lock and its Python, and shared by all runs. Its files are hard-linked to uv's cache where
     that is on the same disk.
@@ -35,7 +35,10 @@ def env(context: click.Context) -> None:
 @click.argument("names", metavar="[NAME]...", nargs=-1)
 @click.option("--older", type=click.FloatRange(0), metavar="DAYS", help="Only what was not used for so many days.")
 def prune(names: tuple[str, ...], older: float | None) -> None:
-    """Remove environments: those of these backends (mem0, mem0@2.0.4), or all. What a run uses stays."""
+    """Remove environments: all, or those of some backends.
+
+    A backend is named as mem0 or mem0@2.0.4. What a run uses stays.
+    """
     import time
 
     from harness.backend import environments

@@ -1,11 +1,10 @@
-"""Against what was before: `compare`, `baseline`, and `merge`, which makes one run of its shards."""
+"""Finished runs: `gate` and `compare`, `baseline` and `pack`, and `merge`, which makes one run of its shards."""
 
 from __future__ import annotations
 
 import json
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
@@ -25,10 +24,39 @@ from harness.cli.common import (
     terminal,
     with_demands,
     with_out,
+    write_page,
 )
 
-if TYPE_CHECKING:
-    from harness.regress.baseline import Side
+
+@click.command()
+@click.argument("folder", metavar="RUN", type=FOLDER, default=paths.RUNS / "latest")
+@with_demands
+def gate(folder: Path, gates: Path | None, baseline: Path | None) -> None:
+    """Judge a finished run by your gates.
+
+    RUN (a folder or packed) is read and not changed. Gates and a baseline that it was played with count where none is
+    given.
+    Ends with 1 if a gate is broken, with 3 if one could not be measured.
+    """
+    from harness import regress
+    from harness.regress import baseline as baselines
+
+    opened = open_run(folder)
+    own, before = opened.root / regress.GATES, opened.root / regress.BASELINE
+    if gates is None and not own.exists():
+        stop(f"{shorten(folder)} was played without gates: give --gates FILE")
+    gates, baseline = gates or own, baseline or (before if before.exists() else None)
+    try:
+        regress.check(gates, baseline, opened.read().selection)
+        results = baselines.load_evidence(opened.root).results
+        assert results is not None, "a folder has results"
+        judged = regress.judge(results, gates, baseline)
+    except regress.RegressError as error:
+        stop(error)
+    for verdict in judged.gates:
+        tell(verdict.says)
+    verdicts = {each.verdict for each in judged.gates}
+    sys.exit(FAILED if "broken" in verdicts else COULD_NOT_RUN if "not-measured" in verdicts else GOOD)
 
 
 @click.command()
@@ -37,10 +65,11 @@ if TYPE_CHECKING:
 @click.option("--json", "as_json", is_flag=True, help="Print all changes as JSON instead of the table.")
 @click.option("--html", "page", type=FOLDER, help="Write a page with the cases of both runs side by side there, too.")
 def compare(old: Path, new: Path, as_json: bool, page: Path | None) -> None:
-    """Show what became better or worse from OLD to NEW: runs (folders or packed), results.json files or baselines.
+    """Show what became better or worse from OLD to NEW.
 
-    Of a run its results.json is read: `coldwarm score` writes it again from the logs.
-    Ends with 1 if something is worse or has no number any more, with 3 if nothing could be compared.
+    Each is a run (a folder or packed), a results.json or a baseline. Of a run its results.json is read: `coldwarm
+    score` writes it again from the logs. Ends with 1 if something is worse or has no number any more, with 3 if nothing
+    could be compared.
     """
     from harness.regress import baseline, pairing, table
 
@@ -59,7 +88,9 @@ def compare(old: Path, new: Path, as_json: bool, page: Path | None) -> None:
     else:
         table.show(against, now.run, changes, terminal())
     if page:
-        _write_page(page, *sides)
+        from harness.regress import page as pages
+
+        write_page(page, pages.page(*sides))
         if not as_json:
             tell(f"page: {shorten(page)}")
     verdicts = {each.verdict for each in changes}
@@ -68,16 +99,6 @@ def compare(old: Path, new: Path, as_json: bool, page: Path | None) -> None:
     if not verdicts - {"not-comparable", "appeared"}:
         stop(f"nothing of {new} could be compared with {old}", COULD_NOT_RUN)
     sys.exit(GOOD)
-
-
-def _write_page(path: Path, old: Side, new: Side) -> None:
-    from harness.regress import page
-
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(page.page(old, new), encoding="utf-8", newline="\n")
-    except OSError as error:
-        stop(f"{path}: cannot be written: {error.strerror}; choose another with --html", COULD_NOT_RUN)
 
 
 @click.group()
@@ -109,7 +130,10 @@ def save(folder: Path, output: Path) -> None:
 @click.argument("folder", metavar="RUN", type=FOLDER, default=paths.RUNS / "latest")
 @click.option("--output", "-o", type=FOLDER, help="The file to write; its name ends with .tar.xz.")
 def pack(folder: Path, output: Path | None) -> None:
-    """Write RUN's logs, blobs and results into one file, which score, report, compare, merge and export read."""
+    """Write a run into one file, which other commands read.
+
+    It holds logs, blobs and results; score, report, gate, compare, merge, trend and export read it like a folder.
+    """
     from harness.log import pack as packing
 
     opened = open_run(folder)
@@ -128,13 +152,16 @@ def pack(folder: Path, output: Path | None) -> None:
 @with_demands
 @with_out
 def merge(folders: tuple[Path, ...], gates: Path | None, baseline: Path | None, out: Path) -> None:
-    """Join the shards of a run (`run --shard 1/4` and so on) into one run, and report it."""
+    """Join the shards of a run into one run, and report it.
+
+    A shard is what `run --shard 1/4` and so on play.
+    """
     from harness import regress
     from harness.log.folder import FolderError
     from harness.play import shards
 
     try:
-        regress.check(gates, baseline)
+        regress.check(gates, baseline, open_run(folders[0]).read().selection)
         folder = shards.merge(folders, out)
         regress.keep(folder, gates, baseline)
     except (FolderError, regress.RegressError) as error:

@@ -17,9 +17,10 @@ SUMMARY = "GITHUB_STEP_SUMMARY"
 @click.argument("folder", type=FOLDER, default=paths.RUNS / "latest")
 @click.option("--gates", default="gates.toml", show_default=True, help="Where the gates stand in the repository.")
 def github(folder: Path, gates: str) -> None:
-    """Annotate broken gates and what is bad that none demands, and append the run's summary to that of the job.
+    """Annotate broken gates, and write the summary of a GitHub job.
 
-    Prints workflow commands; ends with 0, as the run itself has told how it ended.
+    Also warns of what is bad and demanded by no gate. Prints workflow commands; ends with 0, as the run itself has told
+    how it ended.
     """
     from harness.model.results import Results
     from harness.report.outputs import github as job

@@ -12,13 +12,14 @@ from harness.cli.common import COULD_NOT_RUN, FOLDER, stop
 
 
 @click.command()
-@click.option("--backend", "-b", "name", metavar="BACKEND", required=True, help="As of `run`.")
+@click.option("--backend", "-b", "name", metavar="BACKEND", required=True, help="Same syntax as `run -b`.")
 @click.option("--store", type=FOLDER, help="Folder that keeps the memory. Default: one a backend, in your data folder.")
 def mcp(name: str, store: Path | None) -> None:
-    """Serve the memory of a backend to an agent, as an MCP server on standard input and output.
+    """Serve the memory of a backend to an agent over MCP.
 
-    An agent program starts it in the folder in which it works: it has the tools remember, recall, list and forget, and
-    repository, branch, commit and date are filled in from there. What is remembered outlasts the session.
+    It talks on standard input and output. An agent program starts it in the folder in which it works: it has the tools
+    remember, recall, list and forget, and repository, branch, commit and date are filled in from there. What is
+    remembered outlasts the session.
 
     \b
     In opencode.json: "mcp": {"memory": {"type": "local", "command": ["coldwarm", "mcp", "-b", "chroma"]}}

@@ -13,8 +13,10 @@ from harness.cli.common import FOLDER, shorten, spell, stop, tell, terminal
 @click.command()
 @click.argument("repository", metavar="REPO")
 @click.option("--to", "folder", type=FOLDER, help="Folder of the suite: new, or empty.")
-@click.option("--stories", type=click.IntRange(1, 1000), default=30, show_default=True, help="At most.")
-@click.option("--seed", type=int, default=1, show_default=True, help="Of the draw over time, kinds and folders.")
+@click.option(
+    "--stories", type=click.IntRange(1, 1000), default=30, show_default=True, help="Maximum number of scenarios"
+)
+@click.option("--seed", type=int, default=1, show_default=True, help="Seed for the draw over time, kinds and folders.")
 @click.option("--commit", help="The newest commit that is read: branch, tag or hash. Default: HEAD.")
 @click.option(
     "--commits",
@@ -35,10 +37,11 @@ def mine(
     review: Path | None,
     decisions: Path | None,
 ) -> None:
-    """Write a private suite from what really changed in the history of REPO, a clone on this machine.
+    """Write a private suite from the history of a repository.
 
-    Reads values of settings, constants and default arguments, names of modules, functions and flags, and commands in
-    documents, as the first-parent commits changed them. REPO is only read, and nothing that it configures runs.
+    REPO is a clone on this machine. Reads values of settings, constants and default arguments, names of modules,
+    functions and flags, and commands in documents, as the first-parent commits changed them. REPO is only read, and
+    nothing that it configures runs.
 
     What was only told, and what somebody prefers, no history knows: write such stories by hand.
 

@@ -121,11 +121,15 @@ class SizeOfDrills(click.ParamType[DrillSize]):
     help="append: write only; curated: look up first and supersede. Repeatable.",
 )
 @click.option(
-    "--seed", type=int, multiple=True, default=(1,), show_default=True, help="Of drawn noise and canaries; repeatable."
+    "--seed",
+    type=int,
+    multiple=True,
+    show_default="1",
+    help="Seed for generated noise and canaries; repeatable.",
 )
-@click.option("--seeds", type=click.IntRange(1, 100), help="So many seeds, 1 and on: instead of --seed.")
+@click.option("--seeds", type=click.IntRange(1, 100), metavar="N", help="Run seeds 1 to N, instead of --seed.")
 @click.option(
-    "-k", type=click.IntRange(1, 100), default=DEFAULT_K, show_default=True, help="Hits that a query asks for."
+    "-k", type=click.IntRange(1, 100), default=DEFAULT_K, show_default=True, help="Results requested per query."
 )
 @click.option(
     "--budget",
@@ -192,11 +196,11 @@ class SizeOfDrills(click.ParamType[DrillSize]):
 @click.option(
     "--dask",
     metavar="ADDRESS",
-    help="Play on the workers of this Dask scheduler; local:4: of one here, with 4 processes.",
+    help="Play on the workers of this Dask scheduler; local:4 starts four local workers.",
 )
-@click.option("--allow", metavar="BACKEND", multiple=True, help="May be missing without failing the run; repeatable.")
+@click.option("--allow", metavar="BACKEND", multiple=True, help="Don't fail if BACKEND is unavailable; repeatable.")
 @click.option(
-    "--allow-faults", metavar="NAME=COUNT", multiple=True, help="So many calls of a backend may fail; repeatable."
+    "--allow-faults", metavar="NAME=COUNT", multiple=True, help="Tolerate COUNT failed calls of a backend; repeatable."
 )
 @click.option("--trial", "only", metavar="ID", multiple=True, help="Only trials whose id begins so; repeatable.")
 @click.option("--keep", is_flag=True, help="Keep each trial's store below the run's folder.")
@@ -214,7 +218,9 @@ class SizeOfDrills(click.ParamType[DrillSize]):
 @with_out
 @with_suite
 def run(browse: bool, **asked: Any) -> None:
-    """Play scenarios cold and warm against backends, and write a report.
+    """Play scenarios against backends, and write a report.
+
+    Every scenario is played cold, without a memory, and warm, with each backend.
 
     \b
     coldwarm run -b notes -b bm25 -s forgotten-runbook -n 0 -d none     one story, half a minute
@@ -233,7 +239,7 @@ def run(browse: bool, **asked: Any) -> None:
 @with_elsewhere
 @with_processes
 def score(folder: Path, out: Path | None, jobs: int) -> None:
-    """Compute results.json of a run again, from its logs and blobs alone."""
+    """Compute the results of a run again, from its logs alone."""
     opened = open_run(folder)
     written = wrote(opened, *score_run(opened, jobs), out or beside(folder))
     click.echo(shorten(written.results))
@@ -246,5 +252,8 @@ def score(folder: Path, out: Path | None, jobs: int) -> None:
 @with_elsewhere
 @with_processes
 def report(folder: Path, quiet: bool, as_json: bool, out: Path | None, jobs: int) -> None:
-    """Write results, summary and page of a run again, from its logs and blobs alone, and print the table."""
+    """Write the report of a run again, from its logs alone.
+
+    That is its results, summary and page; the table is printed.
+    """
     sys.exit(report_run(open_run(folder), out=out or beside(folder), quiet=quiet, as_json=as_json, jobs=jobs))

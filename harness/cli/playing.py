@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -10,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from harness import paths
-from harness.cli.common import COULD_NOT_RUN, beside, load_stories, stop, terminal
+from harness.cli.common import COULD_NOT_RUN, beside, load_stories, say, stop, terminal
 from harness.model.trial import (
     DEFAULT_BACKENDS,
     SCRIPTED,
@@ -74,13 +75,13 @@ def play(
     from tasks import suite
 
     try:
-        regress.check(gates, baseline)
         folder = Folder.open(_unpack(resume)) if resume else None
         tolerated = {**(folder.read().allowed_faults if folder else {}), **dict(map(registry.allowance, allow_faults))}
         shard = folder.read().shard if folder else shard
         if shard and (gates or baseline):
             raise regress.RegressError("a shard is no run that gates could judge: give them to `coldwarm merge`")
-        selection = _resume(folder, **asked) if folder else _selection(**asked)
+        selection = _resume(folder, **asked) if folder else select(**asked)
+        regress.check(gates, baseline, selection)
         table = read_prices(prices) if prices else None
         model = split_reader(selection.reader)[1] or split_reader(selection.writer)[1]
         known = table.models.get(model) if table else None
@@ -109,24 +110,35 @@ def play(
         stop(error)
     listener = PlainProgress(screen)
     listener.lacks(playables.unplayed)
-    command = " ".join(["coldwarm", *map(registry.redact, sys.argv[1:])])
+    command = shlex.join(["coldwarm", *map(registry.redact, sys.argv[1:])])
     played = runner.Runner(
         folder, selection, playables, command, stories, paths.cache_root(), listener,
         executor=executor, only=only, keep=keep, shard=dealt, chat=chat, budget=allowance,
         allowed_faults=tolerated, trial_cache=TrialCache(paths.trials()), fresh=fresh,
         prices=table, suite=suite.identity([story for story, _ in stories], tasks, selection.split),
     )  # fmt: skip
+    trouble = ""
     try:
         played.play()
     except KeyboardInterrupt:
-        stop(f"stopped; finished trials are kept: coldwarm run --resume {folder.root}", COULD_NOT_RUN)
+        trouble = "stopped"
     except FolderError as error:
         stop(error)
     except (EmbedderError, ExecutorError, GatewayError, runner.Exhausted, OSError) as error:
-        stop(f"{error}; finished trials are kept: coldwarm run --resume {folder.root}", COULD_NOT_RUN)
+        trouble = str(error)
     finally:
         listener.ended()
+    if trouble:
+        say(f"{trouble}; finished trials are kept. Resume the run with:")
+        click.echo(_spell_resume(folder, tasks, fixtures), err=True)  # by itself, to be copied
+        sys.exit(COULD_NOT_RUN)
     return folder
+
+
+def _spell_resume(folder: Folder, tasks: Path, fixtures: Path) -> str:
+    given = (("--suite", tasks, paths.TASKS), ("--fixtures", fixtures, paths.FIXTURES))
+    own = [word for option, path, usual in given if path != usual for word in (option, str(path))]
+    return shlex.join(["coldwarm", "run", "--resume", str(folder.root), *own])
 
 
 def _prepare(
@@ -185,7 +197,7 @@ def _ask(
         stop(error, COULD_NOT_RUN)
 
 
-def _selection(
+def select(
     backends: tuple[str, ...],
     scenarios: tuple[str, ...],
     split: Split,
@@ -204,6 +216,7 @@ def _selection(
     model: str,
     undated: bool,
 ) -> Selection:
+    """What these options of `run` ask for. Raises RegistryError and ValueError for what makes no sense."""
     from harness.backend import interpreters, registry
     from harness.gateway.chat.standin import STANDING_IN, WRITER
     from harness.machine import extras
@@ -224,10 +237,16 @@ def _selection(
     if split_reader(label)[1] and extras.explain_missing(["openai"]):
         raise ValueError(extras.lacks("openai", f"--reader {reader}"))
     specs = interpreters.name_releases(registry.parse(text) for text in backends or DEFAULT_BACKENDS)
+    if len({*drilled}) > 1 and "none" in drilled:
+        raise ValueError("-d none plays no drill: leave it out, or the others")
+    if seed and seeds:
+        raise ValueError("--seed and --seeds both say which seeds: give one of them")
     chosen = () if "none" in drilled else drills.chosen(drilled)
+    if scenarios == ("none",) and not chosen:
+        raise ValueError("-s none with -d none leaves nothing to play: leave one of them out")
     return Selection(
         backends=specs, scenarios=scenarios, split=split, noise=noise, writes=write, k=k, budget=budget,
-        seeds=tuple(range(1, seeds + 1)) if seeds else seed, drills=chosen, drill_size=drill_size,
+        seeds=tuple(range(1, seeds + 1)) if seeds else seed or (1,), drills=chosen, drill_size=drill_size,
         chat=_chat(chat, record), reader=label, writer=name_reader(writer, writing), undated=undated,
     )  # fmt: skip
 

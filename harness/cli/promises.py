@@ -29,10 +29,11 @@ if TYPE_CHECKING:
 def promises(
     backend: str | None, seconds: float, operations: int | None, seed: int, replay: Path | None, cases: Path
 ) -> None:
-    """Find the shortest sequence of operations that breaks a promise of a backend (a minute).
+    """Find the shortest sequence of calls that breaks a promise.
 
-    Random sequences of every operation that the backend supports, over scopes with awkward names and batches around the
-    limits of stores, are played against a model in memory. Exit codes: 0 all held, 1 one is broken, 3 could not run.
+    Takes a minute. Random sequences of every operation that the backend supports, over scopes with awkward names and
+    batches around the limits of stores, are played against a model in memory. Exit codes: 0 all held, 1 one is broken,
+    3 could not run.
 
     \b
     Examples: coldwarm promises -b chroma --seconds 600

@@ -21,12 +21,12 @@ SETS = ("devmembench", "forgeteval", "locomo", "longmemeval", "memorycode", "per
 @click.command(name="import")
 @click.argument("name", type=click.Choice(SETS))
 @click.argument("file", type=FOLDER)
-@click.option("--backend", "-b", "backends", multiple=True, required=True, help="As of `run`; repeatable.")
+@click.option("--backend", "-b", "backends", multiple=True, required=True, help="Same syntax as `run -b`; repeatable.")
 @click.option("--document", type=click.Choice(["turn", "session"]), help="What is one memory. Default: as published.")
 @click.option(
     "--wording", type=click.Choice(["text", "said"]), help='How: the text, or NAME said, "TEXT". Default: text.'
 )
-@click.option("-k", type=click.IntRange(1, 1000), help="Memories that are asked for. Default: the set's largest.")
+@click.option("-k", type=click.IntRange(1, 1000), help="Results requested per query. Default: the set's largest.")
 @click.option("--out", type=FOLDER, default=paths.RUNS / "published", help="Where logs and figures are written.")
 def import_(
     name: str,
@@ -37,9 +37,10 @@ def import_(
     k: int | None,
     out: Path,
 ) -> None:
-    """Put the questions of a published set to backends, and print the figures that its papers print.
+    """Put the questions of a published set to backends.
 
-    You bring the FILE and keep its licence. There are no jobs in it: only what a memory brings back is measured.
+    Prints the figures that its papers print. You bring the FILE and keep its licence. There are no jobs in it: only
+    what a memory brings back is measured.
 
     \b
     devmembench  the folder benchmark/src/dataset of github.com/prosperitypirate/opencode-memory

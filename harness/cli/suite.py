@@ -36,8 +36,10 @@ from harness.cli.common import (
 @click.option("--backends", "everyone", is_flag=True, help="What each backend declares.")
 @with_suite
 def list_(split: Any, backends: tuple[str, ...], everyone: bool, tasks: Path, fixtures: Path) -> None:
-    """Show the scenarios, what they hold, and the backends; with -b or --backends what these declare, as Markdown:
-    native, emulated and how, or not there and why. None of them needs to be installed.
+    """List the scenarios and the backends.
+
+    With -b or --backends, prints what backends declare, as Markdown: native, emulated and how, or not there and why.
+    None of them needs to be installed.
     """
     from harness.backend import interpreters, registry
     from harness.backend.client import MemoryFault
@@ -72,7 +74,7 @@ def new() -> None:
 @click.argument("name")
 @click.option("--into", type=FOLDER, default=Path(), help="Folder of the file. Default: the working folder.")
 def new_adapter(name: str, into: Path) -> None:
-    """Write NAME.py, an adapter that works, with every method and what it owes explained."""
+    """Write NAME.py, an adapter that works, explained in full."""
     from harness.cli import authoring
 
     try:
@@ -93,7 +95,7 @@ def new_adapter(name: str, into: Path) -> None:
 def new_scenario(
     name: str, fixture: str | None, between: str | None, repository: str, tasks: Path, fixtures: Path
 ) -> None:
-    """Write a scenario that holds, as KIND/NAME, to be changed from there.
+    """Write a first scenario, which holds, to be changed.
 
     With --fixture it is a skeleton with a comment at every key. With --from it tells up to three values that changed in
     your own repository, which is only read: what commits cannot know stands in it as lines to uncomment.
@@ -135,7 +137,10 @@ def selftest() -> None:
 @click.option("--scenario", "-s", "names", multiple=True, help="Of one id, kind or file; repeatable. Default: all.")
 @with_suite
 def selftest_suite(names: tuple[str, ...], tasks: Path, fixtures: Path) -> None:
-    """Prove of every scenario that no control wins it and its checks cannot be fooled (some minutes)."""
+    """Prove the scenarios: no control wins, no check is fooled.
+
+    Takes some minutes.
+    """
     from harness.selftest import suite, table, telling
     from tasks import loader
 
@@ -158,7 +163,10 @@ def selftest_suite(names: tuple[str, ...], tasks: Path, fixtures: Path) -> None:
 @click.argument("names", nargs=-1, metavar="[FAULT]...")
 @click.option("--jobs", "-j", type=click.IntRange(1, 64), help="Plays side by side. Default: one more than processors.")
 def selftest_measures(names: tuple[str, ...], jobs: int | None) -> None:
-    """Prove that the measures see every planted fault, or these, and nothing else moves (all: some minutes)."""
+    """Prove that the measures see each planted fault.
+
+    And that nothing else moves. All of them take some minutes.
+    """
     from harness.gateway.embedder import EmbedderError
     from harness.selftest import faults, measures, measures_table
 
@@ -178,14 +186,17 @@ def selftest_measures(names: tuple[str, ...], jobs: int | None) -> None:
 
 @click.group()
 def export() -> None:
-    """Write the suite, what a run measured, or its calls, for other tools."""
+    """Write the suite, results or calls of a run for other tools."""
 
 
 @export.command(name="suite")
 @click.argument("directory", metavar="DIR", type=FOLDER)
 @with_suite
 def export_suite(directory: Path, tasks: Path, fixtures: Path) -> None:
-    """Write facts, probes and jobs into DIR, as a data set for Hugging Face `datasets` and pandas."""
+    """Write the suite into DIR, as a data set.
+
+    Facts, probes and jobs, as Hugging Face `datasets` and pandas read them.
+    """
     from harness.report.outputs import export
     from tasks import suite
 
@@ -202,7 +213,10 @@ def export_suite(directory: Path, tasks: Path, fixtures: Path) -> None:
 @click.option("--scenario", "-s", "names", multiple=True, help="Of one id, kind or file; repeatable. Default: all.")
 @with_suite
 def export_harbor(directory: Path, names: tuple[str, ...], tasks: Path, fixtures: Path) -> None:
-    """Write each job as two tasks of Harbor, cold and warm, into the new folder DIR; checks judge there as here."""
+    """Write each job as two tasks of Harbor, cold and warm.
+
+    DIR is a new folder. Checks judge there as here.
+    """
     from harness.play.story import Story
     from harness.published import harbor
     from harness.report.words import plural
@@ -218,7 +232,7 @@ def export_harbor(directory: Path, names: tuple[str, ...], tasks: Path, fixtures
 @click.argument("folder", metavar="RUN", type=FOLDER)
 @click.argument("directory", metavar="DIR", type=FOLDER)
 def export_results(folder: Path, directory: Path) -> None:
-    """Write cells and measures of the run in folder RUN into DIR, as Parquet."""
+    """Write cells and measures of RUN into DIR, as Parquet."""
     from harness.log.blobs import BlobError
     from harness.log.folder import FolderError
     from harness.report.outputs import export
@@ -238,10 +252,10 @@ def export_results(folder: Path, directory: Path) -> None:
 @click.argument("file", metavar="FILE", type=click.Path(dir_okay=False, path_type=Path))
 @click.option("--content", is_flag=True, help="Write questions and texts of memories, too.")
 def export_spans(folder: Path, file: Path, content: bool) -> None:
-    """Write the memory calls of the run in folder RUN into FILE, as OpenTelemetry spans (OTLP JSON, a trial a line).
+    """Write the memory calls of RUN as OpenTelemetry spans.
 
-    Names are those of the GenAI memory conventions, which OpenTelemetry marks as development. A span starts at the time
-    of the story and is as long as the call took.
+    FILE gets OTLP JSON, a trial a line. Names are those of the GenAI memory conventions, which OpenTelemetry marks as
+    development. A span starts at the time of the story and is as long as the call took.
     """
     from harness.log.blobs import BlobError
     from harness.log.folder import FolderError
@@ -258,10 +272,10 @@ def export_spans(folder: Path, file: Path, content: bool) -> None:
 @click.argument("files", type=FOLDER, nargs=-1)
 @with_suite
 def validate(files: tuple[Path, ...], tasks: Path, fixtures: Path) -> None:
-    """Prove scenario files: one line for each problem (all of the suite: half a minute).
+    """Prove scenario files, with a line for each problem.
 
-    Looks at keys, commits and cited lines, reads every phrasing and rewrite as a run would, does each job once with the
-    right options and tries its checks. `selftest suite` proves much more.
+    All of the suite takes half a minute. Looks at keys, commits and cited lines, reads every phrasing and rewrite as a
+    run would, does each job once with the right options and tries its checks. `selftest suite` proves much more.
     """
     from harness.report.words import plain, plural
     from harness.selftest.suite import validate as examine

@@ -86,10 +86,11 @@ def _labels(backend: str, releases: Sequence[str]) -> tuple[str, list[str]]:
 @click.argument("releases", metavar="VERSION VERSION...", nargs=-1, required=True)
 @with_selection
 def ladder(backend: str, releases: tuple[str, ...], **asked: Any) -> None:
-    """Play releases of BACKEND under the same conditions, and show what changed from each to the next.
+    """Play releases of BACKEND, and show what changed between them.
 
-    Each runs in an environment of its own (docs/upgrades.md). A page for each pair of neighbours is written into the
-    run's folder. Ends with 1 if something became worse or has no number any more, with 3 if a release could not run.
+    All play under the same conditions. Each runs in an environment of its own (docs/upgrades.md). A page for each pair
+    of neighbours is written into the run's folder. Ends with 1 if something became worse or has no number any more,
+    with 3 if a release could not run.
 
     \b
     coldwarm ladder mem0 2.0.4 2.1.0 2.2.1 -s none -d deletion -d durability -j 2
@@ -139,10 +140,11 @@ def _count(changes: Sequence[Change]) -> str:
 @click.option("--measure", required=True, metavar="NAME", help="The measure that changed, as `compare` calls it.")
 @with_selection
 def bisect(backend: str, good: str, bad: str, measure: str, **asked: Any) -> None:
-    """Find the first release of BACKEND after GOOD whose MEASURE is nearer to that of BAD.
+    """Find the first release of BACKEND at which a measure changed.
 
-    Plays both ends, then halves what lies between: of n releases at most log2 n are played. A release that cannot be
-    judged is passed over. Plays what the measure needs: its drill, or stories.
+    That is the first after GOOD whose measure is nearer to that of BAD. Plays both ends, then halves what lies between:
+    of n releases at most log2 n are played. A release that cannot be judged is passed over. Plays what the measure
+    needs: its drill, or stories.
 
     \b
     coldwarm bisect mem0 2.0.4 2.2.1 --measure expired_recalled

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 import subprocess
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import date
-from itertools import count, groupby
+from itertools import count, groupby, pairwise
 from pathlib import Path
 from typing import NamedTuple, TypeVar
 
@@ -31,6 +32,17 @@ from harness.model.trial import Model, Selection, Trial, digest
 T = TypeVar("T", Log, Transcript, Outline)
 LOGS, DRILLS, ENVIRONMENTS = "logs", "drills", "environments"
 ATTEMPT = re.compile(r"^(?P<trial>.+)\.(?P<number>\d+)\.jsonl$")
+
+
+def find_option(command: str, *names: str) -> str | None:
+    """What a run's command gives an option that has these names; None: it does not name it."""
+    try:
+        words = [*shlex.split(command), ""]
+    except ValueError:  # an older run did not quote its words
+        words = [*command.split(), ""]
+    follows = (after for word, after in pairwise(words) if word in names)
+    joined = (word.partition("=")[2] for word in words if word.partition("=")[0] in names)
+    return next(filter(None, (*joined, *follows)), None)
 
 
 class FolderError(Exception):

@@ -78,6 +78,16 @@ class Spec(Model):
         return "".join([self.adapter.partition("=")[0], release, *settings])
 
     @property
+    def argument(self) -> str:
+        """What `-b` is given for the same label. A secret, or an interpreter nobody knows, is in capitals."""
+        release, _, version = self.release.partition("-py") if self.pinned else ("", "", "")
+        given = {key: key.upper() if SECRET.search(key) else value for key, value in self.settings.items()}
+        if version or (self.release and not self.pinned):
+            given["python"] = version or self.python or "PYTHON"
+        name = f"{self.adapter}@{release}" if release else self.adapter
+        return ",".join([name, *(f"{key}={given[key]}" for key in sorted(given))])
+
+    @property
     def shown(self) -> Mapping[str, str]:
         """The settings with secrets redacted: what may be written down."""
         return {key: "[redacted]" if SECRET.search(key) else value for key, value in self.settings.items()}

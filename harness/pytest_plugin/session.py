@@ -32,6 +32,7 @@ from harness.play import backends as casting
 from harness.play import drills, plan, runner
 from harness.play.backends import Backends
 from harness.repo.checkout import FixtureError, Repo
+from harness.report.model.repeat import Replay
 from harness.report.outputs.progress import PlainProgress
 from harness.report.words import plain
 from tasks import loader, suite
@@ -65,8 +66,6 @@ class Plays:
         except (registry.RegistryError, loader.ScenarioError, FixtureError, ValueError) as error:
             self._environment.undo()
             raise pytest.UsageError(_line(error)) from None
-        asked = zip(self._selection.backends, config.option.coldwarm_backend, strict=True)
-        self._asked = {spec.label: text for spec, text in asked}
         self._out = Path(config.option.coldwarm_out or paths.RUNS)
         self._folder: Folder | None = None
         self._played: dict[str, Log | Transcript] = {}
@@ -110,15 +109,7 @@ class Plays:
 
     def again(self, trial: Trial | DrillTrial) -> str:
         """The command that plays this trial again and keeps its store."""
-        text = self._asked.get(trial.backend or "", trial.backend or "none")
-        words = ["coldwarm", "run", "-b", registry.redact(text)]
-        if isinstance(trial, Trial):
-            files = (name for name in self._selection.scenarios if name.endswith(f"{trial.scenario}.toml"))
-            story = next(files, trial.scenario)
-            words += ["-s", story, "-n", str(trial.noise), "--write", trial.write_policy or "append", "-d", "none"]
-        else:
-            words += ["-s", "none", "-d", trial.drill, "--drill-size", str(trial.size)]
-        return f"{PLACES}={shlex.quote(self._places)} {shlex.join([*words, '--trial', trial.id, '--keep'])}"
+        return f"{PLACES}={shlex.quote(self._places)} {Replay(self._selection).command(trial)}"
 
     # --- hooks ------------------------------------------------------------------------------------------------------
 

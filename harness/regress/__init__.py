@@ -5,23 +5,24 @@ A run folder may hold both, as `gates.toml` and `baseline.json`; then its result
 
 from __future__ import annotations
 
-import itertools
-from dataclasses import replace
 from pathlib import Path
 
-from harness.log.folder import Folder
+from harness.log.folder import Folder, find_option
 from harness.model.results import Results
-from harness.regress import baseline, gates, judging, pairing
+from harness.model.trial import Selection
+from harness.regress import baseline, foreseen, gates, judging, pairing
 from harness.regress.baseline import Baseline, RegressError
 from harness.regress.gates import Gates
 
-__all__ = ["RegressError", "check", "judge_run", "keep"]
+__all__ = ["RegressError", "check", "judge", "judge_run", "keep"]
 GATES, BASELINE = "gates.toml", "baseline.json"
 
 
-def check(gates_file: Path | None, baseline_file: Path | None) -> None:
-    """Reads both before anything is played. Raises RegressError."""
-    _demands(*(None if path is None else (_content(path), str(path)) for path in (gates_file, baseline_file)))
+def check(gates_file: Path | None, baseline_file: Path | None, selection: Selection) -> None:
+    """Reads both before anything is played. Raises RegressError, also for a gate that such a run cannot answer."""
+    asked, _ = _read_files(gates_file, baseline_file)
+    if asked:
+        foreseen.check(asked, selection)
 
 
 def keep(folder: Folder, gates_file: Path | None, baseline_file: Path | None) -> None:
@@ -31,33 +32,36 @@ def keep(folder: Folder, gates_file: Path | None, baseline_file: Path | None) ->
             (folder.root / name).write_bytes(_content(source))
 
 
+def judge(results: Results, gates_file: Path | None, baseline_file: Path | None) -> Results:
+    """The results with all that a baseline and gates say of them. Raises RegressError."""
+    return _judge(results, *_read_files(gates_file, baseline_file))
+
+
 def judge_run(results: Results, folder: Folder) -> Results:
-    """The results with all that baseline and gates in the run's folder say of them. Raises RegressError."""
-    files = (folder.root / GATES, folder.root / BASELINE)
-    asked, before = _demands(*((_content(path), path.name) if path.exists() else None for path in files))
-    if asked and (given := _find_option(results.run.command, "--gates")):
-        asked = replace(asked, name=given)
+    """The same by what lies in the run's folder; gates are called as the run's command calls them."""
+    demands, earlier = (path if path.exists() else None for path in (folder.root / GATES, folder.root / BASELINE))
+    asked, before = _read_files(demands, earlier, find_option(results.run.command, "--gates") or GATES)
+    return _judge(results, asked, before)
+
+
+def _judge(results: Results, asked: Gates | None, before: Baseline | None) -> Results:
     if before:
         now = baseline.of(results)
         found = {"baseline": pairing.against(before, now), "changes": pairing.changes(before, now)}
         results = results.model_copy(update=found)
-    return results.model_copy(update={"gates": judging.judge(asked, results)}) if asked else results
+    return results.model_copy(update={"gates": judging.judge(asked, results, before)}) if asked else results
 
 
-def _find_option(command: str, option: str) -> str | None:
-    """The file that a run was told to judge by, as its command names it: the one in its folder is a copy."""
-    words = [*command.split(), ""]
-    follows = (after for word, after in itertools.pairwise(words) if word == option)
-    joined = (word.partition("=")[2] for word in words if word.startswith(f"{option}="))
-    return next(filter(None, (*joined, *follows)), None)
+def _read_files(
+    gates_file: Path | None, baseline_file: Path | None, name: str | None = None
+) -> tuple[Gates | None, Baseline | None]:
+    """Both. Raises RegressError.
 
-
-InputFile = tuple[bytes, str]
-
-
-def _demands(gates_file: InputFile | None, baseline_file: InputFile | None) -> tuple[Gates | None, Baseline | None]:
-    asked = gates.read(*gates_file) if gates_file else None
-    before = baseline.read(*baseline_file) if baseline_file else None
+    Args:
+        name: What the file of gates is called, if not by its path.
+    """
+    asked = gates.read(_content(gates_file), name or str(gates_file)) if gates_file else None
+    before = baseline.read(_content(baseline_file), str(baseline_file)) if baseline_file else None
     if asked and before is None and (first := asked.needs_baseline):
         raise RegressError(f"{asked.name}:{first.line}: margin: needs a baseline to compare with: give --baseline FILE")
     return asked, before

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from math import isclose
 from pathlib import Path
 from statistics import fmean
@@ -16,12 +16,21 @@ from typing import Annotated, Any, Literal, NamedTuple
 from pydantic import Field, ValidationError
 
 from harness import metrics
-from harness.compare.rows import headline
+from harness.compare.rows import CONTRASTED, headline
 from harness.log import pack
 from harness.metrics import trust
 from harness.model.drill import DrillName
 from harness.model.results import Cell, Conditions, Results, Suite
-from harness.model.trial import Definition, Measure, Measured, Model, NotMeasured, digest
+from harness.model.trial import (
+    Definition,
+    Measure,
+    Measured,
+    Model,
+    NotMeasured,
+    ReadPolicy,
+    WritePolicy,
+    digest,
+)
 
 Word = Literal["failed", "not-run", "unsupported", "not-applicable"]
 WORDS: tuple[Word, ...] = ("failed", "not-run", "unsupported", "not-applicable")
@@ -65,6 +74,32 @@ class StoryRow(Model):
     at_least: bool = False
 
 
+class ContrastRow(StoryRow):
+    """The same under other policies, or at another level of noise, than the primary ones."""
+
+    write: WritePolicy
+    read: ReadPolicy
+    noise: int
+
+
+class Policies(NamedTuple):
+    """What tells a contrast from the row of its backend."""
+
+    write: WritePolicy
+    read: ReadPolicy
+    noise: int
+
+    @classmethod
+    def of(cls, held: Conditions) -> Policies:
+        """The primary ones."""
+        return cls(held.headline_write, held.headline_read, held.headline_noise)
+
+    def hold(self, held: Conditions) -> Conditions:
+        """The same conditions, as if these policies were the primary ones."""
+        names = ("headline_write", "headline_read", "headline_noise")
+        return held.model_copy(update=dict(zip(names, self, strict=True)))
+
+
 class TrustRow(Model):
     """One measure of one drill. `cell` names backend, size, seed, k and the release that handed its store over, so that
     equal cells were played alike."""
@@ -82,6 +117,7 @@ class Baseline(Model):
     """What a run measured of the backends under test; controls are no part of it.
 
     Attributes:
+        contrasts: Of the measures that are shown by policy; none in a file of a coldwarm that did not keep them.
         definitions: Measure -> version of its formula.
         digest: Of all the rest; empty if it was never saved.
     """
@@ -98,31 +134,62 @@ class Baseline(Model):
     stories: tuple[StoredStory, ...]
     rows: tuple[StoryRow, ...]
     trust: tuple[TrustRow, ...]
+    contrasts: tuple[ContrastRow, ...] = Field((), exclude_if=lambda rows: not rows)  # so that old files keep theirs
     digest: str = ""
+
+    def under(self, policies: Policies) -> Baseline:
+        """Its rows as if these policies were the primary ones."""
+        if policies == Policies.of(self.conditions):
+            return self
+        rows = (row for row in self.contrasts if (row.write, row.read, row.noise) == policies)
+        plain = {*StoryRow.model_fields}
+        return self.model_copy(
+            update={
+                "conditions": policies.hold(self.conditions),
+                "entrants": tuple(each.model_copy(update={"cells": ()}) for each in self.entrants),
+                "rows": tuple(StoryRow.model_validate(row.model_dump(include=plain)) for row in rows),
+                "trust": (),
+            }
+        )
 
 
 def of(results: Results) -> Baseline:
     """The baseline that a run makes: equal results give the same one, its digest included."""
-    tested = results.list_tested()
-    own = defaultdict[tuple[str, str], list[Cell]](list)
-    for cell in results.cells:
-        if cell.backend in tested and headline(cell, results.run.conditions):
-            own[cell.backend, cell.scenario].append(cell)
-    digests = {cell.scenario: "" for cell in results.cells} | {story.id: story.digest for story in results.stories}
-    stories = sorted(digests)
+    made = _of(results, results.run.conditions)
     trust = [
         _trust(cell.backend, cell.drill, name, cell.id, measure)
         for cell in results.trust
-        if cell.backend in tested
+        if cell.backend in results.list_tested()
         for name, measure in cell.measures.items()
+        if name in results.trust_definitions and _has_direction(results, name)
     ]
-    made = Baseline(
+    trust.sort(key=lambda row: (row.backend, row.drill, row.measure))
+    found = {"trust": tuple(trust), "contrasts": tuple(_contrasts(results))}
+    made = made.model_copy(update=found)
+    return made.model_copy(update={"digest": _digest(made)})
+
+
+def under(results: Results, policies: Policies) -> Baseline:
+    """The stories of a run as if these policies were the primary ones."""
+    return _of(results, policies.hold(results.run.conditions))
+
+
+def _of(results: Results, conditions: Conditions) -> Baseline:
+    """What the stories say; `conditions` tell which cells are a backend's row."""
+    tested = results.list_tested()
+    own = defaultdict[tuple[str, str], list[Cell]](list)
+    for cell in results.cells:
+        if cell.backend in tested and headline(cell, conditions):
+            own[cell.backend, cell.scenario].append(cell)
+    digests = {cell.scenario: "" for cell in results.cells} | {story.id: story.digest for story in results.stories}
+    stories = sorted(digests)
+    return Baseline(
         run=results.run.id,
         version=results.run.version,
         commit=results.run.commit,
         protocol=results.run.protocol,
         suite=results.run.suite,
-        conditions=results.run.conditions,
+        conditions=conditions,
         definitions={
             name: each.version
             for name, each in sorted({**results.definitions, **results.trust_definitions}.items())
@@ -136,18 +203,19 @@ def of(results: Results) -> Baseline:
             for name in sorted(results.definitions)
             if _has_direction(results, name)
         ),
-        trust=tuple(
-            sorted(
-                (
-                    row
-                    for row in trust
-                    if row.measure in results.trust_definitions and _has_direction(results, row.measure)
-                ),
-                key=lambda row: (row.backend, row.drill, row.measure),
-            )
-        ),
+        trust=(),
     )
-    return made.model_copy(update={"digest": _digest(made)})
+
+
+def _contrasts(results: Results) -> Iterator[ContrastRow]:
+    """Of every contrast that was played but the primary one."""
+    played = {
+        Policies(each.write_policy, each.read_policy, each.noise) for each in results.contrasts if not each.primary
+    }
+    for policies in sorted(played):
+        for row in under(results, policies).rows:
+            if row.measure in CONTRASTED:
+                yield ContrastRow(**row.model_dump(), **policies._asdict())
 
 
 def _has_direction(results: Results, measure: str) -> bool:
@@ -275,7 +343,7 @@ def read(content: bytes, name: str) -> Baseline:
         raise RegressError(f"{name}: not a baseline of this coldwarm: {first(error)}; save it again") from None
     if found.digest != _digest(found):
         raise RegressError(f"{name}: edited since it was saved: its digest differs; save it again from its run")
-    if any(len(row.points) != len(found.stories) for row in found.rows):
+    if any(len(row.points) != len(found.stories) for row in (*found.rows, *found.contrasts)):
         raise RegressError(f"{name}: a row has not one point for each scenario; save it again from its run")
     return found
 

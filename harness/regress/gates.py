@@ -20,8 +20,9 @@ from typing import Annotated, Any
 from pydantic import Field, StringConstraints, ValidationError, model_validator
 
 from harness.compare.rows import CONTRASTED
+from harness.model.results import Conditions
 from harness.model.trial import Model, ReadPolicy, WritePolicy
-from harness.regress.baseline import DEFINITIONS, RegressError
+from harness.regress.baseline import DEFINITIONS, Policies, RegressError
 
 EVERY = "*"
 COUNT = re.compile(r"^(\d+) of ([1-9]\d*)$")
@@ -47,7 +48,8 @@ class Gate(Model):
         margin: How much worse than the baseline it may become, in the measure's unit. From ten scenarios on it breaks
             if the whole interval of the difference is worse than that; below, and in drills, if the difference itself
             is. It breaks, too, if the backend was played and a number that the baseline has is gone.
-        write, read, noise: The policies and the noise level, if not the headline's; then only for absolute demands.
+        write, read, noise: The policies and the noise level, where they are not the primary ones (append, the reader's
+            first way to read, the highest level); of a measure that is shown by them. A margin compares the same ones.
     """
 
     name: GateText
@@ -63,6 +65,13 @@ class Gate(Model):
     @property
     def conditioned(self) -> bool:
         return (self.write, self.read, self.noise) != (None, None, None)
+
+    def policies(self, held: Conditions) -> Policies:
+        """The ones that it is judged under."""
+        usual = Policies.of(held)
+        return Policies(
+            self.write or usual.write, self.read or usual.read, usual.noise if self.noise is None else self.noise
+        )
 
     @property
     def named(self) -> tuple[str, ...]:
@@ -85,8 +94,6 @@ class Gate(Model):
             raise ValueError(f"backends: {EXPECTED['backends']}")
         if self.margin is not None and DEFINITIONS[self.measure].better == "neither":
             raise ValueError(f"margin: of {self.measure} no direction is the better one")
-        if self.conditioned and self.margin is not None:
-            raise ValueError("margin: a baseline has the headline's conditions only: leave out write, read and noise")
         if self.conditioned and self.measure not in CONTRASTED:
             raise ValueError(f"write, read, noise: only with a measure that is shown by them: {', '.join(CONTRASTED)}")
         return self
@@ -177,7 +184,8 @@ def _gate(table: Mapping[str, Any], text: str, line: int, name: str) -> Gate:
     try:
         return Gate.model_validate(table)
     except ValidationError as error:
-        one = error.errors()[0]
+        # A misspelt key is what is wrong, not that the right one is missing.
+        one = min(error.errors(), key=lambda each: each["type"] != "extra_forbidden")
     key = str(one["loc"][0]) if one["loc"] else ""
     where = _line(text, key, line) if key in table else line
     if one["type"] == "extra_forbidden":

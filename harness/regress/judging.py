@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import cache
 from typing import Literal
 
 from harness.model.backend import SOUND
 from harness.model.regression import Change, GateVerdict
-from harness.model.results import Pooled, Results
+from harness.model.results import Against, Pooled, Results
 from harness.model.trial import Measure, Measured, NotMeasured
-from harness.regress.baseline import DEFINITIONS
+from harness.regress import pairing
+from harness.regress.baseline import DEFINITIONS, Baseline, Policies, under
 from harness.regress.drills import SLACK
 from harness.regress.gates import COUNT, Bound, Gate, Gates, Placed
 from harness.report import words
@@ -41,11 +43,42 @@ class JudgedFigure:
     measures: Mapping[str, Measure]
 
 
-def judge(gates: Gates, results: Results) -> tuple[GateVerdict, ...]:
-    """All gates in the order of the file, each for its backends by name. `results` hold the changes to judge by."""
-    changes = {(each.backend, each.measure): each for each in results.changes}
+class Since:
+    """What changed since a baseline, under the policies of each gate."""
+
+    def __init__(self, before: Baseline, results: Results) -> None:
+        self._before, self._results = before, results
+        self._compare = cache(self._compare_under)
+
+    def compare(self, gate: Gate, backend: str) -> tuple[Against, Change | None]:
+        """What it is compared with, and how: None where neither side has a number."""
+        against, changes = self._compare(gate.policies(self._results.run.conditions) if gate.conditioned else None)
+        return against, changes.get((backend, gate.measure))
+
+    def keeps(self, gate: Gate) -> bool:
+        """Whether the baseline has what the gate is about: an older coldwarm kept the primary policies only."""
+        policies = gate.policies(self._results.run.conditions)
+        return not gate.conditioned or bool(self._before.under(policies).rows)
+
+    def _compare_under(self, policies: Policies | None) -> tuple[Against, Mapping[tuple[str, str], Change]]:
+        if policies is None:
+            assert self._results.baseline is not None
+            against, changes = self._results.baseline, self._results.changes
+        else:
+            then, now = self._before.under(policies), under(self._results, policies)
+            against, changes = pairing.against(then, now), pairing.changes(then, now)
+        return against, {(each.backend, each.measure): each for each in changes}
+
+
+def judge(gates: Gates, results: Results, before: Baseline | None = None) -> tuple[GateVerdict, ...]:
+    """All gates in the order of the file, each for its backends by name.
+
+    Args:
+        results: With their changes since `before`, without which no gate may have a margin.
+    """
+    since = Since(before, results) if before else None
     return tuple(
-        _judge(gates.name, placed, backend, results, changes)
+        _judge(gates.name, placed, backend, results, since)
         for placed in gates.placed
         for backend in placed.gate.named or _all(results, placed.gate)
     )
@@ -59,11 +92,9 @@ def _all(results: Results, gate: Gate) -> list[str]:
     return sorted(rows | drilled | absent) or ["*"]
 
 
-def _judge(
-    name: str, placed: Placed, backend: str, results: Results, changes: Mapping[tuple[str, str], Change]
-) -> GateVerdict:
+def _judge(name: str, placed: Placed, backend: str, results: Results, since: Since | None) -> GateVerdict:
     gate = placed.gate
-    found = min(_findings(gate, backend, results, changes), key=lambda each: RANK[each.verdict])
+    found = min(_findings(gate, backend, results, since), key=lambda each: RANK[each.verdict])
     word = {"held": "held", "broken": "broken", "not-measured": "not measured"}[found.verdict]
     where = f"; see cell {found.cells[0]}" if found.cells and found.verdict != "held" else ""
     more = f" and {len(found.cells) - 1} more" if where and len(found.cells) > 1 else ""
@@ -74,22 +105,27 @@ def _judge(
         line=placed.line,
         file=name,
         verdict=found.verdict,
-        says=f"gate '{gate.name}' {word}: {backend}: {found.why} ({name}:{placed.line}){where}{more}",
+        says=f"gate '{gate.name}' {word}: {backend}{_under(gate)}: {found.why} ({name}:{placed.line}){where}{more}",
         cells=found.cells,
         relative=gate.at_least is None and gate.at_most is None,
     )
 
 
-def _findings(
-    gate: Gate, backend: str, results: Results, changes: Mapping[tuple[str, str], Change]
-) -> Iterator[GateFinding]:
+def _under(gate: Gate) -> str:
+    """The policies that a gate names."""
+    named = {"write": gate.write, "read": gate.read, "noise": gate.noise}
+    return "".join(f", {key} {value}" for key, value in named.items() if value is not None)
+
+
+def _findings(gate: Gate, backend: str, results: Results, since: Since | None) -> Iterator[GateFinding]:
     if gate.at_least is not None or gate.at_most is not None:
         figure = _figure(gate, backend, results)
         for bound, sign in ((gate.at_least, 1), (gate.at_most, -1)):
             if bound is not None:
                 yield _absolute(gate, figure, bound, sign)
     if gate.margin is not None:
-        yield _relative(gate, gate.margin, backend, results, changes.get((backend, gate.measure)))
+        assert since is not None
+        yield _relative(gate, gate.margin, backend, results, since)
 
 
 # --- against a number ---------------------------------------------------------------------------------------------
@@ -106,12 +142,7 @@ def _figure(gate: Gate, backend: str, results: Results) -> JudgedFigure:
                 return JudgedFigure(Pooled.of_one(own[cell.id]), "", own)
         return JudgedFigure(None, f"{absent} in the drill", {})
     if gate.conditioned:
-        held = results.run.conditions
-        wanted = (
-            gate.write or held.headline_write,
-            gate.read or held.headline_read,
-            held.headline_noise if gate.noise is None else gate.noise,
-        )
+        wanted = gate.policies(results.run.conditions)
         shown = next(
             (
                 each.measures[gate.measure]
@@ -120,7 +151,7 @@ def _figure(gate: Gate, backend: str, results: Results) -> JudgedFigure:
             ),
             None,
         )
-        absent += f" with write {wanted[0]}, read {wanted[1]}, noise {wanted[2]}"
+        absent += f" with write {wanted.write}, read {wanted.read}, noise {wanted.noise}"
     else:
         shown = results.backends[backend].measures.get(gate.measure) if backend in results.backends else None
     ids = set(shown.cells) if shown else set()
@@ -195,14 +226,15 @@ def _without(figure: JudgedFigure) -> tuple[str, ...]:
 # --- against the baseline -----------------------------------------------------------------------------------------
 
 
-def _relative(gate: Gate, margin: float, backend: str, results: Results, change: Change | None) -> GateFinding:
-    before = results.baseline
-    assert before is not None
+def _relative(gate: Gate, margin: float, backend: str, results: Results, since: Since) -> GateFinding:
+    before, change = since.compare(gate, backend)
     allowed = f"a margin of {margin:g} allowed"
     if before.differs:
         return GateFinding(
             "not-measured", f"{gate.measure} is not comparable with baseline {before.run}: {before.differs[0]}"
         )
+    if not since.keeps(gate):
+        return GateFinding("not-measured", f"baseline {before.run} holds nothing under these policies: save it again")
     if change is None:
         return GateFinding("not-measured", f"{gate.measure} has no number in this run, nor in baseline {before.run}")
     if change.difference is not None and _beyond(gate, margin, change):

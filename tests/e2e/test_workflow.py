@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import re
+import shlex
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -11,6 +13,9 @@ import pytest
 import yaml
 
 from harness import paths
+from harness.cli import commands
+from harness.regress import foreseen, gates
+from tests.support.commands import select_options
 
 pytestmark = pytest.mark.slow
 
@@ -59,3 +64,30 @@ def test_what_the_workflow_asks_of_the_action_is_there() -> None:
     assert [set(step["with"]) - set(inputs) for step in used] == [set()]
     env = yaml.safe_load(WORKFLOW.read_text())["env"]
     assert all((paths.ROOT / env[name]).is_file() for name in ("GATES", "BASELINE"))
+
+
+def test_the_workflow_to_copy_is_whole() -> None:
+    """Its commands parse, what it installs is what it checks out, and the gates beside it can be judged by its run."""
+    text = (paths.ROOT / "docs" / "ci.md").read_text("utf-8")
+    (block,) = re.findall(r"```yaml\n(.*?)```", text, re.DOTALL)
+    workflow = yaml.safe_load(block)
+    (job,) = workflow["jobs"].values()
+    placed = [step["with"]["path"] for step in job["steps"] if "repository" in step.get("with", {})]
+    lines = [step["run"] for step in job["steps"] if "run" in step]
+    install, *played = (shlex.split(line) for line in lines)
+    extras = paths.ROOT.joinpath("pyproject.toml").read_text("utf-8")
+    place, _, named = install[-1].rstrip("]").partition("[")
+    assert [place] == [f"./{path}" for path in placed] and install[1:4] == ["-m", "pip", "install"]
+    assert all(f"\n{extra} = [" in extras for extra in named.split(","))
+    assert [words[:2] for words in played] == [["coldwarm", "run"], ["coldwarm", "github"]]
+    for _, name, *words in played:
+        commands.commands[name].make_context(name, words)
+    for toml in re.findall(r"```toml\n(.*?)```", text, re.DOTALL):
+        foreseen.check(gates.read(toml.encode(), "gates.toml"), select_options(lines[1]))
+
+
+def test_every_key_of_a_gate_is_documented() -> None:
+    text = (paths.ROOT / "docs" / "ci.md").read_text("utf-8")
+    rows = "".join(re.findall(r"^\| `.*$", text, re.MULTILINE))
+    for key in gates.Gate.model_fields:
+        assert f"`{key}`" in rows and (key in (gates.Gate.__doc__ or "")), key

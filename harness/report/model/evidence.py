@@ -17,6 +17,7 @@ from harness.metrics import broken, deletion, footprint
 from harness.metrics.footprint import Sample
 from harness.model.results import Results
 from harness.report.model.receipts import BadCase, describe
+from harness.report.model.repeat import Replay
 from harness.report.timeline import timelines as timeline
 from harness.report.timeline.timelines import StoryTimelines, Timelines
 
@@ -65,11 +66,11 @@ class Evidence(NamedTuple):
 
 def read(folder: Folder, processes: int = 1) -> tuple[Results, Evidences]:
     """The results of a run, and what the page shows of each story and drill: every log is read once."""
-    return statements.results_and(folder, show, processes)
+    return statements.results_and(folder, partial(show, replay=Replay.of(folder.read())), processes)
 
 
-def show(scored: ScoredStory | ScoredDrill) -> StoryEvidence | DrillEvidence:
-    return _show_story(scored) if isinstance(scored, ScoredStory) else _show_drill(scored)
+def show(scored: ScoredStory | ScoredDrill, replay: Replay) -> StoryEvidence | DrillEvidence:
+    return _show_story(scored, replay) if isinstance(scored, ScoredStory) else _show_drill(scored, replay)
 
 
 def _guard(log: Log | Transcript, problems: list[str], make: Callable[[], None]) -> None:
@@ -79,7 +80,7 @@ def _guard(log: Log | Transcript, problems: list[str], make: Callable[[], None])
         problems.append(f"{log.path}: cannot be shown in full: {broken.describe(error)}")
 
 
-def _show_story(story: ScoredStory) -> StoryEvidence:
+def _show_story(story: ScoredStory, replay: Replay) -> StoryEvidence:
     told, problems, samples = list[StoryTimelines | None](), list[str](), list[Sample]()
     paid = list[Cost]()
     layers = dict[str, list[deletion.LayerVerdict]]()
@@ -90,20 +91,20 @@ def _show_story(story: ScoredStory) -> StoryEvidence:
         if log.trial.backend and log.trial.id in primary:
             layers.setdefault(log.trial.backend, []).extend(deletion.layers(log))
 
-    _guard(story.logs[0], problems, lambda: told.append(timeline.tell_story(story)))
+    _guard(story.logs[0], problems, lambda: told.append(timeline.tell_story(story, replay)))
     _guard(story.logs[0], problems, lambda: paid.extend(costs.cost_story(story.views)))
     for log in story.logs:
         _guard(log, problems, partial(look, log))
     return StoryEvidence(told[0] if told else None, layers, samples, paid, problems)
 
 
-def _show_drill(drill: ScoredDrill) -> DrillEvidence:
+def _show_drill(drill: ScoredDrill, replay: Replay) -> DrillEvidence:
     transcript, receipts, samples, problems = drill.transcript, list[BadCase](), list[Sample](), list[str]()
 
     def look() -> None:
         samples.extend(footprint.of_drill(transcript))
         if drill.cell:
-            receipts.extend(describe(drill.cell, transcript, drill.definitions))
+            receipts.extend(describe(drill.cell, transcript, drill.definitions, replay))
 
     _guard(transcript, problems, look)
     return DrillEvidence(transcript.trial.id, receipts, samples, problems)

@@ -22,7 +22,7 @@ from harness.model.drill import Piece
 from harness.model.results import BrokenPromise, TrustCell
 from harness.model.trial import Definition, Measure, Measured
 from harness.report import words
-from harness.report.model.repeat import repeat
+from harness.report.model.repeat import Replay, repeat
 from harness.report.words import visible
 
 OF_EACH = 2
@@ -60,7 +60,9 @@ def sound(definition: Definition, measure: Measure) -> bool | None:
     return measure.value == best
 
 
-def describe(cell: TrustCell, transcript: Transcript, definitions: Mapping[str, Definition]) -> Iterator[BadCase]:
+def describe(
+    cell: TrustCell, transcript: Transcript, definitions: Mapping[str, Definition], replay: Replay
+) -> Iterator[BadCase]:
     """A few of each measure that is not as it should be."""
     for name, measure in cell.measures.items():
         if sound(definitions[name], measure) is not False:
@@ -75,7 +77,7 @@ def describe(cell: TrustCell, transcript: Transcript, definitions: Mapping[str, 
                 where=f"{cell.transcript}, line {place.line}",
                 case=_case(transcript, place),
                 says=tuple(_says(transcript, event, place)),
-                commands=(*_commands(cell, place), *_find_again(cell, transcript, event)),
+                commands=(*_commands(cell, transcript, place, replay), *_find_again(cell, transcript, event)),
                 program=tuple(visible(each, LINE) for each in _list_program(event)),
             )
 
@@ -85,12 +87,11 @@ def tell(transcript: Transcript, place: Place) -> tuple[str, ...]:
     return tuple(_says(transcript, transcript.events[place.line - 1], place))
 
 
-def _commands(cell: TrustCell, place: Place) -> tuple[str, ...]:
-    trial = cell.id.rpartition("-")[0]
+def _commands(cell: TrustCell, transcript: Transcript, place: Place, replay: Replay) -> tuple[str, ...]:
     lines = sorted({place.line, place.stored or place.line})
     return (
         f"sed -n '{';'.join(f'{line}p' for line in lines)}' drills/{shlex.quote(cell.transcript)}",
-        f"coldwarm run -b {shlex.quote(cell.backend)} --drill {cell.drill} --trial {shlex.quote(trial)} --keep",
+        replay.command(transcript.trial),
     )
 
 

@@ -1,13 +1,19 @@
-"""The command by which a reviewer sees with his own eyes what a scan saw."""
+"""The commands by which a reviewer plays a trial again, and sees with his own eyes what a scan saw."""
 
 from __future__ import annotations
 
 import re
 import shlex
-from pathlib import PurePosixPath
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
 
 from harness.adapter import Layer
+from harness.compare.rows import GOLD
 from harness.log.events import Sighting
+from harness.log.folder import RunFile, find_option
+from harness.model.drill import DrillTrial
+from harness.model.trial import DEFAULT_BUDGET, DEFAULT_K, SCRIPTED, Selection, Trial, split_reader
 from harness.report.words import visible
 from harness.text import encodings
 
@@ -19,6 +25,76 @@ _BITS = {"zlib": 15, "gzip": 31, "deflate": -15}
 SHOWN = 64
 """Bytes of a vector that are shown."""
 _MOST = 4096
+
+
+@dataclass(frozen=True)
+class Replay:
+    """What a run was played with, from which each of its trials gets the command that plays it again.
+
+    A command holds every condition that the id of its trial rests on: it plans that trial, and keeps its store.
+
+    Attributes:
+        suite: The options of a suite of one's own, as the run was given them.
+    """
+
+    selection: Selection
+    suite: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, file: RunFile) -> Replay:
+        """Of a run as its `run.json` describes it."""
+        given = {"--suite": ("--suite", "--tasks"), "--fixtures": ("--fixtures",)}
+        found = ((option, find_option(file.command, *names)) for option, names in given.items())
+        return cls(file.selection, tuple(word for option, path in found if path for word in (option, path)))
+
+    def command(self, trial: Trial | DrillTrial) -> str:
+        """One line for a shell. PYTHON stands for an interpreter that a backend has to itself, API_KEY for a secret of
+        that name: neither is kept."""
+        conditions = self._drill(trial) if isinstance(trial, DrillTrial) else self._story(trial)
+        words = ["coldwarm", "run", *conditions, *self._usual(trial), "--trial", trial.id, "--keep"]
+        return shlex.join(visible(word, _MOST) for word in words)
+
+    def _story(self, trial: Trial) -> Iterator[str]:
+        yield from (*self._backend(trial.backend), "-s", self._scenario(trial.scenario))
+        if trial.write_policy:
+            yield from ("-n", str(trial.noise), "--write", trial.write_policy)
+        yield from ("-d", "none")
+        if trial.budget != DEFAULT_BUDGET:
+            yield from ("--budget", str(trial.budget))
+        if trial.undated:
+            yield "--undated"
+        (reader, reading), (writer, writing) = split_reader(trial.reader), split_reader(trial.writer)
+        for option, name in (("--reader", reader), ("--writer", writer)):
+            if name != SCRIPTED:
+                yield from (option, name)
+        if model := reading or writing:
+            yield from ("--model", model)
+        yield from self.suite
+
+    def _drill(self, trial: DrillTrial) -> Iterator[str]:
+        for label in filter(None, (trial.older, trial.backend)):  # the one that hands its store over comes first
+            yield from self._backend(label)
+        yield from ("-s", "none", "-d", trial.drill, "--drill-size", str(trial.size))
+
+    def _usual(self, trial: Trial | DrillTrial) -> Iterator[str]:
+        if trial.seed != 1:
+            yield from ("--seed", str(trial.seed))
+        if trial.k != DEFAULT_K:
+            yield from ("-k", str(trial.k))
+        if chat := self.selection.chat:
+            yield from ("--chat", (chat.folder or "") if chat.answers == "recordings" else chat.answers)
+
+    def _backend(self, label: str | None) -> tuple[str, str]:
+        """The cold arm and the controls with gold come along with whatever is played."""
+        if label in (None, *GOLD):
+            return "-b", "none"
+        asked = next((spec.argument for spec in self.selection.backends if spec.label == label), label)
+        return "-b", asked or "none"
+
+    def _scenario(self, name: str) -> str:
+        """Its file, if the run was given one: the suite does not know it."""
+        files = (each for each in self.selection.scenarios if each.endswith(".toml"))
+        return next((each for each in files if Path(each).stem == name.rpartition("/")[2]), name)
 
 
 def repeat(layer: Layer, sighting: Sighting, canary: str, store: str = ".") -> str:

@@ -114,7 +114,7 @@ def _judge_decisions(results: Results, board: Board) -> Iterator[VerdictLine]:
         _, word = work.tell_standing(ways.stand(results, row.key, spread.write or held.headline_write))
         groups.setdefault((word, spread.write or ""), []).append((row, spread))
     base = f"{cold.text} of {cold.of:,}" if cold.of else cold.text
-    for (word, write), reached in groups.items():
+    for (word, _), reached in groups.items():
         claims = [_claim(row, spread.text, "decisions") for row, spread in reached]
         claims = _shorten(claims, [spread for _, spread in reached])
         names = words.join_words([each.phrase for each in claims])

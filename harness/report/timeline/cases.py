@@ -2,27 +2,15 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Iterator, Mapping, Sequence
 
 from harness import metrics
 from harness.log.events import Forgot, Recalled, Scanned, Sought
-from harness.log.reader import Log
 from harness.log.receipts import Receipt, read
 from harness.metrics.acting import STALE_USE
 from harness.metrics.view import Record
 from harness.model.results import Cell
-from harness.model.trial import (
-    DEFAULT_BUDGET,
-    DEFAULT_K,
-    DEFAULT_NOISE,
-    SCRIPTED,
-    Measured,
-    NotMeasured,
-    ReadPolicy,
-    list_policies,
-    split_reader,
-)
+from harness.model.trial import Measured, NotMeasured, ReadPolicy, list_policies
 from harness.report import words
 from harness.report.timeline.entries import check_source, describe, place, proof, quote, show, small
 from harness.report.timeline.packed import Node, node
@@ -142,29 +130,3 @@ def _decision(record: Record, event: Recalled, readers: Sequence[ReadPolicy]) ->
     taken = show(words.join_words(list(dict.fromkeys(values))), 160)
     right = f" {taken}, where {show(decision.right.value, 160)} is right"
     return [node("bdi", "", show(decision.question, 200)), node("bdi", "", right)]
-
-
-def again(log: Log) -> str:
-    """The command that plays the trial again and keeps its store; PYTHON stands for an interpreter of its own."""
-    trial, backend = log.trial, log.opened.backend
-    label = "none"
-    if trial.backend and backend and not (backend.control and backend.name in ("oracle", "stale_oracle")):
-        given = {**backend.settings, **({"python": "PYTHON"} if "python" in backend.settings else {})}
-        settings = [f"{key}={value}" for key, value in sorted(given.items())]
-        name = trial.backend.partition("+")[0]
-        name = name.rpartition("@")[0] if "python" in given else name
-        label = ",".join([name if settings else trial.backend, *settings])
-    parts = ["coldwarm", "run", "-b", label, "-s", trial.scenario]
-    parts += ["-n", str(trial.noise)] if trial.noise not in DEFAULT_NOISE else []
-    parts += ["--seed", str(trial.seed)] if trial.seed != 1 else []
-    parts += ["-k", str(trial.k)] if trial.k != DEFAULT_K else []
-    parts += ["--budget", str(trial.budget)] if trial.budget != DEFAULT_BUDGET else []
-    reader, model = split_reader(trial.reader)
-    parts += ["--reader", reader] if reader != SCRIPTED else []
-    writer, writing = split_reader(trial.writer)
-    parts += ["--writer", writer] if writing else []
-    parts += ["--model", model or writing] if model or writing else []
-    if model or writing or (backend and backend.supports("extracts")):
-        stands_in = log.opened.digests.get("chat", "").startswith("stand-in")
-        parts += ["--chat", "stand-in" if stands_in else "model"]
-    return shlex.join([show(part, 300) for part in [*parts, "--trial", trial.id, "--keep"]])

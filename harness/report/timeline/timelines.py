@@ -19,6 +19,7 @@ from harness.metrics import broken
 from harness.metrics.view import View
 from harness.model.results import Cell, Results
 from harness.report import words
+from harness.report.model.repeat import Replay
 from harness.report.timeline import cases as wrong
 from harness.report.timeline.packed import Node, Numbered, markup, node, pack
 from harness.report.timeline.session import Telling
@@ -86,7 +87,7 @@ class _TrialCells:
         return Timeline(self.id, title, wrong.brief(self.cells), body, block)
 
 
-def tell_story(story: ScoredStory) -> StoryTimelines | None:
+def tell_story(story: ScoredStory, replay: Replay) -> StoryTimelines | None:
     """All trials of one story, from its logs alone; None if none of it was played."""
     views: dict[str, View] = {}
     for view in story.views:
@@ -97,13 +98,13 @@ def tell_story(story: ScoredStory) -> StoryTimelines | None:
     tiers = {trial.id: _tier(story, views[trial.id], trial) for trial in played}
     noise = story.frame.conditions.headline_noise
     order = sorted(played, key=lambda trial: (tiers[trial.id], trial.cells[0].noise != noise))
-    rich = {each.id: _tree(views[each.id], each.cells, whole=tiers[each.id] == 0) for each in order}
+    rich = {each.id: _tree(views[each.id], each.cells, replay, whole=tiers[each.id] == 0) for each in order}
     data = pack(rich)
     fits = len(data) <= PACKED // max(1, story.frame.stories)
 
     def brief(trial: _TrialCells) -> bytes:
         whole = tiers[trial.id] == 0
-        return _freeze(_tree(views[trial.id], trial.cells, whole=False) if whole else rich[trial.id])
+        return _freeze(_tree(views[trial.id], trial.cells, replay, whole=False) if whole else rich[trial.id])
 
     trees = {trial.id: brief(trial) for trial in order if not fits or wrong.brief(trial.cells)}
     return StoryTimelines(played[0].cells[0].scenario, tuple(rich), data, fits, tiers, trees)
@@ -209,19 +210,19 @@ class _Block(NamedTuple):
     rich: bool
 
 
-def _tree(view: View, cells: Sequence[Cell], *, whole: bool) -> Node:
+def _tree(view: View, cells: Sequence[Cell], replay: Replay, *, whole: bool) -> Node:
     """All that is told of a trial, of which `view` is any cell: they share one record."""
     try:
-        return _tell(view, cells, whole=whole)
+        return _tell(view, cells, replay, whole=whole)
     except Exception as error:
         return node("p", "", f"This trial cannot be shown: {broken.describe(error)}")
 
 
-def _tell(view: View, cells: Sequence[Cell], *, whole: bool) -> Node:
+def _tell(view: View, cells: Sequence[Cell], replay: Replay, *, whole: bool) -> Node:
     telling = Telling(view, whole)
     folded = None if whole else node("p", "quiet", "What each question brought is not shown here, jobs aside.")
     log = shlex.quote(f"logs/{cells[0].log}")
-    commands = node("pre", "", f"{wrong.again(view.log)}\nsed -n 1p {log}  # L1; any line of the log")
+    commands = node("pre", "", f"{replay.command(view.log.trial)}\nsed -n 1p {log}  # L1; any line of the log")
     told = [*wrong.describe_cases(view.record, cells), *telling.sessions(), folded]
     return node("div", "", *told, node("p", "quiet", "Play it again and keep its store, or read its log:"), commands)
 

@@ -140,10 +140,21 @@ def test_a_lock_makes_the_same_again_and_a_wheel_that_changed_is_refused(
 def test_a_release_that_does_not_exist() -> None:
     said = refused("t=tiny:Tiny@2.9")
     assert said.startswith("no environment can be made for t@2.9: Python 3.") and "no version of tinysdk==2.9" in said
+    assert said.endswith("; its newest releases are 2.1, 2.0")
 
 
 def test_a_release_that_its_adapter_does_not_work_with() -> None:
-    assert refused("t=tiny:Tiny@3.1") == "no environment can be made for t@3.1: its adapter needs tinysdk<3,>=1"
+    assert refused("t=tiny:Tiny@3.1") == (
+        "no environment can be made for t@3.1: its adapter needs tinysdk<3,>=1; its newest releases are 2.1, 2.0"
+    )
+
+
+def test_without_an_index_nobody_knows_which_releases_there_are(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("UV_OFFLINE")
+    monkeypatch.setenv("UV_DEFAULT_INDEX", "http://127.0.0.1:9/simple")
+    monkeypatch.setenv("UV_HTTP_RETRIES", "0")
+    said = refused("t=tiny:Tiny@3.2")
+    assert "needs tinysdk<3,>=1; which releases there are cannot be asked: Failed to fetch" in said
 
 
 def test_packages_that_exclude_each_other(wheelhouse: Path) -> None:

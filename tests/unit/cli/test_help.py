@@ -30,6 +30,14 @@ def test_every_command_and_option_is_explained(name: str) -> None:
     assert not bare
 
 
+@pytest.mark.parametrize("words", [(), ("export",), ("new",), ("selftest",), ("baseline",), ("env",)])
+def test_no_summary_is_cut_at_eighty_columns(words: tuple[str, ...]) -> None:
+    said = CliRunner(env={"COLUMNS": "80"}).invoke(commands, [*words, "--help"]).stdout
+    _, head, listed = said.partition("\nCommands:\n")
+    assert head and listed and "..." not in listed
+    assert all(line.rstrip().endswith(".") for line in listed.splitlines()), listed
+
+
 def test_each_option_of_run_stands_under_one_heading() -> None:
     grouped = [name for names in GROUPS.values() for name in names]
     assert sorted(grouped) == sorted(str(each.name) for each in COMMANDS["coldwarm run"].params)

@@ -10,10 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from harness.compare import statements
+from harness.compare.statements import CONTRASTED
 from harness.model.results import Results
 from harness.model.trial import Measured
+from harness.paths import ROOT
 from harness.regress import baseline
-from harness.regress.baseline import Baseline, RegressError, StoryRow
+from harness.regress.baseline import Baseline, Policies, RegressError, StoryRow
 from tests.support.made_results import Said, measure, results
 from tests.support.runs import run
 
@@ -51,7 +53,26 @@ def test_one_row_a_line_and_read_again_as_it_was(made: Results) -> None:
     assert baseline.read(text.encode(), "b.json") == found
     assert text == baseline.text(baseline.read(text.encode(), "b.json"))
     lines = [json.loads(line.rstrip(",")) for line in text.splitlines() if line.startswith("{") and '"backend"' in line]
-    assert len(lines) == len(found.entrants) + len(found.rows) + len(found.trust)
+    assert len(lines) == len(found.entrants) + len(found.rows) + len(found.trust) + len(found.contrasts)
+
+
+def test_it_holds_each_policy_that_was_played_beside_the_primary_ones(made: Results) -> None:
+    found = baseline.of(made)
+    shown = {(each.write_policy, each.read_policy, each.noise) for each in made.contrasts if not each.primary}
+    assert {(row.write, row.read, row.noise) for row in found.contrasts} == shown and len(shown) > 1
+    for policies in (Policies(*each) for each in shown):
+        then, now = found.under(policies), baseline.under(made, policies)
+        mine = [row for row in now.rows if row.measure in CONTRASTED]
+        assert list(then.rows) == mine and then.conditions == now.conditions
+    assert found.under(Policies.of(made.run.conditions)) == found
+
+
+def test_a_baseline_of_a_coldwarm_that_kept_the_primary_policies_only_is_read_as_it_was(made: Results) -> None:
+    older = baseline.of(made.model_copy(update={"contrasts": ()}))
+    assert "contrasts" not in baseline.text(older)
+    assert baseline.read(baseline.text(older).encode(), "b.json") == older
+    committed = baseline.load(ROOT / "reports" / "baseline.json")
+    assert committed.rows and committed.trust
 
 
 @given(st.lists(SAID, min_size=1, max_size=6), SAID)

@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness import regress
+from harness.log.folder import find_option
 from harness.model.regression import GateVerdict
 from harness.model.results import Contrast, Results, Unplayed
-from harness.model.trial import Measured
-from harness.regress import baseline, gates, judging, pairing
+from harness.model.trial import Measured, Selection, Spec
+from harness.regress import baseline, foreseen, gates, judging, pairing
 from harness.regress.baseline import RegressError
 from tests.support.made_results import Said, results
 
@@ -61,7 +61,7 @@ def test_gates_know_their_lines() -> None:
         (gate(at_most="nan"), '5: at_most: a number, or a count as "19 of 20"'),
         (gate(margin=-0.1), "5: margin: input should be greater than or equal to 0"),
         (gate(margin=1, measure='"tokens_noise"'), "1: margin: of tokens_noise no direction is the better one"),
-        (gate(margin=1, noise=3), "1: margin: a baseline has the headline's conditions only"),
+        (gate(at_least=1, measure=None, mesure='"recall"'), "5: mesure: unknown key; did you mean measure?"),
         (
             gate(at_least=1, noise=3, measure='"mrr"'),
             "1: write, read, noise: only with a measure that is shown by them",
@@ -105,11 +105,12 @@ def test_no_file_is_more_than_one_line_of_error(lines: list[str]) -> None:
 
 
 def judge(text: str, new: Results, old: Results | None = None) -> list[GateVerdict]:
-    if old:
-        before, now = baseline.of(old), baseline.of(new)
+    before = baseline.of(old) if old else None
+    if before:
+        now = baseline.of(new)
         found = {"baseline": pairing.against(before, now), "changes": pairing.changes(before, now)}
         new = new.model_copy(update=found)
-    return list(judging.judge(gates.read(text.encode(), "gates.toml"), new))
+    return list(judging.judge(gates.read(text.encode(), "gates.toml"), new, before))
 
 
 def one(text: str, new: Results, old: Results | None = None) -> GateVerdict:
@@ -280,6 +281,79 @@ def test_the_worse_of_two_demands_is_the_verdict() -> None:
     assert one(gate(at_least=0.99, margin=0.1), new, old).verdict == "broken"
 
 
+def contrasted(append: Said, curated: Said) -> Results:
+    """One backend, appended and looked up first, read as trusting."""
+    made, other = row(append), row(curated)
+    cells = [
+        each.model_copy(update={"id": f"{each.id}-curated", "write_policy": "curated"}) for each in other.cells
+    ]  # fmt: skip
+    shown = [
+        Contrast(
+            backend="x", write_policy=write, read_policy="trusting", noise=0, primary=write == "append",
+            measures={"recall": each.backends["x"].measures["recall"]},
+        )
+        for write, each in (("append", made), ("curated", other))
+    ]  # fmt: skip
+    return made.model_copy(update={"cells": (*made.cells, *cells), "contrasts": tuple(shown)})
+
+
+def test_a_margin_compares_what_was_played_under_the_same_policies() -> None:
+    old = contrasted(BAD, GOOD)
+    asked = gate(margin=0.1, write='"curated"')
+    worse = one(asked, contrasted(BAD, BAD), old)
+    assert worse.verdict == "broken" and worse.cells == ("x-0-curated",)
+    assert worse.says.startswith("gate 'g' broken: x, write curated: recall 5/20 against 20/20 in baseline a-run")
+    assert one(asked, contrasted(GOOD, BAD), old).verdict == "broken"
+    assert one(asked, contrasted(BAD, GOOD), contrasted(GOOD, GOOD)).verdict == "held"
+    assert one(gate(margin=0.1), contrasted(BAD, GOOD), contrasted(GOOD, GOOD)).verdict == "broken"
+    assert one(gate(margin=0.1, write='"append"'), contrasted(BAD, GOOD), contrasted(GOOD, GOOD)).verdict == "broken"
+
+
+def test_a_margin_over_policies_that_the_baseline_did_not_keep_is_not_measured() -> None:
+    found = one(gate(margin=0.1, write='"curated"'), contrasted(GOOD, GOOD), row(GOOD))
+    assert found.verdict == "not-measured" and "holds nothing under these policies: save it again" in found.says
+
+
+# --- before the run -------------------------------------------------------------------------------------------------
+
+PLAYED = Selection(backends=(Spec(adapter="chroma"), Spec(adapter="mem0", settings={"store": "faiss"})),
+                   noise=(20, 100), writes=("append", "curated"), drills=("keeping",))  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("keys", "played", "said"),
+    [
+        ({"backends": '"chrom"'}, {}, "backend 'chrom' is not played by this run; did you mean chroma?"),
+        ({"backends": '["chroma", "mem0"]'}, {}, "backend 'mem0' is not played by this run; did you mean mem0+store=f"),
+        ({"backends": '"letta"'}, {}, "backend 'letta' is not played by this run; it plays chroma and mem0+store=fai"),
+        ({"backends": '"oracle"', "measure": '"writes_kept"'}, {}, "backend 'oracle' is not played"),
+        ({"measure": '"lost_by_kill"'}, {}, "lost_by_kill is measured by the drill durability, which this run does n"),
+        ({"backends": '"*"'}, {"scenarios": ("none",)}, "recall is measured by stories, and -s none plays none"),
+        ({"write": '"curated"'}, {"writes": ("append",)}, "write curated is not played by this run: add --write cur"),
+        ({"read": '"model"'}, {}, "read model is no way in which scripted reads: trusting, newest and verifying"),
+        ({"noise": 10}, {}, "noise 10 is not played by this run; it plays 20 and 100"),
+        ({"noise": 20, "write": '"curated"'}, {}, "noise 20 is not played by this run, as other policies than append"),
+    ],
+)
+def test_a_gate_that_no_number_of_the_run_can_answer_is_said_before_it(
+    keys: dict[str, object], played: dict[str, object], said: str
+) -> None:
+    asked = gates.read(gate(at_least=0, **{"backends": '"chroma"', **keys}).encode(), "gates.toml")
+    with pytest.raises(RegressError) as caught:
+        foreseen.check(asked, PLAYED.model_copy(update=played))
+    assert str(caught.value).startswith(f"gates.toml:1: gate 'g': {said}") and "\n" not in str(caught.value)
+
+
+def test_a_gate_that_the_run_answers_passes() -> None:
+    for keys in (
+        {"backends": '["chroma", "mem0+store=faiss", "oracle", "cold"]'}, {"backends": '"*"', "noise": 20},
+        {"backends": '"reference"', "measure": '"writes_kept"'}, {"write": '"curated"', "noise": 100},
+    ):  # fmt: skip
+        foreseen.check(
+            gates.read(gate(at_least=0, **{"backends": '"chroma"', **keys}).encode(), "gates.toml"), PLAYED
+        )  # fmt: skip
+
+
 @pytest.mark.parametrize(
     ("command", "name"),
     [
@@ -290,4 +364,4 @@ def test_the_worse_of_two_demands_is_the_verdict() -> None:
     ],
 )
 def test_a_verdict_names_the_file_that_was_given(command: str, name: str | None) -> None:
-    assert regress._find_option(command, "--gates") == name
+    assert find_option(command, "--gates") == name

@@ -1,9 +1,10 @@
-"""The commands of receipts, really run: what the scan saw, grep, sqlite3 and od see."""
+"""The commands of receipts: what the scan saw, grep, sqlite3 and od see, really run; a trial's plans that trial."""
 
 from __future__ import annotations
 
 import base64
 import json
+import shlex
 import shutil
 import sqlite3
 import subprocess
@@ -13,8 +14,12 @@ from pathlib import Path
 import pytest
 
 from harness.adapter import Layer
-from harness.report.model.repeat import repeat
+from harness.log.folder import RunFile
+from harness.model.drill import DrillTrial
+from harness.model.trial import SCRIPTED, Selection, Spec, Trial
+from harness.report.model.repeat import Replay, repeat
 from harness.scan.disk import Needles, scan
+from tests.support.commands import planned, select_options
 
 CANARY = "cw0123456789abcdef0123"
 HARD = 'Zoë\'s "key" \\ 日本 $(id)'
@@ -84,3 +89,58 @@ def test_a_hostile_path_is_data_in_a_command(tmp_path: Path) -> None:
     assert "\x1b" not in command and "\n" not in command
     subprocess.run(["sh", "-c", command], cwd=tmp_path, capture_output=True)
     assert not (tmp_path / "made").exists()
+
+
+# --- a trial again ------------------------------------------------------------------------------------------------
+
+
+STORY = "stale-deploy-rule/forgotten-runbook"
+SELECTIONS = [
+    "-b chroma",
+    "-b bm25 -n 0",
+    "-b bm25 -b mem0,store=faiss -n 3 -n 7",
+    "-b chroma@1.5.9 -b chroma@1.6.0 -d upgrade --drill-size 20",
+    "-b mem0@2.0.4,python=3.12,store=faiss -d deletion --seed 4",
+    "-b mine=my_store:MyStore -b my_store:Other -k 9 --budget 100 --seed 3 --undated",
+    "-b bm25 --drill-size least --seeds 2",
+    "-b bm25 --reader choice --chat stand-in --seed 2",
+    "-b bm25 --reader chat --model a-model --chat model",
+    "-b chroma --writer chat --model a-model --chat recordings/of-one --undated",
+    "-b letta,api_key=very-secret -d keeping",
+]
+
+
+@pytest.mark.parametrize("words", SELECTIONS)
+def test_each_trial_of_a_run_has_a_command_that_plans_that_very_trial(words: str) -> None:
+    asked = f"coldwarm run {words} -s {STORY}"
+    replay = Replay(select_options(asked))
+    trials = planned(asked)
+    assert {type(trial) for trial in trials} == {Trial, DrillTrial}
+    for trial in trials:
+        command = replay.command(trial)
+        assert planned(command) == [trial], command
+        assert "very-secret" not in command
+
+
+def test_a_run_of_another_suite_says_where_it_is() -> None:
+    file = "ours/migration/first.toml"
+    asked = f"coldwarm run -b bm25 -s {file} -n 0 --tasks=ours --fixtures 'our repos'"
+    given = RunFile(
+        id="r", version="1", commit=None, dirty=None, command=asked, embedder="", tokens="", trials=(),
+        selection=Selection(backends=(), scenarios=(file,)),
+    )  # fmt: skip
+    trial = Trial(scenario="migration/first", noise=0, seed=1, reader=SCRIPTED, k=5, budget=800)
+    words = shlex.split(Replay.of(given).command(trial))
+    assert words[words.index("-s") + 1] == file
+    assert words[words.index("--suite") :][:4] == ["--suite", "ours", "--fixtures", "our repos"]
+
+
+def test_an_interpreter_that_was_not_kept_is_a_word_in_capitals() -> None:
+    spec = Spec(adapter="mem0", release="2.0.4", settings={"store": "faiss", "api_key": "x"})
+    assert spec.argument == "mem0,api_key=API_KEY,python=PYTHON,store=faiss"
+
+
+def test_a_name_from_a_damaged_log_cannot_leave_its_word() -> None:
+    trial = Trial(backend="x; rm -rf /\x1b[2J", scenario="a/$(id)", noise=0, seed=1, reader=SCRIPTED, k=5, budget=1)
+    command = Replay(Selection(backends=())).command(trial)
+    assert "\x1b" not in command and shlex.split(command)[3].startswith("x; rm") and "'a/$(id)'" in command

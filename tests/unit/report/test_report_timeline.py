@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import re
-import shlex
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -21,8 +19,10 @@ from harness.log.reader import Log
 from harness.metrics.view import Record
 from harness.model.backend import Fault
 from harness.model.results import Results
+from harness.model.trial import Selection
 from harness.paths import TEMPLATES
 from harness.report import words
+from harness.report.model.repeat import Replay
 from harness.report.timeline import cases as wrong
 from harness.report.timeline import timelines as timeline
 from harness.report.timeline.packed import Node, markup
@@ -32,6 +32,7 @@ from tests.support.logs import LURE, NEW, OLD, PEACE, Tape, cold, controls, hit
 from tests.support.runs import run
 from tests.support.trees import plain, unpacked
 
+REPLAY = Replay(Selection(backends=()))
 EVIL = "Deploy with alphadeploy <script>alert(1)</script> \u202e\x1b[2J\x00 {{ 7 * 7 }} \"' onclick=x"
 
 
@@ -52,7 +53,7 @@ def collect(results: Results, folder: Folder, step: int = 1) -> Timelines:
     for best, _ in list(folder.stories())[::step]:
         logs = list(best.values())[::step]
         cells, views = metrics.score_and_view(logs)
-        told.append(timeline.tell_story(ScoredStory(frame, logs, views, cells)))
+        told.append(timeline.tell_story(ScoredStory(frame, logs, views, cells), REPLAY))
     return timeline.assemble(results, filter(None, told))
 
 
@@ -185,7 +186,8 @@ def test_the_head_says_what_went_wrong_and_the_end_how_to_repeat_it(found: Timel
     assert "2025-02-10, session second, reading trusting, newest and verifying \u00b7 L" in head
     assert "deleted, and still in the stored bytes: pin, key" in head
     play, log = text(list(nodes(each.body, "pre"))[-1]).strip().splitlines()
-    assert play == f"coldwarm run -b store -s rename/story -k 3 --budget 100 --trial {each.id} --keep"
+    conditions = "-b store -s rename/story -n 0 --write append -d none --budget 100 -k 3"
+    assert play == f"coldwarm run {conditions} --trial {each.id} --keep"
     assert log.startswith(f"sed -n 1p logs/{each.id}.1.jsonl")
 
 
@@ -295,37 +297,11 @@ def test_a_trial_that_failed_says_why_and_one_that_is_unsupported_is_not_told(tm
     assert "\u2715 failed: recall: gone" in "".join(text(each) for each in wrong.describe_cases(Record(failed), mine))
 
 
-def test_the_command_leaves_the_place_of_an_interpreter_to_the_reader(tmp_path: Path) -> None:
-    log = Tape(tmp_path, "mem0@2.0.4+store=faiss").log()
-    assert log.opened.backend is not None
-    shown = {"python": "3.12.1 (0123456789abcdef)", "store": "faiss"}
-    backend = log.opened.backend.model_copy(update={"settings": shown})
-    log = replace(log, opened=log.opened.model_copy(update={"backend": backend}))
-    assert " -b mem0,python=PYTHON,store=faiss " in wrong.again(log)
-
-
 def test_what_was_not_measured_stands_with_its_reason(tmp_path: Path) -> None:
     log = Tape(tmp_path).played().log()
     said = "".join(text(each) for each in wrong.describe_cases(Record(log), metrics.score([log])[:1]))
     assert said.startswith("Not measured here: ") and "deletes nothing" not in said
     assert "n/a (the controls oracle and stale_oracle were not run)" in said
-
-
-@pytest.mark.parametrize(
-    ("changes", "flags"),
-    [
-        ({"backend": "bm25", "noise": 100, "k": 5, "budget": 800}, "-b bm25 -s rename/story"),
-        ({"backend": None, "write_policy": None, "k": 5, "budget": 800}, "-b none -s rename/story"),
-        ({"noise": 7, "seed": 3, "k": 9}, "-b store -s rename/story -n 7 --seed 3 -k 9 --budget 100"),
-    ],
-)
-def test_the_command_names_what_differs_from_the_defaults(
-    tmp_path: Path, changes: dict[str, object], flags: str
-) -> None:
-    name = changes.pop("backend", "store")
-    log = Tape(tmp_path, name, **changes).log()  # type: ignore[arg-type]
-    assert wrong.again(log) == f"coldwarm run {flags} --trial {log.trial.id} --keep"
-    assert shlex.split(wrong.again(log))
 
 
 # --- harmless ---------------------------------------------------------------------------------------------------------

@@ -21,9 +21,10 @@ from harness.metrics.trust.metric import trust as trust_metric
 from harness.model.backend import Fault
 from harness.model.drill import Piece, Plan
 from harness.model.results import LayerLook, LayerRow, Results, TrustCell
-from harness.model.trial import Better, Definition, Measure, Measured, NotMeasured
+from harness.model.trial import Better, Definition, Measure, Measured, NotMeasured, Selection
 from harness.report.model import drills as trust
 from harness.report.model import evidence, receipts
+from harness.report.model.repeat import Replay
 from harness.report.outputs import page as html
 from harness.report.outputs import progress
 from harness.report.outputs import summary as markdown
@@ -31,6 +32,7 @@ from tests.support.golden_drills import GOLDEN, transcripts
 from tests.support.runs import run
 from tests.support.transcripts import transcript
 
+REPLAY = Replay(Selection(backends=()))
 SHOP = Scope(repo="shop")
 BROKEN = GOLDEN / "drills-promises-broken.tar.xz"
 PLAN = Plan(pieces=(Piece(name="pin", role="forget", item=Item("the pin", SHOP, "2026-01-01", "project")),))
@@ -72,7 +74,7 @@ def results(told: Transcript, measures: Mapping[str, Measure], tmp_path: Path, *
 
 def gather(results: Results, told: Transcript) -> evidence.Evidence:
     drill = ScoredDrill(told, results.trust[0], results.trust_definitions)
-    return evidence.gather(results, [evidence.show(drill)])
+    return evidence.gather(results, [evidence.show(drill, REPLAY)])
 
 
 def collected(results: Results, told: Transcript) -> trust.DrillTables:
@@ -207,7 +209,7 @@ def test_a_broken_promise_shows_its_steps_and_its_program_as_text() -> None:
     events = [each.model_copy(update={"program": program}) if isinstance(each, Broke) else each for each in told.events]
     told = replace(told, events=tuple(events))
     (cell,) = score([told])
-    (receipt,) = receipts.describe(cell, told, DEFINITIONS)
+    (receipt,) = receipts.describe(cell, told, DEFINITIONS, REPLAY)
     assert receipt.says[:2] == ("1. remember a memory (m1) in repo=api", '2. list repo=api user=""')
     assert receipt.program == ("import chromadb", "print('<script>\u27e8U+202E\u27e9')")
     assert receipt.commands[-1].startswith("coldwarm promises --replay ")

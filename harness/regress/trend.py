@@ -1,0 +1,143 @@
+"""One measure over many runs: of each backend a line, which is broken where two runs were not played alike."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from statistics import fmean
+
+from harness.regress import pairing
+from harness.regress.baseline import DEFINITIONS, Baseline, StoredValue, StoryRow, TrustRow, formula, value
+from harness.report import words
+
+BARS = "\u2581\u2582\u2583\u2584\u2585\u2586\u2587\u2588"
+ABSENT, BREAK = "\u00b7", "|"
+_DATED = re.compile(r"\d{8}-\d{6}")
+
+
+@dataclass(frozen=True)
+class TrendPoint:
+    """One run's number of one backend.
+
+    Attributes:
+        value: None: it has none, and `shown` is the word for that.
+        joined: It was played like the one before, so that a line may lead here.
+    """
+
+    run: str
+    value: float | None
+    shown: str
+    joined: bool
+
+
+@dataclass(frozen=True)
+class TrendLine:
+    backend: str
+    points: tuple[TrendPoint, ...]
+
+    @property
+    def measured(self) -> list[TrendPoint]:
+        return [point for point in self.points if point.value is not None]
+
+
+@dataclass(frozen=True)
+class Trend:
+    """One measure over the runs, the oldest first.
+
+    Attributes:
+        gaps: Why two neighbours are not joined, a line each.
+    """
+
+    measure: str
+    lines: tuple[TrendLine, ...]
+    gaps: tuple[str, ...]
+
+    @property
+    def top(self) -> float:
+        """The upper end of the scale; the lower one is none."""
+        share = DEFINITIONS[self.measure].unit == "proportion"
+        return 1.0 if share else max((p.value or 0.0 for line in self.lines for p in line.points), default=0.0) or 1.0
+
+
+def order(runs: Sequence[Baseline]) -> list[Baseline]:
+    """By their date, with which the name of a run begins; runs without one stand first, as they were given."""
+    return sorted(runs, key=lambda run: found[0] if (found := _DATED.match(run.run)) else "")
+
+
+def collect(runs: Sequence[Baseline], measure: str) -> Trend:
+    """What the runs, in this order, say of a measure."""
+    lines, gaps = list[TrendLine](), dict[str, None]()
+    for backend in sorted({row.backend for run in runs for row in _rows(run, measure)}):
+        rows = [next((row for row in _rows(run, measure) if row.backend == backend), None) for run in runs]
+        whys = ["", *(_gap(measure, *pair) for pair in itertools.pairwise(zip(runs, rows, strict=True)))]
+        points = [
+            TrendPoint(run.run, *_read(row), joined=at > 0 and not why)
+            for at, (run, row, why) in enumerate(zip(runs, rows, whys, strict=True))
+        ]
+        lines.append(TrendLine(backend, tuple(points)))
+        for (old, new), why in zip(itertools.pairwise(runs), whys[1:], strict=True):
+            if why:
+                gaps[f"{old.run} and {new.run}: {why}"] = None
+    return Trend(measure, tuple(line for line in lines if line.measured), tuple(gaps))
+
+
+def _rows(run: Baseline, measure: str) -> Iterator[StoryRow | TrustRow]:
+    yield from (row for row in run.rows if row.measure == measure)
+    yield from (row for row in run.trust if row.measure == measure)
+
+
+def _read(row: StoryRow | TrustRow | None) -> tuple[float | None, str]:
+    """The mean over scenarios, as a count where that says it; a failure counts before a number."""
+    if row is None:
+        return None, words.NOT_MEASURED["not-run"]
+    points: list[StoredValue] = [row.point] if isinstance(row, TrustRow) else list(row.points)
+    if "failed" in points:
+        return None, words.NOT_MEASURED["failed"]
+    values = [found for point in points if (found := value(point)) is not None]
+    if not values:
+        return None, next((words.NOT_MEASURED[point] for point in points if isinstance(point, str)), "n/a")
+    counts = [point for point in points if isinstance(point, tuple)]
+    mean = fmean(values)
+    if len(counts) == len(values):
+        return mean, words.count(sum(hits for hits, _ in counts), sum(of for _, of in counts))
+    return mean, words.number(mean)
+
+
+Played = tuple[Baseline, "StoryRow | TrustRow | None"]
+
+
+def _gap(measure: str, then: Played, now: Played) -> str:
+    """Why two runs are not joined; empty if they are, or if one of them has no number to join."""
+    (old, old_row), (new, new_row) = then, now
+    if old_row is None or new_row is None:
+        return ""
+    if changed := formula(measure, old, new):
+        return changed
+    if isinstance(old_row, TrustRow) and isinstance(new_row, TrustRow):
+        return "" if old_row.cell == new_row.cell else "drilled with another size, seed, k or older release"
+    if differs := pairing.against(old, new).differs:
+        return "; ".join(differs)
+    stories = ({(story.id, story.digest) for story in side.stories} for side in (old, new))
+    return "" if len({frozenset(each) for each in stories}) == 1 else "other stories, or stories that changed"
+
+
+def describe(trend: Trend) -> Iterator[str]:
+    """As lines for a terminal: of each backend a curve, its first and its last number."""
+    better = {"higher": "more is better", "lower": "less is better", "neither": "no direction is better"}
+    yield f"{words.label(trend.measure)} ({better[DEFINITIONS[trend.measure].better]})"
+    for line in trend.lines:
+        first, last = line.measured[0], line.measured[-1]
+        ends = first.shown if first is last else f"{first.shown} -> {last.shown}"
+        yield f"  {words.visible(line.backend, 24):24}  {_curve(line, trend.top)}  {ends}"
+    yield from (f"  not joined: {gap}" for gap in trend.gaps)
+
+
+def _curve(line: TrendLine, top: float) -> str:
+    parts = []
+    for at, point in enumerate(line.points):
+        if at and not point.joined and point.value is not None and line.points[at - 1].value is not None:
+            parts.append(BREAK)
+        parts.append(ABSENT if point.value is None else BARS[round(min(point.value / top, 1.0) * (len(BARS) - 1))])
+    return "".join(parts)

@@ -1,0 +1,74 @@
+"""Trends as one file: a chart for each measure, drawn and styled as those of a report; no script."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from harness.regress.baseline import DEFINITIONS, Baseline
+from harness.regress.trend import Trend, TrendLine
+from harness.report import words
+from harness.report.charts.chart import WARM, Chart, finish, short, show
+from harness.report.charts.drawing import PALE, SOFT, WIDTH, Scale, Sheet
+from harness.report.outputs import templating
+
+STYLES = ("style.css", "first.css")
+ACROSS, TALL = 3, 124
+NAMED = 4
+"""Backends that the sentence of a chart names."""
+
+
+def page(runs: Sequence[Baseline], trends: Sequence[Trend]) -> str:
+    """The whole file."""
+    style = templating.read(STYLES)
+    template = templating.environment().get_template("trend.html.j2")
+    return template.render(
+        style=style,
+        style_hash=templating.digest(style),
+        runs=runs,
+        charts=[chart(trend) for trend in trends],
+        gaps=list(dict.fromkeys(gap for trend in trends for gap in trend.gaps)),
+    )
+
+
+def chart(trend: Trend) -> Chart:
+    """Small multiples, a panel a backend; the first run is hollow."""
+    sheet = Sheet()
+    for at, line in enumerate(trend.lines):
+        _panel(sheet, WIDTH / ACROSS * (at % ACROSS), 6 + at // ACROSS * TALL, line, trend.top)
+    sheet.text(0, sheet.height + 6, f"upper line: {words.number(trend.top)}; lower line: 0", colour=SOFT)
+    rows = ((show(line.backend), point.run, point.shown) for line in trend.lines for point in line.points)
+    unit, label = DEFINITIONS[trend.measure].unit, words.label(trend.measure)
+    heads = ("backend", "run", f"{label}, {unit}" if unit else label)
+    return finish(sheet, f"trend-{trend.measure.replace('_', '-')}", "trend", label, _says(trend), heads, rows)
+
+
+def _says(trend: Trend) -> str:
+    ends = [
+        f"{show(line.backend)} {line.measured[0].shown}, then {line.measured[-1].shown}"
+        for line in trend.lines[:NAMED]
+    ]  # fmt: skip
+    left = len(trend.lines) - len(ends)
+    more = f"; and {words.plural(left, 'more backend')}" if left > 0 else ""
+    return f"In the first and in the last run: {'; '.join(ends)}{more}."
+
+
+def _panel(sheet: Sheet, left: float, top: float, line: TrendLine, most: float) -> None:
+    right = left + WIDTH / ACROSS - 18
+    sheet.text(left, top + 4, short(line.backend, 16), bold=True)
+    across = Scale(0, max(len(line.points) - 1, 1), left + 8, right - 8)
+    up = Scale(0, most, top + 80, top + 22)
+    for value in (0.0, most):
+        sheet.line((left, up(value)), (right, up(value)), colour=PALE)
+    places = [
+        (across(at), up(point.value)) if point.value is not None else None for at, point in enumerate(line.points)
+    ]
+    for at, point in enumerate(line.points):
+        here, before = places[at], places[at - 1] if at else None
+        if here and before and point.joined:
+            sheet.line(before, here, colour=WARM)
+        if here:
+            sheet.mark(*here, "circle", WARM, hollow=at == 0, size=6)
+    first, last = line.measured[0], line.measured[-1]
+    sheet.text(left, top + 96, first.shown, colour=SOFT)
+    if last is not first:
+        sheet.text(right, top + 96, last.shown, "right", colour=SOFT)

@@ -1,0 +1,99 @@
+"""Measures over runs: in order of date, a word for no number, and no line between runs that were not played alike."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+from harness.cli import commands
+from harness.model.results import Results
+from harness.regress import baseline, trend, trend_page
+from harness.regress.baseline import Baseline
+from harness.regress.trend import Trend
+from tests.support.made_results import Said, results
+
+
+def made(run: str, *said: Said, **more: Any) -> Results:
+    return results({"x": {"recall": said}}, run=run, **more)
+
+
+def collect(*runs: Results, measure: str = "recall") -> Trend:
+    return trend.collect(trend.order([baseline.of(each) for each in runs]), measure)
+
+
+def test_runs_stand_in_the_order_of_the_dates_in_their_names() -> None:
+    newer, older, undated = (made(run, (1, 2)) for run in ("20261125-080000-aaaa", "20260102-230000-ffff", "a-run"))
+    (line,) = collect(newer, undated, older).lines
+    assert [point.run for point in line.points] == ["a-run", "20260102-230000-ffff", "20261125-080000-aaaa"]
+
+
+def test_a_line_shows_its_curve_and_both_ends() -> None:
+    told = list(
+        trend.describe(collect(made("1", (0, 4), (0, 4)), made("2", (2, 4), (2, 4)), made("3", (4, 4), (4, 4))))
+    )
+    assert told == ["answers recalled (more is better)", f"  {'x':24}  \u2581\u2585\u2588  0/8 -> 8/8"]
+
+
+@pytest.mark.parametrize(
+    ("other", "why"),
+    [
+        ({"k": 7}, "k 5 then, 7 now"),
+        ({"budget": 99}, "budget 800 then, 99 now"),
+        ({"digests": {0: "another"}}, "other stories, or stories that changed"),
+    ],
+)
+def test_runs_that_were_not_played_alike_are_said_and_not_joined(other: dict[str, Any], why: str) -> None:
+    found = collect(made("1", (1, 4)), made("2", (1, 4)), made("3", (4, 4), **other))
+    (line,) = found.lines
+    assert [point.joined for point in line.points] == [False, True, False]
+    assert found.gaps == (f"2 and 3: {why}",)
+    assert f"  not joined: 2 and 3: {why}" in trend.describe(found)
+
+
+def test_another_formula_or_another_story_breaks_a_line_and_a_hole_says_its_word() -> None:
+    then = made("1", (1, 4))
+    changed = then.definitions["recall"].model_copy(update={"version": 99})
+    other = then.model_copy(update={"definitions": {**then.definitions, "recall": changed}})
+    assert "its formula changed" in collect(then, other).gaps[0]
+    assert "other stories" in collect(then, made("2", (1, 4), (1, 4))).gaps[0]
+    holed = collect(made("1", (1, 4)), made("2", "failed"), made("3", (1, 4)))
+    assert [point.shown for point in holed.lines[0].points] == ["1/4", "failed", "1/4"]
+    assert "\u2583\u00b7\u2583" in list(trend.describe(holed))[1]
+
+
+def test_drills_are_joined_where_they_were_played_alike() -> None:
+    runs = [results({}, {"x": {"writes_kept": (at, 9)}}, run=str(at), size=20 + 5 * (at > 1)) for at in range(3)]
+    found = collect(*runs, measure="writes_kept")
+    assert [point.joined for point in found.lines[0].points] == [False, True, False]
+    assert found.gaps == ("1 and 2: drilled with another size, seed, k or older release",)
+
+
+def test_the_page_draws_a_panel_a_backend_and_shows_every_number() -> None:
+    runs: list[Baseline] = [
+        baseline.of(results({name: {"recall": [(at, 9)]} for name in ("<b>x", "y")}, run=f"r{at}")) for at in (3, 7)
+    ]
+    page = trend_page.page(runs, [trend.collect(runs, "recall")])
+    assert page == trend_page.page(runs, [trend.collect(runs, "recall")]) and "<b>x" not in page
+    assert re.findall(r'<td class="n">(\d/9)', page) == ["3/9", "7/9", "3/9", "7/9"]
+    assert page.count("<svg") == 1 and "In the first and in the last run: " in page
+
+
+def test_the_command_reads_baselines_and_refuses_what_says_nothing(tmp_path: Path) -> None:
+    files = [tmp_path / f"{at}.json" for at in (1, 2)]
+    for at, file in enumerate(files):
+        file.write_text(baseline.text(baseline.of(made(f"run-{at}", (at, 2)))))
+    words = ["trend", *map(str, files)]
+    done = CliRunner().invoke(commands, [*words, "--html", str(tmp_path / "t.html")])
+    assert done.exit_code == 0 and "0/2 -> 1/2" in done.stdout and (tmp_path / "t.html").exists()
+    for more, code, said in (
+        (["--measure", "recal"], 2, "there is no such measure; did you mean recall?"),
+        (["--measure", "writes_kept"], 3, "no run has a number of writes_kept"),
+    ):
+        refused = CliRunner().invoke(commands, [*words, *more])
+        assert (refused.exit_code, refused.stdout) == (code, "") and said in refused.stderr
+    alone = CliRunner().invoke(commands, words[:2])
+    assert alone.exit_code == 2 and "takes two runs or more" in alone.stderr
