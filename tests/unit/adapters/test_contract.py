@@ -60,14 +60,6 @@ class TestProtocol(Quick):
     exceptions: ClassVar = {"knows_nothing_when_new": "an instruction, which is what this control is for"}
 
 
-class TestClaudeMemory(Quick):
-    adapter = "claude_memory"
-
-
-class TestCodexMemories(Quick):
-    adapter = "codex_memories"
-
-
 def test_there_are_enough_checks_and_each_has_a_line() -> None:
     assert len(CHECKS) >= 40 and len({check.name for check in CHECKS}) == len(CHECKS)
     assert all(check.says and "\n" not in check.says for check in CHECKS)
