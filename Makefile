@@ -1,12 +1,13 @@
 # make bench   sets up .venv from the lock, plays one story of each kind, prints the table, says where the report is
 # make bench-full  plays all stories, without noise as well, and drills of full size
 # make bench-all   plays every row that a machine with two cores can play, Letta and releases in environments among them
-# make test    the tests, without the slow ones and the browser's;   make test-all   every test;  make selftest  proves suite and measures
-# make lint    ruff, mypy, import rules, and whether committed files are what the code makes (some 20 s)
+# make test    the tests, without the slow ones and the browser's;   make slow   those;   make test-all   every test
+# make selftest   proves suite and measures: what was played before under the same conditions is scored anew (COLDWARM_FRESH=1 plays it)
+# make lint    ruff, mypy, import rules (make static), and whether committed files are what the code makes (some 20 s)
 # make speed   the project's own benchmarks
 # make mutants  makes small slips in the reference store, the measures, the scanner and the classifier: each must be noticed
 # make browser tries the report in a real browser: installs what that needs, then runs tests/browser
-# make conform checks every adapter against the contract
+# make conform checks every adapter against the contract, but what held before under the same conditions (COLDWARM_FRESH=1: all)
 # make letta   installs Letta's server and PostgreSQL beside .venv;   make bench-letta  plays the suite against them
 # make bench-local-model   proves the chat half of the gateway with a small model that runs here
 # make calibration   replays a chat model's recorded decisions beside the scripted reader's (docs/calibration.md)
@@ -20,6 +21,7 @@ unexport PYTHONDONTWRITEBYTECODE
 PYTHON ?= python3
 BIN := .venv/bin
 TESTS ?= -m "not slow and not browser"
+WORKERS ?= 2
 
 # Tests of what is committed and made by the code: the sample and its page, digests of formulas, survivors, tables in documents.
 COMMITTED := tests/unit/metrics/test_sample.py tests/unit/metrics/test_formulas.py tests/unit/cli/test_declared.py \
@@ -46,7 +48,8 @@ AS_A_PLACE := --config-settings editable_mode=compat
 # imports them.
 UNCOMPILED := /(datasets|fontTools|kubernetes|matplotlib|mypyc?|pandas|pyarrow|setuptools|sklearn|sqlalchemy)/
 
-.PHONY: browser calibration docs site letta bench-all bench-letta bench-local-model bench-mem0 sample bench bench-full test test-all selftest conform lint speed mutants lock clean
+.PHONY: bench bench-all bench-full bench-letta bench-local-model bench-mem0 bench-short browser calibration chromium clean conform \
+  contained docs letta lint lock mutants sample selftest site slow speed static test test-all
 .DEFAULT_GOAL := bench
 
 .venv/.ready: requirements.lock installer.lock pyproject.toml
@@ -85,11 +88,14 @@ bench-all: .venv/.ready $(if $(and $(LETTA_BASE_URL),$(COLDWARM_POSTGRES_URL)),,
 	@$(BIN)/coldwarm run $(ROWS:%=-b %) --chat stand-in --allow-faults $(REFUSES) $(BENCH)
 
 test: .venv/.ready
-	@echo "running the tests (some three minutes on 2 cores; the slow ones: make test-all)"
-	@$(BIN)/python -m pytest -q -n 2 --dist worksteal $(TESTS)
+	@echo "running the tests (some three minutes on 2 cores; the slow ones: make slow)"
+	@$(BIN)/python -m pytest -q -n $(WORKERS) --dist worksteal $(TESTS)
+
+slow: .venv/.ready
+	@$(BIN)/python -m pytest -q -n $(WORKERS) --dist worksteal --durations 25 -m "slow and not browser"
 
 test-all: .venv/.ready
-	@$(BIN)/python -m pytest -q -n 2 --dist worksteal
+	@$(BIN)/python -m pytest -q -n $(WORKERS) --dist worksteal
 
 $(AXE)/.ready:
 	@command -v npm >/dev/null || { echo "axe-core comes by npm; install npm"; exit 3; }
@@ -97,12 +103,14 @@ $(AXE)/.ready:
 	@npm install --silent --no-audit --no-fund --no-save --prefix $(AXE) axe-core@4.14.1
 	@touch $@
 
-# Of the distribution's packages only what is missing is installed, and only as root.
-browser: .venv/.ready $(AXE)/.ready
+# Of the distribution's packages only what is missing is installed, and only as root, one after the other.
+chromium: | contained
 	@command -v chromium >/dev/null && command -v pdftotext >/dev/null || { \
 	  test "$$(id -u)" = 0 || { echo "the tests need chromium and pdftotext: apt-get install chromium poppler-utils"; exit 3; }; \
 	  echo "installing chromium and poppler-utils"; \
 	  apt-get -qq update && apt-get -qq install -y --no-install-recommends chromium poppler-utils >/dev/null; }
+
+browser: .venv/.ready $(AXE)/.ready chromium
 	@echo "trying the report in a real browser (under a minute)"
 	@COLDWARM_BROWSER=required $(BIN)/python -m pytest -q tests/browser
 
@@ -113,9 +121,10 @@ contained:
 	  echo "installing bubblewrap"; apt-get -qq update && apt-get -qq install -y --no-install-recommends bubblewrap >/dev/null; }
 
 selftest: .venv/.ready
-	@echo "proving every scenario of the suite, then every measure against planted faults (at most 20 minutes on 2 busy cores)"
+	@echo "proving every scenario of the suite, then every measure against planted faults (at most 20 minutes on 2 busy cores,"
+	@echo "two or three where nothing that plays has changed)"
 	@$(BIN)/coldwarm selftest suite
-	@$(BIN)/coldwarm selftest measures
+	@$(BIN)/coldwarm selftest measures $(if $(filter 1,$(WORKERS)),--jobs 2)
 
 # Each in a shell of its own, two at once, told whole when it has ended. Those of a release have an environment made, or start
 # a server. Two rows keep their memories in the PostgreSQL that comes with Letta's server, two in that server.
@@ -124,7 +133,7 @@ CHECKED := agents_md bm25 chroma chroma_plain chroma_server claude_memory codex_
   langmem@0.0.30 memsearch@0.4.23 mcp@2026.8.31 mcp@3.11.0,server=mempalace mcp@0.9.29,server=agentmemory \
   claude_mem@13.25.3 claude_memory_tool@2.12.0 langgraph_postgres@3.2.0 mem0_pgvector@2.2.1 letta letta_blocks
 conform: .venv/.ready $(if $(and $(LETTA_BASE_URL),$(COLDWARM_POSTGRES_URL)),,$(LETTA)/.ready)
-	@echo "checking every adapter against the contract (at most 19 minutes on 2 busy cores)"
+	@echo "checking every adapter against the contract (at most 19 minutes on 2 busy cores, two where nothing has changed)"
 	@printf '%s\n' $(CHECKED) | xargs -P 2 -n 1 sh -c \
 	  'told=$$($(BIN)/coldwarm conform "$$0" 2>&1); ended=$$?; printf "%s\n" "$$told"; exit $$ended'
 
@@ -134,6 +143,12 @@ bench-mem0: .venv/.ready
 	@echo "playing Mem0 over its three stores, and with inference, answered from recordings (a minute)"
 	@$(BIN)/coldwarm run -b mem0 -b mem0,store=chroma -b mem0,store=faiss -b mem0,infer=true --chat fixtures/chat/mem0 \
 	  -s stale-deploy-rule -n 0 -d none $(BENCH)
+
+# What CI plays for real, beside bench-mem0: embedded backends under gates, and Letta's server.
+bench-short: .venv/.ready $(LETTA)/.ready
+	@$(BIN)/coldwarm run --fresh --jobs 2 --noise 20 -s stale-deploy-rule --drill-size 100 -b none -b full_context \
+	  -b vector_file -b chroma -b mem0 --gates reports/gates.toml
+	@$(BIN)/coldwarm run --fresh --jobs 2 -b letta -s forgotten-runbook -n 0 --write append -d deletion --drill-size 60
 
 sample: .venv/.ready
 	@echo "playing the committed sample anew (two minutes)"
@@ -145,8 +160,11 @@ sample: .venv/.ready
 	@$(BIN)/python -m tests.support.golden_sample
 	@$(BIN)/python -m tests.support.golden_damaged
 
-lint: .venv/.ready
+static: .venv/.ready
 	@$(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/mypy && $(BIN)/lint-imports
+
+# CI runs `static` alone, as `make test` has the tests of what is committed, too.
+lint: static
 	@$(BIN)/python -m pytest -q -n 2 --timeout 600 $(COMMITTED)
 
 $(LETTA)/.ready: letta.lock | .venv/.ready

@@ -43,3 +43,8 @@ def memories() -> Path:
 def trials() -> Path:
     """Where finished trials are kept for other runs."""
     return cache_root() / "trials"
+
+
+def proofs(cache: Path) -> Path:
+    """Where plays of proofs are kept for later ones: COLDWARM_PROOFS, which may outlive a checkout, else the cache."""
+    return Path(os.environ.get("COLDWARM_PROOFS") or cache / "proofs").absolute()

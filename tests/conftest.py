@@ -10,8 +10,9 @@ from hypothesis import HealthCheck, settings
 # and all workers would share one locked folder.
 os.environ.update(MEM0_TELEMETRY="False", MEM0_DIR=tempfile.mkdtemp(prefix="coldwarm-mem0-"))
 
-# A test that is about playing must play. What tests the trial cache says COLDWARM_FRESH=0.
-os.environ["COLDWARM_FRESH"] = "1"
+# A test that is about playing must play. What tests the trial cache says COLDWARM_FRESH=0. No proof of the checkout may
+# take what was played here, where anything may be patched.
+os.environ.update(COLDWARM_FRESH="1", COLDWARM_PROOFS=tempfile.mkdtemp(prefix="coldwarm-proofs-"))
 
 # How long an example takes to be drawn is the machine's doing, as is how long it takes to run.
 settings.register_profile("coldwarm", deadline=None, suppress_health_check=[HealthCheck.too_slow])

@@ -17,8 +17,9 @@ from benchmarks.mutants.changes import Module, Mutant
 from benchmarks.mutants.forks import Over, Task
 from benchmarks.mutants.units import Broken, Heard
 from harness import paths
-from harness.backend import registry
+from harness.backend import client, registry
 from harness.backend.client import Deadlines, MemoryFault
+from harness.backend.registry import AdapterEntry
 from harness.conformance import CHECKS, open_setting
 from harness.conformance.promises import LARGEST
 from harness.gateway.cache import EmbeddingCache
@@ -27,10 +28,13 @@ from harness.gateway.embedder import Embedder
 from harness.gateway.gateway import Gateway
 from harness.machine import leftovers
 from harness.metrics.trust import BY_CHANCE
-from harness.model.trial import Measured
+from harness.model.backend import Backend
+from harness.model.trial import Measured, Spec
+from harness.play.backends import Playable
 from harness.play.sequences import SequencePlayer
 from harness.promises.hunt import hunt
-from harness.selftest import measures
+from harness.selftest import fault_player, measures
+from harness.selftest.fault_player import FaultPlayer
 
 DEADLINES = Deadlines(open=300.0, call=120.0, item=1.0)
 """Patient: a busy machine must not tell a mutant apart."""
@@ -112,13 +116,17 @@ def _embeddings() -> Path:
 
 def _play_drills() -> Values:
     """Measure -> its status, and its value if there is one."""
-    measures.DEADLINES = DEADLINES
     with (
         leftovers.temporary() as root,
         closing(EmbeddingCache(_embeddings(), Embedder())) as embeddings,
         Gateway(embeddings, StandIn()) as gateway,
     ):
-        found = measures.FaultPlayer(measures._story(paths.cache_root()), root, gateway).measures("mutated", ADAPTER)
+        said = client.describe(ADAPTER, root / "describe", DEADLINES)
+        backend = Backend(name=ADAPTER, version=said.version, support=said.support)
+        playable = Playable(AdapterEntry(ADAPTER, ADAPTER, control=False), Spec(adapter=ADAPTER), backend, said.source)
+        story = fault_player.load_story(paths.cache_root())
+        player = FaultPlayer(story, root, gateway, {ADAPTER: playable}, deadlines=DEADLINES)
+        found = measures.score(player.play(ADAPTER), player.controls)
     return {
         name: [each.status, round(each.value, 9) if isinstance(each, Measured) else None]
         for name, each in found.items()

@@ -20,7 +20,8 @@ def cache(older: float | None, size: float | None, everything: bool) -> None:
     A trial that was finished under the same conditions is not played again, in any run folder: `coldwarm run --fresh`
     plays it anyway. Beyond 2 GB, a run removes those that were not used for longest.
     """
-    from harness.log.trial_cache import BOUND, TrialCache
+    from harness.log.trial_cache import TrialCache
+    from harness.machine.entries import BOUND
     from harness.report.words import plural
 
     kept = TrialCache(paths.trials())

@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
+from harness import paths
 from harness.cli import promises
 from harness.cli.common import COULD_NOT_RUN, FAILED, GOOD, stop, tell, with_out
+
+if TYPE_CHECKING:
+    from harness.model.trial import Spec
 
 HUNT_SECONDS = 600.0
 """How long `conform --promises` hunts for each backend."""
@@ -42,38 +47,27 @@ def doctor(backends: tuple[str, ...], out: Path) -> None:
 @click.command()
 @click.argument("backends", metavar="BACKEND...", nargs=-1, required=True)
 @click.option("--promises", "hunting", is_flag=True, help="Hunt for broken promises afterwards, ten minutes each.")
-def conform(backends: tuple[str, ...], hunting: bool) -> None:
+@click.option("--fresh", is_flag=True, envvar="COLDWARM_FRESH", help="Make every check anew.")
+def conform(backends: tuple[str, ...], hunting: bool, fresh: bool) -> None:
     """Check adapters against the contract, one line a check.
 
     Takes a minute or two. BACKEND is NAME, NAME,key=value or module:Class. It stops with one line if the adapter cannot
-    open its store. A stand-in answers models inside of an adapter, and a line says so.
+    open its store. A stand-in answers models inside of an adapter, and a line says so. Of the adapters that come with
+    coldwarm, what held under the same conditions before is not checked again, and a line says so; one of your own
+    always is.
 
     \b
     Example: coldwarm conform mem0,store=faiss my_store:MyStore
     """
-    from harness import conformance
     from harness.backend import interpreters, registry
     from harness.backend.client import MemoryFault
     from harness.gateway.embedder import EmbedderError
     from harness.play.sequences import UnansweredError
 
-    marks = {"kept": "ok  ", "broken": "BAD ", "unsupported": "--  ", "not-applicable": "n/a "}
     broken = 0
     try:
         for spec in interpreters.name_releases(map(registry.parse, backends)):
-            told = dict.fromkeys(marks, 0)
-            with conformance.open_setting(spec) as place:
-                place.try_open()
-                if place.chat:
-                    tell(f"{spec.label}: the model inside is answered by {place.chat}")
-                for check in conformance.CHECKS:
-                    outcome = place.judge(check)
-                    told[outcome.status] += 1
-                    tell(f"{marks[outcome.status]} {check.name:<38} {check.says}")
-                    if outcome.why:
-                        tell(f"       {outcome.why}")
-            tell(f"{spec.label}: {', '.join(f'{n} {word}' for word, n in told.items())}")
-            broken += told["broken"]
+            broken += _check(spec, fresh=fresh)
             if hunting:
                 broken += promises.hunt_spec(spec, HUNT_SECONDS) == FAILED
     except registry.RegistryError as error:
@@ -83,3 +77,32 @@ def conform(backends: tuple[str, ...], hunting: bool) -> None:
     except (EmbedderError, UnansweredError) as error:
         stop(error, COULD_NOT_RUN)
     sys.exit(FAILED if broken else GOOD)
+
+
+def _check(spec: Spec, *, fresh: bool) -> int:
+    """How many checks one adapter breaks; a line of each."""
+    from harness import conformance
+    from harness.conformance.outcomes import OutcomeCache
+
+    marks = {"kept": "ok  ", "broken": "BAD ", "unsupported": "--  ", "not-applicable": "n/a "}
+    told = dict.fromkeys(marks, 0)
+    cache = OutcomeCache(paths.proofs(paths.cache_root()) / "checks")
+    with conformance.open_setting(spec) as place:
+        before, made = cache.find(place, fresh=fresh), list[conformance.CheckOutcome]()
+        if len(before.outcomes) < len(conformance.CHECKS):
+            place.try_open()
+        if place.chat:
+            tell(f"{spec.label}: the model inside is answered by {place.chat}")
+        for check in conformance.CHECKS:
+            if (outcome := before.outcomes.get(check.name)) is None:
+                made.append(outcome := place.judge(check))
+            told[outcome.status] += 1
+            tell(f"{marks[outcome.status]} {check.name:<38} {check.says}")
+            if outcome.why:
+                tell(f"       {outcome.why}")
+        if made:
+            cache.keep(place, before, made)
+    if before.outcomes:
+        tell(f"{spec.label}: {before.describe()}; --fresh makes them anew")
+    tell(f"{spec.label}: {', '.join(f'{n} {word}' for word, n in told.items())}")
+    return told["broken"]

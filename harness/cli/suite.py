@@ -162,7 +162,8 @@ def selftest_suite(names: tuple[str, ...], tasks: Path, fixtures: Path) -> None:
 @selftest.command(name="measures")
 @click.argument("names", nargs=-1, metavar="[FAULT]...")
 @click.option("--jobs", "-j", type=click.IntRange(1, 64), help="Plays side by side. Default: one more than processors.")
-def selftest_measures(names: tuple[str, ...], jobs: int | None) -> None:
+@click.option("--fresh", is_flag=True, envvar="COLDWARM_FRESH", help="Play anew what an earlier self-test has played.")
+def selftest_measures(names: tuple[str, ...], jobs: int | None, fresh: bool) -> None:
     """Prove that the measures see each planted fault.
 
     And that nothing else moves. All of them take some minutes.
@@ -172,7 +173,9 @@ def selftest_measures(names: tuple[str, ...], jobs: int | None) -> None:
 
     try:
         planted = faults.list_planted(names)
-        proven = measures.prove(planted, paths.cache_root(), jobs, lambda name: click.echo(f"played {name}"))
+        proven = measures.prove(
+            planted, paths.cache_root(), jobs, lambda name: click.echo(f"measured {name}"), fresh=fresh
+        )
     except faults.FaultNameError as error:
         stop(error)
     except EmbedderError as error:
@@ -180,6 +183,8 @@ def selftest_measures(names: tuple[str, ...], jobs: int | None) -> None:
     measures_table.show(proven, terminal())
     for breach in proven.breaches:
         say(breach)
+    if told := proven.describe_reused().replace("trials", "plays"):
+        click.echo(f"{told}; --fresh plays them anew")
     click.echo(f"{len(planted)} planted faults, {len(proven.breaches)} breaches")
     sys.exit(FAILED if proven.breaches else GOOD)
 

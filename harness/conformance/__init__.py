@@ -49,12 +49,14 @@ class Setting:
 
     Attributes:
         chat: Who answers a model inside; None: it has none.
+        embedder: The digest of the one behind the gateway.
     """
 
     playable: Playable
     children: Children
     folder: Path
     chat: str | None
+    embedder: str
 
     def judge(self, check: ContractCheck) -> CheckOutcome:
         """One check on a store of its own. EmbedderError: the adapter embeds, and nobody here can."""
@@ -107,12 +109,12 @@ def open_setting(
         if said.embeds and not model.dims:
             raise MissingEmbedderError(extras.lacks("onnxruntime", f"{spec.label}: the embedder"))
         backend = Backend(name=said.name, version=said.version, support=said.support)
+        withheld = client.withheld(spec.settings, said.secrets)
         chat = StandIn() if backend.supports("extracts") else None
         with (
             closing(EmbeddingCache(cache, model)) as embeddings,
             Gateway(embeddings, chat) as gateway,
             Children.opened(gateway, folder, deadlines, model.dims) as children,
         ):
-            yield Setting(
-                Playable(entry, spec, backend, embeds=said.embeds), children, folder, chat.name if chat else None
-            )
+            playable = Playable(entry, spec, backend, said.source, withheld, said.server, said.embeds)
+            yield Setting(playable, children, folder, chat.name if chat else None, model.digest)

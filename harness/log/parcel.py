@@ -19,9 +19,9 @@ from pydantic import Field, ValidationError
 from harness.log.blobs import Blobs, Ref, Unwritable
 from harness.log.reader import Played
 from harness.machine import files
+from harness.machine.entries import DRAFT
 from harness.model.trial import Model
 
-DRAFT = ".part"
 _TRACEBACK = re.compile(r"blobs/../([0-9a-f]{64})")
 
 

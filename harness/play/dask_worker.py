@@ -30,7 +30,7 @@ from harness.model.scenario import Scenario
 from harness.model.trial import Chat, Selection, Trial
 from harness.play.backends import Playable, describe_all
 from harness.play.environment import Control, Environment, Settings
-from harness.play.reuse import digest_code
+from harness.play.sources import digest_code
 from harness.play.story import Story
 from harness.play.trial import load, play_trial
 from harness.play.trouble import ExecutorError

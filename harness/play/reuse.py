@@ -7,46 +7,27 @@ all of it.
 
 from __future__ import annotations
 
-import hashlib
-import os
-import platform
-import subprocess
 import sys
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Iterator
 from datetime import date
-from functools import cache, cached_property
-from importlib.metadata import distributions
+from functools import cached_property
 from pathlib import Path
 
 from harness import paths
-from harness.backend.staging import ALLOW
 from harness.log.folder import DRILLS, LOGS, Folder
 from harness.log.lines import LogError
 from harness.log.reader import Log, Outline
 from harness.log.transcript import Transcript
 from harness.log.trial_cache import TrialCache
-from harness.machine import bubblewrap, sandbox
 from harness.model.drill import DrillTrial
 from harness.model.trial import Trial, digest, split_reader
-from harness.play import drills, plan
+from harness.play import drills, plan, sources
 from harness.play.backends import Playable
 from harness.play.environment import Settings
 from harness.play.readers import SHIPPED
 from harness.play.trial import describe_machine, identity, outline
 
 FORM = 1
-PLAYS = (
-    *(f"harness/{name}.py" for name in ("__init__", "adapter", "paths")),
-    *(
-        f"harness/{name}"
-        for name in ("backend", "gateway", "log", "machine", "model", "play", "promises", "repo", "scan", "text")
-    ),
-    "tasks/loader.py",
-    "tasks/proofs.py",
-    "tasks/short.py",
-)
-"""What of our sources decides how a trial is played. Scores and reports are made of logs, reused ones too."""
 REPEATABLE = ("refused", "breach")
 """Faults of a backend that are its own doing. What it raises may be the machine's doing unless a drill provokes it, and
 a crash or a timeout wherever it happens."""
@@ -59,11 +40,23 @@ class Reuse:
 
     Args:
         fresh: Everything is played, and kept for the next run.
+        player: The digest of what plays beside the code of a run.
+        repeatable: Whether a finished trial may be kept; None: nothing in it may have been the doing of the machine.
     """
 
-    def __init__(self, kept: TrialCache, settings: Settings, *, fresh: bool = False) -> None:
+    def __init__(
+        self,
+        kept: TrialCache,
+        settings: Settings,
+        *,
+        fresh: bool = False,
+        player: str = "",
+        repeatable: Callable[[Outline], bool] | None = None,
+    ) -> None:
         self._cache, self._settings, self._fresh = kept, settings, fresh
+        self._player, self._is_repeatable = player, repeatable or is_repeatable
         self._keys: dict[str, str | None] = {}
+        self._modules: dict[str, str] = {}
 
     def find(self, trials: Iterable[Trial | DrillTrial]) -> dict[str, date]:
         """Those that have an entry: its id -> the day on which it was played."""
@@ -73,19 +66,25 @@ class Reuse:
         days = ((name, self._cache.find_day(key)) for name, key in keyed if key)
         return {name: day for name, day in days if day}
 
-    def restore(self, trial: Trial | DrillTrial, folder: Folder) -> bool:
-        """Puts what was played into the folder of this run; False: nothing is there that can be believed."""
+    def restore(self, trial: Trial | DrillTrial, folder: Folder) -> Path | None:
+        """Puts what was played into the folder of this run; None: nothing is there that can be believed."""
         key = self.key(trial)
         target = folder.new_log(trial.id, DRILLS if isinstance(trial, DrillTrial) else LOGS)
-        return bool(key) and self._cache.restore(
-            str(key), target, folder.blobs, lambda draft: self._is_wanted(trial, draft, folder)
-        )
+        if not key or self._fresh:
+            return None
+        found = self._cache.restore(key, target, folder.blobs, lambda draft: self._is_wanted(trial, draft, folder))
+        return target if found else None
 
     def keep(self, trial: Trial | DrillTrial, played: Log | Transcript) -> None:
         """Keeps a trial that was played, if another run may believe it and no source was edited meanwhile."""
         key = self.key(trial)
-        if key and _is_repeatable(played.outline) and self._sources == _stamp(self._watched):
+        if key and self._is_repeatable(played.outline) and self._sources == sources.stamp(self._watched):
             self._cache.keep(key, played)
+
+    def forget(self, trial: Trial | DrillTrial) -> None:
+        """It is played again the next time."""
+        if key := self.key(trial):
+            self._cache.forget(key)
 
     def end(self) -> None:
         self._cache.prune()
@@ -103,25 +102,18 @@ class Reuse:
         if isinstance(trial, Trial) and split_reader(trial.reader)[0] not in SHIPPED:
             return None
         adapter = self._digest_adapter(settings.playables[trial.backend]) if trial.backend else ""
-        older = trial.older if isinstance(trial, DrillTrial) else ""
-        if older and self._digest_adapter(settings.playables[older]) is None:
+        release = trial.older if isinstance(trial, DrillTrial) else ""
+        older = self._digest_adapter(settings.playables[release]) if release else ""
+        if adapter is None or older is None:
             return None
-        return adapter if adapter is None else digest([self._common, identity(trial, settings), adapter])
+        return digest([self._common, identity(trial, settings), adapter, older])
 
     @cached_property
     def _common(self) -> str | None:
         """What all trials of this run depend on; None: something that cannot be told."""
         _ = self._sources  # as they are before anything is played
-        installed = _digest_installed()
-        if installed is None or os.environ.get(ALLOW):
-            return None
-        git = subprocess.run(["git", "--version"], capture_output=True, text=True, check=False).stdout
-        facts = [
-            FORM, digest_code(), installed, dict(describe_machine()), platform.machine(),
-            platform.python_implementation(), git, sandbox.degree(), bubblewrap.degree(),
-            repr(self._settings.deadlines),
-        ]  # fmt: skip
-        return digest(facts)
+        conditions = sources.digest_conditions()
+        return conditions and digest([FORM, conditions, self._player, repr(self._settings.deadlines)])
 
     @cached_property
     def _lent(self) -> str | None:
@@ -131,22 +123,26 @@ class Reuse:
             return None
         if sum(each.stat().st_size for _, each in files) > MOST_BYTES:
             return None
-        return _digest_files(files)
+        return sources.digest_files(files)
 
     def _digest_adapter(self, playable: Playable) -> str | None:
-        """Beyond what the identity says of an adapter. One of the checkout says it all, unless a module is hidden."""
+        """Beyond what the identity says of an adapter; None: something that it imports may not be seen here."""
         if playable.served or playable.withheld or (playable.spec.python and not playable.spec.pinned):
             return None
         if playable.entry.reference is None:
             return ""
-        top = playable.entry.reference.partition(":")[0].partition(".")[0]
+        module = playable.entry.reference.partition(":")[0]
+        top = module.partition(".")[0]
         places = paths.list_paths(paths.PLACES)
         if any(_hides(place) for place in places):
             return None
-        if top == "adapters":
-            return digest(sorted(each.name for place in places if place.is_dir() for each in place.iterdir()))
+        if top in sources.OURS:
+            if module not in self._modules:
+                self._modules[module] = sources.digest_module(module)
+            beside = sorted(each.name for place in places if place.is_dir() for each in place.iterdir())
+            return digest([beside, self._modules[module]])
         if any((place / name).exists() for place in places for name in (top, f"{top}.py")):
-            return self._lent and digest([self._lent, _digest_files(_list_sources("adapters"))])
+            return self._lent and digest([self._lent, sources.digest_files(sources.list_sources("adapters"))])
         return None
 
     def _is_wanted(self, trial: Trial | DrillTrial, path: Path, folder: Folder) -> bool:
@@ -156,41 +152,23 @@ class Reuse:
         except LogError:
             return False
         same = log.trial == trial and plan.identity(log.trial, log.opening.digests) == identity(trial, self._settings)
-        return same and dict(log.opening.host) == dict(describe_machine()) and _is_repeatable(log)
+        return same and dict(log.opening.host) == dict(describe_machine()) and self._is_repeatable(log)
 
     @cached_property
     def _watched(self) -> list[Path]:
-        ours = [file for name in ("harness", "adapters", "tasks") for _, file in _list_sources(name)]
+        ours = [file for name in ("harness", "adapters", "tasks") for _, file in sources.list_sources(name)]
         return ours + [file for place in paths.list_paths(paths.PLACES) for file in _walk(place)]
 
     @cached_property
     def _sources(self) -> list[tuple[int, int]]:
-        return _stamp(self._watched)
+        return sources.stamp(self._watched)
 
 
-def _is_repeatable(log: Outline) -> bool:
+def is_repeatable(log: Outline) -> bool:
     """Whether it came to its end, and nothing in it may have been the doing of the machine."""
     ended = log.end is not None and log.end.status in ("complete", "unsupported")
     provoked = isinstance(log.trial, DrillTrial) and drills.ALL[log.trial.drill].provokes
     return log.sealed and ended and log.troubles <= {*REPEATABLE, *(["raised"] if provoked else [])}
-
-
-def digest_code() -> str:
-    """Of what of our sources decides how a trial is played."""
-    return _digest_files(each for name in PLAYS for each in _list_sources(name))
-
-
-def _list_sources(name: str) -> list[tuple[Path, Path]]:
-    """A file, or the modules below a folder, of our own packages."""
-    found = paths.ROOT / name
-    return [(paths.ROOT, each) for each in ([found] if found.is_file() else sorted(found.rglob("*.py")))]
-
-
-def _digest_files(files: Iterable[tuple[Path, Path]]) -> str:
-    """Of their paths below the folder that stands before each, and of what they hold."""
-    return digest(
-        [[str(each.relative_to(root)), hashlib.sha256(each.read_bytes()).hexdigest()] for root, each in files]
-    )
 
 
 def _walk(place: Path) -> Iterator[Path]:
@@ -208,28 +186,3 @@ def _hides(place: Path) -> bool:
 
 def _list_dir(place: Path) -> list[Path]:
     return [each for each in place.iterdir() if each.suffix in ("", ".py", ".so")] if place.is_dir() else []
-
-
-@cache
-def _digest_installed() -> str | None:
-    """What is installed for this Python, with the digests of its files; None: a package that may be edited in place."""
-    told = set[tuple[str, str, str]]()
-    for each in distributions():
-        if each.name == "coldwarm":
-            continue
-        if '"editable"' in (each.read_text("direct_url.json") or ""):
-            return None
-        record = (each.read_text("RECORD") or "").splitlines()
-        inside = sorted(line for line in record if not line.startswith("../") and ".dist-info/" not in line)
-        told.add((each.name, each.version, digest(inside)))
-    return digest(sorted(told))
-
-
-def _stamp(files: Sequence[Path]) -> list[tuple[int, int]]:
-    """Sizes and times of files, by which an edit is noticed."""
-    found = []
-    for each in files:
-        with suppress(OSError):
-            stat = each.stat()
-            found.append((stat.st_size, stat.st_mtime_ns))
-    return found

@@ -13,6 +13,7 @@ from harness.compare.comparisons import compare_pairs
 from harness.compare.rows import COLD, DOMINANCE, DUMP, by_scenario
 from harness.model.results import Cell, Comparison
 from harness.selftest import playing
+from harness.selftest.local import PaperWorkTrees
 from harness.selftest.proof import Told
 
 REAL = ("bm25", "notes")
@@ -28,7 +29,7 @@ def cells(told: Told) -> list[Cell]:
 
     Neither recall nor exposure nor tokens depend on a check, so that work is believed.
     """
-    paper = playing.PaperWorkTrees()
+    paper = PaperWorkTrees()
     played = (cell for name in (DUMP, *REAL) for cell in playing.score(told, name, paper, NOISE))
     return [cell for cell in played if cell.read_policy == "trusting"]
 

@@ -15,7 +15,7 @@ from harness.adapter import Item
 from harness.model.results import Cell
 from harness.model.trial import Measured
 from harness.selftest import playing
-from harness.selftest.local import Keeps
+from harness.selftest.local import Keeps, PaperWorkTrees
 from harness.selftest.proof import Told
 
 STORE, NOISE = "bm25", 100
@@ -58,7 +58,7 @@ CheatPlayed = Mapping[str, Sequence[Cell]]
 
 def cells(told: Told) -> dict[str, list[Cell]]:
     """One story, played to the honest store and to each cheat."""
-    paper = playing.PaperWorkTrees()
+    paper = PaperWorkTrees()
     asked: dict[str, Keeps | None] = {STORE: None, **CHEATS}
     return {name: playing.score(told, STORE, paper, NOISE, keeps) for name, keeps in asked.items()}
 

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from datetime import date
 from typing import Literal
 
 from harness.metrics.trust import BY_CHANCE
+from harness.model.results import count_reused
 from harness.model.trial import Better, Definition, Measure, Measured
 from harness.selftest.planted.base import Planted
 from harness.selftest.planted.catalogue import FAULTS
@@ -63,14 +65,21 @@ class Matrix:
 
     Attributes:
         reference: What the sound backend reaches.
+        days: Backend and family -> when an earlier self-test played it; None: it was played now.
     """
 
     reference: Mapping[str, Measure]
     rows: tuple[FaultRow, ...]
+    days: Mapping[tuple[str, str], date | None] = field(default_factory=dict)
 
     @property
     def breaches(self) -> tuple[Breach, ...]:
         return tuple(breach for row in self.rows for breach in row.breaches)
+
+    def describe_reused(self) -> str:
+        """How many plays are of earlier self-tests, and of which day; empty if none."""
+        reused = {f"{name}: {family}": day for (name, family), day in self.days.items() if day}
+        return count_reused(reused, len(self.days))
 
 
 class FaultNameError(Exception):

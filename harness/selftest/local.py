@@ -3,22 +3,29 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, TypeVar, cast
 
 from harness.adapter import Ack, Adapter, Item, Layer, Memory, Space
 from harness.backend import registry
 from harness.gateway.meter import Meter
+from harness.log.events import Check
+from harness.log.reader import Log
+from harness.log.transcript import Transcript
 from harness.model.backend import Backend, Declared
+from harness.model.scenario import Job
 from harness.model.trial import Spec
 from harness.play import controls
 from harness.play.backends import Playable
 from harness.play.store import Handle, InOnePage
+from harness.repo.checkout import Repo
+from harness.repo.checks import Work, WorkTrees
 
+T = TypeVar("T", bound=Log | Transcript)
 Keeps = Callable[[Item, Sequence[Item]], bool]
 """Whether a store that drops some of what it is told keeps an item of a batch."""
 
@@ -116,8 +123,27 @@ class LocalStores:
         """Nobody waits here."""
 
 
+class PaperWorkTrees(WorkTrees):
+    """Believes every decision: each check prints the value that was chosen. Sound where the checks are proven."""
+
+    def do(self, repo: Repo, commit: str, job: Job, values: Mapping[str, str | None]) -> Work:
+        seen = (
+            Check(decision=each.id, command=each.check, exit=0, value=values.get(each.id), output="")
+            for each in job.decisions
+        )
+        return Work("", (), tuple(seen))
+
+
+def whole(log: T) -> T:
+    """Raises RuntimeError if it ends because we broke: then it proves nothing."""
+    if not log.final:
+        end = log.closed if isinstance(log, Log) else log.ended
+        raise RuntimeError(f"{log.trial.id}: {end.fault.message if end and end.fault else 'it has no end'}")
+    return log
+
+
 def playable(name: str) -> Playable:
-    """A control or an adapter in this process, as a run would play it."""
+    """A control or an adapter of ours, as it describes itself in this process and as a run would play it."""
     spec, entry = Spec(adapter=name), _entry(name)
     if entry.reference is None:
         return Playable(entry, spec, controls.describe(name))

@@ -1,6 +1,7 @@
-"""The measures against planted faults: the reference and each faulty backend, played as in a run, in child processes.
+"""The measures against planted faults: the reference and each faulty backend, played as in a run, then scored.
 
-Every drill is played small, and one story, whose measures are those of the trusting reader of a curated memory.
+What an earlier self-test played under the same conditions is not played again; every score is computed anew. A play
+that leads to a breach is not kept, so that no flaw of a moment stays.
 """
 
 from __future__ import annotations
@@ -13,55 +14,33 @@ import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import ExitStack, closing
+from datetime import date
 from functools import lru_cache
 from multiprocessing import get_context
 from pathlib import Path
+from typing import NamedTuple
 
 from harness import metrics, paths
-from harness.backend import client, registry
-from harness.backend.client import Deadlines
-from harness.backend.registry import ORACLES, AdapterEntry
-from harness.backend.store import opaque
+from harness.backend import registry
 from harness.gateway.cache import EmbeddingCache
 from harness.gateway.chat.standin import StandIn
 from harness.gateway.embedder import Embedder
 from harness.gateway.gateway import Gateway
-from harness.log import transcript
-from harness.log.reader import read
+from harness.log.reader import Log
+from harness.log.transcript import Transcript
+from harness.log.trial_cache import TrialCache
 from harness.machine import leftovers
 from harness.metrics import trust
-from harness.model.backend import SOUND, Backend
-from harness.model.drill import DrillTrial
-from harness.model.trial import DEFAULT_BUDGET, DEFAULT_K, SCRIPTED, Definition, Measure, Spec, Trial, WritePolicy
-from harness.play import drills
-from harness.play.backends import Playable
-from harness.play.children import Children
-from harness.play.drills.stage import Drill
-from harness.play.environment import Environment, Settings
-from harness.play.story import Story
-from harness.play.trial import play_trial
-from harness.selftest import faults, local
-from harness.selftest.faults import Matrix, PlantedFault
-from harness.selftest.local import LocalStores
-from harness.selftest.playing import PaperWorkTrees, whole
-from harness.selftest.proof import SEED
-from tasks import loader
+from harness.model.backend import SOUND
+from harness.model.trial import Definition, Measure, Spec
+from harness.selftest import fault_player, faults
+from harness.selftest.fault_player import FaultPlayer, Play
+from harness.selftest.faults import FaultRow, Matrix, PlantedFault
 
-SCENARIO = "stale-deploy-rule/forgotten-runbook"
 MEMORY, ROOM = Path("/dev/shm"), 2**30  # noqa: S108  a folder of its own is made there
 """Where a sync costs nothing, and how many bytes must be free there: a play syncs some thousand times."""
 STORY = "story"
 """The family of the measures that read the log of a story."""
-NOISE = 40
-"""Memories beside the story: 5 k of them at least, below which no rank is measured."""
-STORY_SEED = 3
-"""Of the noise and the canaries of the story: with these the reference is silent about one unknown thing, so that a
-store that never is can be worse."""
-DEADLINES = Deadlines(open=60.0, call=5.0, item=0.02)
-OLDER = "older"
-"""What the release is called whose stores are taken over."""
-PAPER = PaperWorkTrees()
-"""A check would see the value that was chosen: no measure of the story is of the work itself."""
 DEFINITIONS: Mapping[str, Definition] = {**trust.DEFINITIONS, **metrics.DEFINITIONS}
 FAMILIES: Mapping[str, str] = {
     **{metric.definition.name: metric.drill for metric in trust.METRICS},
@@ -69,118 +48,130 @@ FAMILIES: Mapping[str, str] = {
 }
 
 
+class Contender(NamedTuple):
+    """A backend that is measured: its adapter, and that of the release whose stores it takes over, if there is one."""
+
+    name: str
+    adapter: str
+    older: str
+
+
+class Bench(NamedTuple):
+    """What all plays of a self-test share; it can be sent to a process."""
+
+    contenders: tuple[Contender, ...]
+    cache: Path
+    fresh: bool
+
+    @property
+    def kept(self) -> TrialCache:
+        """A place of its own: work is believed here, so that no play may be taken for one of a run."""
+        return TrialCache(paths.proofs(self.cache) / "measures")
+
+
+class Reached(NamedTuple):
+    """What one contender reaches, and the plays behind it by family."""
+
+    measures: Mapping[str, Measure]
+    keys: Mapping[str, str | None]
+    days: Mapping[str, date | None]
+
+
 def prove(
-    planted: Sequence[PlantedFault], cache: Path, jobs: int | None = None, heard: Callable[[str], None] = lambda _: None
+    planted: Sequence[PlantedFault],
+    cache: Path,
+    jobs: int | None = None,
+    heard: Callable[[str], None] = lambda _: None,
+    *,
+    fresh: bool = False,
 ) -> Matrix:
-    """Plays the reference, then every fault, in `jobs` processes side by side; `heard` is told whose plays are done.
+    """Measures the reference, then every fault, in `jobs` processes side by side; `heard` is told who was measured.
 
     Args:
         jobs: One more than there are processors unless said, as a play waits for its child now and then.
+        fresh: Everything is played anew.
     """
     sound = registry.find(Spec(adapter=SOUND)).reference
     assert sound is not None
-    asked = {SOUND: (sound, sound), **{fault.name: (fault.adapter, fault.older) for fault in planted}}
-    found = {}
-    with ProcessPoolExecutor(min(jobs or (os.cpu_count() or 1) + 1, len(asked)), get_context("spawn")) as pool:
-        waiting = {name: pool.submit(_measures, name, *adapters, cache) for name, adapters in asked.items()}
+    contenders = [Contender(SOUND, sound, sound), *(Contender(each.name, each.adapter, each.older) for each in planted)]
+    bench = Bench(tuple(contenders), cache, fresh)
+    found = dict[str, Reached]()
+    with ProcessPoolExecutor(min(jobs or (os.cpu_count() or 1) + 1, len(contenders)), get_context("spawn")) as pool:
+        waiting = {each.name: pool.submit(_measure, bench, each) for each in contenders}
         try:
-            for name, measures in waiting.items():
-                found[name] = measures.result()
+            for name, reached in waiting.items():
+                found[name] = reached.result()
                 heard(name)
         except BaseException:
             pool.shutdown(cancel_futures=True)
             raise
-    reference = found[SOUND]
-    rows = (faults.judge(each, reference, found[each.name], DEFINITIONS, FAMILIES) for each in planted)
-    return Matrix(reference, tuple(rows))
+    sound_measures = found[SOUND].measures
+    rows = tuple(
+        faults.judge(each, sound_measures, found[each.name].measures, DEFINITIONS, FAMILIES) for each in planted
+    )
+    _forget_breaches(bench.kept, rows, found)
+    days = {(name, family): day for name, each in found.items() for family, day in each.days.items()}
+    return Matrix(sound_measures, rows, days)
 
 
-def _measures(name: str, adapter: str, older: str, cache: Path) -> Mapping[str, Measure]:
-    return _bench(cache).measures(name, adapter, older)
+def _forget_breaches(kept: TrialCache, rows: Sequence[FaultRow], found: Mapping[str, Reached]) -> None:
+    """What was compared in vain is played again the next time, that of the reference, too."""
+    for row in rows:
+        for family in {FAMILIES[each.key] for each in row.breaches if each.key in FAMILIES}:
+            for name in (row.fault.name, SOUND):
+                if key := found[name].keys.get(family):
+                    kept.forget(key)
+    kept.prune()
+
+
+def _measure(bench: Bench, contender: Contender) -> Reached:
+    player = _open_player(bench)
+    plays = player.play(contender.name, contender.older)
+    families = {_family(each): each for each in plays}
+    return Reached(
+        score(plays, player.controls),
+        {family: each.key for family, each in families.items()},
+        {family: each.day for family, each in families.items()},
+    )
+
+
+def _family(play: Play) -> str:
+    return play.log.trial.drill if isinstance(play.log, Transcript) else STORY
+
+
+def score(plays: Sequence[Play], controls: Sequence[Play]) -> Mapping[str, Measure]:
+    """Every measure of the drills and of the story that one backend has played.
+
+    Args:
+        controls: Of the story.
+    """
+    logs = [each.log for each in plays]
+    found: dict[str, Measure] = {}
+    for cell in trust.score(each for each in logs if isinstance(each, Transcript)):
+        found |= cell.measures
+    stories = [each.log for each in (*plays, *controls) if isinstance(each.log, Log)]
+    name = stories[0].trial.backend
+    for scored in metrics.score(stories):
+        if scored.backend == name and scored.read_policy == "trusting":
+            found |= scored.measures
+    return found
 
 
 @lru_cache
-def _bench(cache: Path) -> FaultPlayer:
+def _open_player(bench: Bench) -> FaultPlayer:
     """One for all plays of a process, which ends with it."""
     if MEMORY.is_dir() and shutil.disk_usage(MEMORY).free > ROOM:
         tempfile.tempdir = str(MEMORY)
     stack = ExitStack()
     atexit.register(stack.close)
     root = stack.enter_context(leftovers.temporary())
-    embeddings = stack.enter_context(closing(EmbeddingCache(cache / "embeddings.sqlite", Embedder())))
-    bench = FaultPlayer(_story(cache), root, stack.enter_context(Gateway(embeddings, StandIn())))
+    embeddings = stack.enter_context(closing(EmbeddingCache(bench.cache / "embeddings.sqlite", Embedder())))
+    gateway = stack.enter_context(Gateway(embeddings, StandIn()))
+    references = {each.name: each.adapter for each in bench.contenders}
+    references |= {each.older: each.older for each in bench.contenders if each.older}
+    playables = {name: fault_player.describe(name, reference) for name, reference in references.items()}
+    story = fault_player.load_story(bench.cache)
+    player = FaultPlayer(story, root, gateway, playables, kept=bench.kept, fresh=bench.fresh)
     gc.collect()
     gc.freeze()  # what all plays share is not looked through after each of them
-    return bench
-
-
-def _story(cache: Path) -> Story:
-    ((scenario, repo),) = loader.load(loader.find(paths.TASKS, (SCENARIO,)), paths.FIXTURES, cache)
-    return Story(scenario, repo)
-
-
-def _is_scripted(drill: Drill) -> bool:
-    """What random sequences find of the planted faults is told by `docs/promises.md`."""
-    return drill.name != "promises"
-
-
-class FaultPlayer:
-    """What the plays of a process share, one after the other."""
-
-    def __init__(self, story: Story, root: Path, gateway: Gateway) -> None:
-        self._story, self._root, self._gateway = story, root, gateway
-        with Environment(self._settings(*map(local.playable, ORACLES)), stores=LocalStores(), work_trees=PAPER) as home:
-            controls = [_trial(None, story, None), *(_trial(name, story, "append") for name in ORACLES)]
-            self._controls = [whole(read(play_trial(trial, home), home.blobs)) for trial in controls]
-
-    def _settings(self, *playables: Playable) -> Settings:
-        return Settings(
-            root=self._root,
-            playables={each.backend.name: each for each in playables},
-            stories={self._story.scenario.id: self._story},
-            deadlines=DEADLINES,
-        )
-
-    def measures(self, name: str, adapter: str, older: str = "") -> Mapping[str, Measure]:
-        """Every measure of every drill and of the story.
-
-        Args:
-            older: The release whose stores it takes over; without one, drills of that are left out.
-        """
-        found: dict[str, Measure] = {}
-        with Children.opened(self._gateway, self._root, DEADLINES, Embedder.dims) as children:
-            playables = [self._describe(OLDER, older, children)] if older else []
-            playables.append(self._describe(name, adapter, children))
-            with Environment(self._settings(*playables), stores=children, work_trees=PAPER) as environment:
-                for drill in filter(_is_scripted, drills.ALL.values()):
-                    if older or not drill.hands_over:
-                        found |= self._play_drill(name, drill, environment)
-                found |= self._load(name, environment)
-        return found
-
-    def _describe(self, name: str, adapter: str, children: Children) -> Playable:
-        home = self._root / "work" / opaque() / "home"
-        said = client.describe(adapter, home, DEADLINES, children.fork_servers.launch)
-        backend = Backend(name=name, version=said.version, support=said.support)
-        return Playable(AdapterEntry(name, adapter, control=False), Spec(adapter=adapter), backend, said.source)
-
-    def _play_drill(self, name: str, drill: Drill, environment: Environment) -> Mapping[str, Measure]:
-        older = OLDER if drill.hands_over else ""
-        trial = DrillTrial(backend=name, drill=drill.name, size=drill.least, seed=SEED, k=DEFAULT_K, older=older)
-        path = play_trial(trial, environment)
-        (cell,) = trust.score([whole(transcript.read(path, environment.blobs))])
-        path.unlink()
-        return cell.measures
-
-    def _load(self, name: str, environment: Environment) -> Mapping[str, Measure]:
-        path = play_trial(_trial(name, self._story, "curated"), environment)
-        cells = metrics.score([whole(read(path, environment.blobs)), *self._controls])
-        path.unlink()
-        return next(cell for cell in cells if cell.backend == name and cell.read_policy == "trusting").measures
-
-
-def _trial(backend: str | None, story: Story, policy: WritePolicy | None) -> Trial:
-    return Trial(
-        backend=backend, scenario=story.scenario.id, write_policy=policy, noise=NOISE, seed=STORY_SEED, reader=SCRIPTED,
-        k=DEFAULT_K, budget=DEFAULT_BUDGET,
-    )  # fmt: skip
+    return player

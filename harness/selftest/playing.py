@@ -5,39 +5,25 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple
 
 from harness import metrics
-from harness.log.events import Check, Recalled, Worked, Written, Wrote
+from harness.log.events import Recalled, Worked, Written, Wrote
 from harness.log.reader import Log, read
-from harness.log.transcript import Transcript
 from harness.machine import leftovers
 from harness.model.results import Cell
 from harness.model.scenario import Decision, DecisionOutcome, Job, Session
 from harness.model.trial import DEFAULT_BUDGET, DEFAULT_K, READ_POLICIES, SCRIPTED, ReadPolicy, Trial
 from harness.play.environment import Environment, Settings
 from harness.play.trial import play_trial
-from harness.repo.checkout import Repo
-from harness.repo.checks import Work, WorkTrees
+from harness.repo.checks import WorkTrees
 from harness.selftest import local
-from harness.selftest.local import Keeps, LocalStores
+from harness.selftest.local import Keeps, LocalStores, PaperWorkTrees, whole
 from harness.selftest.proof import SEED, Count, Told
 from harness.text.classify import Classifier
 
-T = TypeVar("T", Log, Transcript)
 TAKEN_AT_WORD: tuple[ReadPolicy, ...] = ("trusting", "newest")
 """The policies that look nothing up: with them, a bound must bound."""
-
-
-class PaperWorkTrees(WorkTrees):
-    """Believes every decision: each check prints the value that was chosen. Sound where the checks are proven."""
-
-    def do(self, repo: Repo, commit: str, job: Job, values: Mapping[str, str | None]) -> Work:
-        seen = (
-            Check(decision=each.id, command=each.check, exit=0, value=values.get(each.id), output="")
-            for each in job.decisions
-        )
-        return Work("", (), tuple(seen))
 
 
 class DecisionEnd(NamedTuple):
@@ -105,14 +91,6 @@ def _log(
         )
         with Environment(settings, stores=LocalStores(keeps), work_trees=work_trees) as environment:
             yield whole(read(play_trial(trial, environment), environment.blobs))
-
-
-def whole(log: T) -> T:
-    """Raises RuntimeError if it ends because we broke: then it proves nothing."""
-    if not log.final:
-        end = log.closed if isinstance(log, Log) else log.ended
-        raise RuntimeError(f"{log.trial.id}: {end.fault.message if end and end.fault else 'it has no end'}")
-    return log
 
 
 def _see(told: Told, log: Log) -> PlayedStory:

@@ -15,6 +15,7 @@ from harness.model.scenario import MINED
 from harness.model.trial import READ_POLICIES
 from harness.repo.checks import WorkTrees
 from harness.selftest import bounds, cheats, playing, pooling, telling, wording, working
+from harness.selftest.local import PaperWorkTrees
 from harness.selftest.proof import Breach, Count, Told
 from tasks import loader
 
@@ -112,7 +113,7 @@ def _broken(file: Path, line: str) -> Breach:
 
 def row(told: Told, work_trees: WorkTrees) -> ScenarioRow:
     """All proofs of one scenario; what does not hold is added to its breaches."""
-    paper, mined = playing.PaperWorkTrees(), told.scenario.kind == MINED
+    paper, mined = PaperWorkTrees(), told.scenario.kind == MINED
     cold = playing.play(told, None, work_trees)
     right = [end.outcome == "right" for end in cold.ends[None].values()]
     return ScenarioRow(

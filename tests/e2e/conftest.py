@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
-import shutil
+import sqlite3
 import subprocess
 import sys
 from collections.abc import Callable, Mapping
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -31,8 +32,9 @@ def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Embeddings of the checkout, where there are any: each text is embedded once for all tests of a worker."""
     folder = tmp_path_factory.mktemp("cache")
     known = paths.ROOT / ".cache" / "embeddings.sqlite"
-    if known.exists():
-        shutil.copy(known, folder)
+    if known.exists():  # somebody may be writing to it
+        with closing(sqlite3.connect(known)) as link, closing(sqlite3.connect(folder / known.name)) as copy:
+            link.backup(copy)
     return folder
 
 

@@ -13,7 +13,7 @@ import pytest
 from harness.log.folder import Folder
 from harness.model.drill import DrillTrial
 from harness.model.trial import Trial
-from harness.play import reuse
+from harness.play import sources
 from harness.play.reuse import Reuse
 from tests.e2e.conftest import Cli
 
@@ -33,7 +33,7 @@ def _own_process(monkeypatch: pytest.MonkeyPatch) -> None:
     """No folder of adapters of one test stays on the module path of the next, where its store would hide another's."""
     monkeypatch.setattr(sys, "path", [each for each in sys.path if not Path(each, "own_store.py").exists()])
     monkeypatch.delenv("COLDWARM_ALLOW_READ", raising=False)
-    reuse._digest_installed.cache_clear()
+    sources.digest_installed.cache_clear()
 
 
 class Runs:
@@ -98,7 +98,7 @@ def test_a_stop_in_the_middle_leaves_no_reused_trial_without_its_mark(
     assert len([*play.trials.rglob("*.trial")]) == ALL
     restore = Reuse.restore
 
-    def stop(self: Reuse, trial: Trial | DrillTrial, folder: Folder) -> bool:
+    def stop(self: Reuse, trial: Trial | DrillTrial, folder: Folder) -> Path | None:
         if len([*folder.root.glob("logs/*")]) >= stop_after:
             raise KeyboardInterrupt
         return restore(self, trial, folder)

@@ -1,4 +1,4 @@
-"""claude-mem: what the adapter makes of its worker's answers, with a fake worker. The real one: test_released."""
+"""claude-mem: what the adapter makes of its worker's answers, with a fake worker. The real one: `make conform`."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Claude's memory tool: what the adapter makes of the tool's words, with a fake that refuses what the real one does.
 
-The real one lives in an environment of its own (test_released).
+The real one lives in an environment of its own (`make conform`).
 """
 
 from __future__ import annotations

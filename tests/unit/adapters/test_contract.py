@@ -1,4 +1,7 @@
-"""Every adapter keeps the contract, through child processes as in a run; the references that must not may say why."""
+"""Controls and light adapters keep the contract, through child processes as in a run; `make conform` asks all adapters.
+
+The controls that must not keep a part of it say why.
+"""
 
 from __future__ import annotations
 
@@ -21,18 +24,8 @@ class Quick(AdapterContract):
     embedder: ClassVar = Words()
 
 
-@pytest.mark.slow
-class TestBm25(Quick):
-    adapter = "bm25"
-
-
 class TestNotes(Quick):
     adapter = "notes"
-
-
-@pytest.mark.slow
-class TestVectorFile(Quick):
-    adapter = "vector_file"
 
 
 class TestReference(Quick):
@@ -65,26 +58,6 @@ class TestPlacebo(Quick):
 class TestProtocol(Quick):
     adapter = "protocol"
     exceptions: ClassVar = {"knows_nothing_when_new": "an instruction, which is what this control is for"}
-
-
-class TestClaudeMemory(Quick):
-    adapter = "claude_memory"
-
-
-class TestCodexMemories(Quick):
-    adapter = "codex_memories"
-
-
-@pytest.mark.slow
-@pytest.mark.backend
-class TestChroma(Quick):
-    adapter = "chroma"
-
-
-@pytest.mark.slow
-@pytest.mark.backend
-class TestMem0(Quick):
-    adapter = "mem0"
 
 
 def test_there_are_enough_checks_and_each_has_a_line() -> None:

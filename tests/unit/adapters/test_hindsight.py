@@ -1,4 +1,4 @@
-"""Hindsight: what the adapter decides itself, against a server that is none; test_released holds it to the contract."""
+"""Hindsight: what the adapter decides itself, against a fake server; `make conform` holds it to the contract."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""LangMem: which of the manager's memories are written; test_released holds the row to the contract."""
+"""LangMem: which of the manager's memories are written; `make conform` holds the row to the contract."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Letta as it is: the contract and what only it does, on a real server; what needs none is checked without."""
+"""Letta as it is: what only it does, on a real server; what needs none is checked without.
+
+`make conform` holds it to the contract.
+"""
 
 from __future__ import annotations
 
@@ -25,11 +28,8 @@ from harness.backend import client
 from harness.backend.client import Deadlines, MemoryFault
 from harness.backend.servers import Service
 from harness.backend.store import ChildStore
-from harness.conformance import CHECKS, ContractCheck
-from harness.conformance.bench import Bench, run
 from harness.gateway.cache import EmbeddingCache
 from harness.gateway.gateway import Gateway
-from harness.gateway.meter import Meter
 from harness.model.backend import Backend
 from harness.scan.disk import Needles, scan
 from tests.unit.adapters.conftest import Words
@@ -183,20 +183,6 @@ def opened(store: Space) -> Iterator[Callable[[], client.RemoteMemory]]:
 
 class TestLetta:
     pytestmark = real
-
-    @pytest.mark.parametrize("reference", [REFERENCE, BLOCKS])
-    @pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.name)
-    def test_keeps_the_contract(self, check: ContractCheck, reference: str, store: Space, tmp_path: Path) -> None:
-        said = client.describe(reference, tmp_path / "describe")
-        backend = Backend(name=said.name, version=said.version, support=said.support)
-        for name in check.needs:
-            if backend.support[name].level == "unsupported":
-                pytest.skip(f"{name}: {backend.support[name].note}")
-        if check.bare:
-            pytest.skip("what the server asks for is counted by coldwarm conform")
-        made = ChildStore(reference, backend, Path(store.root), store, Deadlines())
-        broken = run(check, Bench(made, Meter(), said.embeds))
-        assert broken is None, f"{check.says}: {broken}"
 
     def test_each_of_a_batch_gets_its_own_id_though_the_server_answers_by_date(
         self, opened: Callable[[], client.RemoteMemory]

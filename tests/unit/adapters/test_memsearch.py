@@ -1,4 +1,4 @@
-"""memsearch: what stands in a file, without the library, which lives in an environment of its own (test_released)."""
+"""memsearch: what stands in a file, without the library, which lives in an environment of its own (`make conform`)."""
 
 from __future__ import annotations
 

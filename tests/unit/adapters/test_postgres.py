@@ -1,4 +1,4 @@
-"""Rows over PostgreSQL: what can be told without a server; test_released holds them to the contract on one."""
+"""Rows over PostgreSQL: what can be told without a server; `make conform` holds them to the contract on one."""
 
 from __future__ import annotations
 

@@ -26,10 +26,11 @@ from harness.log.trial_cache import TrialCache
 from harness.model.backend import Fault, FaultKind
 from harness.model.drill import DrillName, Plan
 from harness.model.trial import Chat, Selection, Spec, Trial
-from harness.play import controls, plan, reuse
+from harness.play import controls, plan, reuse, sources
 from harness.play.backends import Playable
 from harness.play.environment import Environment, Settings
-from harness.play.reuse import PLAYS, Reuse
+from harness.play.reuse import Reuse
+from harness.play.sources import PLAYS
 from harness.play.story import Story
 from harness.play.trial import play_trial
 from tasks import loader
@@ -273,9 +274,9 @@ def test_the_key_is_the_same_in_every_folder_and_tells_what_changed(
         key(replace(settings, deadlines=Deadlines(call=1.0)), cache),
     ]
     assert key(with_notes(settings, source="edited"), cache, "oracle") == key(settings, cache, "oracle")
-    for name in ("digest_code", "_digest_installed"):
+    for name in ("digest_code", "digest_installed"):
         with monkeypatch.context() as patched:
-            patched.setattr(reuse, name, lambda: "another")
+            patched.setattr(sources, name, lambda: "another")
             keys.append(key(settings, cache))
     assert None not in keys and len({*keys}) == len(keys)
 
@@ -305,7 +306,7 @@ def test_what_something_else_decides_has_no_key(
     assert key(replace(settings, chat=Chat(answers="stand-in")), cache)
     asked = trial(settings, None).model_copy(update={"reader": "my.module:Reader"})
     assert Reuse(cache, settings).key(asked) is None
-    monkeypatch.setattr(reuse, "_digest_installed", lambda: None)
+    monkeypatch.setattr(sources, "digest_installed", lambda: None)
     assert key(settings, cache, None) is None
     monkeypatch.undo()
     monkeypatch.setenv("COLDWARM_ALLOW_READ", str(tmp_path))

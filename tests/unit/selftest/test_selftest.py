@@ -16,6 +16,7 @@ from harness.model.trial import Measured
 from harness.play import noise
 from harness.repo.checks import WorkTrees
 from harness.selftest import bounds, playing, pooling, suite, table, wording, working
+from harness.selftest.local import PaperWorkTrees
 from harness.selftest.proof import Count, Told
 from harness.selftest.suite import ScenarioRow, SelfTest, judge
 from tasks import loader
@@ -93,7 +94,7 @@ def test_a_stale_option_that_nobody_ever_told_is_named(house: House) -> None:
 
 
 def test_only_a_memory_that_knows_changes_a_decision(house: House) -> None:
-    story, paper = told(house), playing.PaperWorkTrees()
+    story, paper = told(house), PaperWorkTrees()
     cold = playing.play(story, None, paper)
     assert (
         playing.check_nothing(story, paper, cold, "none")
@@ -227,7 +228,7 @@ def test_the_pool_is_read_by_scope_or_not(house: House) -> None:
         'steps = [{do = "remember", texts = [{text = "We stay on harborline", asserts = ["old-platform"]}]}]\n\n'
         '[[sessions]]\nid = "friday"',
     )
-    paper = playing.PaperWorkTrees()
+    paper = PaperWorkTrees()
     unheeded, heeded = (pooling.pool(story, paper, scoped) for scoped in (False, True))
     assert unheeded.newest_wrong == (1, 1) and unheeded.solved["newest"] == (0, 3)
     assert heeded.newest_wrong == (0, 1) and heeded.solved["newest"] == (3, 3)
@@ -240,7 +241,7 @@ def test_a_probe_with_fewer_memories_than_k_is_said(sound: tuple[Told, ScenarioR
 
 def test_head_misleads_where_the_old_line_still_stands(house: House) -> None:
     story = told(house, 'commit = "0003"', 'commit = "0001"')
-    found = pooling.pool(story, playing.PaperWorkTrees(), scoped=False)
+    found = pooling.pool(story, PaperWorkTrees(), scoped=False)
     assert found.head_misleads == (1, 1) and found.only_memory == (1, 1)
 
 

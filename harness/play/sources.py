@@ -1,0 +1,135 @@
+"""What decides how something is played, as digests: our sources, what is installed, the machine."""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+import os
+import platform
+import subprocess
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
+from functools import cache
+from importlib.metadata import distributions
+from importlib.util import resolve_name
+from pathlib import Path
+from typing import Any
+
+from harness import paths
+from harness.backend.staging import ALLOW
+from harness.machine import bubblewrap, sandbox
+from harness.model.trial import digest
+from harness.play.trial import describe_machine
+
+OURS = ("adapters", "harness", "tasks")
+PLAYS = (
+    *(f"harness/{name}.py" for name in ("__init__", "adapter", "paths")),
+    *(
+        f"harness/{name}"
+        for name in ("backend", "gateway", "log", "machine", "model", "play", "promises", "repo", "scan", "text")
+    ),
+    "tasks/loader.py",
+    "tasks/proofs.py",
+    "tasks/short.py",
+)
+"""What of our sources decides how a trial is played. Scores and reports are made of logs, reused ones too."""
+
+
+def digest_conditions() -> str | None:
+    """Of the code that plays, the installed packages and the machine. None: something here cannot be digested."""
+    installed = digest_installed()
+    if installed is None or os.environ.get(ALLOW):
+        return None
+    git = subprocess.run(["git", "--version"], capture_output=True, text=True, check=False).stdout
+    facts: list[Any] = [
+        digest_code(), installed, dict(describe_machine()), platform.machine(), platform.python_implementation(), git,
+        sandbox.degree(), bubblewrap.degree(),
+    ]  # fmt: skip
+    return digest(facts)
+
+
+def digest_code() -> str:
+    """Of what of our sources decides how a trial is played."""
+    return digest_files(each for name in PLAYS for each in list_sources(name))
+
+
+@cache
+def digest_installed(places: tuple[str, ...] | None = None) -> str | None:
+    """What is installed, with the digests of its files; None: a package that may be edited in place.
+
+    Args:
+        places: Folders with packages; None: those of this Python.
+    """
+    told = set[tuple[str, str, str]]()
+    for each in distributions() if places is None else distributions(path=list(places)):
+        if each.name == "coldwarm":
+            continue
+        if '"editable"' in (each.read_text("direct_url.json") or ""):
+            return None
+        record = (each.read_text("RECORD") or "").splitlines()
+        inside = sorted(line for line in record if not line.startswith("../") and ".dist-info/" not in line)
+        told.add((each.name, each.version, digest(inside)))
+    return digest(sorted(told))
+
+
+def digest_module(name: str) -> str:
+    """Of one of our modules, with all of ours that it imports."""
+    return digest_files((paths.ROOT, file) for file in find_imported(name))
+
+
+def find_imported(name: str) -> tuple[Path, ...]:
+    """The files of one of our modules and of all of ours that it imports, at its top or later, directly or not."""
+    found, waiting = set[Path](), [name]
+    while waiting:
+        module = waiting.pop()
+        for file in _find_files(module):
+            if file not in found:
+                found.add(file)
+                package = ".".join(file.relative_to(paths.ROOT).parent.parts)
+                waiting += _list_imports(package, file.read_bytes())
+    return tuple(sorted(found))
+
+
+def _find_files(module: str) -> Iterator[Path]:
+    """A module's file, and those of the packages around it, which are imported before it."""
+    parts = module.split(".")
+    if parts[0] in OURS:
+        for depth in range(1, len(parts) + 1):
+            place = paths.ROOT.joinpath(*parts[:depth])
+            yield from filter(Path.is_file, (place / "__init__.py", place.with_suffix(".py")))
+
+
+@cache
+def _list_imports(package: str, source: bytes) -> tuple[str, ...]:
+    """The names of modules in the import statements of a file; `from a import b` may mean a module a.b."""
+    found = list[str]()
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Import):
+            found += [each.name for each in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            module = resolve_name("." * node.level + (node.module or ""), package) if node.level else node.module
+            found += [f"{module}.{each.name}" for each in node.names]
+    return tuple(found)
+
+
+def list_sources(name: str) -> list[tuple[Path, Path]]:
+    """A file, or the modules below a folder, of our own packages."""
+    found = paths.ROOT / name
+    return [(paths.ROOT, each) for each in ([found] if found.is_file() else sorted(found.rglob("*.py")))]
+
+
+def digest_files(files: Iterable[tuple[Path, Path]]) -> str:
+    """Of their paths below the folder that stands before each, and of what they hold."""
+    return digest(
+        [[str(each.relative_to(root)), hashlib.sha256(each.read_bytes()).hexdigest()] for root, each in files]
+    )
+
+
+def stamp(files: Sequence[Path]) -> list[tuple[int, int]]:
+    """Sizes and times of files, by which an edit is noticed."""
+    found = []
+    for each in files:
+        with suppress(OSError):
+            stat = each.stat()
+            found.append((stat.st_size, stat.st_mtime_ns))
+    return found

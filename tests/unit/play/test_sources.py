@@ -1,0 +1,91 @@
+"""What decides a play, by content: an edit changes the digest of all that it may decide, and of nothing else."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from pathlib import Path
+
+import pytest
+
+from harness import paths
+from harness.play import sources
+
+PLAYER = "harness.selftest.fault_player"
+PLANTED = "harness.selftest.planted"
+
+
+@pytest.fixture
+def tree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A copy of our packages, which a test may edit."""
+    for name in sources.OURS:
+        shutil.copytree(paths.ROOT / name, tmp_path / name, ignore=shutil.ignore_patterns("__pycache__"))
+    monkeypatch.setattr(paths, "ROOT", tmp_path)
+    return tmp_path
+
+
+def digests() -> dict[str, str]:
+    """Of what each play of the self-test, or each check of an adapter, depends on."""
+    modules = [PLAYER, *(f"{PLANTED}.{name}" for name in ("keeping", "prying", "cheating", "alike")), "adapters.chroma"]
+    return {"plays": sources.digest_code(), **{name: sources.digest_module(name) for name in modules}}
+
+
+def edit(tree: Path, file: str) -> set[str]:
+    """What has another digest after an edit of this file."""
+    before = digests()
+    path = tree / file
+    path.write_text(path.read_text() + "\n# edited\n")
+    return {name for name, found in digests().items() if found != before[name]}
+
+
+@pytest.mark.parametrize(
+    ("file", "changed"),
+    [
+        ("harness/selftest/planted/alike.py", {f"{PLANTED}.alike"}),
+        ("harness/selftest/planted/cheating.py", {f"{PLANTED}.cheating", f"{PLANTED}.prying"}),
+        ("adapters/reference.py", {f"{PLANTED}.{name}" for name in ("keeping", "prying", "cheating", "alike")}),
+        ("adapters/chroma.py", {"adapters.chroma"}),
+        ("harness/play/drills/isolation.py", {"plays"}),
+        ("harness/play/story.py", {"plays", PLAYER}),
+        ("harness/backend/worker.py", {"plays", PLAYER}),
+        ("harness/selftest/fault_player.py", {PLAYER}),
+        ("harness/selftest/local.py", {PLAYER}),
+        ("harness/metrics/trust/isolation.py", set()),
+        ("harness/selftest/measures.py", set()),
+        ("harness/selftest/faults.py", set()),
+        ("harness/report/console.py", set()),
+        ("harness/cli/suite.py", set()),
+    ],
+)
+def test_an_edit_changes_the_digest_of_what_it_may_decide(tree: Path, file: str, changed: set[str]) -> None:
+    assert edit(tree, file) == changed
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["import adapters.own", "from adapters import own", "from adapters.own import x", "from . import own",
+     "from .own import x", "def late():\n    from adapters.own import x"],
+)  # fmt: skip
+def test_a_module_is_found_however_it_is_imported(tree: Path, line: str) -> None:
+    (tree / "adapters" / "own.py").write_text("x = 1\n")
+    (tree / "adapters" / "store.py").write_text(f"{line}\n")
+    assert tree / "adapters" / "own.py" in sources.find_imported("adapters.store")
+
+
+def test_a_package_with_another_version_or_file_is_another_condition(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    info = tmp_path / "sdk-1.0.dist-info"
+    info.mkdir()
+    monkeypatch.setattr(sys, "path", [*sys.path, str(tmp_path)])
+    found = set[str | None]()
+    for version, record in (("1.0", "sdk.py,sha256=a,1"), ("1.1", "sdk.py,sha256=a,1"), ("1.1", "sdk.py,sha256=b,1")):
+        (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: sdk\nVersion: {version}\n")
+        (info / "RECORD").write_text(f"{record}\n")
+        sources.digest_installed.cache_clear()
+        found.add(sources.digest_conditions())
+    (info / "direct_url.json").write_text('{"dir_info": {"editable": true}}')
+    sources.digest_installed.cache_clear()
+    assert sources.digest_conditions() is None
+    sources.digest_installed.cache_clear()
+    assert len(found) == 3 and None not in found
