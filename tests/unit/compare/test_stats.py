@@ -160,10 +160,13 @@ def test_the_sign_flip_test_is_scipys_to_the_last_bit(differences: list[float]) 
     assert sign_flip(differences) == known.pvalue
 
 
-def test_comparing_rows_imports_no_scipy() -> None:
-    """It takes a second of each report."""
+def test_comparing_rows_imports_neither_scipy_nor_statsmodels() -> None:
+    """They take seconds of each report."""
     code = (
-        "import sys; from harness.compare import stats; stats.sign_flip([1.0] * 20); sys.exit('scipy' in sys.modules)"
+        "import sys; from harness.compare.comparisons import compare_pairs; "
+        "stories = {str(at): at / 20 for at in range(20)}; values = {'a': stories, 'b': dict.fromkeys(stories, 1.0)}; "
+        "assert compare_pairs('pairs', 'recall', [('a', 'b')], values)[0].interval; "
+        "sys.exit(bool({'scipy', 'statsmodels', 'pandas'} & sys.modules.keys()))"
     )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
