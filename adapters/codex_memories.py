@@ -52,8 +52,8 @@ class CodexMemory(FolderMemory):
 
     def recall(self, query: str, scope: Scope, k: int, at: str) -> list[Hit]:
         """As the agent sees a line: with the folder that it was told in."""
-        hits = super().recall(query, scope, k, at)
-        return [replace(hit, text=f"[cwd={self.rows[hit.memory_id].scope.repo or '*'}] {hit.text}") for hit in hits]
+        found = ((hit, self.rows[hit.memory_id].scope) for hit in super().recall(query, scope, k, at))
+        return [replace(hit, text=f"[cwd={held.repo or '*'}] {hit.text}", scope=held) for hit, held in found]
 
 
 def reach(sizes: Sequence[int]) -> int:

@@ -17,7 +17,9 @@ from harness.model.trial import Model, ReadPolicy, Trial
 
 SCHEMA = 2
 """2: lines are numbered, and the last one is sealed (harness/log/lines.py); the events are those of 1."""
-PROTOCOL = 1
+PROTOCOL = 2
+"""2: a reader, a curator and a writer are shown what `Recalled.shown` says, and pay for no more than the budget; an
+unranked answer is read in the order in which it came. Before: all of it, in an order drawn by seed."""
 LATE = "late"
 
 Stage = Literal["lookup", "before", "after", "reopened", "end"]
@@ -158,8 +160,11 @@ class Recalled(Event):
     """A question to the memory.
 
     Attributes:
-        tokens: What all that came back costs a reader.
+        tokens: What a reader loads of the answer: all of it, or as much as the trial's budget has room for. In logs of
+            protocol 1 all of it, whatever its size.
         asking: The query itself.
+        shown: How many of the entries, from the first on, a reader is shown: those that fit the budget; of a ranked
+            backend no more than k. None: a log of protocol 1, in which decisions were taken from all of them.
     """
 
     kind: Literal["recalled"] = "recalled"
@@ -176,6 +181,7 @@ class Recalled(Event):
     fault: Fault | None = None
     asking: int = 0
     tokens: int = 0
+    shown: int | None = Field(None, exclude_if=lambda shown: shown is None)  # so that other logs keep their bytes
 
 
 class Checked(Model):

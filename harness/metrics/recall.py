@@ -1,7 +1,8 @@
 """Does the memory bring back what it was told? A gold fact is recalled if one of the first k entries asserts it.
 
-k entries within the token budget, for everybody: an entry is one memory, so who packs many into one hit is asked for
-no more of them, and chance (k of N) is the chance of the same draw.
+k entries within the token budget: an entry is one memory, so who packs many into one hit is asked for no more of them.
+What comes without a rank, a file for one, is read as far as the budget goes. Chance is that of the same draw. Logs of
+protocol 1 count k entries of any backend, and hold those of an unranked one in an order drawn by seed.
 
 Every probe with gold counts, whether or not the backend stored the fact: to store nothing is to recall nothing.
 """
@@ -152,7 +153,7 @@ def _chances(record: Record) -> Iterator[float]:
             _drop_gone(carriers, event.ids)
         elif isinstance(event, Recalled) and line in asked:
             gold = {name for fact in asked[line].probe.gold for name in carriers[fact]}
-            yield _chance(event.pool, len(gold), event.k)
+            yield _chance(event.pool, len(gold), max(event.k, event.shown or 0))
 
 
 def _drop_gone(carriers: dict[str, set[str]], ids: Sequence[str]) -> None:
@@ -192,10 +193,10 @@ def history_recall(view: View) -> Measure:
 
 
 _RECALL = (
-    "probes (not of history) of which one of the first k entries within the token budget asserts a gold fact / probes "
-    "with gold"
+    "probes (not of history) of which one of the first k entries within the token budget, of an unranked backend any "
+    "entry within it, asserts a gold fact / probes with gold"
 )
-_K = "; in reading order, drawn by seed where the backend gives none; a fault counts 0"
+_K = "; in reading order; a fault counts 0"
 _ASKED = {"identifier": "by identifier", "plain": "plainly", "paraphrase": "in other words"}
 _CUT = "another cut of what `recall` counts"
 RECALL, CHANCE = "recall", "chance_at_k"
@@ -283,7 +284,8 @@ METRICS = (
     metric(
         CHANCE, "neither", "proportion",
         "mean of 1 - C(N - g, k) / C(N, k): N memories stored at the time of the probe, g of them written as texts "
-        "that assert a gold fact (all parts, where the backend split one)", chance_at_k, words=Words(RECALLED, 30),
+        "that assert a gold fact (all parts, where the backend split one); of an unranked backend k is as many entries "
+        "as fit the token budget", chance_at_k, words=Words(RECALLED, 30),
         label="recall by drawing blindly",
     ),
     metric(

@@ -237,8 +237,8 @@ TOKENS_BACKEND, EMBEDDING_TOKENS = "tokens_backend", "embedding_tokens"
 METRICS: tuple[StoryMetric, ...] = (
     metric(
         TOKENS_INGEST, "lower", "tokens",
-        "texts learnt and remarked, curated look-ups (question and all that came back), and what a model that decides "
-        "what is kept reads and answers", tokens_ingest, whole=True,
+        "texts learnt and remarked, curated look-ups (question, and what the token budget loads of the answer), and "
+        "what a model that decides what is kept reads and answers", tokens_ingest, whole=True,
         aside=_PART, version=2, words=Words(COST, 30),
         label="tokens to write",
     ),
@@ -249,7 +249,8 @@ METRICS: tuple[StoryMetric, ...] = (
     ),
     metric(
         TOKENS_RECALL, "lower", "tokens",
-        "questions to memory for decisions, and all that came back; of: such questions", tokens_recall, whole=True,
+        "questions to memory for decisions, and what the token budget loads of the answers; of: such questions",
+        tokens_recall, whole=True,
         aside=_PART, version=3, words=Words(COST, 25),
         label="tokens to ask memory",
     ),

@@ -87,8 +87,11 @@ class PhrasingSeen:
 
     @property
     def best(self) -> tuple[RecalledEntry, ...]:
-        """The first k of them: as many memories as were asked for, however many a backend puts into one hit."""
-        return self.window[: self.event.k] if self.event else ()
+        """What a reader is shown: of a ranked backend, k memories, however many it puts into one hit. In a log of
+        protocol 1 k of any backend's."""
+        if self.event is None:
+            return ()
+        return self.window[: self.event.k] if self.event.shown is None else self.entries[: self.event.shown]
 
     @property
     def receipt(self) -> tuple[str, ...]:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Generator, Iterable, Iterator
 
-from harness.adapter import Hit, Scope
-from harness.log.events import Event, Found, Written
+from harness.adapter import Scope
+from harness.log.events import Event, Written
 from harness.model import canary
 from harness.model.facts import Fact
 from harness.model.scenario import Session
+from harness.play.readers import ReadEntry, is_for
 from harness.play.session import MemorySession, Query
 
 
@@ -22,37 +23,36 @@ def curate(memory_session: MemorySession, session: Session, fact: Fact, written:
 
 
 def _find_contradicted(
-    memory_session: MemorySession, fact: Fact, found: Found, scope: Scope
+    memory_session: MemorySession, fact: Fact, found: Iterable[ReadEntry], scope: Scope
 ) -> Generator[Event, None, list[str]]:
-    """Ids of the memories found that assert a predecessor of the fact."""
+    """Ids of the memories found that hold where the fact does and assert a predecessor of it."""
     before = set(memory_session.scenario.predecessors(fact.id))
     if not before:
         return []
     contradicted = []
-    for span in found.entries:
-        hit = found.hits[span.hit]
-        text = hit.text[span.start : span.end]
-        reading = memory_session.tools.classifier.read(text)
-        if not hit.superseded and fact.id not in reading.asserted and reading.asserted & before:
-            contradicted.append((hit, text))
+    for entry in found:
+        reading = memory_session.tools.classifier.read(entry.text)
+        usable = not entry.hit.superseded and is_for(entry, scope)
+        if usable and fact.id not in reading.asserted and reading.asserted & before:
+            contradicted.append(entry)
     return (yield from locate(memory_session, contradicted, scope))
 
 
 def locate(
-    memory_session: MemorySession, found: Iterable[tuple[Hit, str]], scope: Scope
+    memory_session: MemorySession, found: Iterable[ReadEntry], scope: Scope
 ) -> Generator[Event, None, list[str]]:
-    """Ids of the memories that were read in these hits.
+    """Ids of the memories that these entries are.
 
     A hit that holds more than the entry (a whole file) is not replaced: the memory inside it is looked up in the
     listing.
     """
     ids: list[str] = []
     inside: list[str] = []
-    for hit, text in found:
-        if hit.text == text:
-            ids.append(hit.memory_id)
+    for entry in found:
+        if entry.sole:
+            ids.append(entry.hit.memory_id)
         else:
-            inside.append(text)
+            inside.append(entry.text)
     if inside and memory_session.supports("entries"):
         ids += yield from memory_session.entries(scope, "lookup", lambda hit: any(text in hit.text for text in inside))
     return list(dict.fromkeys(ids))

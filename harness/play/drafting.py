@@ -21,6 +21,7 @@ from harness.log.events import HITS, WRITTEN, Drafted, Event, Written
 from harness.model import canary
 from harness.model.scenario import Session
 from harness.play.curation import locate
+from harness.play.readers import ReadEntry
 from harness.play.readers.choice import describe_place
 from harness.play.session import MemorySession, Query
 from harness.play.writer import Transcript
@@ -37,10 +38,9 @@ class Kept(NamedTuple):
 
 
 class _Known(NamedTuple):
-    """A memory as a look-up brought it: the stretch of the hit that was read, and the scope that was asked."""
+    """A memory as a look-up brought it, and the scope that was asked."""
 
-    hit: Hit
-    text: str
+    entry: ReadEntry
     scope: Scope
 
 
@@ -63,13 +63,13 @@ def draft(
     head = f"Today: {session.at:%Y-%m-%d}. Place: {describe_place(place)}. By: {session.by}."
     shown = [_describe(each.item.text, each.item.scope, place) for each in lines]
     begun = time.monotonic()
-    writing = writer.write(Transcript(head, shown, [each.text for each in known]), seed)
+    writing = writer.write(Transcript(head, shown, [each.entry.text for each in known]), seed)
     took, blobs = time.monotonic() - begun, memory_session.tools.blobs
     yield Drafted(
         session=session.id,
         at=session.at,
         told=pack(blobs, WRITTEN, tuple(lines)),
-        known=pack(blobs, HITS, tuple(Hit(each.hit.memory_id, each.text) for each in known)),
+        known=pack(blobs, HITS, tuple(Hit(each.entry.hit.memory_id, each.entry.text) for each in known)),
         kept=pack(blobs, DRAFTS, writing.kept),
         calls=pack(blobs, CALLS, tuple(writing.calls)),
         secret=secret,
@@ -99,11 +99,9 @@ def _look_up(
             continue
         text, scope = canary.query(each.item.text, memory_session.part.canaries.get(name, "")), each.item.scope
         brought = yield from memory_session.recall(Query("lookup", name, text, scope), session)
-        for span in brought.entries:
-            hit = brought.hits[span.hit]
-            text = hit.text[span.start : span.end]
-            if not hit.superseded:
-                found.setdefault((hit.memory_id, text, scope), _Known(hit, text, scope))
+        for entry in brought:
+            if not entry.hit.superseded:
+                found.setdefault((entry.hit.memory_id, entry.text, scope), _Known(entry, scope))
     return list(found.values())[:SHOWN]
 
 
@@ -111,7 +109,7 @@ def _find_ids(
     memory_session: MemorySession, known: Iterable[_Known], scope: Scope
 ) -> Generator[Event, None, list[str]]:
     """Of what was looked up where the new memory goes: no memory of another scope is replaced."""
-    own = [(each.hit, each.text) for each in known if each.scope == scope]
+    own = [each.entry for each in known if each.scope == scope]
     return (yield from locate(memory_session, own, scope)) if own else []
 
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import random
 import time
+from collections import Counter
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import accumulate
 from typing import Literal, NamedTuple, TypeVar, cast
 
 from harness.adapter import Hit, Item, Scope, Source, Usage
@@ -32,6 +33,7 @@ from harness.log.events import (
 from harness.log.listing import HitsPacker
 from harness.model.backend import Fault
 from harness.model.canary import memory_word
+from harness.model.dates import moment
 from harness.model.facts import Stratum
 from harness.model.scenario import Decision, Job, Scenario, Session
 from harness.model.trial import Trial
@@ -105,7 +107,7 @@ class Questions:
         if (query, decision.id) not in self._known:
             place = self._memory.scenario.place(self._session)
             asked = Query("decision", f"{self._job.id}/{decision.id}", query, place)
-            self._known[query, decision.id] = _entries(self._drive(self._memory.recall(asked, self._session)))
+            self._known[query, decision.id] = self._drive(self._memory.recall(asked, self._session))
         return self._known[query, decision.id]
 
     def remember(self, text: str) -> bool:
@@ -131,10 +133,12 @@ class Questions:
         self._memory.go_on()
 
 
-def _entries(found: Found) -> list[ReadEntry]:
+def _read(found: Found, shown: int) -> list[ReadEntry]:
+    """The first entries of an answer."""
+    held = Counter(span.hit for span in found.entries)
     return [
-        ReadEntry(position, found.hits[span.hit].text[span.start : span.end], found.hits[span.hit])
-        for position, span in enumerate(found.entries)
+        ReadEntry(position, found.hits[span.hit].text[span.start : span.end], found.hits[span.hit], held[span.hit] == 1)
+        for position, span in enumerate(found.entries[:shown])
     ]
 
 
@@ -191,17 +195,21 @@ class MemorySession(StoreSession[Handle]):
             yield Settled(session=session.id, ok=bool(ok), fault=fault, took=took)
             self.go_on()
 
-    def recall(self, question: Query, session: Session) -> Generator[Event, None, Found]:
-        """Asks, yields the question with what came back, then what git says of new sources."""
+    def recall(self, question: Query, session: Session) -> Generator[Event, None, list[ReadEntry]]:
+        """Asks, yields the question with what came back, then what git says of new sources.
+
+        Returns: What whoever asked is shown of it.
+        """
         yield from self.settle(session)
         query, scope, k, at = question.query, question.scope, self.trial.k, session.at.isoformat()
         hits, fault, took = self.ask(lambda memory: memory.recall(query, scope, k, at))
         until = time.monotonic() + OWN_SECONDS
         try:
-            found, tokens = self._cut(hits or [], question.ref, until)
+            found, tokens = self._cut(hits or [], until)
         except Lost as lost:
             hits, found, tokens, fault = None, Found(), 0, lost.fault
             self._lost = fault
+        shown = self._count_shown(found.entries)
         yield Recalled(
             purpose=question.purpose,
             ref=question.ref,
@@ -215,16 +223,44 @@ class MemorySession(StoreSession[Handle]):
             found=pack(self.tools.blobs, FOUND, found) if hits else found,
             fault=fault,
             asking=self.tools.count(query),
-            tokens=tokens,
+            tokens=min(tokens, self.trial.budget),
+            shown=shown,
             took=took,
         )
         self.go_on()
         if hits:
             yield from self._resolve(found.hits, session.commit, until)
-        return found
+        return _read(found, shown)
 
-    def _cut(self, hits: Sequence[Hit], ref: str, until: float) -> tuple[Found, int]:
-        """Hits as entries in reading order: by rank, or in an order drawn by seed where the backend has no rank."""
+    def _count_shown(self, entries: Sequence[Span]) -> int:
+        """How many entries, from the first on, whoever asked is shown: those that fit the token budget.
+
+        Of a ranked backend k, however many it packs into one hit. What has no rank is read on, as a file is: k of its
+        lines would be no better chosen than any others.
+        """
+        fitting = self._count_fitting(entries)
+        return min(fitting, self.trial.k) if self.supports("ranked") else fitting
+
+    def _count_fitting(self, entries: Sequence[Span]) -> int:
+        return sum(spent <= self.trial.budget for spent in accumulate(span.tokens for span in entries))
+
+    def _order(self, hits: Sequence[Hit], entries: Sequence[Span]) -> Sequence[Span]:
+        """Entries in reading order: as they came. Where not all of an unranked answer fits the budget, the newest are
+        read, as far as dates came back, still in the order in which they came; the others stand behind them.
+
+        The first of a file that grows at its end would leave out whatever was learnt of late.
+        """
+        if self.supports("ranked"):
+            return entries
+        dates = [moment(hit.created) for hit in hits]
+        dated = [span for span in entries if dates[span.hit] is not None]
+        newest = sorted(dated, key=lambda span: (dates[span.hit], span.hit, span.start), reverse=True)
+        newest += [span for span in entries if dates[span.hit] is None]
+        room = self._count_fitting(newest)
+        return sorted(newest[:room], key=lambda span: (span.hit, span.start)) + newest[room:]
+
+    def _cut(self, hits: Sequence[Hit], until: float) -> tuple[Found, int]:
+        """Hits as entries in reading order, and the tokens of all of them."""
         entries: list[Span] = []
         total = 0
         for number, hit in enumerate(hits):
@@ -239,9 +275,7 @@ class MemorySession(StoreSession[Handle]):
                     Span(hit=number, start=a, end=b, tokens=self.tools.count(render(hit.text[a:b], hit)))
                     for a, b in spans
                 ]
-        if hits and not self.supports("ranked"):
-            random.Random(f"{self.trial.seed} {ref}").shuffle(entries)  # noqa: S311  reproducible on purpose
-        return Found(hits=tuple(hits), entries=tuple(entries)), total
+        return Found(hits=tuple(hits), entries=tuple(self._order(hits, entries))), total
 
     def _resolve(self, hits: Sequence[Hit], head: str, until: float) -> Iterator[Event]:
         """Each source that came back is looked up in git, once for each checkout from which it was seen."""

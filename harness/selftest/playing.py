@@ -48,9 +48,16 @@ class PlayedStory:
     """Every fact that some hit asserted."""
 
 
-def play(told: Told, backend: str | None, work_trees: WorkTrees, k: int = DEFAULT_K, seed: int = SEED) -> PlayedStory:
+def play(
+    told: Told,
+    backend: str | None,
+    work_trees: WorkTrees,
+    k: int = DEFAULT_K,
+    seed: int = SEED,
+    budget: int = DEFAULT_BUDGET,
+) -> PlayedStory:
     """Plays a story without noise, by appending: a control with gold, an adapter in this process, or cold (None)."""
-    with _log(told, backend, work_trees, 0, k=k, seed=seed) as log:
+    with _log(told, backend, work_trees, 0, k=k, seed=seed, budget=budget) as log:
         return _see(told, log)
 
 
@@ -79,11 +86,12 @@ def _log(
     keeps: Keeps | None = None,
     k: int = DEFAULT_K,
     seed: int = SEED,
+    budget: int = DEFAULT_BUDGET,
 ) -> Iterator[Log]:
     """The log of a trial, with its payloads as long as the block lasts."""
     trial = Trial(
         backend=backend, scenario=told.scenario.id, write_policy="append" if backend else None, noise=noise, seed=seed,
-        reader=SCRIPTED, k=k, budget=DEFAULT_BUDGET,
+        reader=SCRIPTED, k=k, budget=budget,
     )  # fmt: skip
     with leftovers.temporary() as folder:
         settings = Settings(

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from adapters.random import Random, RandomMemory
 from harness.adapter import Item, Space
 from harness.machine import leftovers
 from harness.model.scenario import Decision, Session
@@ -18,10 +19,25 @@ from harness.selftest.proof import Count, Told
 
 ALL = 10_000
 """More hits than any story has memories: the full pool."""
+UNLIMITED = 1_000_000
+"""More tokens than they have: what the pool is worth does not hang on how much of it is read."""
 ORDERS = (1, 2, 3)
 """Seeds of the order in which a trusting reader meets the pool."""
 DRAWS = 1000
 """Enough that no story looks unfair by the seeds that it happens to get."""
+
+
+class UnscopedMemory(RandomMemory):
+    scoped = False
+
+
+class Unscoped(Random):
+    """Draws from all memories, wherever they hold."""
+
+    name = "unscoped"
+
+    def open(self, space: Space) -> UnscopedMemory:
+        return UnscopedMemory(self.path(space), space.seed)
 
 
 @dataclass(frozen=True)
@@ -48,8 +64,8 @@ def pool(told: Told, work_trees: WorkTrees, scoped: bool) -> Pooling:
     Args:
         scoped: What holds elsewhere is kept apart, as a good store would.
     """
-    backend = "random" if scoped else "full_context"
-    plays = [play(told, backend, work_trees, ALL, seed) for seed in ORDERS]
+    backend = "random" if scoped else f"{__name__}:{Unscoped.__name__}"
+    plays = [play(told, backend, work_trees, ALL, seed, UNLIMITED) for seed in ORDERS]
     cases = list(decisions(told))
     ends = {policy: [each.ends[policy] for each in plays] for policy in READ_POLICIES}
     solved = {

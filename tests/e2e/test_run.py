@@ -215,7 +215,7 @@ def test_a_log_without_a_first_event_is_a_trial_that_never_began(cli: Cli, copy:
     [
         (lambda line: line.replace(b'"log_schema":2', b'"log_schema":99'), "update coldwarm"),
         (lambda line: b"\x00\xff" + line, ":1: not an opening event"),
-        (lambda line: line.replace(b'"protocol":1', b'"protocol":2'), "its seal is broken"),
+        (lambda line: line.replace(b'"protocol":2', b'"protocol":3'), "its seal is broken"),
     ],
 )
 def test_a_log_that_cannot_be_read_is_one_line(cli: Cli, copy: Path, damage: object, words: str) -> None:

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from harness import paths
-from harness.adapter import Hit, Scope
+from harness.adapter import Hit, Scope, applies
 from harness.gateway.chat.client import Reply
 from harness.log.calls import ModelCall, OwnCount
 from harness.log.events import Choice, Read
@@ -46,11 +46,21 @@ class BrokenReader(Exception):  # noqa: N818  no error of ours: it ends one tria
 
 @dataclass(frozen=True)
 class ReadEntry:
-    """One memory as the reader meets it: a stretch of a hit, with what the backend said about the hit."""
+    """One memory as the reader meets it: a stretch of a hit, with what the backend said about the hit.
+
+    Attributes:
+        sole: The hit holds no other one.
+    """
 
     position: int
     text: str
     hit: Hit
+    sole: bool = True
+
+
+def is_for(entry: ReadEntry, place: Scope) -> bool:
+    """Whether it is meant for this place, as far as the backend says for which it is."""
+    return entry.hit.scope is None or applies(entry.hit.scope, place)
 
 
 def render(text: str, hit: Hit) -> str:
@@ -66,8 +76,9 @@ class StoreGone(Exception):  # noqa: N818  not an error: it ends the story
 
 
 AskMemory = Callable[[str, Decision], Sequence[ReadEntry]]
-"""A question to the memory, in the reader's words, for one decision -> the entries in reading order. It is logged as
-asked; a job asks the same words for the same decision once. In the cold arm it brings nothing."""
+"""A question to the memory, in the reader's words, for one decision -> the entries that fit the trial's budget, in
+reading order. It is logged as asked; a job asks the same words for the same decision once. In the cold arm it brings
+nothing."""
 AskModel = Callable[[Mapping[str, Any]], Reply]
 """A chat request, in OpenAI's form, to the model of the run: counted, limited and recorded on its way."""
 

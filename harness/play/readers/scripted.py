@@ -10,12 +10,11 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Literal
 
-from harness.adapter import Scope, applies
 from harness.log.events import Choice, Read
 from harness.model.dates import moment
 from harness.model.scenario import Decision, Job, Option
 from harness.model.trial import READ_POLICIES, ReadPolicy
-from harness.play.readers import AskMemory, Context, Outcome, ReadEntry
+from harness.play.readers import AskMemory, Context, Outcome, ReadEntry, is_for
 from harness.play.readers.explore import CAP
 
 SourceStanding = Literal["verified", "unverifiable", "contradicted"]
@@ -40,11 +39,6 @@ class Scripted:
             outcome.completion += context.count(choice.value) if choice.value else 0
         outcome.prompt += sum(read.tokens for read in outcome.reads)
         return outcome
-
-
-def is_for(entry: ReadEntry, place: Scope) -> bool:
-    """Whether it is meant for this place, as far as the backend says for which it is."""
-    return entry.hit.scope is None or applies(entry.hit.scope, place)
 
 
 def option_of(context: Context, decision: Decision, text: str, *, superseded: bool = False) -> Option | None:

@@ -77,7 +77,8 @@ def list_entries(
     def row(entry: RecalledEntry, rank: str = "") -> Node:
         source = entry.hit.source
         over = "beyond the token budget" if not entry.in_budget else f"beyond the first {event.k}"
-        beyond = over if not entry.in_budget or entry.position >= event.k else ""
+        shown = event.k if event.shown is None else event.shown
+        beyond = over if not entry.in_budget or entry.position >= shown else ""
         notes = (
             "decided here" if entry.position in cited else "",
             "gold" if entry.asserted.intersection(gold) else "",

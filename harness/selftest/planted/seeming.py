@@ -15,7 +15,7 @@ class PacksManyIntoOne(Planted):
 
     must = ("precision_in_budget",)
     may = ("keeping", "poison", "story", "recall_seconds", "bytes_per_memory")
-    never = ("recall", "recall_plain", "recall_paraphrase", "recall_upper")
+    never = ("recall", "recall_plain", "recall_paraphrase", "recall_upper", "decisions_right")
 
     class Memory(ReferenceMemory):
         def recall(self, query: str, scope: Scope, k: int, at: str) -> list[Hit]:

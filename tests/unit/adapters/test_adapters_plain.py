@@ -35,24 +35,52 @@ def item(text: str, scope: Scope = SHOP) -> Item:
     return Item(text, scope, AT, "project")
 
 
-def test_notes_is_one_readable_file_and_one_hit(space: Space) -> None:
+def test_notes_is_one_readable_file_that_comes_back_note_by_note(space: Space) -> None:
     cited = replace(item("Ship by script."), source=Source("1a2b3c4d5e", "docs/deploy.md", 12, "monday"))
     with closing(Notes().open(space)) as memory:
-        memory.remember([cited, item("Ask Dana first.", Scope(org="acme", user="dana"))])
-        (hit,) = memory.recall("unrelated", Scope(repo="other"), 1, AT)
-    assert hit.text == Path(space.root, "NOTES.md").read_text()
-    assert hit.text == (
+        acks = memory.remember([cited, item("Ask Dana first.\nOr Kim.", Scope(org="acme", user="dana"))])
+        found = memory.recall("unrelated", Scope(repo="other"), 1, AT)
+    assert Path(space.root, "NOTES.md").read_text() == (
         "- 2026-02-03 [storefront] Ship by script. (docs/deploy.md:12 @ 1a2b3c4)\n"
-        "- 2026-02-03 [acme dana] Ask Dana first.\n"
+        "- 2026-02-03 [org acme, user dana] Ask Dana first.\nOr Kim.\n"
     )
+    assert [(hit.memory_id, hit.text, hit.created, hit.scope) for hit in found] == [
+        (acks[0].ids[0], "Ship by script. (docs/deploy.md:12 @ 1a2b3c4)", "2026-02-03", Scope(repo="storefront")),
+        (acks[1].ids[0], "Ask Dana first.\nOr Kim.", "2026-02-03", Scope(org="acme", user="dana")),
+    ]
+
+
+@pytest.mark.parametrize(
+    "scope",
+    [
+        Scope(),
+        Scope(repo="storefront"),
+        Scope(repo="storefront", branch="release/2.x", user="ana"),
+        Scope(org="acme labs"),
+        Scope(branch="next"),
+        Scope(repo="a b", user="kim lee"),
+    ],
+)
+def test_notes_reads_the_place_that_it_wrote_into_a_line(scope: Scope, space: Space) -> None:
+    with closing(Notes().open(space)) as memory:
+        memory.remember([item("Ship by script.", scope)])
+        assert [hit.scope for hit in memory.recall("", Scope(), 1, AT)] == [scope]
+
+
+def test_notes_returns_what_an_owner_wrote_into_the_file(space: Space) -> None:
+    Path(space.root, "NOTES.md").write_text("# Rules\n- 2026-02-04 [storefront] Ask twice.\n")
+    with closing(Notes().open(space)) as memory:
+        found = memory.recall("", SHOP, 1, AT)
+    assert [(hit.text, hit.created) for hit in found] == [("# Rules\n", None), ("Ask twice.", "2026-02-04")]
 
 
 def test_notes_takes_a_text_that_looks_like_a_note_for_several(space: Space) -> None:
     text = "first line\nsecond line\n- 2026-01-01 [x] forged"
     with closing(Notes().open(space)) as memory:
         (ack,) = memory.remember([item(text)])
-        assert text in memory.recall("", SHOP, 1, AT)[0].text
-        assert [hit.memory_id for hit in memory.entries(SHOP)] == [*ack.ids]
+        found = memory.recall("", SHOP, 1, AT)
+        assert [hit.text for hit in found] == ["first line\nsecond line", "forged"]
+        assert [hit.memory_id for hit in found] == [hit.memory_id for hit in memory.entries(SHOP)] == [*ack.ids]
         assert memory.forget(SHOP, ack.ids) == [True, True]
         assert memory.recall("", SHOP, 1, AT) == []
 

@@ -80,6 +80,17 @@ def test_packing_never_raises_recall(tmp_path: Path, texts: list[str], k: int, b
     assert counts(joined["recall"]) == counts(apart["recall"])
 
 
+def test_what_a_reader_is_shown_is_what_counts_whatever_k_is(tmp_path: Path) -> None:
+    texts = [NOISE, LURE, PORT, NEW, OLD]
+    found = [
+        measures(learnt(tmp_path, unsupported=["ranked"], budget=1000).probe("tool-before", *texts, shown=shown))
+        for shown in (None, 4, 5)
+    ]
+    assert [counts(each["recall"]) for each in found] == [(0, 4), (0, 4), (1, 4)]  # None: of protocol 1, k of 3
+    blind, *_, read = (value(each["chance_at_k"]) for each in found)
+    assert blind < read
+
+
 def test_the_budget_is_a_prefix_and_not_a_choice_of_small_entries(tmp_path: Path) -> None:
     tape = learnt(tmp_path, budget=15).probe("tool-before", OLD, NEW, PORT)
     (line, event) = Record(tape.log()).recalls("probe")[0]

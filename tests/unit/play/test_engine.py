@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,7 @@ from typing import Any
 import pytest
 
 from harness import paths
-from harness.adapter import Ack, Hit, Item, Layer, Scope, to_wire
+from harness.adapter import Ack, Hit, Item, Layer, Scope, applies, to_wire
 from harness.backend.client import MemoryFault
 from harness.gateway import tokens
 from harness.log.events import Event, Forgot, Listed, Metered, Recalled, Scanned, Settled, Sought, Worked, Wrote
@@ -262,6 +263,105 @@ def test_inside_a_whole_file_the_memory_is_looked_up_in_the_listing(small: Stage
     log = small.play(tmp_path, where, write_policy="curated")
     assert [args[1] for args in where.asked("supersede")] == [("m1",)]
     assert log.list_events(Listed)[0].stage == "lookup"
+
+
+# --- what is read of an answer ---------------------------------------------------------------------------------------
+
+
+class FakeOldest(FakeMemory):
+    """A fake that answers with what applies, in the order of writing."""
+
+    def recall(self, query: str, scope: Scope, k: int, at: str) -> list[Hit]:
+        return [self._hit(name) for name, item in self._host.items.items() if applies(item.scope, scope)][:k]
+
+
+class FakePacked(FakeOldest):
+    """All of it as one hit, whatever k is."""
+
+    def recall(self, query: str, scope: Scope, k: int, at: str) -> list[Hit]:
+        found = super().recall(query, scope, 10_000, at)
+        return [Hit("packed", "\n".join(hit.text for hit in found))] if found else []
+
+
+@pytest.mark.parametrize("policy", ["append", "curated"])
+@pytest.mark.parametrize("amount", [0, 60])
+def test_a_store_that_packs_its_scope_into_one_hit_decides_no_better(
+    real: list[Stage], tmp_path: Path, policy: str, amount: int
+) -> None:
+    for stage in real:
+        apart, packed = (
+            stage.play(tmp_path / kind.__name__, host(tmp_path, memory=kind), write_policy=policy, amount=amount)
+            for kind in (FakeOldest, FakePacked)
+        )
+        assert (chosen(packed), read_of(packed)) == (chosen(apart), read_of(apart))
+
+
+def chosen(log: Log) -> list[str | None]:
+    works = (event for event in log.list_events(Worked) if event.read_policy == "trusting")
+    return [choice.value for event in works for choice in event.choices]
+
+
+def read_of(log: Log) -> list[list[str]]:
+    """The texts that were shown for each question."""
+    return [texts(log, event)[: event.shown] for event in log.list_events(Recalled)]
+
+
+def texts(log: Log, event: Recalled) -> list[str]:
+    found = log.find_answer(event)
+    return [found.hits[span.hit].text[span.start : span.end] for span in found.entries]
+
+
+class FakeFile(FakeMemory):
+    """A fake that has no rank: everything comes back, in the order of writing."""
+
+    dated = True
+
+    def recall(self, query: str, scope: Scope, k: int, at: str) -> list[Hit]:
+        hits = map(self._hit, self._host.items)
+        return [hit if self.dated else replace(hit, created=None) for hit in hits]
+
+
+class FakeUndated(FakeFile):
+    dated = False
+
+
+@pytest.mark.parametrize(("kind", "newest"), [(FakeFile, True), (FakeUndated, False)])
+def test_what_has_no_rank_is_read_in_its_order_as_far_as_the_budget_goes(
+    real: list[Stage], tmp_path: Path, kind: type[FakeMemory], newest: bool
+) -> None:
+    (stage, *_) = real
+    small_, large = (
+        stage.play(tmp_path / str(budget), host(tmp_path, memory=kind, lacks=["ranked"]), amount=30, budget=budget)
+        for budget in (150, 100_000)
+    )
+    last, whole = (log.list_events(Recalled)[-1] for log in (small_, large))
+    written = texts(large, whole)
+    assert whole.shown == len(written) == whole.pool > 30
+    assert last.shown is not None and 3 < last.shown < last.pool
+    assert texts(small_, last)[: last.shown] == (written[-last.shown :] if newest else written[: last.shown])
+    spent = [span.tokens for span in small_.find_answer(last).entries]
+    assert sum(spent[: last.shown]) <= 150 < sum(spent[: last.shown + 1])
+    assert last.tokens == 150 < whole.tokens
+
+
+def test_the_look_up_of_a_curator_reads_no_more_than_the_budget(small: Stage, tmp_path: Path) -> None:
+    enough, little = (host(tmp_path / str(budget), memory=FakeFile, lacks=["ranked"]) for budget in (800, 1))
+    for where, budget in ((enough, 800), (little, 1)):
+        small.play(tmp_path / str(budget), where, write_policy="curated", budget=budget)
+    assert [args[1] for args in enough.asked("supersede")] == [("m1",)]
+    assert little.asked("supersede") == []
+
+
+def test_a_curator_replaces_nothing_that_holds_elsewhere(small: Stage, tmp_path: Path) -> None:
+    class FakeElsewhere(FakeMemory):
+        """A fake that says that everything is of another repository."""
+
+        def _hit(self, name: str) -> Hit:
+            return replace(super()._hit(name), scope=Scope(repo="other"))
+
+    where = host(tmp_path, memory=FakeElsewhere)
+    small.play(tmp_path, where, write_policy="curated")
+    assert not where.asked("supersede")
 
 
 def test_a_store_that_cannot_supersede_is_unsupported_and_never_appended_to(small: Stage, tmp_path: Path) -> None:
