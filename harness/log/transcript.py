@@ -95,6 +95,8 @@ class Looked(Event):
 
     Attributes:
         declared: False for all that lies in the drill's folder outside of what the adapter declares.
+        dark: Bytes that look like no text, in files in which nothing was recognised; None in an old transcript.
+        vectorless: The same, in files in which no vector was recognised.
     """
 
     kind: Literal["looked"] = "looked"
@@ -103,6 +105,8 @@ class Looked(Event):
     declared: bool = True
     files: int
     bytes: int
+    dark: int | None = None
+    vectorless: int | None = None
     sightings: tuple[Sighting, ...] | Ref = ()
     problem: str | None = None
 

@@ -104,13 +104,10 @@ SCOPES = Column(
     ),
 )  # fmt: skip
 POISON = Column(
-    "poison", "Poison", "Can planted memories be removed, and are honest ones still found beside them?",
-    "planted memories that stay, and honest ones that they hide", "lower",
-    ("left_after_undo", "benign_utility_under_poison"), "can be removed",
-    (
-        Gravity("stays", "a planted memory that was deleted or rolled back still comes back"),
-        Gravity("hides", "honest rules are no longer found beside it"),
-    ),
+    "poison", "Poison", "Is a planted memory gone once it was found out and deleted, or rolled back?",
+    "planted memories that stay after they were deleted or rolled back", "lower",
+    ("left_after_undo", "left_after_restore"), "can be removed",
+    (Gravity("stays", "a planted memory that was deleted or rolled back still comes back"),),
 )  # fmt: skip
 KEPT = Column(
     "kept", "Keeping", "Is what was written kept: whole, after kills, with several processes, in a newer release?",

@@ -16,13 +16,14 @@ from harness.log.events import Forgot, Listed, Route, Scanned, Sought, Stage
 from harness.log.reader import Log
 from harness.log.receipts import Receipt
 from harness.metrics import columns
-from harness.metrics.metric import StoryMetric, failed, metric, not_applicable, proportion, unsupported
+from harness.metrics.metric import StoryMetric, cannot_tell, failed, metric, not_applicable, proportion, unsupported
 from harness.metrics.view import Record, View
 from harness.metrics.words import DELETED, Case, Column, Question, Words
 from harness.model.canary import memory_word
 from harness.model.trial import Measure, NotMeasured
 
-ROUTES: tuple[Route, ...] = get_args(Route)
+LIVE: tuple[Route, ...] = tuple(route for route in get_args(Route) if route != "history")
+"""Where only memories come back that hold; a history is of those that did."""
 CONTROLS = ("remember", "supersede", "recall", "entries", "get", "history", "forget")
 """Operations without which no target is known or gone."""
 NO_CONTROL = "no target was found there before the deletion"
@@ -124,7 +125,7 @@ def deleted_from(view: View, route: Route) -> Measure:
 
 
 def deleted_after_reopening(view: View) -> Measure:
-    """Gone by every route that found it before, in a fresh process on the same store."""
+    """Gone by every live route that found it before, in a fresh process on the same store."""
     refused = _explain_refusal(view, "persistent")
     if refused is not None:
         return refused
@@ -132,8 +133,8 @@ def deleted_after_reopening(view: View) -> Measure:
     lost = _explain_loss(view, looks, "reopened")
     if lost is not None:
         return lost
-    routes = {fact: [route for route in ROUTES if fact in looks.list_controlled(route)] for fact in looks.targets}
-    return looks.judge("reopened", routes, ROUTES, NO_CONTROL)
+    routes = {fact: [route for route in LIVE if fact in looks.list_controlled(route)] for fact in looks.targets}
+    return looks.judge("reopened", routes, LIVE, NO_CONTROL)
 
 
 def deletion_acknowledged(view: View) -> Measure:
@@ -160,18 +161,17 @@ def over_deletion(view: View) -> Measure:
     if refused is not None:
         return refused
     targets = Looks(view.record).targets
-    for line, event in targets.values():
-        if event.fault:
+    for line, event in list(targets.values())[:1]:
+        if event.fault and all(each.fault for _, each in targets.values()):
             return failed(f"L{line}: nothing was deleted: {event.fault.message}")
     canaries = [memory_word(view.log.opened.canaries[fact]) for fact in targets]
-    bystanders, lost = 0, []
-    listings = list(_listings(view.record))
+    bystanders, lost, unanswered = 0, list[str](), 0
+    listings = [each for each in _listings(view.record) if each[1].fault is None]
     if not listings:
         return failed("nothing was listed before the deletion")
     for line, before, after in listings:
-        if after is None or before.fault or after.fault:
-            return failed(f"L{line}: the listing before or after the deletion is missing")
-        left = Counter(hit.text for hit in view.log.hits(after))
+        answered = after is not None and after.fault is None
+        left = Counter(hit.text for hit in view.log.hits(after)) if after and answered else Counter[str]()
         for position, hit in enumerate(view.log.hits(before)):
             if any(canary in hit.text for canary in canaries):
                 continue
@@ -180,7 +180,9 @@ def over_deletion(view: View) -> Measure:
                 left[hit.text] -= 1
             else:
                 lost.append(f"L{line}:e{position}")
-    return proportion(len(lost), bystanders, lost, none="nothing else was stored beside the targets")
+                unanswered += not answered
+    none = "nothing else was stored beside the targets"
+    return proportion(len(lost), bystanders, lost, none=none, unanswered=unanswered)
 
 
 def _listings(record: Record) -> Iterator[tuple[int, Listed, Listed | None]]:
@@ -278,7 +280,7 @@ def deleted_from_bytes(view: View) -> Measure:
     unseen = ", ".join(f"{each.layer}: {each.problem}" for each in verdicts if each.problem)
     receipts = list(dict.fromkeys(left.values()))
     if facts and not left and (blind := [f"{each.layer}: {each.problem}" for each in verdicts if each.unread]):
-        return not_applicable(f"no target is left where it could be looked, but {'; '.join(blind)}")
+        return cannot_tell(f"no target is left where it could be looked, but {'; '.join(blind)}")
     none = view.record.explain_uncontrolled(f"no layer can be computed ({unseen})", "remember", "supersede")
     return proportion(len(facts - left.keys()), len(facts), receipts, none=none)
 
@@ -309,8 +311,9 @@ METRICS: tuple[StoryMetric, ...] = (
     ),
     _measure(
         "deleted_after_reopening", "higher", "proportion",
-        "targets that no route brings in a fresh process on the same store / targets that a route brought before",
-        deleted_after_reopening, version=2, words=Words(
+        "targets that no search, listing or id brings in a fresh process on the same store / targets that one of them "
+        "brought before",
+        deleted_after_reopening, version=3, words=Words(
             DELETED, 20, case=Case(40, "deleted, and back after reopening"), brought_by="a route, after reopening",
         ),
         label="deleted secrets gone after reopening", otherwise="deleted secrets back after reopening",
@@ -339,7 +342,7 @@ METRICS: tuple[StoryMetric, ...] = (
     _measure(
         "over_deletion", "lower", "proportion",
         "other memories of the targets' scopes that were listed before and not after / such memories listed before",
-        over_deletion, version=2,
+        over_deletion, version=3,
         label="other memories deleted too", column=columns.DELETED.at("bystanders"),
     ),
 )  # fmt: skip

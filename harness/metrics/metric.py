@@ -13,7 +13,7 @@ from harness.log.reader import Played
 from harness.metrics.columns import Place
 from harness.metrics.view import View
 from harness.metrics.words import WORDLESS, Words
-from harness.model.trial import Better, Definition, Interval, Measure, Measured, NotMeasured
+from harness.model.trial import CANNOT_TELL, Better, Definition, Interval, Measure, Measured, NotMeasured
 
 RECEIPTS = 20
 """Receipts kept of one measure; the counts beside them are complete."""
@@ -173,6 +173,11 @@ def amount(
 @lru_cache(maxsize=1024)
 def not_applicable(reason: str) -> NotMeasured:
     return NotMeasured(status="not-applicable", reason=reason)
+
+
+def cannot_tell(reason: str) -> NotMeasured:
+    """Where it could not be looked, nothing is known to be gone."""
+    return not_applicable(f"{CANNOT_TELL}: {reason}")
 
 
 @lru_cache(maxsize=1024)

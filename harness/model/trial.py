@@ -266,12 +266,21 @@ class Measured(Model):
     receipts: tuple[str, ...] = ()
 
 
+CANNOT_TELL = "cannot be told"
+"""How the reason begins where something was there to be looked at, and could not be."""
+
+
 class NotMeasured(Model):
     """Four different words for no number, never 0 and never green; each says why."""
 
     status: Literal["unsupported", "not-applicable", "failed", "not-run"]
     reason: str
     receipts: tuple[str, ...] = ()
+
+    @property
+    def untold(self) -> bool:
+        """Whether what it is about may be there all the same, so that nothing beside it is a clean answer."""
+        return self.reason.startswith(CANNOT_TELL)
 
 
 Measure = Annotated[Measured | NotMeasured, Field(discriminator="status")]

@@ -32,11 +32,15 @@ class Scan:
 
     Attributes:
         bytes: The size of the files.
+        dark: Bytes that look like no text, in files in which nothing was recognised.
+        vectorless: The same, in files in which no vector was recognised.
         sightings: One per name, form, file and place.
     """
 
     files: int = 0
     bytes: int = 0
+    dark: int = 0
+    vectorless: int = 0
     sightings: list[Sighting] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
 
@@ -149,6 +153,8 @@ class Survey:
             if within(path):
                 found.files += file.read
                 found.bytes += file.size
+                found.dark += 0 if file.sightings else file.dark
+                found.vectorless += 0 if any("float" in each.form for each in file.sightings) else file.dark
                 found.sightings += file.sightings
                 found.problems += file.problems
                 self._taken.add(path)
@@ -187,7 +193,9 @@ class Survey:
         try:
             with files.open_regular(path) as opened:
                 file.size = os.fstat(opened).st_size
-                self._search(path, opened, self._allow(path, opened, file), file, tally)
+                searched = self._allow(path, opened, file)
+                self._search(path, opened, searched, file, tally)
+                file.dark = raw.count_dark(opened, searched)
                 file.read = 1
         except FileNotFoundError:
             pass
@@ -260,6 +268,7 @@ class _File:
     """One file as it was read; `read` is 1 if it could be."""
 
     size: int = 0
+    dark: int = 0
     read: int = 0
     database: bool = False
     sightings: list[Sighting] = field(default_factory=list)

@@ -18,6 +18,7 @@ from harness.scan.packed import Unpacking
 
 PIECE = 4 << 20
 """Bytes of a file that are searched at once."""
+_LIGHT = bytes([0, *b"\t\n\r", *range(0x20, 0x7F)])
 THREADS = 2
 """Pieces searched side by side; the search holds no lock."""
 ReportSighting = Callable[[Path, str], None]
@@ -82,6 +83,17 @@ def find_written(file: int, size: int) -> Iterator[tuple[int, int]]:
             start, end = end, size
         if start < end:
             yield start, end
+
+
+def count_dark(file: int, size: int) -> int:
+    """Bytes that are neither zero nor plain text: what a cipher, a compression or numbers are made of. A file that was
+    laid out beforehand has its size from the start, and fills with these."""
+    written = find_written(file, size)
+    return sum(
+        len(os.pread(file, min(PIECE, end - at), at).translate(None, _LIGHT))
+        for start, end in written
+        for at in range(start, end, PIECE)
+    )
 
 
 def search(file: int, size: int, needles: Needles) -> Iterator[Match]:

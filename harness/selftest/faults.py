@@ -10,7 +10,7 @@ from typing import Literal
 
 from harness.metrics.trust import BY_CHANCE
 from harness.model.results import count_reused
-from harness.model.trial import Better, Definition, Measure, Measured
+from harness.model.trial import Better, Definition, Measure, Measured, NotMeasured
 from harness.selftest.planted.base import Planted
 from harness.selftest.planted.catalogue import FAULTS
 from harness.selftest.proof import Breach
@@ -20,9 +20,9 @@ TIME = "seconds"
 SLOWER, LONGER = 3.0, 0.05
 """A time moves when it is that many times as long, and by that many seconds: else it is the machine's doing."""
 
-Move = Literal["worse", "failed", "unmeasured", "other"]
+Move = Literal["worse", "failed", "unmeasured", "untold", "other"]
 """How a measure left what the reference reaches: to a worse value, to a failure, to another value where none is better
-(these three flag a fault), or to a word that measures nothing, which flags none."""
+(these three flag a fault), or to a word that measures nothing, or that it cannot be told, which flag none."""
 FLAGS: tuple[Move, ...] = ("worse", "failed", "other")
 
 
@@ -34,6 +34,7 @@ class PlantedFault:
         must: Measures that flag it.
         may: Measures or whole families that may move too.
         never: Measures that it was made to deceive, and that must not be better than the reference's.
+        untold: Measures that have to say that it cannot be told.
         older: The release whose stores it takes over; empty: drills of that are not played.
     """
 
@@ -44,6 +45,7 @@ class PlantedFault:
     may: tuple[str, ...]
     never: tuple[str, ...] = ()
     older: str = ""
+    untold: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -100,7 +102,7 @@ def list_planted(names: Sequence[str] = ()) -> tuple[PlantedFault, ...]:
 def _fault(made: type[Planted]) -> PlantedFault:
     bug = " ".join((made.__doc__ or "").split())
     adapter = f"{made.__module__}:{made.__name__}"
-    return PlantedFault(made.__name__, adapter, bug, made.must, made.may, made.never, made.older)
+    return PlantedFault(made.__name__, adapter, bug, made.must, made.may, made.never, made.older, made.untold)
 
 
 def judge(
@@ -145,6 +147,8 @@ def find_move(definition: Definition, sound: Measure, found: Measure) -> Move | 
         return _value(definition, float(definition.better == "higher"), found.value)
     if found.status != "failed" and definition.name in BY_CHANCE:
         return None
+    if isinstance(found, NotMeasured) and found.untold:
+        return "untold"
     return "failed" if found.status == "failed" else "unmeasured"
 
 
@@ -165,26 +169,34 @@ def _below(better: Better, sound: float, found: float) -> bool:
 def _breaches(
     fault: PlantedFault, moves: Mapping[str, Move], gained: Sequence[str], families: Mapping[str, str]
 ) -> Iterator[Breach]:
-    for name in (*fault.must, *fault.may, *fault.never):
-        if name not in families and name not in families.values():
-            yield Breach(fault.name, name, "no such measure")
-    if not fault.must:
-        yield Breach(fault.name, "must", "no measure has to flag it")
+    yield from _misnamed(fault, families)
     for name in fault.must:
         if name in families and moves.get(name) not in FLAGS:
-            how = "measures nothing any more" if name in moves else "is as with the reference"
+            how = WORDS[moves[name]] if name in moves else "is as with the reference"
             yield Breach(fault.name, name, f"must flag it, and {how}")
+    for name in fault.untold:
+        if moves.get(name) != "untold":
+            yield Breach(fault.name, name, "must say that it cannot be told")
     for name in gained:
         yield Breach(fault.name, name, "must not gain, and is better than with the reference or cannot be compared")
     for name, move in moves.items():
-        if not {name, families[name]} & {*fault.must, *fault.may}:
+        if not {name, families[name]} & {*fault.must, *fault.may, *fault.untold}:
             yield Breach(fault.name, name, f"must not move, and {WORDS[move]}")
+
+
+def _misnamed(fault: PlantedFault, families: Mapping[str, str]) -> Iterator[Breach]:
+    for name in (*fault.must, *fault.may, *fault.never, *fault.untold):
+        if name not in families and name not in families.values():
+            yield Breach(fault.name, name, "no such measure")
+    if not fault.must and not fault.untold:
+        yield Breach(fault.name, "must", "no measure has to flag it")
 
 
 WORDS: Mapping[Move, str] = {
     "worse": "is worse than with the reference",
     "failed": "failed",
     "unmeasured": "measures nothing any more",
+    "untold": "cannot be told any more",
     "other": "is not as with the reference",
 }
 

@@ -13,9 +13,9 @@ from functools import partial
 from harness.log.transcript import Transcript
 from harness.metrics import columns
 from harness.metrics.columns import Place
-from harness.metrics.metric import failed, not_applicable, proportion
+from harness.metrics.trust import gone
 from harness.metrics.trust.metric import ASKS, DrillWords, TrustMetric, trust
-from harness.metrics.trust.reach import DELETING, LIVE, NEEDS, ROUTES, Reach, ReachRoute, ReachStep
+from harness.metrics.trust.reach import DELETING, LIVE, NEEDS, ROUTES, ReachRoute
 from harness.metrics.trust.remains import (
     bytes_gone,
     bytes_gone_after_kill,
@@ -24,141 +24,9 @@ from harness.metrics.trust.remains import (
     seen_astray,
 )
 from harness.metrics.trust.residue import ResidueKind
-from harness.metrics.trust.view import lacks, mark
 from harness.model.results import LookStage
 from harness.model.trial import Better, Measure
 from harness.text import encodings
-
-UNSEEN = "no route brought a target before the deletion"
-
-
-def measure_gone(
-    transcript: Transcript,
-    *,
-    role: str,
-    routes: Sequence[ReachRoute],
-    needs: Sequence[str] = (),
-    step: ReachStep = "after",
-    current: bool = False,
-) -> Measure:
-    """Targets of a role that no route brings at a step, of those that a route brought before, or brings then.
-
-    Args:
-        current: What comes back marked as superseded counts as gone.
-    """
-    reach = Reach.of(transcript)
-    if refused := reach.explain_refusal((role,), *needs, step=step):
-        return refused
-    return _measure_gone(reach, reach.targets(role), routes, step, current)
-
-
-def _measure_gone(
-    reach: Reach, names: Sequence[str], routes: Sequence[ReachRoute], step: ReachStep, current: bool = False
-) -> Measure:
-    known = {name: used for name in names if (used := reach.routes(name, routes, step))}
-    broken = [
-        look.line for name in names for route in routes if (look := reach.at("before", route, name)) and look.failed
-    ]
-    if broken and not known:
-        return failed(f"L{broken[0]}: the looks before the deletion failed")
-    left = {
-        name: [
-            reach.find_left(step, route, name, current=current)
-            for route in dict.fromkeys((*used, *reach.list_failing(step, name, routes)))
-        ]
-        for name, used in known.items()
-    }
-    seen = {name for name in known if any(reach.brought(step, route, name, current=current) for route in routes)}
-    lines = list(dict.fromkeys(line for each in left.values() for line in each if line))
-    bad = {name for name, each in left.items() if any(each)}
-    return proportion(len(known) - len(bad), len(known), lines, none=UNSEEN, unanswered=len(bad - seen))
-
-
-def honest(transcript: Transcript) -> Measure:
-    reach = Reach.of(transcript)
-    if refused := reach.explain_refusal(("forget",)):
-        return refused
-    said = [name for name, done in reach.said.items() if done]
-    if not said:
-        return not_applicable("the backend called no deletion done")
-    return _measure_gone(reach, said, LIVE, "after")
-
-
-def unknown_called_deleted(transcript: Transcript) -> Measure:
-    reach = Reach.of(transcript)
-    if refused := reach.explain_refusal(("forget",)):
-        return refused
-    for line, call in transcript.calls("forget", "deleted"):
-        if not call.about:
-            if call.fault:
-                return failed(f"L{line}: {call.fault.message}")
-            hits = int(any(transcript.answer(call)))
-            return proportion(hits, 1, [f"L{line}"] * hits, none="")
-    return not_applicable("no memory was stored, so that there was no id to shape another after")
-
-
-def expired_not_recalled(transcript: Transcript) -> Measure:
-    reach = Reach.of(transcript)
-    if refused := reach.explain_refusal((), "expiry", step="before"):
-        return refused
-    pairs = {piece.twin: piece.name for piece in transcript.plan.of("lasting") if piece.twin}
-    known = [name for name, lasting in pairs.items() if reach.was_seen("before", "search", lasting)]
-    left = {name: line for name in known if (line := reach.find_left("before", "search", name))}
-    unanswered = sum(not reach.was_seen("before", "search", name) for name in left)
-    none = "no memory that expires in 2999 was recalled either"
-    return proportion(len(known) - len(left), len(known), list(left.values()), none=none, unanswered=unanswered)
-
-
-def history_tells(transcript: Transcript) -> Measure:
-    """Of what was changed once before any deletion; an empty history of such a memory is no history."""
-    if refused := lacks(transcript, "history", "update"):
-        return refused
-    pieces = transcript.plan.by_name
-    changed = {
-        call.about[0]: pieces[call.about[1]].item.text
-        for _, call in transcript.calls("update", "before")
-        if len(call.about) > 1 and any(transcript.ids(call))
-    }
-    told: dict[str, bool | None] = {}
-    lines: list[str] = []
-    for line, call in transcript.calls("history", "before"):
-        name = call.about[0]
-        if name in changed:
-            texts = transcript.answer(call) or []
-            earlier = any(mark(pieces[name]) in text and changed[name] not in text for text in texts)
-            told[name] = told.get(name) or (None if call.fault else earlier)
-            lines += [] if told[name] else [f"L{line}"]
-    good, unanswered = sum(found is True for found in told.values()), sum(found is None for found in told.values())
-    return proportion(good, len(told), lines, none="no memory has had two texts", unanswered=unanswered)
-
-
-def over_deletion(transcript: Transcript, role: str, needs: Sequence[str] = ()) -> Measure:
-    reach = Reach.of(transcript)
-    if refused := reach.explain_refusal(("forget", "update", "supersede", "scope"), "entries", *needs):
-        return refused
-    if undone := reach.undone():
-        return undone
-    listed = [piece.name for piece in transcript.plan.of(role) if reach.was_seen("before", "listing", piece.name)]
-    lost = [name for name in listed if not reach.was_seen("after", "listing", name)]
-    lines = list(dict.fromkeys(reach.receipt("after", "listing", name) for name in lost))
-    unanswered = sum(bool(reach.list_failing("after", name, ["listing"])) for name in lost)
-    none = "no bystander was listed before the deletion"
-    return proportion(len(lost), len(listed), lines, none=none, unanswered=unanswered)
-
-
-def listed_whole(transcript: Transcript) -> Measure:
-    """Before anything is deleted: a listing that stops at a page hides what a deletion leaves."""
-    reach = Reach.of(transcript)
-    if refused := reach.explain_refusal(("forget", "update", "supersede", "scope"), "entries", step="before"):
-        return refused
-    names = [piece.name for piece in transcript.plan.of("scope") if reach.first_ids.get(piece.name)]
-    shown = [name for name in names if reach.was_seen("before", "listing", name)]
-    lines = [reach.receipt("before", "listing", name) for name in names if name not in shown]
-    return proportion(len(shown), len(names), list(dict.fromkeys(lines)), none="no write was acknowledged")
-
-
-# --- definitions ------------------------------------------------------------------------------------------------------
-
 
 FORGOTTEN = "forgotten_by_every_route"
 """Of the memories that were deleted, those that no route brings any more."""
@@ -240,7 +108,7 @@ METRICS: tuple[TrustMetric, ...] = (
             f"forgotten_from_{route.replace(' ', '_')}",
             f"memories forgotten by id that {where} does not bring any more / those that it brought before, or brings "
             "then",
-            partial(measure_gone, role="forget", routes=(route,), needs=(NEEDS[route],) if route in NEEDS else ()),
+            partial(gone.measure_gone, role="forget", routes=(route,), needs=(NEEDS[route],) if route in NEEDS else ()),
             version=2,
             label=f"deleted memories no longer {back}",
             otherwise=f"deleted memories still {back}",
@@ -252,7 +120,7 @@ METRICS: tuple[TrustMetric, ...] = (
         FORGOTTEN,
         "memories forgotten by id that no route which brought them before (three searches, listing, id, history) "
         "brings any more / those that a route brought before, or brings then",
-        partial(measure_gone, role="forget", routes=ROUTES),
+        partial(gone.measure_gone, role="forget", routes=ROUTES),
         version=2,
         label="deleted memories gone by every route",
         otherwise="deleted memories that some route still brings",
@@ -260,20 +128,20 @@ METRICS: tuple[TrustMetric, ...] = (
     ),
     _measure(
         "forgotten_after_reopening",
-        "memories forgotten by id that no route which brought them before brings in a fresh process / those that a "
-        "route brought before, or brings then",
-        partial(measure_gone, role="forget", routes=ROUTES, step="reopened", needs=("persistent",)),
-        version=2,
+        "memories forgotten by id that no search, listing or id which brought them before brings in a fresh process / "
+        "those that one of them brought before, or brings then; a history is counted apart",
+        partial(gone.measure_gone, role="forget", routes=LIVE, step="reopened", needs=("persistent",)),
+        version=3,
         label="deleted memories gone after reopening",
         otherwise="deleted memories back after reopening",
         column=columns.DELETED.at("served"),
     ),
     _measure(
         "forgotten_after_compaction",
-        "memories forgotten by id that no route which brought them before brings after many more writes and the "
-        "compaction that the vendor documents / those that a route brought before, or brings then",
-        partial(measure_gone, role="forget", routes=ROUTES, step="compacted", needs=("persistent", "compact")),
-        version=2,
+        "memories forgotten by id that no search, listing or id which brought them before brings after many more "
+        "writes and the compaction that the vendor documents / those that one of them brought before, or brings then",
+        partial(gone.measure_gone, role="forget", routes=LIVE, step="compacted", needs=("persistent", "compact")),
+        version=3,
         label="deleted memories gone after compaction",
         otherwise="deleted memories back after compaction",
         column=columns.DELETED.at("served"),
@@ -282,7 +150,7 @@ METRICS: tuple[TrustMetric, ...] = (
         "scope_forgotten_from_listing",
         "memories of a forgotten scope, all of them, that its listing does not bring any more / those listed before, "
         "or then",
-        partial(measure_gone, role="scope", routes=("listing",), needs=("entries",)),
+        partial(gone.measure_gone, role="scope", routes=("listing",), needs=("entries",)),
         version=2,
         label="memories of a deleted scope no longer listed",
         otherwise="memories of a deleted scope still listed",
@@ -291,7 +159,7 @@ METRICS: tuple[TrustMetric, ...] = (
     _measure(
         "large_scope_listed",
         "memories of a scope of more than 100 that its listing shows before the deletion / those acknowledged",
-        listed_whole,
+        gone.listed_whole,
         label="memories of a large scope listed",
         otherwise="memories of a large scope not listed",
         column=columns.FOUND.at("listing"),
@@ -300,7 +168,7 @@ METRICS: tuple[TrustMetric, ...] = (
         "scope_forgotten_from_search",
         "memories of a forgotten scope, of a sample with canaries, that a search for their own words does not bring "
         "any more / those that it brought before, or brings then",
-        partial(measure_gone, role="scope", routes=("search",)),
+        partial(gone.measure_gone, role="scope", routes=("search",)),
         version=2,
         label="memories of a deleted scope no longer found",
         otherwise="memories of a deleted scope still found",
@@ -310,7 +178,7 @@ METRICS: tuple[TrustMetric, ...] = (
         "replaced_gone_after_update",
         "texts replaced by an update that search, listing and id do not bring any more / those that one of them "
         "brought before, or brings then; a history may keep them",
-        partial(measure_gone, role="update", routes=_CURRENT),
+        partial(gone.measure_gone, role="update", routes=_CURRENT),
         version=2,
         label="replaced texts gone after an update",
         otherwise="replaced texts still served after an update",
@@ -320,7 +188,7 @@ METRICS: tuple[TrustMetric, ...] = (
         "replaced_gone_after_supersede",
         "texts with a successor that search, listing and id do not bring any more, or only marked as superseded / "
         "those that one of them brought before, or brings then",
-        partial(measure_gone, role="supersede", routes=_CURRENT, current=True),
+        partial(gone.measure_gone, role="supersede", routes=_CURRENT, current=True),
         version=2,
         label="replaced texts gone or marked",
         otherwise="replaced texts still served unmarked",
@@ -330,7 +198,7 @@ METRICS: tuple[TrustMetric, ...] = (
         "expired_not_recalled",
         "memories whose date is over that a search for their own words does not bring / those whose twin of the year "
         "2999 is brought by the same search for its words",
-        expired_not_recalled,
+        gone.expired_not_recalled,
         label="expired memories hidden",
         otherwise="expired memories that come back",
         column=columns.DATES.at("expired"),
@@ -339,7 +207,7 @@ METRICS: tuple[TrustMetric, ...] = (
         "forgetting_said_and_done",
         "deletions by id called done whose memory no search, listing or id brings any more / deletions called done "
         "whose memory one of them brought before, or brings then",
-        honest,
+        gone.honest,
         version=2,
         label="confirmed deletions that are true",
         otherwise="deletions confirmed and not done",
@@ -349,7 +217,7 @@ METRICS: tuple[TrustMetric, ...] = (
         "history_tells_earlier_text",
         "memories changed once whose audit history still brings the text from before the change / memories changed "
         "once whose history was asked for",
-        history_tells,
+        gone.history_tells,
         version=1,
         label="histories that tell the earlier text",
         otherwise="histories without the earlier text",
@@ -358,7 +226,7 @@ METRICS: tuple[TrustMetric, ...] = (
     _measure(
         "unknown_id_called_deleted",
         "requests to forget an id that nobody has and that were called done / such requests",
-        unknown_called_deleted,
+        gone.unknown_called_deleted,
         "lower",
         label="unknown ids said to be deleted",
         column=columns.DELETED.at("answer"),
@@ -367,9 +235,10 @@ METRICS: tuple[TrustMetric, ...] = (
         _measure(
             f"{name}_over_deletion",
             f"memories {whose} that nobody asked to delete, listed before all deletions and not after / those listed "
-            "before",
-            partial(over_deletion, role=role, needs=(_TOLD_APART[role],) if role in _TOLD_APART else ()),
+            "before; a request that failed deletes nothing, and the others count",
+            partial(gone.over_deletion, role=role, needs=(_TOLD_APART[role],) if role in _TOLD_APART else ()),
             "lower",
+            version=3,
             label=f"other memories {short} deleted too",
             column=columns.DELETED.at("bystanders"),
         )
@@ -380,13 +249,14 @@ METRICS: tuple[TrustMetric, ...] = (
             f"{kind}_gone_after_{name}",
             f"memories forgotten by id or with their scope whose {what} no layer and no undeclared place shows {when} "
             "/ those that one showed before, or shows then; where a layer that showed one cannot be looked at any "
-            f"more, it is not gone. Searched {encodings.describe_searched()}",
+            "more, it is not gone; where one took in bytes with the writes that show nothing of them, it cannot be "
+            f"told. Searched {encodings.describe_searched()}",
             partial(bytes_gone, kind=kind, step=step, needs=needs),
             label=f"deleted {kind}s gone from disk {_LATER[name]}",
             otherwise=f"deleted {kind}s still on disk {_LATER[name]}",
             column=place,
             varies=_PAGES,
-            version=2,
+            version=3,
             asks=WRITING,
         )
         for kind, (what, place) in _KINDS.items()
@@ -402,6 +272,7 @@ METRICS: tuple[TrustMetric, ...] = (
             otherwise=f"deleted {kind}s still on disk after a kill",
             column=place,
             varies=_PAGES,
+            version=3,
             asks=WRITING,
         )
         for kind, (what, place) in _KINDS.items()
@@ -421,7 +292,7 @@ METRICS: tuple[TrustMetric, ...] = (
         "showed before, or shows then; not of a store that offers a history or marks, which keep them on purpose",
         replaced_bytes_gone,
         varies=_PAGES,
-        version=2,
+        version=3,
         asks=WRITING,
         label="replaced texts gone from disk",
         otherwise="replaced texts still on disk",

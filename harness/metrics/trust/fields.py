@@ -123,6 +123,31 @@ def survives_change(transcript: Transcript, field: str, op: Op, role: str) -> Me
     return kept.of(cases, "revised", f"no {field} was right before")
 
 
+def date_after_update(transcript: Transcript, *, first: bool) -> Measure:
+    """Either date is true of an updated memory: when it was first made, and when its text was written.
+
+    Args:
+        first: Counts those that come back with the first; else those that come back with one of both.
+    """
+    if lacking := lacks(transcript, "update", *FIELDS["date"].needs):
+        return lacking
+    kept, plan = FieldKept(transcript, "date"), transcript.plan
+    cases = [
+        (piece, plan.by_name[piece.twin or ""])
+        for piece in plan.of("edit")
+        if piece.name in kept.view.writes and _whole(kept, plan.by_name[piece.twin or ""])
+    ]
+
+    def fits(piece: Piece, twin: Piece) -> bool:
+        seen = kept.view.equal(piece, "revised")
+        true = (twin.item.at,) if first else (piece.item.at, twin.item.at)
+        return bool(seen) and all(any(same_moment(each.hit.created, at) for at in true) for each in seen)
+
+    good = [piece.name for piece, twin in cases if fits(piece, twin)]
+    lines = [kept.wrong(piece, "revised") for piece, _ in cases if (piece.name in good) == first]
+    return proportion(len(good), len(cases), kept.view.receipts(lines), none="no date was right before")
+
+
 def _whole(kept: FieldKept, twin: Piece) -> bool:
     """It had the field, and came back with it."""
     return kept.field.written(twin.item) is not None and kept.right(twin, *FIRST)
@@ -227,6 +252,19 @@ METRICS: tuple[TrustMetric, ...] = (
             **_call(field, "after an update"),
         )
         for field in FIELDS
+        if field != "date"
+    ),
+    trust(
+        "date_survives_update", KEEPING, "higher", "proportion",
+        "updated memories that come back with the new text and, in every answer, with the date of that text or of the "
+        "first one / updates of memories whose date was right before; a store may say when a memory was first made",
+        partial(date_after_update, first=False), version=2, **_call("date", "after an update"),
+    ),
+    trust(
+        "first_date_after_update", KEEPING, "neither", "proportion",
+        "updated memories that come back with the new text and the date of the first one / updates of memories whose "
+        "date was right before; a reader who prefers the newest date takes such a text for an old one",
+        partial(date_after_update, first=True), label="updated texts under their first date",
     ),
     *(
         trust(

@@ -10,13 +10,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from functools import partial
 
-from harness.adapter import Scope, applies
+from harness.adapter import applies
 from harness.log.transcript import Op, Transcript
 from harness.metrics import columns
 from harness.metrics.columns import Place
 from harness.metrics.metric import not_applicable, proportion, unsupported
-from harness.metrics.trust import places
-from harness.metrics.trust.apart import ScopeCase, ScopeView, pair_of
+from harness.metrics.trust import crossing, places
+from harness.metrics.trust.apart import ScopeCase, ScopeView
 from harness.metrics.trust.metric import ASKS, DrillWords, TrustMetric, trust
 from harness.metrics.trust.view import lacks, scope_of
 from harness.model.trial import Measure
@@ -88,118 +88,6 @@ def near_names(family: str, found: Transcript) -> Measure:
     return bad(partial(by_search, family), (), none, found)
 
 
-def by_listing(view: ScopeView) -> Iterable[ScopeCase]:
-    """One that failed counts where the scope was known, and the other's listing works."""
-    for line, call in view.transcript.calls("entries", "listed"):
-        name = call.about[0]
-        own = view.was_found(name) if call.fault else view.sees("listed", name)
-        if own and view.sees("listed", view.twin(name)):
-            yield view.find_crossing(line, call)
-    yield from places.by_listing(view)
-
-
-def by_reading(view: ScopeView) -> Iterable[ScopeCase]:
-    for line, call in view.transcript.calls("get", "cross"):
-        (name,) = call.about
-        if view.sees("own", name, "get") and not applies(view.scope(name), scope_of(call)):
-            yield view.find_crossing(line, call)
-
-
-def by_history(gone: str, view: ScopeView) -> Iterable[ScopeCase]:
-    """Of memories that are there, or of those that are gone (`" gone"`)."""
-    told = {name for _, call in view.transcript.calls("history", f"own{gone}") for name in view.list_shown(call)}
-    for line, call in view.transcript.calls("history", f"cross{gone}"):
-        (name,) = call.about
-        if name in told and not applies(view.scope(name), scope_of(call)):
-            yield view.case(None if call.fault else name in view.list_shown(call), line, name)
-
-
-def by_updating(view: ScopeView) -> Iterable[ScopeCase]:
-    """A change shows that it was possible; no change counts only if the same from the own scope took effect."""
-    for line, call in view.transcript.calls("update", "cross"):
-        name, text = call.about
-        if not view.sees("listed", name):
-            continue
-        still, new = view.sees("cross written", name), view.sees("cross written", text)
-        changed = True if still is False or new else None if still is None or new is None else False
-        if changed is not False or view.sees("own written", name) is False:
-            yield ScopeCase(changed, view.tell_crossing(line, name))
-
-
-def by_forgetting(view: ScopeView) -> Iterable[ScopeCase]:
-    for line, call in view.transcript.calls("forget", "cross"):
-        (name,) = call.about
-        if not view.sees("listed", name):
-            continue
-        still = view.sees("cross written", name)
-        if not still or view.sees("own written", name) is False:
-            bad = None if still is None else not still
-            yield ScopeCase(bad, view.tell_crossing(line, name))
-
-
-def by_superseding(view: ScopeView) -> Iterable[ScopeCase]:
-    """What is marked as superseded is replaced."""
-    for line, call in view.transcript.calls("supersede", "cross"):
-        name, _ = call.about
-        if not view.stands("listed", name):
-            continue
-        still = view.stands("cross written", name)
-        if not still or view.stands("own written", name) is False:
-            bad = None if still is None else not still
-            yield ScopeCase(bad, view.tell_crossing(line, name))
-
-
-def by_forgetting_a_scope(view: ScopeView) -> Iterable[ScopeCase]:
-    """Each memory of the second scope that was there right before; the first scope's own must be gone after."""
-    before, after = "before forget_scope", "after forget_scope"
-    for line, call in view.transcript.calls("forget_scope", "across"):
-        (near,) = call.about
-        there = [name for name in view.pairs[pair_of(near)] if name != near and view.sees(before, name)]
-        case = view.spilt(after, there, line) if there else None
-        if case and (case.bad is not False or (view.was_found(near) and view.sees(after, near) is False)):
-            yield case
-
-
-def in_no_scope(view: ScopeView) -> Iterable[ScopeCase]:
-    """Counts if what holds everywhere came back: then the backend answers such a question at all."""
-    yield from elsewhere("empty", view) if view.was_found("everywhere") else ()
-
-
-def in_an_unwritten_scope(view: ScopeView) -> Iterable[ScopeCase]:
-    yield from elsewhere("unwritten", view)
-
-
-def elsewhere(step: str, view: ScopeView) -> Iterable[ScopeCase]:
-    for line, call in view.transcript.calls("recall", step):
-        if call.fault or view.was_found(call.about[0]):
-            yield view.find_crossing(line, call)
-    for line, call in view.transcript.calls("entries", step):
-        yield view.find_crossing(line, call)
-
-
-def list_refused(view: ScopeView) -> Iterable[ScopeCase]:
-    """One case a scope: its write failed or stored less than all, or it could not be asked for."""
-    transcript = view.transcript
-    failed = {scope_of(call) for step in ("own", "place") for _, call in transcript.calls("recall", step) if call.fault}
-    for line, call in transcript.calls("remember", "write"):
-        lost: dict[Scope, list[str]] = {}
-        for name, ids in zip(call.about, transcript.ids(call), strict=False):
-            lost.setdefault(view.scope(name), []).extend([] if ids else [name])
-        for scope, names in lost.items():
-            if scope != Scope():
-                yield ScopeCase(bool(names) or scope in failed, view.transcript.receipt(line, (names or [""])[0]))
-
-
-def list_crowded(view: ScopeView) -> Iterable[ScopeCase]:
-    """Only if there are enough of others to fill an answer."""
-    transcript = view.transcript
-    others = sum(view.was_found(piece.name) for piece in view.plan.of("near")) - 1
-    for line, call in transcript.calls("recall", "crowd") if others >= transcript.trial.k else ():
-        (name,) = call.about
-        if view.was_found(name):
-            yield view.case(None if call.fault else name not in view.list_shown(call), line, name)
-
-
 def scope_kept(found: Transcript) -> Measure:
     """One case a search that brought the memory it was for."""
     view, came, lost = ScopeView.of(found), 0, []
@@ -267,7 +155,7 @@ METRICS: tuple[TrustMetric, ...] = (
         "leaks_by_listing",
         "listings of one scope that show a memory that does not hold there / listings; counted where both scopes of "
         "the pair list their own",
-        by_listing,
+        crossing.by_listing,
         "entries",
         version=3,
         label="listings that show another scope",
@@ -287,7 +175,7 @@ METRICS: tuple[TrustMetric, ...] = (
         "read_across_scopes",
         "reads by id, from one scope, that bring another scope's memory / such reads; counted where the same read "
         "from its own scope brings it",
-        by_reading,
+        crossing.by_reading,
         "get",
         version=3,
         label="memories read by id from another scope",
@@ -297,7 +185,7 @@ METRICS: tuple[TrustMetric, ...] = (
         "updated_across_scopes",
         "updates by id, from one scope, that change another scope's memory, read back there / such updates; counted "
         "where it was seen before, and it changed or the same update from its own scope took effect",
-        by_updating,
+        crossing.by_updating,
         "update",
         label="memories updated by id from another scope",
         column=columns.SCOPES.at("changed"),
@@ -306,7 +194,7 @@ METRICS: tuple[TrustMetric, ...] = (
         "forgotten_across_scopes",
         "deletions by id, from one scope, of another scope's memory that take it away there / such deletions; counted "
         "where it was seen before, and it went or the same deletion from its own scope took effect",
-        by_forgetting,
+        crossing.by_forgetting,
         "forget",
         label="memories deleted by id from another scope",
         column=columns.SCOPES.at("changed"),
@@ -315,7 +203,7 @@ METRICS: tuple[TrustMetric, ...] = (
         "superseded_across_scopes",
         "memories that another scope's memory is told to succeed, by id, and that are gone or superseded in their own "
         "scope / such requests; counted where it stood before, and it went or the same from its own scope took effect",
-        by_superseding,
+        crossing.by_superseding,
         "supersede",
         version=1,
         label="memories replaced by id from another scope",
@@ -325,7 +213,7 @@ METRICS: tuple[TrustMetric, ...] = (
         "history_across_scopes",
         "histories by id, from one scope, that tell the text of another scope's memory that is there / such histories; "
         "counted where the same from its own scope tells it",
-        partial(by_history, ""),
+        partial(crossing.by_history, ""),
         "history",
         version=2,
         label="histories of live memories read from another scope",
@@ -335,7 +223,7 @@ METRICS: tuple[TrustMetric, ...] = (
         "deleted_history_across_scopes",
         "histories by id, from one scope, that tell the text of another scope's memory that was deleted / such "
         "histories; counted where the same from its own scope tells it",
-        partial(by_history, " gone"),
+        partial(crossing.by_history, " gone"),
         "history",
         version=1,
         label="histories of deleted memories read from another scope",
@@ -345,7 +233,7 @@ METRICS: tuple[TrustMetric, ...] = (
         "scope_deletion_spill",
         "deletions of one scope that take a memory of its pair's other scope / deletions; counted where the other "
         "scope showed memories right before, and one went or the scope's own went",
-        by_forgetting_a_scope,
+        crossing.by_forgetting_a_scope,
         "forget_scope",
         version=3,
         label="scope deletions that hit a neighbour",
@@ -380,7 +268,7 @@ METRICS: tuple[TrustMetric, ...] = (
         "leaks_into_empty_name",
         "searches and listings in a scope that gives a part an empty name that show a memory limited to another / such "
         "looks; counted where the one searched for is found in its own scope",
-        partial(elsewhere, "blank"),
+        partial(crossing.elsewhere, "blank"),
         version=1,
         label="looks with an empty name that show others",
         column=columns.SCOPES.at("shown"),
@@ -389,7 +277,7 @@ METRICS: tuple[TrustMetric, ...] = (
         "leaks_into_no_scope",
         "searches and listings without any scope that show a memory limited to a scope / such looks; counted where a "
         "memory without limits comes back without a scope, and the one searched for in its own",
-        in_no_scope,
+        crossing.in_no_scope,
         none="without a scope, not even a memory without limits came back",
         label="looks without a scope that show others",
         column=columns.SCOPES.at("shown"),
@@ -398,7 +286,7 @@ METRICS: tuple[TrustMetric, ...] = (
         "leaks_into_unwritten_scope",
         "searches and listings in scopes that nobody wrote to that show a memory limited to another / such looks; "
         "counted where the one searched for is found in its own scope",
-        in_an_unwritten_scope,
+        crossing.in_an_unwritten_scope,
         label="looks into unused scopes that show others",
         column=columns.SCOPES.at("shown"),
     ),
@@ -406,7 +294,7 @@ METRICS: tuple[TrustMetric, ...] = (
         "crowded_out_of_scope",
         "searches in a scope that do not bring its only memory on the matter / such searches, where at least k other "
         "scopes hold nearly the same; counted where its own text brings it",
-        list_crowded,
+        crossing.list_crowded,
         none="no memory was found in its own scope while k others are like it",
         label="answers crowded out by other scopes",
         column=columns.SCOPES.at("crowded"),
@@ -418,7 +306,7 @@ METRICS: tuple[TrustMetric, ...] = (
         "proportion",
         "scopes whose memories were not all taken, or that could not be searched / scopes written to; a refused name "
         "is no leak and no pass",
-        partial(measure_scoped, partial(bad, list_refused, (), "nothing was written")),
+        partial(measure_scoped, partial(bad, crossing.list_refused, (), "nothing was written")),
         version=2,
         label="scope names refused",
     ),

@@ -70,12 +70,19 @@ def _list_questions(transcript: Transcript, step: str) -> Iterator[tuple[int, Ca
             yield line, call, piece
 
 
-def found_within(transcript: Transcript, step: str, needs: Sequence[str], places: int | None) -> Measure:
-    """Questions that brought their memory, among so many first hits if told."""
+def found_within(
+    transcript: Transcript, step: str, needs: Sequence[str], places: int | None, wordless: bool = False
+) -> Measure:
+    """Questions that brought their memory, among so many first hits if told.
+
+    Args:
+        wordless: Of texts without a letter or digit, in which a search by words has nothing to go by; else of others.
+    """
     lacking = lacks(transcript, *needs)
     if lacking is not None:
         return lacking
-    view, cases = DrillView.of(transcript), list(_list_questions(transcript, step))
+    view, questions = DrillView.of(transcript), _list_questions(transcript, step)
+    cases = [each for each in questions if wordless is not any(map(str.isalnum, each[2].item.text))]
     ranks = [(line, piece.name, view.rank(call, piece)) for line, call, piece in cases]
     bad = [(line, name) for line, name, rank in ranks if rank is None or (places is not None and rank >= places)]
     unanswered = sum(call.fault is not None for _, call, _ in cases)
@@ -210,17 +217,25 @@ METRICS: tuple[TrustMetric, ...] = (
     trust(
         "self_reachability", DRILL, "higher", "proportion",
         "sampled memories that a question of their own text brings within k / those acknowledged; look-alikes stand "
-        "in sibling scopes, some of them with the very same text",
-        partial(found_within, step="own", needs=(), places=None),
+        "in sibling scopes, some of them with the very same text; a text without a letter or digit is counted apart",
+        partial(found_within, step="own", needs=(), places=None), version=2,
         label="memories found by their own text", otherwise="memories not found by their own text",
         column=columns.FOUND.at("unfound"),
     ),
     trust(
         "own_text_first", DRILL, "higher", "proportion",
-        "sampled memories that a question of their own text brings first / those acknowledged; only of a ranked store",
-        partial(found_within, step="own", needs=("ranked",), places=1),
+        "sampled memories that a question of their own text brings first / those acknowledged; only of a ranked store; "
+        "a text without a letter or digit is counted apart",
+        partial(found_within, step="own", needs=("ranked",), places=1), version=2,
         label="memories found first by their own text", otherwise="memories not found first by their own text",
         column=columns.FOUND.at("look-alikes"),
+    ),
+    trust(
+        "wordless_text_found", KEEPING, "higher", "proportion",
+        "sampled memories of punctuation alone that a question of their own text brings within k / those acknowledged",
+        partial(found_within, step="own", needs=(), places=None, wordless=True),
+        aside="a search by words has nothing to go by, and nobody asks for such a text",
+        label="texts without a word found by themselves",
     ),
     trust(
         "answer_among_look_alikes", DRILL, "higher", "proportion",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from harness.log.blobs import unpack
 from harness.log.transcript import ANSWERS, STEPS, Broke, Transcript, Tried
 from harness.metrics import columns
-from harness.metrics.metric import failed, proportion
+from harness.metrics.metric import cannot_tell, failed, proportion
 from harness.metrics.trust.metric import DrillWords, TrustMetric, trust
 from harness.model.results import BrokenPromise
 from harness.model.sequence import Difference
@@ -14,6 +14,9 @@ from harness.promises import words
 from harness.promises.oracle import judge
 
 BROKEN_PROMISES = "broken_promises"
+ENOUGH = 400
+"""Operations below which a promise is not called held: these find 82 % of the planted faults that any number finds
+(docs/promises.md), and fewer find much less."""
 
 
 def broken_promises(found: Transcript) -> Measure:
@@ -21,6 +24,8 @@ def broken_promises(found: Transcript) -> Measure:
     lines = [f"L{line}" for line, event in found.of(Broke) if _judge(found, event) is not None]
     if len(lines) < len(found.of(Broke)):
         return failed("the answers of the shortest sequence are what the contract says")
+    if not lines and 0 < calls < ENOUGH:
+        return cannot_tell(f"no promise was broken in {calls:,} operations, and fewer than {ENOUGH} find too little")
     return proportion(len(lines), calls, lines, none="no operation was played")
 
 
@@ -61,11 +66,11 @@ METRICS: tuple[TrustMetric, ...] = (
         "proportion",
         "1 if an operation was answered otherwise than a model of the adapter contract says, else 0 / operations "
         "played up to then, in random sequences over scopes with awkward names, each sequence on an empty store; the "
-        "search ends with the first",
+        "search ends with the first; where none is found in fewer than 400, it cannot be told",
         broken_promises,
         varies="a drill ends after its time, too, so that a slow machine plays fewer operations",
         verbatim=True,
-        version=2,
+        version=3,
         asks=(),
         label="broken promises of the contract",
         column=columns.PROMISES.at("broken"),

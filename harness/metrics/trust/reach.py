@@ -131,12 +131,14 @@ class Reach(DrillView):
         return [route for route in routes if (look := self.at(step, route, name)) is not None and look.failed]
 
     def undone(self) -> NotMeasured | None:
-        """Why a deletion cannot have harmed anything: a request for it failed."""
-        for op in DELETING.values():
-            for line, call in self.transcript.calls(op, "deleted"):
-                if call.fault and call.about:
-                    why = " ".join(call.fault.message.split())
-                    return NotMeasured(status="failed", reason=f"{op}: {why}"[:300], receipts=(f"L{line}",))
+        """Why a deletion cannot have harmed anything: every request for one failed."""
+        asked = [each for op in DELETING.values() for each in self.transcript.calls(op, "deleted") if each[1].about]
+        if any(call.fault is None for _, call in asked):
+            return None
+        for line, call in asked[:1]:
+            assert call.fault is not None
+            why = " ".join(call.fault.message.split())
+            return NotMeasured(status="failed", reason=f"{call.op}: {why}"[:300], receipts=(f"L{line}",))
         return None
 
     def receipt(self, step: ReachStep, route: ReachRoute, name: str) -> str:

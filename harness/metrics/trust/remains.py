@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from harness.log.transcript import Transcript
-from harness.metrics.metric import not_applicable, proportion
+from harness.metrics.metric import cannot_tell, not_applicable, proportion
 from harness.metrics.trust.reach import Reach
 from harness.metrics.trust.residue import REMOVED, ResidueKind, residue_of
 from harness.model.results import LookStage
@@ -66,5 +66,5 @@ def queries_kept(transcript: Transcript) -> Measure:
     shown = residue.list_shown("closed") & set(asked)
     lines = [line for name in sorted(shown) if (line := residue.shows("closed", name))]
     if not shown and (blind := residue.blind("closed")):
-        return not_applicable(f"none was found where it could be looked, but {'; '.join(blind)}")
+        return cannot_tell(f"none was found where it could be looked, but {'; '.join(blind)}")
     return proportion(len(shown), len(asked), lines, none="no question with a word of its own was asked")

@@ -14,7 +14,7 @@ from typing import Literal, NamedTuple, get_args
 
 from harness.log.events import Sighting
 from harness.log.transcript import Looked, Transcript
-from harness.metrics.metric import not_applicable, proportion
+from harness.metrics.metric import cannot_tell, not_applicable, proportion
 from harness.metrics.trust.reach import ROUTES, Reach, ReachRoute
 from harness.model.results import LayerLook, LayerRow, LookStage
 from harness.model.trial import Measure
@@ -123,10 +123,12 @@ class Residue:
             left |= bad
             if bad:
                 lines.append(self.line(step, layer) or "L1")
+        blind = [*self.blind("before", step), *self._list_closed(kind)]
+        if blind and not left:
+            none = "no target is left where it could be looked" if counted else f"no {kind} of a target was seen before"
+            return cannot_tell(f"{none}, but {'; '.join(blind)}")
         if not counted:
             return not_applicable(self._unseen(kind))
-        if not left and (blind := [*self.blind("before", step), *self._list_closed(kind)]):
-            return not_applicable(f"no target is left where it could be looked, but {'; '.join(blind)}")
         return proportion(len(counted - left), len(counted), lines, none="")
 
     def blind(self, *steps: str) -> list[str]:
@@ -140,13 +142,19 @@ class Residue:
         return list(dict.fromkeys(found))
 
     def opaque(self, layer: str, kind: ResidueKind) -> str | None:
-        """Why a layer that was read tells nothing: it grew as if it held what was written, and shows nothing of it."""
+        """Why a layer that was read tells nothing: it took in bytes as if it held what was written, in files that show
+        nothing of it. Of vectors, in files that show no vector: one of another text, or a projected one, is unlike all
+        that are sought."""
         if all(step != "opened" for step, _ in self.looks):
             return None  # an old transcript: nobody knows how large it was
-        grown = self._size("before", layer) - self._size("opened", layer)
-        if grown < self._needed[kind] or any(self.list_seen("before", layer, each) for each in get_args(ResidueKind)):
+        old = all(look.dark is None for _, look in self.looks.get(("before", layer), ()))
+        if old and any(self.list_seen("before", layer, each) for each in get_args(ResidueKind)):
             return None
-        return f"it grew by {grown:,} bytes with the writes, and nothing of what was written is recognised in it"
+        grown = self._count_dark("before", layer, kind) - self._count_dark("opened", layer, kind)
+        if grown < self._needed[kind]:
+            return None
+        what = "nothing of what was written" if kind == "text" else "no vector of what was written"
+        return f"it took in {grown:,} bytes with the writes, and {what} is recognised in them"
 
     def _list_closed(self, kind: ResidueKind) -> list[str]:
         return [f"{layer}: {why}" for layer in self.layers() if (why := self.opaque(layer, kind))]
@@ -155,8 +163,8 @@ class Residue:
         unseen = f"no {kind} of a target was seen in it before"
         return self.problem("before", layer) or self.opaque(layer, kind) or unseen
 
-    def _size(self, step: str, layer: str) -> int:
-        return sum(look.bytes for _, look in self.looks.get((step, layer), ()))
+    def _count_dark(self, step: str, layer: str, kind: ResidueKind) -> int:
+        return sum(_dark(look, kind) for _, look in self.looks.get((step, layer), ()))
 
     @cached_property
     def _needed(self) -> Mapping[ResidueKind, int]:
@@ -171,6 +179,12 @@ class Residue:
             if layer not in self.undeclared or self.problem("before", layer)
         ]
         return "; ".join(problems) or "the backend declares no layer"
+
+
+def _dark(look: Looked, kind: ResidueKind) -> int:
+    """In an old transcript all bytes of a layer, which it then shows nothing of."""
+    known = look.dark if kind == "text" else look.vectorless
+    return look.bytes if known is None else known
 
 
 residue_of = lru_cache(maxsize=4)(Residue)

@@ -276,6 +276,8 @@ class DrillSession(StoreSession[RemoteMemory]):
                     declared=declared,
                     files=found.files,
                     bytes=found.bytes,
+                    dark=found.dark,
+                    vectorless=found.vectorless,
                     sightings=pack(self._blobs, SIGHTINGS, tuple(found.sightings)),
                     problem=found.problem,
                 )

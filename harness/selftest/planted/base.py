@@ -17,6 +17,7 @@ class Planted(Reference):
     Attributes:
         must: Measures that flag it.
         may: Measures that it may move; no other may move.
+        untold: Measures that have to say that it cannot be told.
         never: Measures that a cheat is after, and that must not be better than the reference's.
         older: The release whose stores it takes over, as `module:Class`; empty: it is played as the only release.
     """
@@ -25,6 +26,7 @@ class Planted(Reference):
     must: ClassVar[tuple[str, ...]] = ()
     may: ClassVar[tuple[str, ...]] = ()
     never: ClassVar[tuple[str, ...]] = ()
+    untold: ClassVar[tuple[str, ...]] = ()
     older: ClassVar[str] = ""
 
     def open(self, space: Space) -> ReferenceMemory:

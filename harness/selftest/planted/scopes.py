@@ -278,7 +278,7 @@ class DropsTheUser(Planted):
 class TellsAnyHistory(Planted):
     """The audit trail is read by id; nobody asks whose memory it is."""
 
-    must = ("history_across_scopes", "deleted_history_across_scopes")
+    must = ("history_across_scopes",)
 
     class Memory(ReferenceMemory):
         def history(self, scope: Scope, memory_id: str) -> list[str]:

@@ -32,7 +32,8 @@ Change = Callable[[str, Op, str, Hit], Hit | None]
 def piece(name: str, role: str, text: str, scope: Scope = HOME, **more: Any) -> Piece:
     bare = role == "bare"
     source = None if bare else Source("c" * 40, f"docs/{name}.md", 3, f"session-{name}")
-    item = Item(text, scope, f"2026-01-0{len(name)}T09:00:00+01:00", "project", source, None if bare else 0.5)
+    day = 9 if role == "edit" else len(name)
+    item = Item(text, scope, f"2026-01-0{day}T09:00:00+01:00", "project", source, None if bare else 0.5)
     return Piece(name=name, role=role, item=item, **more)
 
 
@@ -163,7 +164,9 @@ def test_a_sound_backend_keeps_all(tmp_path: Path) -> None:
     found = Play().measures(tmp_path)
     assert {name: counts(found[name]) for name in GOOD} == GOOD
     unplayed = {"batch_kept", "several_superseded", "expiry_by_wall_clock", "expiry_lost", "ids_reissued"}
-    assert set(found) - set(GOOD) == {"recall_seconds", "bytes_per_memory", "undeclared_bytes", *unplayed}
+    unplayed.add("wordless_text_found")
+    aside = {"recall_seconds", "bytes_per_memory", "undeclared_bytes", "first_date_after_update"}
+    assert set(found) - set(GOOD) == {*aside, *unplayed}
     assert {found[name].status for name in unplayed} == {"not-applicable"}, "an older transcript lacks these steps"
     seconds, size = found["recall_seconds"], found["bytes_per_memory"]
     assert isinstance(seconds, Measured) and (seconds.value, seconds.of) == (0.25, 8)
@@ -208,7 +211,7 @@ def under(**fields: Any) -> Callable[[Hit], Hit]:
          {"source_survives_update": (0, 1), "source_survives_reopening": (3, 3)}),
         (changed("entries", "new", under(text="The port is 1"), "revised", "reopened"),
          {f"{field}_survives_update": (0, 1) for field in fields.FIELDS}
-         | {"source_survives_reopening": (3, 3)}),
+         | {"source_survives_reopening": (3, 3), "date_survives_reopening": (4, 4)}),
         (changed("entries", "next", under(source=None), "revised"),
          {"source_survives_supersede": (0, 1), "source_survives_reopening": (3, 3)}),
         (changed("entries", "right", lost, "reopened"),
@@ -222,6 +225,31 @@ def test_each_loss_moves_its_measure(tmp_path: Path, change: Change, moved: Mapp
     found = Play(change).measures(tmp_path)
     assert {name: counts(found[name]) for name in GOOD} == {**GOOD, **moved}
     assert all(found[name].receipts for name, (hits, of) in moved.items() if 0 < hits < of)
+
+
+@pytest.mark.parametrize(
+    ("created", "kept", "first"),
+    [
+        (PLAN.by_name["new"].item.at, (1, 1), (0, 1)),
+        (PLAN.by_name["old"].item.at, (1, 1), (1, 1)),
+        ("2031-01-01T00:00:00Z", (0, 1), (0, 1)),
+        (None, (0, 1), (0, 1)),
+    ],
+)
+def test_an_updated_memory_may_say_when_it_was_first_made(
+    tmp_path: Path, created: str | None, kept: tuple[int, int], first: tuple[int, int]
+) -> None:
+    found = Play(changed("entries", "new", under(created=created), "revised")).measures(tmp_path)
+    assert counts(found["date_survives_update"]) == kept and counts(found["first_date_after_update"]) == first
+    assert bool(found["date_survives_update"].receipts) == (kept == (0, 1))
+
+
+def test_a_text_without_a_word_is_counted_apart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    texts = [piece("odd", "odd", "?! ... ---") if each.name == "odd" else each for each in PLAN.pieces]
+    monkeypatch.setitem(globals(), "PLAN", Plan(pieces=tuple(texts)))
+    found = Play(changed("recall", "odd", lost, "own")).measures(tmp_path)
+    assert counts(found["wordless_text_found"]) == (0, 1)
+    assert counts(found["self_reachability"]) == counts(found["own_text_first"]) == (5, 5)
 
 
 def test_receipts_name_the_call_that_shows_it(tmp_path: Path) -> None:
@@ -310,10 +338,10 @@ def test_a_whole_file_is_found_by_its_text(tmp_path: Path) -> None:
         ("expiry", {"expiry_by_wall_clock", "expiry_lost"}),
         ("forget", {"ids_reissued"}),
         ("source", {name for name in GOOD if name.startswith("source_")}),
-        ("created", {name for name in GOOD if name.startswith("date_")}),
+        ("created", {"first_date_after_update", *(name for name in GOOD if name.startswith("date_"))}),
         ("entries", {"entries_unaccounted", "writes_listed"}),
         ("scope_repo", {"answer_among_look_alikes", *(name for name in GOOD if name.startswith("scope_"))}),
-        ("update", {name for name in GOOD if name.endswith("_update")}),
+        ("update", {"first_date_after_update", *(name for name in GOOD if name.endswith("_update"))}),
         ("supersede", {"several_superseded", *(name for name in GOOD if name.endswith("_supersede"))}),
         (
             "persistent",

@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from harness.adapter import Item, Scope
-from harness.log.transcript import Called
+from harness.log.transcript import Called, Looked
 from harness.metrics.trust.deletion import METRICS
 from harness.model.drill import Piece, Plan
-from harness.model.trial import Measured
+from harness.model.trial import Measured, NotMeasured
 from tests.support.drill_player import measured
 from tests.support.measures import counts
 from tests.support.transcripts import transcript
@@ -49,7 +49,7 @@ def test_a_layer_is_opaque_from_as_many_bytes_on_as_would_do_for_what_was_writte
         if size < grown:
             assert counts(found) == (1, 1)
         else:
-            assert f"index: it grew by {grown} bytes" in reason(found, "not-applicable")
+            assert f"index: it took in {grown} bytes" in reason(found, "not-applicable")
 
 
 def test_of_an_old_transcript_nobody_knows_how_much_a_layer_grew(tmp_path: Path) -> None:
@@ -75,3 +75,27 @@ def test_a_route_that_never_brought_a_target_has_a_row_that_says_so(tmp_path: Pa
 def test_a_place_that_shows_only_what_nobody_deleted_has_no_row(tmp_path: Path) -> None:
     play = ready().looked("closed", "pin", place="free page").looked("closed", "who", place="log of questions")
     assert [place for layer, place, kind in play.rows(tmp_path) if (layer, kind) == ("db", "text")] == ["", "free page"]
+
+
+@pytest.mark.parametrize(("kind", "dark"), [("text", "dark"), ("vector", "vectorless")])
+def test_what_took_in_bytes_that_nobody_recognises_leaves_it_open(tmp_path: Path, kind: str, dark: str) -> None:
+    """A journal in cipher that grows or fills, or vectors of another text, beside a database that was cleaned."""
+    form = {"text": "utf-8", "vector": "float32"}[kind]
+    item = Item("x" * 400, Scope(repo="shop"), "2026-01-01", "project")
+    plan = Plan(pieces=(Piece(name="pin", role="forget", item=item, canary="cwpin"),))
+    for took in (99 if kind == "text" else 383, 384):
+        play = Play().call("before", "remember", ["pin"], [{"ids": ["id-pin"]}]).looked("opened")
+        play.looked("before", "pin", form=form)
+        play.call("deleted", "forget", ["pin"], [True], memory_ids=["id-pin"])
+        play.events.append(Called(step="after", op="recall", request={"query": "pin"}, answer=[]))
+        play.looked("closed")
+        events = [
+            each.model_copy(update={"dark": 0, "vectorless": 0, dark: took if each.step == "before" else 0})
+            if isinstance(each, Looked)
+            else each
+            for each in play.events
+        ]
+        found = measured(METRICS, transcript(tmp_path / f"{took}", plan, events, drill="deletion"))
+        measure = found[f"{kind}_gone_after_closing"]
+        assert isinstance(measure, NotMeasured) == (took == 384)
+        assert isinstance(measure, Measured) or (measure.untold and "384 bytes" in measure.reason)

@@ -9,6 +9,7 @@ import pytest
 from rich.console import Console
 
 from adapters.reference import ReferenceMemory
+from harness.metrics.metric import cannot_tell
 from harness.metrics.trust import BY_CHANCE
 from harness.model.trial import Better, Definition, Measure, Measured, NotMeasured
 from harness.selftest import faults, measures, measures_table
@@ -110,10 +111,22 @@ def test_a_declaration_that_names_no_measure_is_a_breach() -> None:
         ("higher", word("not-applicable"), word("not-applicable"), None),
         ("higher", word("not-applicable"), word("failed"), "failed"),
         ("higher", number(1), word("unsupported"), "unmeasured"),
+        ("higher", number(1), cannot_tell("sealed"), "untold"),
     ],
 )
 def test_what_counts_as_moved(better: Better, sound: Measure, found: Measure, move: str | None) -> None:
     assert find_move(definition("any", better), sound, found) == move
+
+
+@pytest.mark.parametrize(
+    ("found", "said"),
+    [(cannot_tell("sealed"), None), (number(1), "must say that it cannot be told"),
+     (word("not-applicable"), "must say that it cannot be told")],
+)  # fmt: skip
+def test_what_hides_where_nobody_can_look_must_not_look_clean(found: Measure, said: str | None) -> None:
+    fault = PlantedFault("Seals", "m:C", "Seals.", (), (), untold=("kept",))
+    row = judge(fault, SOUND, {**SOUND, "kept": found}, DEFINITIONS, FAMILIES)
+    assert [breach.reason for breach in row.breaches] == ([said] if said else [])
 
 
 def test_a_time_moves_by_a_clear_ratio_and_difference_only() -> None:
@@ -134,7 +147,7 @@ def test_every_planted_fault_says_what_is_wrong_and_which_measure_has_to_flag_it
     planted = faults.list_planted()
     assert len(planted) == len(FAULTS) == len({fault.name for fault in planted}) >= 26
     for fault, made in zip(planted, FAULTS, strict=True):
-        assert fault.bug.endswith(".") and fault.must and not {*fault.must} & {*fault.may}
+        assert fault.bug.endswith(".") and (fault.must or fault.untold) and not {*fault.must} & {*fault.may}
         assert fault.adapter == f"{made.__module__}:{made.__name__}" and issubclass(made.Memory, ReferenceMemory)
         known = {*measures.FAMILIES, *measures.FAMILIES.values()}
         assert not {*fault.must, *fault.may} - known, fault.name
