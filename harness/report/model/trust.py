@@ -5,10 +5,11 @@ Stories and drills speak in the same column. Every number is turned into the dir
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from math import isclose
 
+from harness.metrics import columns
 from harness.metrics.columns import Column
 from harness.metrics.trust.keeping import RECALL_SECONDS
 from harness.metrics.trust.promises import BROKEN_PROMISES
@@ -18,7 +19,7 @@ from harness.report import words
 from harness.report.model.score import DASH, Case, Number, Score, explain_none
 from harness.report.model.work import Judge
 
-PROMISES, SPEED = "promises", "speed"
+PROMISES, SPEED = columns.PROMISES.id, columns.SPEED.id
 """Columns with rules of their own."""
 ARROW, STEPS = " \u2192 ", 48
 """Between two steps of a sequence; characters of it that a cell shows."""
@@ -162,8 +163,3 @@ def judge_speed(results: Results, key: str, column: Column) -> Score:
 
 
 JUDGES: Mapping[str, Judge] = {PROMISES: judge_promises, SPEED: judge_speed}
-
-
-def find_case(scores: Sequence[Score], measure: str) -> Case | None:
-    """What went wrong by one measure, if it did."""
-    return next((case for score in scores for case in score.cases if case.measure == measure), None)

@@ -6,7 +6,7 @@ backend alone; only sentences that compare backends look at several.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, get_args
 
@@ -15,7 +15,7 @@ from harness.metrics.completion import DECISIONS_RIGHT
 from harness.model.results import Comparison, Pooled, Results, Unplayed
 from harness.model.trial import ReadPolicy, WritePolicy
 from harness.report import words
-from harness.report.model import table, ways, work
+from harness.report.model import table, trust, ways, work
 from harness.report.model.board import Board, BoardRow, Head
 from harness.report.model.score import Score
 from harness.report.model.ways import READS, Spread
@@ -26,8 +26,6 @@ NAMED = 4
 """As many backends as a sentence names; of more it says how many, as the scoreboard below names them."""
 FEW = 6
 """As many backends as have a point of their own on what is wrong with each."""
-SPEED = "speed"
-"""The column that the scoreboard alone tells."""
 
 
 @dataclass(frozen=True)
@@ -258,7 +256,7 @@ def _judge_trust(board: Board) -> Iterator[VerdictLine]:
     columns = [
         (column, cells)
         for column in board.trust
-        if column.id != SPEED
+        if column.id != trust.SPEED  # the scoreboard alone tells it
         if (cells := [(row, score) for row, score in board.list_scores(column.id) if _is_told(score)])
     ]
     wrong = [(column, cells) for column, cells in columns if any(score.judgement == "bad" for _, score in cells)]
@@ -334,12 +332,3 @@ def _shorten(claims: list[Claim], spreads: Sequence[Spread]) -> list[Claim]:
         low, high = min(each.numbers[0] for each in spreads), max(each.numbers[1] for each in spreads)
         reached = f" ({ways.show_range(low, high)})"
     return [replace(claims[0], phrase=f"{len(claims)} backends{reached}")]
-
-
-def list_by_row(lines: Sequence[VerdictLine]) -> Mapping[str, list[VerdictLine]]:
-    """The points that make a claim about each row."""
-    found: dict[str, list[VerdictLine]] = {}
-    for line in lines:
-        for claim in line.claims:
-            found.setdefault(claim.row, []).append(line)
-    return found

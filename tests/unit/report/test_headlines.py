@@ -6,6 +6,7 @@ import io
 from collections.abc import Mapping
 
 import pytest
+from harness.report.worst import MARK
 from hypothesis import given
 from hypothesis import strategies as st
 from rich.console import Console
@@ -20,7 +21,6 @@ from harness.report.model import rows as tables
 from harness.report.outputs import page as html
 from harness.report.outputs import summary as markdown
 from harness.report.outputs import terminal as console
-from harness.report.worst import MARK
 from tests.support.made_results import Said, results
 
 ALL = {**metrics.DEFINITIONS, **trust.DEFINITIONS}

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from harness.adapter import Layer
-from harness.report.model.repeat import repeat
+from harness.report.timeline.repeat import repeat
 from harness.scan.disk import Needles, scan
 
 CANARY = "cw0123456789abcdef0123"

@@ -22,10 +22,10 @@ from harness.model.backend import Fault
 from harness.model.drill import Piece, Plan
 from harness.model.results import LayerLook, LayerRow, Results, TrustCell
 from harness.model.trial import Better, Definition, Measure, Measured, NotMeasured
+from harness.report import progress
 from harness.report.model import drills as trust
 from harness.report.model import evidence, receipts
 from harness.report.outputs import page as html
-from harness.report.outputs import progress
 from harness.report.outputs import summary as markdown
 from tests.support.golden_drills import GOLDEN, transcripts
 from tests.support.runs import run
