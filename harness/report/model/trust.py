@@ -16,7 +16,7 @@ from harness.metrics.trust.promises import BROKEN_PROMISES
 from harness.model.results import Pooled, Results, TrustCell
 from harness.model.trial import Definition
 from harness.report import words
-from harness.report.model.score import DASH, Case, Number, Score, explain_none
+from harness.report.model.score import DASH, Case, Number, Score, explain_none, is_hidden
 from harness.report.model.work import Judge
 
 PROMISES, SPEED = columns.PROMISES.id, columns.SPEED.id
@@ -89,24 +89,15 @@ def judge(results: Results, key: str, column: Column) -> Score:
         cases = tuple(each.turn(column) for each in wrong)
         return replace(_show(cases[0]), judgement="bad", word=cases[0].phrase, cases=cases)
     missed = [each.pooled for each in members if each.pooled.failed or each.pooled.not_run]
+    missed += [each.pooled for each in members if is_hidden(each.pooled)]
     if missed:
         return explain_none(missed[0])
     by_name = {each.definition.name: each for each in members}
     leads = [by_name[name] for name in column.leads if name in by_name]
-    if hidden := next((each.pooled for each in leads if _is_hidden(each.pooled)), None):
-        return replace(explain_none(hidden), lines=(Number(CANNOT_TELL),))
     lead = next((each for each in (*leads, *members) if each.pooled.value is not None), None)
     if lead is None:
         return explain_none(next((each.pooled for each in (*leads, *members)), None))
     return replace(_show(lead.turn(column)), judgement="good", word=column.clean)
-
-
-def _is_hidden(pooled: Pooled) -> bool:
-    """Whether there was something to look at, and nobody could."""
-    return pooled.value is None and any(reason.startswith(CANNOT_TELL) for reason in pooled.reasons)
-
-
-CANNOT_TELL = "cannot be told"
 
 
 def _show(case: Case) -> Score:
