@@ -207,7 +207,7 @@ calibration: .venv/.ready
 	@$(BIN)/coldwarm calibrate .cache/calibration/scripted/latest .cache/calibration/model/latest
 
 docs: .venv/.ready
-	@$(BIN)/python -m harness.report.outputs.measures >docs/measures.md
+	@$(BIN)/python -m harness.report.measures >docs/measures.md
 	@echo "docs/measures.md is what the definitions say"
 
 # Sphinx with MyST (both MIT or BSD) in an environment of its own, so that nothing else grows by it.

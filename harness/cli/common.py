@@ -166,7 +166,7 @@ def report_run(
         browse: Opens the page.
     """
     from harness.report.outputs import terminal as console
-    from harness.report.outputs.progress import say_during
+    from harness.report.progress import say_during
     from harness.report.words import plain
 
     screen = terminal(quiet=quiet, as_json=as_json)

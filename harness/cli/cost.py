@@ -28,7 +28,7 @@ def cost(folders: tuple[Path, ...], prices: Path | None) -> None:
     """
     from harness.compare import costs
     from harness.model.prices import PricesError, read_prices
-    from harness.report.model import costs as costed
+    from harness.report.outputs import costs as costed
 
     runs = [open_run(folder) for folder in folders]
     try:

@@ -51,7 +51,7 @@ def mine(
     """
     from harness.mine import mining, reviewing
     from harness.repo.checkout import FixtureError
-    from harness.report.outputs.progress import say_during
+    from harness.report.progress import say_during
     from harness.report.words import plural
 
     if folder is None and review is None:

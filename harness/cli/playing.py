@@ -71,7 +71,7 @@ def play(
     from harness.model.prices import read_prices
     from harness.play import plan, runner
     from harness.play.trouble import ExecutorError
-    from harness.report.outputs.progress import PlainProgress
+    from harness.report.progress import PlainProgress
     from tasks import suite
 
     try:
@@ -154,7 +154,7 @@ def _prepare(
 ) -> tuple[Executor, Backends, list[tuple[Scenario, Repo]]]:
     """Who plays, what can be played, and the stories, which are loaded while environments are made."""
     from harness.backend import environments
-    from harness.report.outputs.progress import say_during
+    from harness.report.progress import say_during
     from harness.report.words import plain
 
     for spec in selection.backends:

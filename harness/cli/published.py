@@ -60,7 +60,7 @@ def import_(
     from harness.gateway.embedder import EmbedderError
     from harness.published import known, play, report
     from harness.published.sets import SetError
-    from harness.report.outputs.progress import say_during
+    from harness.report.progress import say_during
 
     form = known.SETS[name]
     try:

@@ -13,7 +13,7 @@ from typing import Literal, NamedTuple
 from harness.metrics import columns
 from harness.metrics.metric import amount, failed, metric, not_applicable, proportion
 from harness.metrics.view import Decided, Key, Record, View
-from harness.metrics.words import STALE, WORK, Between, Case, Column, Question, Words
+from harness.metrics.words import STALE, WORK, Between, Case, Words
 from harness.model.scenario import Decision
 from harness.model.trial import Measure, NotMeasured
 
@@ -200,9 +200,8 @@ METRICS = (
         "decided nothing", partial(used, trap="stale", origin="memory"), source="MemStrata", reads=True,
         version=3, words=Words(
             STALE, 10, thing="decisions acted on stale rules", did="acted on stale rules in {} decisions",
-            column=(Column(20, "Acted on stale", ("acted", "on stale")),),
-            question=Question("Acted on stale", both=True), answers=True, cells="acted on stale",
-            case=Case(10, "acted on a stale rule", example=True), clean_if_zero=True,
+            answers=True, cells="acted on stale",
+            case=Case(10, "acted on a stale rule"), clean_if_zero=True,
             between=Between(50, looked_up=True), contrasted=20,
         ),
         label="decisions acted on stale rules", column=columns.STALE.at(),

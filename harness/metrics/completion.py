@@ -5,7 +5,7 @@ from __future__ import annotations
 from harness.metrics import columns
 from harness.metrics.metric import metric, proportion
 from harness.metrics.view import Decided, View
-from harness.metrics.words import WORK, Between, Column, Progress, Question, Words
+from harness.metrics.words import WORK, Between, Progress, Words
 from harness.model.trial import Measure
 
 NO_JOB = "the scenario has no job"
@@ -56,11 +56,8 @@ METRICS = (
         DECISIONS_RIGHT, "higher", "proportion",
         "decisions whose check sees the right value / decisions of the story; one not reached is not right",
         decisions_right, reads=True, cold=True, words=Words(
-            WORK, 10, thing="right decisions", did="took {} right decisions", column=(
-                Column(30, "Decided right", ("decided", "right"), cold=True),
-                Column(40, "Decided right, curated", ("right,", "curated"), "curated"),
-            ),
-            question=Question("Decided right", both=True, cold=True), answers=True, cells="decided right",
+            WORK, 10, thing="right decisions", did="took {} right decisions",
+            answers=True, cells="decided right",
             between=Between(30, cold=True, looked_up=True), contrasted=30, progress=Progress(20, "decided right"),
         ),
         label="right decisions", column=columns.DECISIONS.at(),

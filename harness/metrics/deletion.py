@@ -18,7 +18,7 @@ from harness.log.receipts import Receipt
 from harness.metrics import columns
 from harness.metrics.metric import StoryMetric, cannot_tell, failed, metric, not_applicable, proportion, unsupported
 from harness.metrics.view import Record, View
-from harness.metrics.words import DELETED, Case, Column, Question, Words
+from harness.metrics.words import DELETED, Case, Words
 from harness.model.canary import memory_word
 from harness.model.trial import Measure, NotMeasured
 
@@ -285,16 +285,14 @@ def deleted_from_bytes(view: View) -> Measure:
     return proportion(len(facts - left.keys()), len(facts), receipts, none=none)
 
 
-_WHERE: dict[Route, tuple[str, str, str]] = {
-    "search": ("the story's own question", "found by search", "a search"),
-    "forbidden": (
-        "a search for the deleted string itself", "found by searching for it", "a search for the secret itself"
-    ),
-    "entries": ("the listing of all memories", "listed", "the listing"),
-    "get": ("its id", "returned by its id", "their ids"),
-    "history": ("the audit history of its id", "in the audit history", "the history"),
-}  # fmt: skip
-"""Route -> what brings a target, what a target is that it still brings, and by what deleted secrets are brought."""
+_WHERE: dict[Route, tuple[str, str]] = {
+    "search": ("the story's own question", "found by search"),
+    "forbidden": ("a search for the deleted string itself", "found by searching for it"),
+    "entries": ("the listing of all memories", "listed"),
+    "get": ("its id", "returned by its id"),
+    "history": ("the audit history of its id", "in the audit history"),
+}
+"""Route -> what brings a target, and what a target is that it still brings."""
 DELETED_FROM_BYTES = "deleted_from_bytes"
 _measure = partial(metric, words=Words(DELETED))
 METRICS: tuple[StoryMetric, ...] = (
@@ -305,16 +303,16 @@ METRICS: tuple[StoryMetric, ...] = (
             partial(deleted_from, route=route), source="ForgetEval" if route == "forbidden" else "own", version=2,
             label=f"deleted secrets no longer {still}", otherwise=f"deleted secrets still {still}",
             column=columns.DELETED.at("history" if route == "history" else "served"),
-            words=Words(DELETED, 10 + at, case=Case(30 + at, f"deleted, and still {still}"), brought_by=brings),
+            words=Words(DELETED, 10 + at, case=Case(30 + at, f"deleted, and still {still}")),
         )
-        for at, (route, (where, still, brings)) in enumerate(_WHERE.items())
+        for at, (route, (where, still)) in enumerate(_WHERE.items())
     ),
     _measure(
         "deleted_after_reopening", "higher", "proportion",
         "targets that no search, listing or id brings in a fresh process on the same store / targets that one of them "
         "brought before",
         deleted_after_reopening, version=3, words=Words(
-            DELETED, 20, case=Case(40, "deleted, and back after reopening"), brought_by="a route, after reopening",
+            DELETED, 20, case=Case(40, "deleted, and back after reopening"),
         ),
         label="deleted secrets gone after reopening", otherwise="deleted secrets back after reopening",
         column=columns.DELETED.at("served"),
@@ -325,9 +323,8 @@ METRICS: tuple[StoryMetric, ...] = (
         "before; where a part could not be looked at and nothing is left elsewhere, nothing is measured",
         deleted_from_bytes, version=2, words=Words(
             DELETED, 30, thing="deleted secrets gone from storage",
-            column=(Column(70, "Gone after delete", ("gone after", "delete")),),
-            question=Question("Gone after delete"), answers=True, cells="gone after delete",
-            case=Case(20, "deleted, and still in the stored bytes", example=True), fault=True,
+            answers=True, cells="gone after delete",
+            case=Case(20, "deleted, and still in the stored bytes"),
         ),
         label="deleted secrets gone from disk", otherwise="deleted secrets still on disk",
         column=columns.DELETED.at("stored"),

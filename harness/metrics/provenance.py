@@ -15,7 +15,7 @@ from harness.log.events import Checked, Resolved, Wrote
 from harness.metrics import columns
 from harness.metrics.metric import StoryMetric, metric, proportion, unsupported
 from harness.metrics.view import RecalledEntry, Record, View, once, same_moment
-from harness.metrics.words import PROVEN, Case, Column, Question, Words
+from harness.metrics.words import PROVEN, Case, Words
 from harness.model.trial import Better, Measure, NotMeasured
 from harness.text.classify import holds
 
@@ -200,9 +200,8 @@ METRICS: tuple[StoryMetric, ...] = (
         SOURCE_VERIFIED, "higher", "proportion",
         "sources whose line at the cited commit holds an accepted form of each part of a fact that the memory asserts "
         "/ sources with commit and path of memories that assert a fact", source_verified, words=Words(
-            PROVEN, 10, thing="sources proven", column=(Column(60, "Source proven", ("source", "proven")),),
-            question=Question("Source proven"), answers=True, cells="source proven",
-            case=Case(90, "source not proven"), fault=True,
+            PROVEN, 10, thing="sources proven", answers=True, cells="source proven",
+            case=Case(90, "source not proven"),
         ),
         label="sources proven in git", otherwise="sources not proven in git", column=columns.SOURCES.at("false"),
     ),

@@ -18,7 +18,7 @@ from harness.log.events import Forgot, Recalled, Wrote
 from harness.metrics import columns
 from harness.metrics.metric import mean, metric, not_applicable, proportion, unsupported
 from harness.metrics.view import PhrasingSeen, RecalledEntry, Record, View
-from harness.metrics.words import RECALLED, Between, Column, Progress, Question, Words
+from harness.metrics.words import RECALLED, Between, Progress, Words
 from harness.model.facts import STRATA, Stratum
 from harness.model.scenario import Learn
 from harness.model.trial import Measure
@@ -205,7 +205,6 @@ METRICS = (
         RECALL, "higher", "proportion", f"{_RECALL}; unclear entries assert nothing; a fault is a miss", recall,
         version=2, words=Words(
             RECALLED, 10, thing="answers recalled", did="brought back {} answers",
-            column=(Column(10, "Recalled", ("recalled", "")),), question=Question("Recalled", both=True),
             answers=True, cells="recalled", between=Between(10), contrasted=10, progress=Progress(10, "recalled"),
         ),
         label="answers recalled", column=columns.RECALLED.at(),

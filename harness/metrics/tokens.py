@@ -19,7 +19,7 @@ from harness.metrics.metric import (
     unsupported,
 )
 from harness.metrics.view import Asking, Record, View
-from harness.metrics.words import COST, Between, Column, Question, Words
+from harness.metrics.words import COST, Between, Words
 from harness.model.trial import Measure, Measured, NotMeasured
 
 NO_COLD = "the cold arm was not run"
@@ -279,7 +279,7 @@ METRICS: tuple[StoryMetric, ...] = (
         "jobs", tokens_total, source="own, after the LoCoMo audit", reads=True, cold=True, whole=True,
         version=2, words=Words(
             COST, 10, thing="tokens", did="took {} tokens a story",
-            column=(Column(50, "Tokens a story", ("tokens", "a story")),), answers=True, cells="tokens",
+            answers=True, cells="tokens",
             between=Between(60, cold=True), contrasted=60, decisive=30,
         ),
         label="all tokens", column=columns.COST.at(),
@@ -287,7 +287,7 @@ METRICS: tuple[StoryMetric, ...] = (
     metric(
         TOKENS_PER_JOB, "lower", "tokens", "tokens_total / jobs done; of: jobs done", tokens_per_job,
         reads=True, cold=True, whole=True, version=2, ratio=(TOKENS_TOTAL, JOBS_DONE),
-        words=Words(COST, 15, question=Question("Tokens per job done", both=True, cold=True), contrasted=70),
+        words=Words(COST, 15, contrasted=70),
         label="tokens per completed job", column=columns.COST.at(),
     ),
     metric(

@@ -8,8 +8,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from harness.model.trial import WritePolicy
-
 
 @dataclass(frozen=True)
 class Topic:
@@ -17,96 +15,34 @@ class Topic:
 
     Attributes:
         place: Of its part on the page.
-        first: Its place on the first screen, where label is what the answer begins with.
+        first: Its place among the measures that stand beside each cell.
     """
 
     id: str
     title: str
     asks: str
     place: int
-    label: str = ""
     first: int = 100
 
 
-RECALLED = Topic(
-    "recalled", "Recalled", "Asked for something it was told, does the memory bring it back?", 10, "Recall", 30
-)
+RECALLED = Topic("recalled", "Recalled", "Asked for something it was told, does the memory bring it back?", 10, 30)
 STALE = Topic(
     "stale", "Stale", "After a rule has changed, does the memory still serve the old one, and is it acted on?", 20,
-    "Stale", 20,
+    20,
 )  # fmt: skip
-COST = Topic("cost", "Cost", "What does it cost in tokens, and what are they spent on?", 30, "Cost", 40)
-PROVEN = Topic(
-    "proven", "Provenance", "Can a memory show the line of the repository that it comes from?", 40, "Provenance", 50
-)
-DELETED = Topic(
-    "deleted", "Deletion", "Is deleted gone, however one asks, and in the stored bytes?", 50, "Deletion", 60
-)
-WORK = Topic("work", "Cold against warm", "Is more of the work right with the memory than without?", 60, "Help", 10)
+COST = Topic("cost", "Cost", "What does it cost in tokens, and what are they spent on?", 30, 40)
+PROVEN = Topic("proven", "Provenance", "Can a memory show the line of the repository that it comes from?", 40, 50)
+DELETED = Topic("deleted", "Deletion", "Is deleted gone, however one asks, and in the stored bytes?", 50, 60)
+WORK = Topic("work", "Cold against warm", "Is more of the work right with the memory than without?", 60, 10)
 OTHER = Topic("other", "Other measures", "What else was measured?", 70)
 
 
 @dataclass(frozen=True)
-class Column:
-    """A question of the table on the terminal; the measure leads the family that the head's word covers.
-
-    Attributes:
-        short: The head in two lines.
-        write: Under this write policy instead of the primary one.
-        cold: What the cold arm reached stands beneath.
-    """
-
-    place: int
-    head: str
-    short: tuple[str, str]
-    write: WritePolicy | None = None
-    cold: bool = False
-
-
-@dataclass(frozen=True)
-class Question:
-    """A question of the page's first table, among those of its topic.
-
-    Attributes:
-        both: It depends on how memory was written.
-        cold: What the cold arm reached stands beside it, where that was measured.
-    """
-
-    head: str
-    both: bool = False
-    cold: bool = False
-
-
-@dataclass(frozen=True)
-class Scored:
-    """A question of the scoreboard, the page's first table.
-
-    Attributes:
-        place: Among the questions; those that have rules of their own stand at 10, 20 and so on.
-        head: The question in a word or two; beside: how to read the number.
-        good: Up to this share of cases that went wrong it is good; bad: beyond this one it is bad.
-        says: What good, middling and bad mean here.
-    """
-
-    place: int
-    head: str
-    beside: str
-    good: float
-    bad: float
-    says: tuple[str, str, str]
-
-
-@dataclass(frozen=True)
 class Case:
-    """What a bad case is called; every receipt of the measure is one.
-
-    Attributes:
-        example: It is an example of its topic.
-    """
+    """What a bad case is called; every receipt of the measure is one."""
 
     place: int
     called: str
-    example: bool = False
 
 
 @dataclass(frozen=True)
@@ -141,9 +77,7 @@ class Words:
         place: Of its row among those of its topic.
         answers: The answer to its topic is told by it.
         cells: Head of its column in the table of cells.
-        brought_by: What still brings a deleted secret if the measure is below a perfect score.
         clean_if_zero: 0 looks like a merit, and is none for a memory that brings nothing.
-        fault: Anything but the best is a fault in the headline that it leads; else more or less is the answer.
         contrasted: Its place among those that are shown for every policy.
         decisive: Its place among those on one of which knowing everything must lose against each backend.
     """
@@ -152,15 +86,10 @@ class Words:
     place: int = 50
     thing: str = ""
     did: str = ""
-    column: tuple[Column, ...] = ()
-    question: Question | None = None
-    scored: Scored | None = None
     answers: bool = False
     cells: str = ""
     case: Case | None = None
-    brought_by: str = ""
     clean_if_zero: bool = False
-    fault: bool = False
     between: Between | None = None
     contrasted: int | None = None
     decisive: int | None = None

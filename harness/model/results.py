@@ -464,13 +464,6 @@ class Results(Model):
             name: own for name, own in self.group_faults().items() if sum(e.count for e in own) > allowed.get(name, 0)
         }
 
-    def list_ways(self) -> list[tuple[WritePolicy, ReadPolicy]]:
-        """The write and read policies that were played together, at the headline's noise, the primary ones first."""
-        held = self.run.conditions
-        primary = (held.headline_write, held.headline_read)
-        played = {(each.write_policy, each.read_policy) for each in self.contrasts if each.noise == held.headline_noise}
-        return sorted(played, key=lambda way: (way[0] != primary[0], way[1] != primary[1], way))
-
     def list_comparisons(
         self, write: WritePolicy | None = None, read: ReadPolicy | None = None, family: Family | None = None
     ) -> list[Comparison]:

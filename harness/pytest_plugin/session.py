@@ -32,8 +32,8 @@ from harness.play import backends as casting
 from harness.play import drills, plan, runner
 from harness.play.backends import Backends
 from harness.repo.checkout import FixtureError, Repo
-from harness.report.model.repeat import Replay
-from harness.report.outputs.progress import PlainProgress
+from harness.report.progress import PlainProgress
+from harness.report.timeline.repeat import Replay
 from harness.report.words import plain
 from tasks import loader, suite
 

@@ -23,7 +23,6 @@ LISTS: dict[str, Callable[[Words], int | None]] = {
     "contrasted": lambda words: words.contrasted,
     "decisive": lambda words: words.decisive,
     "progress": lambda words: words.progress.place if words.progress else None,
-    "scored": lambda words: words.scored.place if words.scored else None,
 }
 
 

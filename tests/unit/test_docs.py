@@ -12,7 +12,7 @@ import yaml
 
 from harness import metrics, paths
 from harness.metrics import trust
-from harness.report.outputs import measures
+from harness.report import measures
 
 ROOT = paths.ROOT
 PAGES = sorted(page for part in ("*.md", "docs/**/*.md", ".github/*.md", "tasks/*.md") for page in ROOT.glob(part))

@@ -46,10 +46,6 @@ def finish(
     return Chart(name, topic, title, says, heads, tuple(rows), drawn)
 
 
-def find_measured(results: Results, name: str, measure: str) -> Pooled | None:
-    return results.backends[name].measures.get(measure) if name in results.backends else None
-
-
 def rank(results: Results) -> list[str]:
     return table.list_ranked(results)
 

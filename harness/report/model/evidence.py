@@ -17,8 +17,8 @@ from harness.metrics import broken, deletion, footprint
 from harness.metrics.footprint import Sample
 from harness.model.results import Results
 from harness.report.model.receipts import BadCase, describe
-from harness.report.model.repeat import Replay
 from harness.report.timeline import timelines as timeline
+from harness.report.timeline.repeat import Replay
 from harness.report.timeline.timelines import StoryTimelines, Timelines
 
 

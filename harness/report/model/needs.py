@@ -47,7 +47,7 @@ def _column(name: str) -> Rule:
         if score.judgement == "good":
             return ""
         if not score.measured:
-            return f"{score.text}{f' ({score.why})' if score.why else ''}" if score.why else "not measured"
+            return f"{score.text} ({score.why})" if score.why else "not measured"
         return score.cases[0].told if score.cases else f"{score.text} {score.word}".rstrip()
 
     return rule
@@ -83,11 +83,14 @@ def _drill(name: str) -> Rule:
         ]
         if not any(each.pooled.value is not None for _, each in members):
             return "not measured"
-        wrong = next(((column, each) for column, each in members if each.wrong), None)
-        if wrong is None:
-            return ""
-        case = wrong[1].turn(wrong[0])
-        return case.told
+        wrong = next((each.turn(column) for column, each in members if each.wrong), None)
+        if wrong is not None:
+            return wrong.told
+        return (
+            "not all of it was measured"
+            if any(each.pooled.failed or each.pooled.not_run for _, each in members)
+            else ""
+        )
 
     return rule
 
@@ -120,7 +123,7 @@ def answer(results: Results, board: Board) -> list[Answer]:
 def _answer(results: Results, board: Board, need: Need) -> Answer:
     fit, others = list[tuple[BoardRow, str]](), list[tuple[BoardRow, str]]()
     for row in _order(results, board):
-        why = next(filter(None, (rule(results, board, row) for rule in (*need.rules, _not_worse))), "")
+        why = next(filter(None, (rule(results, board, row) for rule in (_not_failing, *need.rules, _not_worse))), "")
         if why == "not measured":
             continue
         (others if why else fit).append((row, why or describe_price(results, row)))
@@ -129,7 +132,12 @@ def _answer(results: Results, board: Board, need: Need) -> Answer:
 
 def _not_worse(results: Results, board: Board, row: BoardRow) -> str:
     score = board.find(row.key, "decisions")
-    return score.word if score.judgement == "bad" else ""
+    return score.word or f"decisions: {score.text}" if score.judgement == "bad" else ""
+
+
+def _not_failing(results: Results, board: Board, row: BoardRow) -> str:
+    """Whatever a row whose calls failed says may be the failures' doing."""
+    return "calls failed" if row.key in results.beyond() else ""
 
 
 def _order(results: Results, board: Board) -> Sequence[BoardRow]:

@@ -22,7 +22,7 @@ from harness.model.drill import Piece
 from harness.model.results import BrokenPromise, TrustCell
 from harness.model.trial import Definition, Measure, Measured
 from harness.report import words
-from harness.report.model.repeat import Replay, repeat
+from harness.report.timeline.repeat import Replay, repeat
 from harness.report.words import visible
 
 OF_EACH = 2

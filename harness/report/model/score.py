@@ -88,6 +88,8 @@ class Score:
         return bool(self.measure)
 
 
+CANNOT_TELL = "cannot be told"
+"""What a reason begins with, and a cell says, where it could not be looked."""
 DASH = Score((Number(SHAPES["open"]),))
 
 
@@ -96,4 +98,11 @@ def explain_none(pooled: Pooled | None) -> Score:
     if pooled is None:
         return DASH
     why = "; ".join(words.visible(reason, 160) for reason in pooled.reasons)
-    return Score((Number(words.value(pooled), pooled.cells),), "bad" if pooled.failed else "open", why=why)
+    missed = " + ".join(word for word, _ in words.count_missed(pooled)) or words.NOT_MEASURED["not-run"]
+    text = CANNOT_TELL if is_hidden(pooled) and not pooled.failed else missed
+    return Score((Number(text, pooled.cells),), "bad" if pooled.failed else "open", why=why)
+
+
+def is_hidden(pooled: Pooled) -> bool:
+    """Whether there was something to look at, and nobody could."""
+    return any(reason.startswith(CANNOT_TELL) for reason in pooled.reasons)

@@ -5,20 +5,21 @@ Stories and drills speak in the same column. Every number is turned into the dir
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from math import isclose
 
+from harness.metrics import columns
 from harness.metrics.columns import Column
 from harness.metrics.trust.keeping import RECALL_SECONDS
 from harness.metrics.trust.promises import BROKEN_PROMISES
 from harness.model.results import Pooled, Results, TrustCell
 from harness.model.trial import Definition
 from harness.report import words
-from harness.report.model.score import DASH, Case, Number, Score, explain_none
+from harness.report.model.score import DASH, Case, Number, Score, explain_none, is_hidden
 from harness.report.model.work import Judge
 
-PROMISES, SPEED = "promises", "speed"
+PROMISES, SPEED = columns.PROMISES.id, columns.SPEED.id
 """Columns with rules of their own."""
 ARROW, STEPS = " \u2192 ", 48
 """Between two steps of a sequence; characters of it that a cell shows."""
@@ -88,24 +89,15 @@ def judge(results: Results, key: str, column: Column) -> Score:
         cases = tuple(each.turn(column) for each in wrong)
         return replace(_show(cases[0]), judgement="bad", word=cases[0].phrase, cases=cases)
     missed = [each.pooled for each in members if each.pooled.failed or each.pooled.not_run]
+    missed += [each.pooled for each in members if is_hidden(each.pooled)]
     if missed:
         return explain_none(missed[0])
     by_name = {each.definition.name: each for each in members}
     leads = [by_name[name] for name in column.leads if name in by_name]
-    if hidden := next((each.pooled for each in leads if _is_hidden(each.pooled)), None):
-        return replace(explain_none(hidden), lines=(Number(CANNOT_TELL),))
     lead = next((each for each in (*leads, *members) if each.pooled.value is not None), None)
     if lead is None:
         return explain_none(next((each.pooled for each in (*leads, *members)), None))
     return replace(_show(lead.turn(column)), judgement="good", word=column.clean)
-
-
-def _is_hidden(pooled: Pooled) -> bool:
-    """Whether there was something to look at, and nobody could."""
-    return pooled.value is None and any(reason.startswith(CANNOT_TELL) for reason in pooled.reasons)
-
-
-CANNOT_TELL = "cannot be told"
 
 
 def _show(case: Case) -> Score:
@@ -162,8 +154,3 @@ def judge_speed(results: Results, key: str, column: Column) -> Score:
 
 
 JUDGES: Mapping[str, Judge] = {PROMISES: judge_promises, SPEED: judge_speed}
-
-
-def find_case(scores: Sequence[Score], measure: str) -> Case | None:
-    """What went wrong by one measure, if it did."""
-    return next((case for score in scores for case in score.cases if case.measure == measure), None)

@@ -128,13 +128,14 @@ Standing = Literal["better", "worse", "open", "untold"]
 
 
 def stand(results: Results, row: str, write: WritePolicy) -> dict[ReadPolicy, Standing]:
-    """How right decisions of a row compare with no memory, under each read policy of one write policy."""
+    """How right decisions of a row compare with no memory, under each read policy; empty: it was not compared."""
     found = results.against_cold(row, DECISIONS_RIGHT)
-    return {read: _stand(found[write, read]) for read in list_reads(results) if (write, read) in found}
+    ways = {read: found.get((write, read)) for read in list_reads(results)}
+    return {read: _stand(each) for read, each in ways.items()} if any(ways.values()) else {}
 
 
-def _stand(comparison: Comparison) -> Standing:
-    if not comparison.able:
+def _stand(comparison: Comparison | None) -> Standing:
+    if comparison is None or not comparison.able:
         return "untold"
     if comparison.verdict == "no-difference-shown":
         return "open"

@@ -42,18 +42,19 @@ def judge_decisions(results: Results, key: str, column: Column) -> Score:
 
 def tell_standing(stand: Mapping[ReadPolicy, Standing]) -> tuple[Judgement, str]:
     """What comparisons with no memory say together; what holds under one read policy alone names it."""
-    known = {read: each for read, each in stand.items() if each != "untold"}
-    found = set(known.values())
+    found = set(stand.values())
     if not found:
+        return "open", "not compared"
+    if found == {"untold"}:
         return "open", "too few stories"
     if found == {"better"}:
         return "good", "better than no memory"
     if found == {"worse"}:
         return "bad", "worse than no memory"
-    if found == {"open"}:
+    if found <= {"open", "untold"}:
         return "middling", "no difference shown"
     told = [
-        f"{each} if the agent {_join(read for read, own in known.items() if own == each)}"
+        f"{each} if the agent {_join(read for read, own in stand.items() if own == each)}"
         for each in ("better", "worse") if each in found
     ]  # fmt: skip
     return "bad" if "worse" in found else "middling", "; ".join(told)
@@ -75,7 +76,7 @@ def judge_stale(results: Results, key: str, column: Column) -> Score:
     assert found is not None
     low, high = found.shares
     if high <= RARELY:
-        if right is None or (cold is not None and right.numbers[0] < cold.numbers[0]):
+        if right is None or (cold is not None and right.shares[0] < cold.shares[0]):
             return replace(made, word="decides too little right to tell")
         return replace(made, judgement="good", word="rarely")
     if low > OFTEN:
@@ -107,13 +108,14 @@ def judge_cost(results: Results, key: str, column: Column) -> Score:
     found, cold = (ways.spread(results, each, TOKENS_PER_JOB, write) for each in (key, COLD))
     if found is None:
         return _tell_unpaid(results, key, made, cold)
-    jobs = ways.show_range(*_count_jobs(found))
+    low, high = _count_jobs(found)
+    jobs = f"{ways.show_range(low, high)} job{'s' if high != 1 else ''}"
     if key == COLD:
-        return replace(made, word=words.plural(round(_count_jobs(found)[1]), "job"))
+        return replace(made, word=jobs)
     if cold is None:
-        return replace(made, word=f"{jobs} jobs; without memory none was completed")
+        return replace(made, word=f"{jobs}; without memory none was completed")
     low, high = (value / cold.numbers[0] for value in found.numbers)
-    word = f"{_tell_ratio(low, high)} of no memory; {jobs} jobs against {words.number(_count_jobs(cold)[0])}"
+    word = f"{_tell_ratio(low, high)} of no memory; {jobs} against {words.number(_count_jobs(cold)[0])}"
     if high <= CHEAPER and _count_jobs(found)[0] >= _count_jobs(cold)[1]:
         return replace(made, judgement="good", word=word)
     return replace(made, judgement="bad" if low > DEARER else "middling", word=word)
@@ -127,7 +129,7 @@ def _count_jobs(found: Spread) -> tuple[float, float]:
 
 def _tell_ratio(low: float, high: float) -> str:
     if high >= 10:
-        return f"{high:,.0f} times that"
+        return f"{ways.show_range(round(low), round(high))} times that"
     return f"{low:.0%}" if f"{low:.0%}" == f"{high:.0%}" else f"{low:.0%}\u2013{high:.0%}"
 
 

@@ -6,7 +6,8 @@ backend alone; only sentences that compare backends look at several.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, get_args
 
@@ -15,7 +16,7 @@ from harness.metrics.completion import DECISIONS_RIGHT
 from harness.model.results import Comparison, Pooled, Results, Unplayed
 from harness.model.trial import ReadPolicy, WritePolicy
 from harness.report import words
-from harness.report.model import table, ways, work
+from harness.report.model import table, trust, ways, work
 from harness.report.model.board import Board, BoardRow, Head
 from harness.report.model.score import Score
 from harness.report.model.ways import READS, Spread
@@ -26,8 +27,6 @@ NAMED = 4
 """As many backends as a sentence names; of more it says how many, as the scoreboard below names them."""
 FEW = 6
 """As many backends as have a point of their own on what is wrong with each."""
-SPEED = "speed"
-"""The column that the scoreboard alone tells."""
 
 
 @dataclass(frozen=True)
@@ -90,6 +89,7 @@ def _tell_absent(each: Unplayed) -> str:
 # --- the agent's work ---------------------------------------------------------------------------------------------
 
 Reached = tuple[BoardRow, Spread]
+Cells = Sequence[tuple[BoardRow, Score]]
 
 
 def _list_reached(results: Results, board: Board) -> list[Reached]:
@@ -139,6 +139,8 @@ def _tell_standing(word: str, names: str, base: str, written: str) -> tuple[str,
         return f"No difference to no memory ({base} right) was shown for {names}{way}.", "plain"
     if word == "too few stories":
         return f"Too few stories to tell whether memory helps: {base} right without it; with {names}{way}.", "plain"
+    if word == "not compared":
+        return f"With {names}{way}: compared with no memory in no story.", "plain"
     if word.startswith("better if") and ";" not in word:
         also = f" and {written}" if written else ""
         when = word.removeprefix("better ")
@@ -156,30 +158,25 @@ def _list_rests(results: Results, keys: Sequence[str]) -> Iterator[Comparison]:
 
 
 def _advise(results: Results, board: Board) -> Iterator[VerdictLine]:
-    """What a look-up before each write changes: counts under each read policy, of the rows that gain by it."""
-    told: dict[ReadPolicy, list[tuple[float, float]]] = {}
-    gaining, others, cases = list[str](), list[str](), set[int | None]()
+    """What a look-up before each write changes: counts under each read policy, of the rows that it suits best."""
+    gaining, others, pairs = list[str](), list[str](), defaultdict[ReadPolicy, list[tuple[Pooled, Pooled]]](list)
     for row in board.rows:
-        pairs = {} if row.cold or row.key in results.like_oracle else _pair_writes(results, row.key)
-        if not pairs:
-            continue
-        counts = {read: (ways.count(before), ways.count(after)) for read, (before, after) in pairs.items()}
-        if max(after - before for before, after in counts.values()) <= 0:
+        own = {} if row.cold or row.key in results.like_oracle else _pair_writes(results, row.key)
+        gains = [ways.count(after) - ways.count(before) for before, after in own.values()]
+        if gains and max(gains) <= 0:
             others.append(row.name)
-            continue
-        gaining.append(row.name)
-        cases |= {each.of for pair in pairs.values() for each in pair}
-        for read, count in counts.items():
-            told.setdefault(read, []).append(count)
+        elif gains and ways.best_write(results, row.key) == "curated":
+            gaining.append(row.name)
+            for read, pair in own.items():
+                pairs[read].append(pair)
     if not gaining:
         return
+    cases = {each.of for own in pairs.values() for pair in own for each in pair}
     of = f" of {cases.pop():,}" if len(cases) == 1 and None not in cases else ""
     parts = [
-        f"{_range([after for _, after in pairs])}{of if not at else ''} decisions are right instead of "
-        f"{_range([before for before, _ in pairs])} if the agent {READS[read]}".replace(
-            " decisions are right", "" if at else " decisions are right"
-        )
-        for at, (read, pairs) in enumerate(told.items())
+        f"{_range(after for _, after in own)}{'' if at else f'{of} decisions are right'} instead of "
+        f"{_range(before for before, _ in own)} if the agent {READS[read]}"
+        for at, (read, own) in enumerate(pairs.items())
     ]
     names = words.join_words(gaining) if len(gaining) <= NAMED else f"{len(gaining)} backends"
     rest = f" {words.join_words(others)} {'gains' if len(others) == 1 else 'gain'} nothing by it." if others else ""
@@ -197,54 +194,57 @@ def _pair_writes(results: Results, row: str) -> dict[ReadPolicy, tuple[Pooled, P
     return found
 
 
-def _range(values: Sequence[float]) -> str:
+def _range(found: Iterable[Pooled]) -> str:
+    values = [ways.count(each) for each in found]
     return ways.show_range(min(values), max(values))
 
 
 def _compare(results: Results, board: Board) -> Iterator[VerdictLine]:
     """What differs between backends, and under which read policies; rows that are equal in all are said to be so."""
-    tested = {row.key for row in board.rows if not row.cold}
-    text = [line for group, line in zip(results.twins, board.equals, strict=True) if set(group.rows) <= tested]
-    writes = [ways.best_write(results, key) for key in tested if ways.spreads(results, key, DECISIONS_RIGHT)]
+    tested = [row.key for row, _ in _list_reached(results, board)]
+    text = [line for group, line in zip(results.twins, board.equals, strict=True) if set(group.rows) <= set(tested)]
+    writes = [ways.best_write(results, key) for key in tested]
     rests: tuple[Comparison, ...] = ()
     if writes:
         write = max(sorted(set(writes)), key=writes.count)
         told, rests = _compare_under(results, tested, write)
+        if told and len(results.list_writes()) > 1:
+            told[0] = f"Of memory {ways.WRITTEN[write]}: {told[0]}"
         text += told
     if text:
         yield VerdictLine(" ".join(text), "work", rests=rests)
 
 
-def _compare_under(results: Results, tested: set[str], write: WritePolicy) -> tuple[list[str], tuple[Comparison, ...]]:
+def _compare_under(
+    results: Results, tested: Sequence[str], write: WritePolicy
+) -> tuple[list[str], tuple[Comparison, ...]]:
+    """Sentences on pairs of rows under one write policy, and what they rest on. `tested`: the highest counts first."""
+    reads = ways.list_reads(results)
     pairs = [
         each
-        for read in ways.list_reads(results)
-        for each in results.list_comparisons(write, read)
-        if each.measure == DECISIONS_RIGHT and each.able and {each.left, each.right} <= tested
+        for read in reads
+        for each in results.list_comparisons(write, read, "pairs")
+        if each.measure == DECISIONS_RIGHT and each.able and {each.left, each.right} <= set(tested)
     ]
     found: dict[frozenset[str], dict[ReadPolicy, str]] = {}
     for each in pairs:
         found.setdefault(frozenset((each.left, each.right)), {})[each.read_policy] = _find_winner(each)
-    if not found:
-        return [], ()
-    reads = len(ways.list_reads(results))
-    beaten: dict[tuple[str, str], set[str]] = {}
+    beaten = defaultdict[tuple[str, str], set[str]](set)
     for pair, winners in found.items():
-        shown = {winner for winner in winners.values() if winner}
-        if len(shown) == 1:
+        when = [READS[read] for read, winner in winners.items() if winner]
+        if len(shown := {winner for winner in winners.values() if winner}) == 1:
             (winner,) = shown
-            when = [READS[read] for read, each in winners.items() if each]
-            how = "" if len(when) == reads else f" if the agent {' or '.join(when)}"
-            beaten.setdefault((winner, how), set()).update(pair - {winner})
-    together: dict[tuple[frozenset[str], str], list[str]] = {}
-    for (winner, how), losers in sorted(beaten.items()):
-        together.setdefault((frozenset(losers), how), []).append(winner)
+            beaten[winner, "" if len(when) == len(reads) else f" if the agent {' or '.join(when)}"] |= pair - shown
+    together = defaultdict[tuple[frozenset[str], str], list[str]](list)
+    for (winner, how), losers in sorted(beaten.items(), key=lambda each: (tested.index(each[0][0]), each[0][1])):
+        together[frozenset(losers), how].append(winner)
     told = [f"{_join(results, winners)} {'leads' if len(winners) == 1 else 'lead'} to more right decisions than "
-            f"{_join(results, sorted(losers))}{how}." for (losers, how), winners in together.items()]  # fmt: skip
+            f"{_join(results, sorted(losers, key=tested.index))}{how}."
+            for (losers, how), winners in together.items()]  # fmt: skip
     alike = [pair for pair, winners in found.items() if not any(winners.values())]
-    names_alike = sorted({name for pair in alike for name in pair})
-    if alike and len(alike) == len(names_alike) * (len(names_alike) - 1) // 2:
-        told.append(f"Between {_join(results, names_alike)} no difference in right decisions was shown.")
+    names = [name for name in tested if any(name in pair for pair in alike)]
+    if alike and len(alike) == len(names) * (len(names) - 1) // 2:
+        told.append(f"Between {_join(results, names)} no difference in right decisions was shown.")
     if len(told) > NAMED:
         told = [f"Of {len(found)} pairs of backends, {len(found) - len(alike)} differ in right decisions."]
     return told, tuple(pairs)
@@ -267,7 +267,7 @@ def _judge_trust(board: Board) -> Iterator[VerdictLine]:
     columns = [
         (column, cells)
         for column in board.trust
-        if column.id != SPEED
+        if column.id != trust.SPEED  # the scoreboard alone tells it
         if (cells := [(row, score) for row, score in board.list_scores(column.id) if _is_told(score)])
     ]
     wrong = [(column, cells) for column, cells in columns if any(score.judgement == "bad" for _, score in cells)]
@@ -275,17 +275,26 @@ def _judge_trust(board: Board) -> Iterator[VerdictLine]:
         yield from _judge_rows(board, wrong)
     else:
         yield from (_judge_column(column, cells) for column, cells in wrong)
-    clean = [each for each in columns if all(score.judgement == "good" for _, score in each[1])]
+    clean = [
+        _tell_clean(board, column, cells)
+        for column, cells in columns
+        if all(score.judgement == "good" for _, score in cells)
+    ]
     if clean:
-        named = [f"{column.head} ({column.clean})" if column.clean else column.head for column, _ in clean]
-        yield VerdictLine(f"Nothing went wrong in any of them in: {', '.join(named)}.", "trust", "good")
+        yield VerdictLine(f"Nothing went wrong in: {', '.join(clean)}.", "trust", "good")
+
+
+def _tell_clean(board: Board, column: Head, cells: Cells) -> str:
+    """`Sources (all proven; notes: no number)`: what was not measured is not clean."""
+    known = {row.key for row, _ in cells}
+    others = [row.name for row in board.rows if not row.cold and row.key not in known]
+    rest = f"{words.join_words(others) if len(others) <= NAMED else f'{len(others)} backends'}: no number"
+    more = "; ".join(filter(None, [column.clean, rest if others else ""]))
+    return f"{column.head} ({more})" if more else column.head
 
 
 def _is_told(score: Score) -> bool:
     return score.measured or score.judgement == "bad"
-
-
-Cells = Sequence[tuple[BoardRow, Score]]
 
 
 def _judge_rows(board: Board, wrong: Sequence[tuple[Head, Cells]]) -> Iterator[VerdictLine]:
@@ -293,7 +302,7 @@ def _judge_rows(board: Board, wrong: Sequence[tuple[Head, Cells]]) -> Iterator[V
     sound = []
     for row in board.rows:
         claims = [
-            Claim(_tell_fault(score), row.key, column.id)
+            Claim(_tell_fault(score, f" of {column.head}"), row.key, column.id)
             for column, cells in wrong
             for other, score in cells
             if other.key == row.key and score.judgement == "bad"
@@ -326,7 +335,9 @@ def _judge_column(column: Head, cells: Cells) -> VerdictLine:
     return VerdictLine(text, "trust", "bad", (*claims, *rest))
 
 
-def _tell_fault(score: Score) -> str:
+def _tell_fault(score: Score, whose: str = "") -> str:
+    if not score.measured:
+        return f"the test{whose} failed"
     return score.cases[0].told if score.cases else f"{score.word} ({score.text})" if score.word else score.text
 
 
@@ -343,12 +354,3 @@ def _shorten(claims: list[Claim], spreads: Sequence[Spread]) -> list[Claim]:
         low, high = min(each.numbers[0] for each in spreads), max(each.numbers[1] for each in spreads)
         reached = f" ({ways.show_range(low, high)})"
     return [replace(claims[0], phrase=f"{len(claims)} backends{reached}")]
-
-
-def list_by_row(lines: Sequence[VerdictLine]) -> Mapping[str, list[VerdictLine]]:
-    """The points that make a claim about each row."""
-    found: dict[str, list[VerdictLine]] = {}
-    for line in lines:
-        for claim in line.claims:
-            found.setdefault(claim.row, []).append(line)
-    return found

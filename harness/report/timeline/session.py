@@ -16,7 +16,7 @@ from harness.metrics.view import PhrasingSeen, Record, View
 from harness.model.scenario import Decision, Job, Session
 from harness.model.trial import ReadPolicy, list_policies
 from harness.report import words
-from harness.report.model import erased
+from harness.report.timeline import erased
 from harness.report.timeline.entries import BLOCK, fact, list_entries, place, proof, quote, show, small, verdict
 from harness.report.timeline.packed import Node, node
 from harness.report.timeline.work import tell_drafting, tell_steps

@@ -19,9 +19,9 @@ from harness.metrics import broken
 from harness.metrics.view import View
 from harness.model.results import Cell, Results
 from harness.report import words
-from harness.report.model.repeat import Replay
 from harness.report.timeline import cases as wrong
 from harness.report.timeline.packed import Node, Numbered, markup, node, pack
+from harness.report.timeline.repeat import Replay
 from harness.report.timeline.session import Telling
 
 BOUND, IN_FULL, PACKED = 60, 280_000, 500_000

@@ -26,7 +26,7 @@ from harness.metrics.view import Record, View
 from harness.model.scenario import Scenario
 from harness.play.readers import ReaderError
 from harness.repo.checkout import Repo
-from harness.report.model import costs as costed
+from harness.report.outputs import costs as costed
 from harness.report.timeline.session import Telling
 from tasks import loader
 from tests.support import fake_agent

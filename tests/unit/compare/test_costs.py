@@ -12,7 +12,7 @@ from harness.log.calls import ModelCall
 from harness.log.events import Metered, Worked
 from harness.log.folder import Folder
 from harness.model.prices import Price, Prices
-from harness.report.model import costs as costed
+from harness.report.outputs import costs as costed
 from tests.support.logs import Tape
 
 TABLE = Prices(date=date(2026, 1, 2), currency="USD", models={"m": Price(prompt=10, completion=100, cached=1)})

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from harness.compare import statements
-from harness.compare.statements import CONTRASTED
+from harness.compare.rows import CONTRASTED
 from harness.model.results import Results
 from harness.model.trial import Measured
 from harness.paths import ROOT

@@ -11,7 +11,7 @@ import pytest
 from rich.console import Console
 
 from harness.model.trial import Trial
-from harness.report.outputs import progress
+from harness.report import progress
 from tests.support.logs import Tape
 
 HOSTILE = "tests.own:A,name=[red]\x1b[2J::error::x"

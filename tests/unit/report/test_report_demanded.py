@@ -6,6 +6,7 @@ import io
 from typing import Literal
 
 import pytest
+from harness.report.worst import MARK
 from rich.console import Console
 
 from harness import metrics
@@ -16,7 +17,6 @@ from harness.report.outputs import github
 from harness.report.outputs import page as html
 from harness.report.outputs import summary as markdown
 from harness.report.outputs import terminal as console
-from harness.report.worst import MARK
 from tests.support.made_results import Said, results
 
 GOOD, NONE = (20, 20), (0, 20)

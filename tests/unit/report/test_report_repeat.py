@@ -17,7 +17,7 @@ from harness.adapter import Layer
 from harness.log.folder import RunFile
 from harness.model.drill import DrillTrial
 from harness.model.trial import SCRIPTED, Selection, Spec, Trial
-from harness.report.model.repeat import Replay, repeat
+from harness.report.timeline.repeat import Replay, repeat
 from harness.scan.disk import Needles, scan
 from tests.support.commands import planned, select_options
 

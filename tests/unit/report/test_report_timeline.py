@@ -22,10 +22,10 @@ from harness.model.results import Results
 from harness.model.trial import Selection
 from harness.paths import TEMPLATES
 from harness.report import words
-from harness.report.model.repeat import Replay
 from harness.report.timeline import cases as wrong
 from harness.report.timeline import timelines as timeline
 from harness.report.timeline.packed import Node, markup
+from harness.report.timeline.repeat import Replay
 from harness.report.timeline.session import Telling
 from harness.report.timeline.timelines import Timeline, Timelines
 from tests.support.logs import LURE, NEW, OLD, PEACE, Tape, cold, controls, hit

@@ -22,12 +22,12 @@ from harness.model.backend import Fault
 from harness.model.drill import Piece, Plan
 from harness.model.results import LayerLook, LayerRow, Results, TrustCell
 from harness.model.trial import Better, Definition, Measure, Measured, NotMeasured, Selection
+from harness.report import progress
 from harness.report.model import drills as trust
 from harness.report.model import evidence, receipts
-from harness.report.model.repeat import Replay
 from harness.report.outputs import page as html
-from harness.report.outputs import progress
 from harness.report.outputs import summary as markdown
+from harness.report.timeline.repeat import Replay
 from tests.support.golden_drills import GOLDEN, transcripts
 from tests.support.runs import run
 from tests.support.transcripts import transcript

@@ -7,6 +7,7 @@ import re
 from typing import Any, get_args
 
 import pytest
+from harness.report.model.scores import SHAPES, Judgement, Score
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -17,7 +18,6 @@ from harness.model.results import BrokenPromise, Comparison, Contrast, Faults, P
 from harness.model.trial import Measured, NotMeasured
 from harness.report import questions
 from harness.report.model import board as scoreboard
-from harness.report.model.scores import SHAPES, Judgement, Score
 from harness.report.text import verdict
 from tests.support.runs import run
 

@@ -10,9 +10,9 @@ from harness.log.events import Forgot, Route, Scanned, Sought, Stage
 from harness.metrics.view import Record
 from harness.model.canary import memory_word
 from harness.report import words
-from harness.report.model.repeat import repeat
 from harness.report.timeline.entries import fact, quote, show, small
 from harness.report.timeline.packed import Node, node
+from harness.report.timeline.repeat import repeat
 
 STAGES: tuple[Stage, ...] = ("before", "after", "reopened")
 HEADS = ("where", "before", "after", "closed, opened again")
