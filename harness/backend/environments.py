@@ -170,7 +170,7 @@ def _environment(spec: Spec) -> Environment:
     except EnvironmentFault as fault:
         if not re.search(_unknown(needed[0]), str(fault)):
             raise
-        raise EnvironmentFault(f"{fault}; {_offer(spec, base)}") from None
+        raise EnvironmentFault(f"{str(fault).rstrip('.')}; {_offer(spec, base)}") from None
 
 
 def _unknown(requirement: str) -> str:
