@@ -20,31 +20,27 @@ from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import Future
 from contextlib import suppress
 from dataclasses import dataclass
-from itertools import islice
 from pathlib import Path
 from typing import NoReturn
 
 from filelock import FileLock
 from packaging.requirements import Requirement
-from packaging.version import Version
 from pydantic import ValidationError
 
 from harness import paths
-from harness.backend import client, registry
+from harness.backend import client, registry, releases
 from harness.backend.client import MemoryFault
 from harness.backend.python import Interpreter, find
 from harness.backend.registry import RegistryError
+from harness.backend.releases import PLAIN
 from harness.machine import files, leftovers, npm, uv
 from harness.machine.installers import Refused
 from harness.model.backend import Fault
 from harness.model.trial import Model, Spec
 
-SHOWN = 5
-"""Releases that are named where the one that was asked for does not exist."""
 FILE, LOCK, IN_USE = "environment.json", "packages.lock", "in-use"
 SIDE_BY_SIDE = threading.Semaphore(2)
 """Environments that are made at the same time: uv itself downloads and links in parallel."""
-PLAIN = ("--no-header", "--no-annotate", "--no-emit-index-url", "--no-emit-find-links")
 _VERSION = re.compile(r"\d+(\.\d+){0,2}")
 
 
@@ -168,26 +164,9 @@ def _environment(spec: Spec) -> Environment:
     try:
         return provide(_name(spec), needed, base, spec.lock)
     except EnvironmentFault as fault:
-        if not re.search(_unknown(needed[0]), str(fault)):
+        if not releases.is_unknown(needed[0], str(fault)):
             raise
-        raise EnvironmentFault(f"{fault}; {_offer(spec, base)}") from None
-
-
-def _unknown(requirement: str) -> str:
-    """What uv and npm say where there is no such release; a pattern."""
-    name, _, release = requirement.removeprefix(npm.PREFIX).partition("==")
-    plain = re.escape(name.partition("[")[0])
-    return rf"no version of {plain}(\[.*\])?=={re.escape(release)}|version found for {plain}@{re.escape(release)}"
-
-
-def _offer(spec: Spec, base: Interpreter) -> str:
-    """The newest releases that can be asked for."""
-    first = _declared(spec)[0]
-    try:
-        found = list(islice(_descend(first, base), SHOWN))
-    except Refused as error:
-        return f"which releases there are cannot be asked: {error}"
-    return f"its newest releases are {', '.join(found)}" if found else "no release of it can be had"
+        raise EnvironmentFault(f"{str(fault).rstrip('.')}; {releases.offer(_declared(spec)[0], base.path)}") from None
 
 
 def provide(name: str, needed: tuple[str, ...], base: Interpreter, lock: str = "") -> Environment:
@@ -257,11 +236,11 @@ def _requirements(spec: Spec, base: Interpreter) -> tuple[str, ...]:
     if first.startswith(npm.PREFIX):
         name, allowed = npm.read_requirement(first)
         if not allowed.contains(release, prereleases=True):
-            _fail(_name(spec), f"its adapter needs {first}; {_offer(spec, base)}")
+            _fail(_name(spec), f"its adapter needs {first}; {releases.offer(first, base.path)}")
         return (f"{npm.PREFIX}{name}=={release}", *rest)
     own, *others = map(Requirement, (first, *rest))
     if not own.specifier.contains(release, prereleases=True):
-        _fail(_name(spec), f"its adapter needs {own}; {_offer(spec, base)}")
+        _fail(_name(spec), f"its adapter needs {own}; {releases.offer(first, base.path)}")
     inside = f"[{','.join(sorted(own.extras))}]" if own.extras else ""
     return (f"{own.name}{inside}=={release}", *map(str, others))
 
@@ -389,33 +368,6 @@ def list_releases(spec: Spec, above: str, below: str) -> list[str]:
     """
     first, base = _declared(spec)[0], _base(spec)
     try:
-        return list(_descend(first, base, above, below))[::-1]
+        return list(releases.descend(first, base.path, above, below))[::-1]
     except Refused as error:
         _fail(_name(spec), str(error))
-
-
-def _descend(requirement: str, base: Interpreter, above: str = "", below: str = "") -> Iterator[str]:
-    """The releases that a requirement allows, the newest first. Raises Refused where they cannot be asked."""
-    if requirement.startswith(npm.PREFIX):
-        yield from _descend_node(requirement, above, below)
-        return
-    own = Requirement(requirement)
-    while True:
-        bounds = [f">{above}" if above else "", f"<{below}" if below else "", str(own.specifier)]
-        newest = own.name + ",".join(filter(None, bounds))
-        try:
-            said = uv.ask("pip", "compile", "--no-deps", *PLAIN, "--python", base.path, "-", told=newest)
-        except Refused as error:
-            if "Because " in str(error):  # there is none
-                return
-            raise
-        below = said.strip().partition("==")[2].partition(" ")[0]
-        yield below
-
-
-def _descend_node(requirement: str, above: str, below: str) -> Iterator[str]:
-    name, allowed = npm.read_requirement(requirement)
-    for each in reversed(npm.list_releases(name)):
-        inside = (not above or Version(above) < each) and (not below or each < Version(below))
-        if inside and allowed.contains(each):
-            yield str(each)

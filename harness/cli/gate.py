@@ -112,6 +112,7 @@ def baseline() -> None:
 def save(folder: Path, output: Path) -> None:
     """Write the baseline of the run in FOLDER: a file to commit."""
     from harness.regress import baseline as baselines
+    from harness.report.words import plural
 
     try:
         made = baselines.load(folder)
@@ -120,7 +121,8 @@ def save(folder: Path, output: Path) -> None:
         stop(error)
     except OSError as error:
         stop(f"{output}: cannot be written: {error.strerror}; choose another with -o")
-    tell(f"{shorten(output)}: {len(made.stories)} scenarios, {len(made.entrants)} backends of run {made.run}")
+    held = f"{plural(len(made.stories), 'scenario')}, {plural(len(made.entrants), 'backend')}"
+    tell(f"{shorten(output)}: {held} of run {made.run}")
     points = [*(point for row in made.rows for point in row.points), *(row.point for row in made.trust)]
     if holes := sum(point in ("failed", "not-run") for point in points):
         say(f"{holes} of {len(points)} numbers failed or were not run: there nothing will be compared with it")

@@ -30,7 +30,8 @@ from harness.model.trial import (
     ReadPolicy,
     WritePolicy,
     digest,
-)
+)  # fmt: skip
+from harness.regress.policies import Policies
 
 Word = Literal["failed", "not-run", "unsupported", "not-applicable"]
 WORDS: tuple[Word, ...] = ("failed", "not-run", "unsupported", "not-applicable")
@@ -82,24 +83,6 @@ class ContrastRow(StoryRow):
     noise: int
 
 
-class Policies(NamedTuple):
-    """What tells a contrast from the row of its backend."""
-
-    write: WritePolicy
-    read: ReadPolicy
-    noise: int
-
-    @classmethod
-    def of(cls, held: Conditions) -> Policies:
-        """The primary ones."""
-        return cls(held.headline_write, held.headline_read, held.headline_noise)
-
-    def hold(self, held: Conditions) -> Conditions:
-        """The same conditions, as if these policies were the primary ones."""
-        names = ("headline_write", "headline_read", "headline_noise")
-        return held.model_copy(update=dict(zip(names, self, strict=True)))
-
-
 class TrustRow(Model):
     """One measure of one drill. `cell` names backend, size, seed, k and the release that handed its store over, so that
     equal cells were played alike."""
@@ -141,13 +124,13 @@ class Baseline(Model):
         """Its rows as if these policies were the primary ones."""
         if policies == Policies.of(self.conditions):
             return self
-        rows = (row for row in self.contrasts if (row.write, row.read, row.noise) == policies)
-        plain = {*StoryRow.model_fields}
+        mine = (row for row in self.contrasts if (row.write, row.read, row.noise) == policies)
+        rows = (row.model_dump(include={*StoryRow.model_fields}) for row in mine)
         return self.model_copy(
             update={
                 "conditions": policies.hold(self.conditions),
                 "entrants": tuple(each.model_copy(update={"cells": ()}) for each in self.entrants),
-                "rows": tuple(StoryRow.model_validate(row.model_dump(include=plain)) for row in rows),
+                "rows": tuple(map(StoryRow.model_validate, rows)),
                 "trust": (),
             }
         )
@@ -164,8 +147,7 @@ def of(results: Results) -> Baseline:
         if name in results.trust_definitions and _has_direction(results, name)
     ]
     trust.sort(key=lambda row: (row.backend, row.drill, row.measure))
-    found = {"trust": tuple(trust), "contrasts": tuple(_contrasts(results))}
-    made = made.model_copy(update=found)
+    made = made.model_copy(update={"trust": tuple(trust), "contrasts": tuple(_contrasts(results))})
     return made.model_copy(update={"digest": _digest(made)})
 
 
@@ -209,10 +191,8 @@ def _of(results: Results, conditions: Conditions) -> Baseline:
 
 def _contrasts(results: Results) -> Iterator[ContrastRow]:
     """Of every contrast that was played but the primary one."""
-    played = {
-        Policies(each.write_policy, each.read_policy, each.noise) for each in results.contrasts if not each.primary
-    }
-    for policies in sorted(played):
+    shown = (each for each in results.contrasts if not each.primary)
+    for policies in sorted({Policies(each.write_policy, each.read_policy, each.noise) for each in shown}):
         for row in under(results, policies).rows:
             if row.measure in CONTRASTED:
                 yield ContrastRow(**row.model_dump(), **policies._asdict())

@@ -22,7 +22,8 @@ from pydantic import Field, StringConstraints, ValidationError, model_validator
 from harness.compare.rows import CONTRASTED
 from harness.model.results import Conditions
 from harness.model.trial import Model, ReadPolicy, WritePolicy
-from harness.regress.baseline import DEFINITIONS, Policies, RegressError
+from harness.regress.baseline import DEFINITIONS, RegressError
+from harness.regress.policies import Policies
 
 EVERY = "*"
 COUNT = re.compile(r"^(\d+) of ([1-9]\d*)$")

@@ -12,9 +12,10 @@ from harness.model.regression import Change, GateVerdict
 from harness.model.results import Against, Pooled, Results
 from harness.model.trial import Measure, Measured, NotMeasured
 from harness.regress import pairing
-from harness.regress.baseline import DEFINITIONS, Baseline, Policies, under
+from harness.regress.baseline import DEFINITIONS, Baseline, under
 from harness.regress.drills import SLACK
 from harness.regress.gates import COUNT, Bound, Gate, Gates, Placed
+from harness.regress.policies import Policies
 from harness.report import words
 
 DemandVerdict = Literal["held", "broken", "not-measured"]

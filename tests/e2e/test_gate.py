@@ -68,7 +68,7 @@ class Team:
         before = self.play("before")
         assert (before.returncode, before.stderr) == (0, "")
         saved = cli("baseline", "save", only(root / "before"), "-o", self.baseline)
-        assert saved.returncode == 0 and "1 scenarios, 1 backends of run" in saved.stdout
+        assert saved.returncode == 0 and "1 scenario, 1 backend of run" in saved.stdout
 
     def store(self, text: str) -> None:
         (self.home / "own_store.py").write_text(text)

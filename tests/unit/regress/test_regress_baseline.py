@@ -15,7 +15,8 @@ from harness.model.results import Results
 from harness.model.trial import Measured
 from harness.paths import ROOT
 from harness.regress import baseline
-from harness.regress.baseline import Baseline, Policies, RegressError, StoryRow
+from harness.regress.baseline import Baseline, RegressError, StoryRow
+from harness.regress.policies import Policies
 from tests.support.made_results import Said, measure, results
 from tests.support.runs import run
 

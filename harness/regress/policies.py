@@ -1,0 +1,25 @@
+"""How memory is written and read, and among how much noise: what tells a contrast from the row of its backend."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from harness.model.results import Conditions
+from harness.model.trial import ReadPolicy, WritePolicy
+
+
+class Policies(NamedTuple):
+    """One way to play a backend's stories."""
+
+    write: WritePolicy
+    read: ReadPolicy
+    noise: int
+
+    @classmethod
+    def of(cls, held: Conditions) -> Policies:
+        """The primary ones."""
+        return cls(held.headline_write, held.headline_read, held.headline_noise)
+
+    def hold(self, held: Conditions) -> Conditions:
+        """The same conditions, as if these policies were the primary ones."""
+        return held.model_copy(update={f"headline_{name}": each for name, each in self._asdict().items()})
