@@ -197,7 +197,7 @@ bench-local-model: $(LOCAL)/.ready
 	@$(BIN)/python -m benchmarks.local_model
 
 # What docs/calibration.md tells, from the recorded answers of the model that it names.
-calibration: CELLS = -b chroma -b mem0 -b notes --trial cold --trial chroma --trial mem0 --trial notes -n 0 -d none -q $(STORIES:%=-s %)
+calibration: CELLS = -b chroma -b mem0 --trial cold --trial chroma --trial mem0 -n 0 -d none -q $(STORIES:%=-s %)
 calibration: .venv/.ready
 	@echo "replaying the answers of a chat model beside the scripted reader (some two minutes)"
 	@rm -rf .cache/calibration && mkdir -p .cache/calibration/chats

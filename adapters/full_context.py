@@ -1,4 +1,7 @@
-"""Control: gives back everything that was ever written, whatever is asked. Perfect recall at the full price."""
+"""Control: gives back everything that was ever written, wherever it holds and whatever is asked.
+
+Of it is read what fits the token budget, as of any other answer: a store that does better selects better than by date.
+"""
 
 from __future__ import annotations
 

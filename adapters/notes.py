@@ -82,7 +82,7 @@ class Notes(FileAdapter):
         "source": "written in the line, no field",
         "created": "a day in the line, no time",
         **dict.fromkeys(SCOPES, "one file for all"),
-        "ranked": "the whole file, in its own order",
+        "ranked": "the whole file, in the order of writing",
     }
 
     def open(self, space: Space) -> Memory:

@@ -21,7 +21,8 @@ REAL = ("bm25", "notes")
 others each run says whether they are dominated."""
 NOISE = 100
 """As a run has it by default. With none, all memories of a story fit the budget, so that any store that gives back
-everything recalls all of it, and differs in its price alone."""
+everything recalls all of it, and differs in its price alone. `full_context` has the budget, too: without it, it would
+recall everything everywhere, and lose by its price whatever the others are worth."""
 
 
 def cells(told: Told) -> list[Cell]:

@@ -25,13 +25,13 @@ def test_the_recorded_decisions_replay_to_the_rows_of_the_page(cli: Cli, tmp_pat
         packed.extractall(tmp_path / "chats", filter="data")
     assert STORIES
     stories = [word for name in STORIES[1].replace("\\", " ").split() for word in ("-s", name)]
-    cells = ("run", "-q", "-b", "notes", *stories, "-n", "0", "-d", "none", "--trial", "cold", "--trial", "notes")
+    cells = ("run", "-q", "-b", "chroma", *stories, "-n", "0", "-d", "none", "--trial", "cold", "--trial", "chroma")
     asked = ("--reader", "choice", "--model", MODEL, "--chat", tmp_path / "chats")
     for name, words in {"scripted": (), "model": asked, "again": asked}.items():
         done = cli(*cells, *words, "--out", tmp_path / name)
         assert (done.returncode, done.stderr) == (0, ""), "an answer is missing: a prompt has changed"
     shown = cli("calibrate", only(tmp_path / "scripted"), only(tmp_path / "model")).stdout.splitlines()
-    rows = [line for line in shown if line.startswith("| <code>notes</code>")]
+    rows = [line for line in shown if line.startswith("| <code>chroma</code>")]
     assert len(rows) == 2 and set(rows) <= set((paths.ROOT / "docs" / "calibration.md").read_text().splitlines())
     assert _list_calls(only(tmp_path / "model")) == _list_calls(only(tmp_path / "again"))
 

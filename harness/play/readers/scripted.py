@@ -1,6 +1,7 @@
-"""The scripted reader: turns memory into decisions by fixed rules, and understands every text perfectly.
+"""The scripted reader: turns memory into decisions by fixed rules, and knows which fact a text asserts in any words.
 
-It ranks memories under controlled reading; it does not predict what a live agent would do.
+Where a memory holds is what the backend says of it. It ranks memories under controlled reading; it does not predict
+what a live agent would do.
 """
 
 from __future__ import annotations
