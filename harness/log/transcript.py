@@ -105,8 +105,8 @@ class Looked(Event):
     declared: bool = True
     files: int
     bytes: int
-    dark: int | None = None
-    vectorless: int | None = None
+    dark: int | None = Field(None, exclude_if=lambda value: value is None)
+    vectorless: int | None = Field(None, exclude_if=lambda value: value is None)
     sightings: tuple[Sighting, ...] | Ref = ()
     problem: str | None = None
 

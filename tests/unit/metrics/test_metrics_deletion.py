@@ -79,6 +79,12 @@ def test_a_deletion_that_failed_has_spared_nobody(tmp_path: Path) -> None:
     assert measures(tape.listed("after", PIN, NOISE))["over_deletion"].status == "failed"
 
 
+def test_one_deletion_or_listing_that_failed_does_not_hide_the_others(tmp_path: Path) -> None:
+    tape = played(tmp_path).look("before", EVERYWHERE).listed("before", PIN, NOISE, PORT)
+    tape.add(Forgot(session="third", fact="pin", ids=("pin",), fault=PEACE)).forget("key").look("after", EVERYWHERE)
+    assert counts(measures(tape.listed("after", PIN, NOISE))["over_deletion"]) == (1, 2)
+
+
 def test_a_deletion_that_was_said_and_not_done(tmp_path: Path) -> None:
     before: Seen = {("search", "pin"): True, ("search", "key"): True, ("entries", "key"): True}
     tape = played(tmp_path).look("before", before).forget("pin").forget("key", said=False)

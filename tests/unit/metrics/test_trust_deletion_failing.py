@@ -10,6 +10,7 @@ import pytest
 
 from harness.log.transcript import Op
 from harness.model.backend import Fault
+from harness.model.trial import Measured
 from tests.support.measures import counts
 from tests.unit.metrics.test_trust_deletion import BYSTANDERS, EVERYTHING, FAULT, KEY, SOUGHT, Play, ready, reason
 
@@ -38,6 +39,15 @@ def test_a_request_that_failed_leaves_open_whom_it_harmed(tmp_path: Path) -> Non
     line = play.line
     measure = play.sought("after", *BYSTANDERS).measures(tmp_path)["same_scope_over_deletion"]
     assert reason(measure, "failed") == "forget: no more" and measure.receipts == (line,)
+
+
+def test_one_request_that_failed_does_not_hide_whom_the_others_harmed(tmp_path: Path) -> None:
+    play = Play().stored().sought("before", *EVERYTHING)
+    play.call("deleted", "forget", ["pin"], fault=FAULT, memory_ids=["id-pin"])
+    play.call("deleted", "forget", ["key"], [True], memory_ids=["id-key"])
+    found = play.sought("after", *BYSTANDERS[1:]).measures(tmp_path)
+    measures = [each for name, each in found.items() if name.endswith("over_deletion") and isinstance(each, Measured)]
+    assert sum(each.hits or 0 for each in measures) == 1
 
 
 def test_a_store_that_cannot_list_says_nothing_of_a_large_scope(tmp_path: Path) -> None:
