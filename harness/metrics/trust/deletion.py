@@ -235,7 +235,7 @@ METRICS: tuple[TrustMetric, ...] = (
         _measure(
             f"{name}_over_deletion",
             f"memories {whose} that nobody asked to delete, listed before all deletions and not after / those listed "
-            "before; a request that failed deletes nothing, and the others count",
+            "before; a request that failed deletes nothing, and the others of its operation count",
             partial(gone.over_deletion, role=role, needs=(_TOLD_APART[role],) if role in _TOLD_APART else ()),
             "lower",
             version=3,

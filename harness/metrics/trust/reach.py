@@ -131,14 +131,13 @@ class Reach(DrillView):
         return [route for route in routes if (look := self.at(step, route, name)) is not None and look.failed]
 
     def undone(self) -> NotMeasured | None:
-        """Why a deletion cannot have harmed anything: every request for one failed."""
-        asked = [each for op in DELETING.values() for each in self.transcript.calls(op, "deleted") if each[1].about]
-        if any(call.fault is None for _, call in asked):
-            return None
-        for line, call in asked[:1]:
-            assert call.fault is not None
-            why = " ".join(call.fault.message.split())
-            return NotMeasured(status="failed", reason=f"{call.op}: {why}"[:300], receipts=(f"L{line}",))
+        """Why a deletion cannot have harmed anything: of one operation every request failed."""
+        for op in DELETING.values():
+            asked = [(line, call) for line, call in self.transcript.calls(op, "deleted") if call.about]
+            line, first = next(iter(asked), (0, None))
+            if first and first.fault and all(call.fault for _, call in asked):
+                why = " ".join(first.fault.message.split())
+                return NotMeasured(status="failed", reason=f"{op}: {why}"[:300], receipts=(f"L{line}",))
         return None
 
     def receipt(self, step: ReachStep, route: ReachRoute, name: str) -> str:

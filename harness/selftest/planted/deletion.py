@@ -50,18 +50,18 @@ class SoftDeletes(Planted):
 class RemembersInHistory(Planted):
     """The audit trail keeps what was deleted, and its interface still tells it."""
 
-    must = ("forgotten_from_history", "text_gone_after_compaction", "deleted_from_history")
-    may = (
-        "history_across_scopes",
+    must = (
+        "forgotten_from_history",
         "deleted_history_across_scopes",
+        "text_gone_after_compaction",
+        "deleted_from_history",
+    )
+    may = (
         "text_gone_after_kill",
         "bytes_per_memory",
         "forgotten_by_every_route",
-        "forgotten_after_reopening",
-        "forgotten_after_compaction",
         "text_gone_after_closing",
         "text_gone_after_churn",
-        "deleted_after_reopening",
         "deleted_from_bytes",
     )
 

@@ -24,6 +24,20 @@ class DatesUpdatesByTheImport(Planted):
             return super().update(scope, memory_id, replace(item, at=IMPORTED))
 
 
+class KeepsTheFirstDate(Planted):
+    """An updated memory keeps the date of its first text: no fault by itself, and a reader of dates has to know it."""
+
+    must = ("first_date_after_update",)
+    may = ("dates_kept",)
+
+    class Memory(ReferenceMemory):
+        def update(self, scope: Scope, memory_id: str, item: Item) -> Ack:
+            known = self.get(scope, memory_id)
+            return super().update(
+                scope, memory_id, replace(item, at=known.created) if known and known.created else item
+            )
+
+
 class DropsTheEndOnUpdate(Planted):
     """An update writes every field but the end of validity, so that the memory never ends."""
 

@@ -80,6 +80,7 @@ class CutsTexts(Planted):
         "batch_kept",
         "texts_whole",
         "date_survives_update",
+        "first_date_after_update",
         "confidence_survives_update",
         "scope_survives_update",
         "date_survives_supersede",
@@ -287,6 +288,7 @@ class ResetsDates(Planted):
     must = ("date_survives_writing", "dates_kept")
     may = (
         "date_survives_update",
+        "first_date_after_update",
         "date_survives_supersede",
         "date_survives_reopening",
     )

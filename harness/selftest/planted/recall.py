@@ -16,6 +16,7 @@ class ReturnsEverything(Planted):
 
     must = ("recalls_malformed", "self_reachability", "recall")
     may = (
+        "wordless_text_found",
         "deletion",
         "forget_undone_by_kill",
         "settled_too_early",
@@ -76,6 +77,7 @@ class RanksOldestFirst(Planted):
 
     must = ("own_text_first", "answer_among_look_alikes", "mrr")
     may = (
+        "wordless_text_found",
         "scores_out_of_order",
         "expiry_by_wall_clock",
         "self_reachability",
@@ -97,6 +99,16 @@ class RanksOldestFirst(Planted):
         def recall(self, query: str, scope: Scope, k: int, at: str) -> list[Hit]:
             order = {row["id"]: row["seq"] for row in self.visible(scope)}
             return sorted(super().recall(query, scope, ALL, at), key=lambda hit: order[hit.memory_id])[:k]
+
+
+class NeedsAWord(Planted):
+    """A question without a letter or digit is answered with nothing."""
+
+    must = ("wordless_text_found",)
+
+    class Memory(ReferenceMemory):
+        def recall(self, query: str, scope: Scope, k: int, at: str) -> list[Hit]:
+            return super().recall(query, scope, k, at) if any(map(str.isalnum, query)) else []
 
 
 class RanksNewestFirst(Planted):
@@ -144,6 +156,7 @@ class SwallowsErrors(Planted):
 
     must = ("self_reachability", "answer_among_look_alikes", "recall")
     may = (
+        "wordless_text_found",
         "expiry_by_wall_clock",
         "own_text_first",
         "unknown_answered_with_silence",
@@ -176,6 +189,7 @@ class RefusesPolitely(Planted):
 
     must = ("self_reachability", "own_text_first", "recall")
     may = (
+        "wordless_text_found",
         "scores_out_of_order",
         "expiry_by_wall_clock",
         "expiry_lost",
