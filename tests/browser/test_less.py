@@ -68,7 +68,7 @@ def test_stripped_as_a_ci_server_does_it_reads_in_order(opened: Opener, report: 
             "The agent's work",
             "What the memory can be trusted with",
             "Which one, and what will it cost?",
-            "How sure?",
+            "The comparisons that each point of the verdict rests on",
             "This run cannot say",
             "Every trial under every read policy",
             "predict how often an agent succeeds",
