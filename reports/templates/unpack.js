@@ -1,6 +1,5 @@
 // Unfolds packed timelines: a closed set of elements, text as text, no markup is ever parsed.
-(() => {
-  "use strict";
+const packed = (() => {
   const blocks = [...document.querySelectorAll("template.block")];
   const known = new Map();
 
@@ -25,16 +24,33 @@
     return element;
   };
 
+  const read = (number) => {
+    if (!known.has(number)) known.set(number, open(number));
+    return known.get(number);
+  };
+
+  // All words of a timeline that is still packed, each once: what is equal stands once in a block.
+  const tell = async (details) => {
+    const block = await read(details.dataset.block);
+    const reached = new Set([block.trees[details.querySelector(".told").id]]);
+    const said = [];
+    for (const number of reached) // a set that grows while it is walked
+      for (const child of block.nodes[number - 1].slice(1))
+        if (typeof child === "string") said.push(child);
+        else reached.add(child);
+    return said.join(" ");
+  };
+
   const unfold = async (details) => {
     const number = details.dataset.block;
     if (!details.open || number === undefined) return;
     delete details.dataset.block;
-    if (!known.has(number)) known.set(number, open(number));
-    const block = await known.get(number);
+    const block = await read(number);
     const told = details.querySelector(".told");
     told.replaceChildren(made(block, block.trees[told.id]));
   };
 
   document.addEventListener("toggle", (event) => unfold(event.target), true);
   document.querySelectorAll("details[open][data-block]").forEach(unfold);
+  return { tell };
 })();

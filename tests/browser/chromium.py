@@ -22,7 +22,7 @@ FLAGS = (
 )  # fmt: skip
 PATIENCE = 30.0
 """Seconds until an answer is given up. It guards against a hang and says nothing of speed."""
-KEYS = {"Enter": (13, "\r"), " ": (32, " "), "Tab": (9, "")}
+KEYS = {"Enter": (13, "\r"), " ": (32, " "), "Tab": (9, ""), "Escape": (27, "")}
 Event = dict[str, Any]
 
 

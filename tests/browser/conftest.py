@@ -100,6 +100,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Folder:
     drill = transcript(root, PLAN, EVENTS, drill="deletion", backend="store")
     (root / "drills").mkdir()
     drill.path.replace(root / "drills" / f"{drill.trial.id}.1.jsonl")
+    made.write(made.read().model_copy(update={"drills": (drill.trial,)}))
     return made
 
 

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import base64
+import gzip
 import json
+import re
+from pathlib import Path
+from typing import Any
 
 from tests.browser.chromium import Page
 
@@ -45,3 +50,27 @@ def unfolded(page: Page) -> Page:
     page.run(OPEN)
     page.until(UNFOLDED)
     return page
+
+
+def trees(report: Path) -> dict[str, str]:
+    """The words of each packed timeline, read without a browser."""
+    said: dict[str, str] = {}
+    for data in re.findall(r'<template class="block">(.*?)</template>', report.read_text("utf-8")):
+        block: dict[str, Any] = json.loads(gzip.decompress(base64.b64decode(data)))
+        texts = iter(block["texts"])
+        words: list[str] = []
+        for _, *children in block["nodes"]:
+            words.append("".join(words[child - 1] if child else next(texts) for child in children))
+        said |= {trial: words[number - 1] for trial, number in block["trees"].items()}
+    return said
+
+
+def change(page: Page, form: str, name: str, value: str) -> None:
+    """Types into a field of a form, or chooses there."""
+    page.run(
+        f"""(() => {{
+            const control = document.forms[{json.dumps(form)}].elements[{json.dumps(name)}];
+            control.value = {json.dumps(value)};
+            control.dispatchEvent(new Event("input", {{bubbles: true}}));
+        }})()"""
+    )

@@ -13,6 +13,7 @@ import pytest
 from tests.browser.conftest import Opener, lacking
 from tests.browser.reading import A4, OPEN, ROWS, SHOWN, TOLD, squeezed, unfolded
 
+FORMS = "[...document.querySelectorAll('form')]"
 JENKINS = "default-src 'none'; img-src 'self'; style-src 'self'"
 """What Jenkins lets an artifact do."""
 
@@ -64,15 +65,17 @@ def test_stripped_as_a_ci_server_does_it_reads_in_order(opened: Opener, report: 
         for word in (
             "coldwarm 9.9",
             "Which memory should this agent use?",
-            "What the verdict rests on",
-            "Summary of findings",
+            "The agent's work",
+            "What the memory can be trusted with",
+            "Which one, and what will it cost?",
+            "The comparisons that each point of the verdict rests on",
             "This run cannot say",
             "Every trial under every read policy",
             "predict how often an agent succeeds",
         )
     ]
     assert order == sorted(order)
-    assert "Sort" not in said and bare.run("document.querySelector('#filter').getClientRects().length") == 0
+    assert "Sort" not in said and bare.run(f"{FORMS}.some((one) => one.getClientRects().length)") is False
     sizes = bare.run("[...document.querySelectorAll('figure svg')].map((one) => one.getBoundingClientRect().height)")
     assert sizes and all(height > 20 for height in sizes)
 
@@ -91,7 +94,8 @@ def test_on_paper_the_verdict_and_what_it_rests_on_fit_four_pages_and_nothing_is
     """What is folded on the screen is told on paper."""
     page = opened(report)
     wanted = page.run(
-        """[...document.querySelectorAll('h1, h2, h3, main p, main li, th[scope=row], dd, summary, pre, figcaption')]
+        """[...document.querySelectorAll(
+            'h1, h2, h3, main p, main li, th[scope=row], dl:not(.needs) > dd, summary, pre, figcaption')]
             .filter((one) => !one.closest('nav, form, .deep, [hidden]')
                 && !one.closest('[aria-labelledby=baseline] details:not([open]) > :not(summary)'))
             .map((one) => (one.localName === 'th' ? one.firstChild : one).textContent)"""

@@ -1,14 +1,10 @@
-"""`report.html` in a real browser, opened from the disk as a reviewer does: found, followed, sorted."""
+"""`report.html` in a real browser, opened from the disk as a reviewer does: cells, receipts, keys."""
 
 from __future__ import annotations
 
-import base64
-import gzip
 import json
-import re
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -16,7 +12,7 @@ from harness.log.events import Wrote
 from harness.log.folder import Folder
 from tests.browser.chromium import Page
 from tests.browser.conftest import Opener
-from tests.browser.reading import A4, ROWS, SHOWN, UNFOLDED, in_view, squeezed, unfolded
+from tests.browser.reading import A4, ROWS, SHOWN, UNFOLDED, in_view, squeezed, trees, unfolded
 
 LEFT = "Number(document.querySelector('#filter output').textContent.match(/[\\d,]+/)[0].replaceAll(',', ''))"
 
@@ -98,20 +94,6 @@ def test_a_click_on_a_head_sorts_numbers_as_numbers_and_words_last(opened: Opene
     assert column(page, 0) == sorted(column(page, 0), key=str.lower)
 
 
-def test_sorting_the_findings_leaves_controls_below(opened: Opener, report: Path) -> None:
-    page = opened(report)
-    names = """[...document.querySelectorAll('.findings tbody th[scope=row]')]
-        .map((one) => [one.parentElement.classList.contains('aside'), one.textContent])"""
-    before = page.run(names)
-    assert {aside for aside, _ in before} == {False, True}
-    for _ in range(2):
-        page.click("table.findings thead .sort")
-        after = page.run(names)
-        assert sorted(after) == sorted(before)
-        assert [control for control, _ in after] == sorted(control for control, _ in after)
-    assert page.run("document.querySelectorAll('table.findings [aria-sort]').length") == 1
-
-
 def test_a_filter_counts_and_stands_in_the_address(opened: Opener, report: Path) -> None:
     page = opened(report)
     all_rows = page.run(f"{ROWS}.length")
@@ -146,7 +128,15 @@ def test_a_link_to_a_cell_shows_it_even_if_it_was_filtered_away(opened: Opener, 
 
 
 def test_a_fragment_that_leads_nowhere_does_no_harm(opened: Opener, report: Path) -> None:
-    for fragment in ("#nothing-here", "#%E0%A4%A", "#cells?sort=99", "#cells?sort=x&down=1", "#answer?sort=-1", "#?"):
+    for fragment in (
+        "#nothing-here",
+        "#%E0%A4%A",
+        "#cells?sort=99",
+        "#cells?sort=x&down=1",
+        "#board?sort=-1&good=x",
+        "#receipts?sort=1",
+        "#?",
+    ):
         page = opened(report, fragment)
         assert page.complaints() == [], fragment
         assert len(column(page, 0)) == page.run(f"{ROWS}.length"), fragment
@@ -156,26 +146,13 @@ def test_a_fragment_that_leads_nowhere_does_no_harm(opened: Opener, report: Path
 
 
 def test_from_a_figure_in_two_clicks_to_a_timeline(opened: Opener, report: Path) -> None:
-    """The stale decisions of `store`, its cells, and in a cell's timeline the error with its evidence."""
+    """What `store` recalls, the cells of it, and in the timeline of one the error with its evidence."""
     page = opened(report)
-    row = next(
-        at
-        for at, text in enumerate(
-            page.run("[...document.querySelectorAll('.findings tr')].map((one) => one.textContent)")
-        )
-        if text.startswith("store")
-    )
-    page.run(
-        f"""(() => {{
-            const cells = [...document.querySelectorAll('.findings tr')[{row}].cells];
-            cells.find((one) => one.dataset.head?.includes('stale')).querySelector('a').id = 'first';
-        }})()"""
-    )
-    page.click("#first")
+    page.click(".board tr[data-row=store] td.recalled a")
     page.until("document.querySelectorAll('#all-cells tr:target').length")
-    pool = page.run("location.hash.slice(1)")
-    assert in_view(page, pool)
-    page.run(f"document.getElementById({json.dumps(pool)}).parentElement.querySelector('a').id = 'second'")
+    cell = page.run("location.hash.slice(1)")
+    assert in_view(page, cell)
+    page.run(f"document.getElementById({json.dumps(cell)}).parentElement.querySelector('a').id = 'second'")
     page.click("#second")
     page.until("document.querySelectorAll('details .told:target').length")
     page.until(UNFOLDED)
@@ -184,19 +161,6 @@ def test_from_a_figure_in_two_clicks_to_a_timeline(opened: Opener, report: Path)
     told = page.text(f"[id='{trial}']")
     for word in ("alphadeploy", "stale", "superseded", "git -C", "coldwarm run"):
         assert word in told, word
-
-
-def trees(report: Path) -> dict[str, str]:
-    """The words of each packed timeline, read without a browser."""
-    said: dict[str, str] = {}
-    for data in re.findall(r'<template class="block">(.*?)</template>', report.read_text("utf-8")):
-        block: dict[str, Any] = json.loads(gzip.decompress(base64.b64decode(data)))
-        texts = iter(block["texts"])
-        words: list[str] = []
-        for _, *children in block["nodes"]:
-            words.append("".join(words[child - 1] if child else next(texts) for child in children))
-        said |= {trial: words[number - 1] for trial, number in block["trees"].items()}
-    return said
 
 
 def test_every_packed_timeline_unfolds_and_says_what_its_log_says(opened: Opener, report: Path, folder: Folder) -> None:

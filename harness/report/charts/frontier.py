@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -11,7 +12,8 @@ from harness.metrics.tokens import TOKENS_PER_JOB
 from harness.model.results import Results
 from harness.report import words
 from harness.report.charts.chart import Chart, finish, rank, short, show
-from harness.report.charts.drawing import BLUE, INK, PALE, SOFT, VERMILLION, Scale, Sheet
+from harness.report.charts.cost import compact
+from harness.report.charts.drawing import BLUE, PALE, SOFT, VERMILLION, Scale, Sheet
 from harness.report.charts.policies import spread
 from harness.report.model import ways
 from harness.report.model.ways import Spread
@@ -19,7 +21,8 @@ from harness.report.model.ways import Spread
 NAME, TITLE = "frontier", "Right decisions over tokens per completed job"
 HEADS = ("backend", "write", "right decisions", "tokens per completed job", "beaten by")
 NO_MEMORY = "no memory"
-_HEIGHT = 230
+_LEFT, _RIGHT, _TOP, _HEIGHT, _APART = 42, 300, 16, 250, 14
+"""The edges of the plot, the least height of its bottom, and what lies between two names."""
 
 
 class Point(NamedTuple):
@@ -76,26 +79,52 @@ def says(body: Sequence[Sequence[str]]) -> str:
 
 def _sheet(points: Sequence[Point]) -> Sheet:
     """Names stand at the right edge, in the order of their points, as these lie close together."""
-    sheet = Sheet()
+    sheet, bottom = Sheet(), max(_HEIGHT, _TOP + _APART * len(points))
     shares = [share for each in points for share in each.right.shares]
-    across = Scale.decades([value for each in points for value in each.paid.numbers], 44, 300)
-    up = Scale(max(0.0, min(shares) - 0.05), min(1.0, max(shares) + 0.05), _HEIGHT, 16)
-    for tick in (up.low, up.high):
-        sheet.line((44, up(tick)), (300, up(tick)), colour=PALE)
-        sheet.text(0, up(tick), f"{tick:.0%}", colour=SOFT)
-    for value in across.powers():
-        sheet.line((across(value), 14), (across(value), _HEIGHT), colour=PALE)
-        sheet.text(across(value), _HEIGHT + 12, f"{value:,.0f}", "center", colour=SOFT)
-    sheet.text(172, _HEIGHT + 28, "tokens per completed job", "center", colour=SOFT)
+    across = Scale(*_span([value for each in points for value in each.paid.numbers]), _LEFT, _RIGHT, log=True)
+    up = Scale(math.floor(min(shares) * 10) / 10, math.ceil(max(shares) * 10) / 10, bottom, _TOP)
+    _grid(sheet, across, up)
     drawn = sorted(points, key=lambda each: -sum(each.right.shares))
-    heights = spread([up(sum(each.right.shares) / 2) for each in drawn], 14)
+    heights = spread([up(sum(each.right.shares) / 2) for each in drawn], _APART)
+    above = max(0.0, heights[-1] - bottom) - max(0.0, _TOP - heights[0])
     for each, height in zip(drawn, heights, strict=True):
-        (low, high), cold = each.right.shares, each.name == COLD
-        x, y = across(sum(each.paid.numbers) / 2), up((low + high) / 2)
-        colour = SOFT if cold else VERMILLION if list_better(each, points) else BLUE
-        sheet.line((x, up(low)), (x, up(high)), colour=colour, width=2)
-        sheet.line((across(each.paid.numbers[0]), y), (across(each.paid.numbers[1]), y), colour=colour, width=2)
-        sheet.mark(x, y, "square" if cold else "circle", colour, hollow=colour == VERMILLION)
-        sheet.line((x, y), (306, height), colour=PALE)
-        sheet.text(310, height, NO_MEMORY if cold else short(each.name, 18), colour=INK)
+        _draw(sheet, each, across, up, height - above, beaten=bool(list_better(each, points)))
     return sheet
+
+
+def _span(values: Sequence[float]) -> tuple[float, float]:
+    """From one to another of 1, 2, 5, 10, 20, 50 ..., around all values."""
+    known = [value for value in values if value > 0] or [1.0]
+    low = max(step for step in _steps(min(known)) if step <= min(known))
+    high = min(step for step in _steps(max(known)) if step >= max(known))
+    return (low, high) if low < high else (low, low * 10)
+
+
+def _steps(value: float) -> list[float]:
+    power = 10.0 ** math.floor(math.log10(value))
+    return [power * each for each in (1, 2, 5, 10)]
+
+
+def _grid(sheet: Sheet, across: Scale, up: Scale) -> None:
+    """Tenths of the decisions; tokens by 1, 2, 5, or by tens where that is too many."""
+    for tick in (nth / 10 for nth in range(round(up.low * 10), round(up.high * 10) + 1)):
+        sheet.line((_LEFT, up(tick)), (_RIGHT, up(tick)), colour=PALE)
+        sheet.text(_LEFT - 6, up(tick), f"{tick:.0%}", "right", colour=SOFT)
+    tens = across.powers()
+    steps = {step for value in tens for step in _steps(value) if across.low <= step <= across.high}
+    for step in sorted(steps if len(steps) <= 6 else steps & set(tens)):
+        sheet.line((across(step), up.start), (across(step), up.end), colour=PALE)
+        sheet.text(across(step), up.start + 12, compact(step), "center", colour=SOFT)
+    sheet.text((_LEFT + _RIGHT) / 2, up.start + 28, "tokens per completed job (log scale)", "center", colour=SOFT)
+
+
+def _draw(sheet: Sheet, each: Point, across: Scale, up: Scale, height: float, *, beaten: bool) -> None:
+    """A cross over the read policies, and its name. Full: no row is better in both."""
+    (low, high), cold = each.right.shares, each.name == COLD
+    x, y = across(sum(each.paid.numbers) / 2), up((low + high) / 2)
+    colour = SOFT if cold else VERMILLION if beaten else BLUE
+    sheet.line((x, up(low)), (x, up(high)), colour=colour, width=2)
+    sheet.line((across(each.paid.numbers[0]), y), (across(each.paid.numbers[1]), y), colour=colour, width=2)
+    sheet.mark(x, y, "square" if cold else "circle", colour, hollow=beaten)
+    sheet.line((x, y), (_RIGHT + 2, height), (_RIGHT + 8, height), colour=PALE)
+    sheet.text(_RIGHT + 12, height, NO_MEMORY if cold else short(each.name, 16), bold=not (cold or beaten))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import string
 from collections.abc import Mapping, Sequence
 
 from harness.compare.rows import COLD
@@ -10,13 +11,18 @@ from harness.model.results import Results
 from harness.model.trial import Measured
 from harness.report import words
 from harness.report.charts.chart import Chart, finish, rank, short, show
-from harness.report.charts.drawing import BLUE, INK, SOFT, VERMILLION, Sheet
+from harness.report.charts.drawing import BLUE, INK, SOFT, VERMILLION, WIDTH, Sheet
+from harness.report.charts.stale import lines
 from harness.report.model import ways
 
 NAME, TITLE = "stories", "Right decisions, story by story"
-MOST = 7
+LETTERS = string.ascii_lowercase + string.ascii_uppercase
+MOST = 36
 """Rows that are drawn side by side; the table has all."""
-Counts = Mapping[str, Mapping[str, tuple[int, int]]]
+_LEFT, _TALL, _WIDE = 150, 18, 48
+"""Where columns begin; the height of a story; the width of a column that has room for a share."""
+Count = tuple[int, int]
+Counts = Mapping[str, Mapping[str, Count]]
 """Row -> story -> right decisions of how many, over seeds and read policies."""
 
 
@@ -25,14 +31,14 @@ def chart(results: Results) -> Chart | None:
     if len(counts) < 2 or not results.stories:
         return None
     stories = sorted(story.id for story in results.stories)
-    heads = ("story", *("no memory" if name == COLD else show(name) for name in counts))
+    heads = ("story", *(show(_name(name)) for name in counts))
     body = [(story, *(_tell(own.get(story)) for own in counts.values())) for story in stories]
     return finish(_sheet(stories, counts), NAME, "work", TITLE, says(counts), heads, body)
 
 
-def _count(results: Results, name: str) -> dict[str, tuple[int, int]]:
+def _count(results: Results, name: str) -> dict[str, Count]:
     held, write = results.run.conditions, ways.best_write(results, name)
-    found: dict[str, tuple[int, int]] = {}
+    found: dict[str, Count] = {}
     for cell in results.cells:
         mine = cell.arm == "cold" if name == COLD else (
             (cell.backend, cell.write_policy, cell.noise) == (name, write, held.headline_noise)
@@ -44,7 +50,7 @@ def _count(results: Results, name: str) -> dict[str, tuple[int, int]]:
     return found
 
 
-def _tell(counted: tuple[int, int] | None) -> str:
+def _tell(counted: Count | None) -> str:
     return words.count(*counted) if counted else ""
 
 
@@ -64,25 +70,46 @@ def says(counts: Counts) -> str:
 
 
 def _sheet(stories: Sequence[str], counts: Counts) -> Sheet:
+    """Beside few rows the shares, of many the signs alone, under letters that are told below."""
     sheet, names = Sheet(), list(counts)[:MOST]
-    left, wide = 150.0, (440 - 150) / len(names)
-    for at, name in enumerate(names):
-        label = "none" if name == COLD else short(name, max(5, int(wide / 7)))
-        sheet.text(left + wide * (at + 0.5), 8, label, "center", bold=True)
-    cold = counts.get(COLD, {})
-    for nth, story in enumerate(stories):
-        y = 30 + 18 * nth
+    step = (WIDTH - _LEFT) / max(len(names), 3)
+    few = step >= _WIDE
+    heads = [
+        lines(_name(name), int(step / 7.5)) if few else [letter] for name, letter in zip(names, LETTERS, strict=False)
+    ]
+    deep = max(len(head) for head in heads)
+    for at, head in enumerate(heads):
+        for line, part in enumerate(head):
+            sheet.text(_LEFT + step * (at + 0.5), 8 + 14 * (deep - len(head) + line), part, "center", bold=True)
+    y = 14.0 * deep + 12
+    for story in stories:
         sheet.text(0, y, short(story.rpartition("/")[2], 22))
         for at, name in enumerate(names):
-            counted = counts[name].get(story)
-            if counted is None:
-                continue
-            share = counted[0] / counted[1]
-            base = cold[story][0] / cold[story][1] if story in cold else share
-            colour = BLUE if share > base and name != COLD else VERMILLION if share < base else SOFT
-            sign = "+" if share > base and name != COLD else "\u2212" if share < base else " "
-            sheet.text(
-                left + wide * (at + 0.5), y, f"{share:.0%} {sign}".rstrip(), "center",
-                colour=INK if name == COLD else colour, bold=colour == BLUE,
-            )  # fmt: skip
+            if counted := counts[name].get(story):
+                _cell(sheet, _LEFT + step * (at + 0.5), y, name, counted, counts.get(COLD, {}).get(story), few=few)
+        y += _TALL
+    if not few:
+        _key(sheet, names, y + 8)
     return sheet
+
+
+def _cell(sheet: Sheet, x: float, y: float, name: str, own: Count, cold: Count | None, *, few: bool) -> None:
+    """A share with its sign: more than no memory, or fewer; neither for no memory itself."""
+    share = own[0] / own[1]
+    base = cold[0] / cold[1] if cold and name != COLD else share
+    sign, colour = ("+", BLUE) if share > base else ("\u2212", VERMILLION) if share < base else ("", SOFT)
+    text = f"{share:.0%} {sign}".rstrip() if few else sign or "\u00b7"
+    sheet.text(x, y, text, "center", colour=INK if name == COLD else colour, bold=sign == "+")
+
+
+def _key(sheet: Sheet, names: Sequence[str], top: float) -> None:
+    """What the letters stand for, and the signs."""
+    for at, (name, letter) in enumerate(zip(names, LETTERS, strict=False)):
+        x, y = WIDTH / 3 * (at % 3), top + 16 * (at // 3)
+        sheet.text(x, y, letter, bold=True)
+        sheet.text(x + 14, y, short(_name(name), 18))
+    sheet.text(0, sheet.height + 12, "more right decisions than no memory +, fewer \u2212, as many \u00b7", colour=SOFT)
+
+
+def _name(name: str) -> str:
+    return "no memory" if name == COLD else name

@@ -72,12 +72,13 @@ def says(body: Sequence[Sequence[str]]) -> str:
 def _sheet(rows: Sequence[tuple[str, Comparison]]) -> Sheet:
     ends = [abs(end) for _, each in rows if each.interval for end in (each.interval.low, each.interval.high)]
     ends += [abs(each.right_value - each.left_value) for _, each in rows]
-    widest = max([0.1, *ends])
-    sheet, scale, y, last = Sheet(), Scale(-widest, widest, NARROW + 8, 430), 8.0, ""
+    widest = next((step for step in (0.25, 0.5, 0.75) if step >= max(ends)), 1.0)
+    sheet, scale, y, last = Sheet(), Scale(-widest, widest, NARROW + 12, 416), 8.0, ""
     for at, read in enumerate(dict.fromkeys(each.read_policy for _, each in rows)):
         shape, colour = LOOKS[read]
-        sheet.mark(4 + 110 * at, y, shape, colour)
-        sheet.text(12 + 110 * at, y, read)
+        x, y = 220 * (at % 2), 8.0 + 16 * (at // 2)
+        sheet.mark(x + 4, y, shape, colour)
+        sheet.text(x + 12, y, ways.READS[read])
     y += 24
     top = y
     for name, each in rows:
@@ -92,5 +93,6 @@ def _sheet(rows: Sequence[tuple[str, Comparison]]) -> Sheet:
     for value in (-widest, 0.0, widest):
         sheet.line((scale(value), top - 10), (scale(value), y), colour=PALE if value else SOFT)
         sheet.text(scale(value), y + 10, words.show_signed(value, words.share), "center", colour=SOFT)
-    sheet.text(scale(0), y + 26, "fewer right decisions than no memory | more", "center", colour=SOFT)
+    sheet.text(scale(0) - 10, y + 26, "fewer right decisions", "right", colour=SOFT)
+    sheet.text(scale(0) + 10, y + 26, "more than no memory", colour=SOFT)
     return sheet

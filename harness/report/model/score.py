@@ -60,6 +60,7 @@ class Score:
         drill: The cell of the drill that it is of, and `measure` which of its measures.
         cases: What went wrong, the gravest first.
         bars: What a bar shows: the lowest and the highest share under each write policy, append first.
+        value: What a column is sorted by: of a range its worse end.
     """
 
     lines: tuple[Number, ...]
@@ -70,6 +71,7 @@ class Score:
     measure: str = ""
     cases: tuple[Case, ...] = ()
     bars: tuple[tuple[float, float], ...] = ()
+    value: float | None = None
 
     @property
     def text(self) -> str:

@@ -102,7 +102,8 @@ def judge(results: Results, key: str, column: Column) -> Score:
 
 def _show(case: Case) -> Score:
     text = case.counted if case.of else words.share(case.hits)
-    return Score((Number(text, case.cells),), drill=case.drill, measure=case.measure)
+    value = case.hits / case.of if case.of else case.hits
+    return Score((Number(text, case.cells),), drill=case.drill, measure=case.measure, value=value)
 
 
 def judge_promises(results: Results, key: str, column: Column) -> Score:
@@ -115,7 +116,7 @@ def judge_promises(results: Results, key: str, column: Column) -> Score:
         if pooled.value is None:
             return explain_none(pooled)
         operations = words.plural(pooled.of or 0, "operation")
-        made = Score((Number(operations),), drill=cell.id, measure=BROKEN_PROMISES)
+        made = Score((Number(operations),), drill=cell.id, measure=BROKEN_PROMISES, value=pooled.of)
         if not pooled.value:
             return replace(made, judgement="good", word="held")
         says = words.visible(cell.promise.says, 160) if cell.promise else ""
@@ -144,7 +145,7 @@ def judge_speed(results: Results, key: str, column: Column) -> Score:
         milliseconds = f"{seconds * 1000:,.0f} ms" if seconds >= 0.001 else "< 1 ms"
         text = milliseconds if seconds < 1 else f"{seconds:,.1f} s"
         why = f"{cell.size:,} memories in the store"
-        made = Score((Number(text),), drill=cell.id, measure=RECALL_SECONDS, why=why)
+        made = Score((Number(text),), drill=cell.id, measure=RECALL_SECONDS, why=why, value=seconds)
         if seconds <= AT_ONCE:
             return replace(made, judgement="good", word="at once")
         if seconds <= WAITING:

@@ -158,7 +158,9 @@ def _show(results: Results, key: str, measure: str) -> Score:
         for at, each in enumerate(ordered)
     ]
     bars = tuple(each.shares for each in found) if ordered[0].first.hits is not None else ()
-    return Score(tuple(lines), measure=measure, bars=bars)
+    low, high = ordered[0].shares
+    worse = high if results.definitions[measure].better == "lower" else low
+    return Score(tuple(lines), measure=measure, bars=bars, value=worse)
 
 
 def _tell(found: Spread, *, named: bool) -> str:

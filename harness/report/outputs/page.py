@@ -30,7 +30,8 @@ from harness.report.model.evidence import DrillEvidence, StoryEvidence
 from harness.report.outputs import links, templating
 from harness.report.text import glossary, limits, verdict
 
-STYLES, SCRIPTS = ("style.css", "first.css", "timeline.css"), ("page.js", "unpack.js")
+STYLES = ("style.css", "first.css", "timeline.css")
+SCRIPTS = ("fragment.js", "sorting.js", "board.js", "cells.js", "unpack.js", "search.js", "page.js")
 GATES = ("broken", "not-measured", "held")
 _STARTED = re.compile(r"(\d{4})(\d\d)(\d\d)-\d{6}-")
 
