@@ -208,8 +208,8 @@ def _compare(results: Results, board: Board) -> Iterator[VerdictLine]:
     if writes:
         write = max(sorted(set(writes)), key=writes.count)
         told, rests = _compare_under(results, tested, write)
-        if told and len(results.list_writes()) > 1:
-            told[0] = f"Of memory {ways.WRITTEN[write]}: {told[0]}"
+        if len(results.list_writes()) > 1:
+            told = [f"{each.removesuffix('.')}, if the agent {ways.WRITTEN[write]}." for each in told]
         text += told
     if text:
         yield VerdictLine(" ".join(text), "work", rests=rests)
@@ -244,7 +244,7 @@ def _compare_under(
     alike = [pair for pair, winners in found.items() if not any(winners.values())]
     names = [name for name in tested if any(name in pair for pair in alike)]
     if alike and len(alike) == len(names) * (len(names) - 1) // 2:
-        told.append(f"Between {_join(results, names)} no difference in right decisions was shown.")
+        told.append(f"No difference in right decisions was shown between {_join(results, names)}.")
     if len(told) > NAMED:
         told = [f"Of {len(found)} pairs of backends, {len(found) - len(alike)} differ in right decisions."]
     return told, tuple(pairs)
