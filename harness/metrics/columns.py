@@ -106,7 +106,7 @@ SCOPES = Column(
 POISON = Column(
     "poison", "Poison", "Is a planted memory gone once it was found out and deleted, or rolled back?",
     "planted memories that stay after they were deleted or rolled back", "lower",
-    ("left_after_undo", "left_after_restore"), "can be removed",
+    ("left_after_undo", "left_after_restore"), "none stayed",
     (Gravity("stays", "a planted memory that was deleted or rolled back still comes back"),),
 )  # fmt: skip
 KEPT = Column(
@@ -144,7 +144,7 @@ DATES = Column(
 )  # fmt: skip
 EMBEDDER = Column(
     "embedder", "Change of embedder", "When another embedding model answers, does the store say so or find the memory?",
-    "memories silently not found", "lower", ("silently_unfound_with_another_embedder",), "nothing in silence",
+    "memories lost without an error", "lower", ("silently_unfound_with_another_embedder",), "no silent loss",
     (
         Gravity("silent", "other memories are returned without an error: nobody is told that the old ones are gone"),
     ),

@@ -226,7 +226,7 @@ METRICS: tuple[TrustMetric, ...] = (
         partial(crossing.by_history, " gone"),
         "history",
         version=1,
-        label="histories of deleted memories read from another scope",
+        label="deleted memories that a history gives to another scope",
         column=columns.SCOPES.at("remains"),
     ),
     _measure(

@@ -146,7 +146,7 @@ def _judge(results: Results, key: str, column: Column) -> Score:
 
 def _make_head(column: Column) -> Head:
     """Of trust a number counts cases, in the one direction of its column."""
-    beside = {"higher": "went right", "lower": "went wrong"}[column.better] if column.order else column.counts
+    beside = {"higher": "passed", "lower": "failed"}[column.better] if column.order else column.counts
     return Head(column.id, column.head, f"{column.asks} Counted: {column.counts}.", beside,
                 TOPICS.get(column.id, "trust"), column.clean)  # fmt: skip
 

@@ -73,8 +73,8 @@ def tell_reach(results: Results) -> str:
         return f"With {many}, no difference in decisions can be proven."
     enough = max(each.enough for each in known)
     return (
-        f"With {many}, a difference is proven only if most of them show it: {enough} if none shows the opposite, about "
-        f"{max(evenly)} if all others do."
+        f"With {many}, a difference is proven only if at least {enough} of them show it and none shows the opposite, or "
+        f"about {max(evenly)} and all others show the opposite."
     )
 
 

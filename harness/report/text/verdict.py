@@ -136,7 +136,7 @@ def _tell_standing(word: str, names: str, base: str, written: str) -> tuple[str,
     if word == "worse than no memory":
         return f"With {names}, fewer decisions are right than without memory ({base}){way}.", "bad"
     if word == "no difference shown":
-        return f"No difference to no memory ({base} right) was shown for {names}{way}.", "plain"
+        return f"No difference to no memory ({base} right) was proven for {names}{way}.", "plain"
     if word == "too few stories":
         return f"Too few stories to tell whether memory helps: {base} right without it; with {names}{way}.", "plain"
     if word == "not compared":
@@ -144,7 +144,10 @@ def _tell_standing(word: str, names: str, base: str, written: str) -> tuple[str,
     if word.startswith("better if") and ";" not in word:
         also = f" and {written}" if written else ""
         when = word.removeprefix("better ")
-        return f"With {names}, more right decisions than without memory ({base}) were shown only {when}{also}.", "plain"
+        return (
+            f"With {names}, more right decisions than without memory ({base}) were proven only {when}{also}.",
+            "plain",
+        )
     tone: Tone = "bad" if "worse" in word else "plain"
     return f"With {names}{way}, right decisions are {word}. Without memory: {base}.", tone
 
@@ -178,7 +181,7 @@ def _advise(results: Results, board: Board) -> Iterator[VerdictLine]:
         f"{_range(before for before, _ in own)} if the agent {READS[read]}"
         for at, (read, own) in enumerate(pairs.items())
     ]
-    names = words.join_words(gaining) if len(gaining) <= NAMED else f"{len(gaining)} backends"
+    names = words.join_words(gaining) if len(gaining) <= NAMED else f"each of {len(gaining)} backends"
     rest = f" {words.join_words(others)} {'gains' if len(others) == 1 else 'gain'} nothing by it." if others else ""
     text = f"Search for the old note and replace it before you write: with {names}, {'; '.join(parts)}.{rest}"
     yield VerdictLine(text, "policies", "good")
@@ -244,7 +247,7 @@ def _compare_under(
     alike = [pair for pair, winners in found.items() if not any(winners.values())]
     names = [name for name in tested if any(name in pair for pair in alike)]
     if alike and len(alike) == len(names) * (len(names) - 1) // 2:
-        told.append(f"No difference in right decisions was shown between {_join(results, names)}.")
+        told.append(f"No difference in right decisions was proven between {_join(results, names)}.")
     if len(told) > NAMED:
         told = [f"Of {len(found)} pairs of backends, {len(found) - len(alike)} differ in right decisions."]
     return told, tuple(pairs)
@@ -275,22 +278,24 @@ def _judge_trust(board: Board) -> Iterator[VerdictLine]:
         yield from _judge_rows(board, wrong)
     else:
         yield from (_judge_column(column, cells) for column, cells in wrong)
-    clean = [
-        _tell_clean(board, column, cells)
-        for column, cells in columns
-        if all(score.judgement == "good" for _, score in cells)
-    ]
-    if clean:
-        yield VerdictLine(f"Nothing went wrong in: {', '.join(clean)}.", "trust", "good")
+    clean = [each for each in columns if all(score.judgement == "good" for _, score in each[1])]
+    whole = [(column, cells) for column, cells in clean if len(cells) == sum(not row.cold for row in board.rows)]
+    told = [f"{column.head} ({column.clean})" if column.clean else column.head for column, _ in whole]
+    parts = [f"No test failed with any backend in: {', '.join(told)}."] if told else []
+    parts += [_tell_partly(board, column, cells) for column, cells in clean if (column, cells) not in whole]
+    if parts:
+        yield VerdictLine(" ".join(parts), "trust", "good")
 
 
-def _tell_clean(board: Board, column: Head, cells: Cells) -> str:
-    """`Sources (all proven; notes: no number)`: what was not measured is not clean."""
+def _tell_partly(board: Board, column: Head, cells: Cells) -> str:
+    """`Sources: all proven in bm25 and chroma; no number for notes.`: what was not measured is not clean."""
     known = {row.key for row, _ in cells}
     others = [row.name for row in board.rows if not row.cold and row.key not in known]
-    rest = f"{words.join_words(others) if len(others) <= NAMED else f'{len(others)} backends'}: no number"
-    more = "; ".join(filter(None, [column.clean, rest if others else ""]))
-    return f"{column.head} ({more})" if more else column.head
+    sound, rest = (
+        words.join_words(names) if len(names) <= NAMED else f"{len(names)} backends"
+        for names in ([row.name for row, _ in cells], others)
+    )
+    return f"{column.head}: {column.clean or 'passed'} in {sound}; no number for {rest}."
 
 
 def _is_told(score: Score) -> bool:
@@ -314,7 +319,7 @@ def _judge_rows(board: Board, wrong: Sequence[tuple[Head, Cells]]) -> Iterator[V
         elif not row.cold and any(other.key == row.key for _, cells in wrong for other, _ in cells):
             sound.append(row.name)
     if sound:
-        yield VerdictLine(f"{words.join_words(sound)}: nothing went wrong in what could be tested.", "trust", "good")
+        yield VerdictLine(f"{words.join_words(sound)}: no test failed of those that could be made.", "trust", "good")
 
 
 def _judge_column(column: Head, cells: Cells) -> VerdictLine:
