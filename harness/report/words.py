@@ -124,6 +124,11 @@ def otherwise(definition: Definition) -> str:
     return definition.otherwise or f"not {label(definition.name)}"
 
 
+def fault(definition: Definition) -> str:
+    """What went wrong by a measure, whichever of its cases are its hits."""
+    return label(definition.name) if definition.better == "lower" else otherwise(definition)
+
+
 UNDATED = ", all memories written with the same date"
 
 

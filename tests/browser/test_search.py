@@ -35,9 +35,9 @@ def proven(folder: Folder, tmp_path_factory: pytest.TempPathFactory) -> Path:
         BadCase(f"drill--{measure}-{at}", backend, measure, f"a.jsonl, line {at}", "", (text,), COMMANDS)
         for at, (backend, measure, text) in enumerate(
             [
-                ("store", "residue_closed", "the pin 4711 lies in store.db"),
-                ("store", "unlisted", "came back: 3 memories"),
-                ("keeper", "residue_closed", "the pin 0815 lies in keeper.db"),
+                ("store", "text_gone_after_closing", "the pin 4711 lies in store.db"),
+                ("store", "writes_kept", "came back: 3 memories"),
+                ("keeper", "text_gone_after_closing", "the pin 0815 lies in keeper.db"),
             ]
         )
     ]
@@ -58,11 +58,12 @@ def shown(page: Page) -> list[str]:
 @pytest.mark.parametrize(
     ("text", "kept"),
     [
-        ("STORE", ["residue_closed-0", "unlisted-1"]),
-        ("residue_closed", ["residue_closed-0", "residue_closed-2"]),
-        ("store 4711", ["residue_closed-0"]),
+        ("STORE", ["text_gone_after_closing-0", "writes_kept-1"]),
+        ("text_gone_after_closing", ["text_gone_after_closing-0", "text_gone_after_closing-2"]),
+        ("store 4711", ["text_gone_after_closing-0"]),
+        ("acknowledged writes lost", ["writes_kept-1"]),
         ("4711 0815", []),
-        ("  ", ["residue_closed-0", "unlisted-1", "residue_closed-2"]),
+        ("  ", ["text_gone_after_closing-0", "writes_kept-1", "text_gone_after_closing-2"]),
     ],
 )
 def test_receipts_are_found_by_backend_measure_and_text(
@@ -102,7 +103,7 @@ def test_packed_timelines_are_found_by_what_they_hold(opened: Opener, report: Pa
         ".map((one) => one.querySelector('.told').id)"
     )
     assert set(found) == holds, "those in a fold, too, which was opened"
-    page.run("history.back()")
+    page.run("location.hash = 'glossary'")
     page.until(f"{left('timelines')} === '{total} of {total} timelines'")
 
 

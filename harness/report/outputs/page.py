@@ -103,6 +103,7 @@ def render(results: Results, seen: evidence.Evidence) -> str:
             links=leads,
             linked={*leads.values(), *(gate.cells[0] for gate in results.gates if gate.cells)},
             means={name: each.formula for name, each in definitions.items()},
+            wrong={name: words.fault(each) for name, each in results.trust_definitions.items()},
             units={name: each.unit for name, each in definitions.items()},
             cost=costs.on_page(seen.costs, results.run.prices),
             glossary=glossary.WORDS,
