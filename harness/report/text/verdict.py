@@ -77,7 +77,9 @@ def judge(results: Results, board: Board) -> list[VerdictLine]:
     if failing and not found:
         only = f"Nothing can be concluded: the calls of {words.join_words(failing)} failed."
         found = [VerdictLine(only, "not-measured", "bad")]
-    return [*found, VerdictLine(" ".join(limits.tell(results, board)), "limits")]
+    if untold := " ".join(limits.tell(results, board)):
+        found.append(VerdictLine(untold, "limits"))
+    return found
 
 
 def _tell_absent(each: Unplayed) -> str:
