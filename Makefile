@@ -159,6 +159,7 @@ sample: .venv/.ready
 	@$(BIN)/coldwarm report -q reports/sample.tar.xz
 	@$(BIN)/python -m tests.support.golden_sample
 	@$(BIN)/python -m tests.support.golden_damaged
+	@$(BIN)/python -m tests.support.golden_verdicts
 
 static: .venv/.ready
 	@$(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/mypy && $(BIN)/lint-imports

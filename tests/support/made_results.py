@@ -7,10 +7,12 @@ from typing import Any
 
 from harness import metrics
 from harness.adapter import Scope
-from harness.compare.rows import pool_cells
+from harness.compare.comparisons import compare_rows
+from harness.compare.rows import COLD, GOLD, Way, pool_cells, tabulate
+from harness.compare.twins import find_like_oracle
 from harness.metrics import trust
 from harness.model.backend import Backend
-from harness.model.results import Cell, Conditions, Results, Row, Run, Story, TrustCell
+from harness.model.results import Cell, Conditions, Contrast, Results, Row, Run, Story, TrustCell, TwinGroup
 from harness.model.trial import Measure, Measured, NotMeasured
 
 Said = Measure | tuple[int, int] | float | str | None
@@ -67,8 +69,64 @@ def results(
     )  # fmt: skip
 
 
+Played = Mapping[Way, Mapping[str, Sequence[Said]]]
+"""Write and read policy -> measure -> one for each scenario."""
+HEADLINE = Way("append", "trusting")
+
+
+def play(
+    rows: Mapping[str, Played],
+    cold: Mapping[str, Sequence[Said]] | None = None,
+    oracle: Mapping[str, Sequence[Said]] | None = None,
+    drills: Mapping[str, Mapping[str, Said]] | None = None,
+    twins: Sequence[TwinGroup] = (),
+) -> Results:
+    """Rows under many policies beside no memory and the best possible one, compared as a run's are."""
+    headlines = {name: own.get(HEADLINE, {}) for name, own in rows.items()}
+    beside = {name: own for name, own in ((COLD, cold), (GOLD[0], oracle)) if own}
+    played = results({name: own for name, own in {**headlines, **beside}.items() if own}, drills)
+    held = played.run.conditions
+    cells = [
+        ((name, way), _place(_cell(name, at, own), way))
+        for name, ways in ({**rows, **{name: {HEADLINE: own} for name, own in beside.items()}}).items()
+        for way, own in ways.items()
+        for at in range(_stories(own))
+        if _has(own, at)
+    ]
+    every = [cell for _, cell in cells]
+    ranked = sorted(name for name in rows if name in played.backends)
+    backends = {
+        name: row.model_copy(update={"control": name in beside, "backend": None if name == COLD else row.backend})
+        for name, row in played.backends.items()
+    }
+    contrasts = [
+        Contrast(
+            backend=name, write_policy=way.write, read_policy=way.read, noise=0, primary=way == HEADLINE,
+            measures={each: pool_cells(each, [c for known, c in cells if known == (name, way)]) for each in own},
+        )
+        for name in ranked
+        for way, own in rows[name].items()
+    ]  # fmt: skip
+    return played.model_copy(
+        update={
+            "cells": tuple(every), "contrasts": tuple(contrasts), "backends": backends, "twins": tuple(twins),
+            "comparisons": tuple(compare_rows(tabulate(every, held), ranked, twins)),
+            "like_oracle": tuple(find_like_oracle(every, ranked)),
+        }
+    )  # fmt: skip
+
+
+def _place(cell: Cell, way: Way) -> Cell:
+    """The cell under other policies than the headline's; of no memory, under none."""
+    if cell.backend == COLD:
+        none = {"backend": None, "arm": "cold", "write_policy": None, "read_policy": None}
+        return cell.model_copy(update=none)
+    name = cell.id if way == HEADLINE else f"{cell.id}-{way.write}-{way.read}"
+    return cell.model_copy(update={"id": name, "trial": name, "write_policy": way.write, "read_policy": way.read})
+
+
 def _stories(own: Mapping[str, Sequence[Said]]) -> int:
-    return max(map(len, own.values()))
+    return max(map(len, own.values()), default=0)
 
 
 def _has(own: Mapping[str, Sequence[Said]], at: int) -> bool:

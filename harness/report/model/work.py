@@ -73,7 +73,8 @@ def judge_stale(results: Results, key: str, column: Column) -> Score:
     write = ways.best_write(results, key)
     found, right = ways.spread(results, key, STALE_USE, write), ways.spread(results, key, DECISIONS_RIGHT, write)
     cold = ways.spread(results, COLD, DECISIONS_RIGHT, write)
-    assert found is not None
+    if found is None:  # a number under the other write policy alone
+        return made
     low, high = found.shares
     if high <= RARELY:
         if right is None or (cold is not None and right.shares[0] < cold.shares[0]):
@@ -91,7 +92,8 @@ def judge_recall(results: Results, key: str, column: Column) -> Score:
         return made
     write = ways.best_write(results, key)
     found, chance = ways.spread(results, key, RECALL, write), ways.spread(results, key, CHANCE, write)
-    assert found is not None
+    if found is None:
+        return made
     floor = chance.shares[0] if chance else 0.0
     gone = (found.shares[0] - floor) / (1 - floor) if floor < 1 else 1.0
     made = replace(made, why=f"by chance {floor:.0%}")

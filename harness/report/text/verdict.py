@@ -73,11 +73,13 @@ def judge(results: Results, board: Board) -> list[VerdictLine]:
         *_judge_trust(sound),
     ]
     if not results.trust:
-        found.append(VerdictLine("Trust was not tested: no drill was played.", "not-measured"))
+        found.append(VerdictLine("No drill was played: of trust, only what the stories show is known.", "not-measured"))
     if failing and not found:
         only = f"Nothing can be concluded: the calls of {words.join_words(failing)} failed."
         found = [VerdictLine(only, "not-measured", "bad")]
-    return [*found, VerdictLine(" ".join(limits.tell(results, board)), "limits")]
+    if untold := " ".join(limits.tell(results, board)):
+        found.append(VerdictLine(untold, "limits"))
+    return found
 
 
 def _tell_absent(each: Unplayed) -> str:

@@ -1,0 +1,361 @@
+"""Generated results cannot make a sentence of the verdict, a mark of the scoreboard or an answer to a need false."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import NamedTuple, get_args
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from harness.compare.rows import COLD, Way
+from harness.metrics import trust
+from harness.model.results import Faults, Pooled, Results, TrustCell, TwinGroup, Unplayed
+from harness.model.trial import READ_POLICIES, NotMeasured, ReadPolicy, WritePolicy
+from harness.report.model import board as scoreboard
+from harness.report.model import needs, ways
+from harness.report.model.board import Board
+from harness.report.model.ways import READS
+from harness.report.text import verdict
+from harness.report.text.verdict import VerdictLine
+from tests.support.made_results import Played, Said, play
+
+NAMES = ("bm25", "chroma", "letta", "mem0", "notes", "own")
+OF = 4
+"""Decisions of a story."""
+DRILLED = (
+    "text_gone_after_closing", "vector_gone_after_closing", "forgotten_from_search", "leaks_by_listing",
+    "left_after_undo", "writes_kept", "lost_by_kill", "handed_over", "self_reachability", "date_survives_update",
+    "broken_promises", "recall_seconds", "silently_unfound_with_another_embedder",
+)  # fmt: skip
+HIDDEN = NotMeasured(status="not-applicable", reason="cannot be told: its log is of constant size")
+
+
+class World(NamedTuple):
+    """What was played; whatever is built of a part of it is another run of the same logs."""
+
+    rows: Mapping[str, Played]
+    cold: Mapping[str, Sequence[Said]] | None
+    oracle: Mapping[str, Sequence[Said]] | None
+    drills: Mapping[str, Mapping[str, Said]]
+    failing: frozenset[str]
+    absent: tuple[Unplayed, ...]
+
+    def build(self, without: str = "") -> Results:
+        rows = {name: own for name, own in self.rows.items() if name != without}
+        drills = {name: own for name, own in self.drills.items() if name != without}
+        groups = dict[str, list[str]]()
+        for name, own in sorted(rows.items()):
+            groups.setdefault(repr({way: each["decisions_right"] for way, each in own.items()}), []).append(name)
+        twins = [TwinGroup(rows=tuple(names), reason="they agree") for names in groups.values() if len(names) > 1]
+        made = play(rows, self.cold, self.oracle, drills, twins)
+        faults = tuple(
+            Faults(backend=name, trial="t", op="recall", kind="crashed", count=1, calls=9, message="m", receipt="L1")
+            for name in sorted(self.failing - {without})
+        )
+        run = made.run.model_copy(update={"unplayed": self.absent})
+        return made.model_copy(update={"faults": faults, "run": run})
+
+
+def counts(many: int, levels: st.SearchStrategy[int]) -> st.SearchStrategy[list[Said]]:
+    """Hits story by story about one level, so that differences are shown often; now and then one is missing."""
+    steady = levels.flatmap(
+        lambda level: st.lists(
+            st.sampled_from((0, 0, 0, 1, -1)).map(lambda by: (min(OF, max(0, level + by)), OF)),
+            min_size=many, max_size=many,
+        )
+    )  # fmt: skip
+    word: st.SearchStrategy[Said] = st.sampled_from(("failed", "unsupported", "not-run", "not-applicable"))
+    holes = st.lists(word | st.just((OF, OF)) | st.none(), min_size=many, max_size=many)
+    return st.one_of(steady, steady, steady, steady, holes)
+
+
+def sheet(many: int) -> st.SearchStrategy[dict[str, list[Said]]]:
+    own = counts(many, st.integers(0, OF))
+    paid: st.SearchStrategy[list[Said]] = st.lists(
+        st.sampled_from((100.0, 400.0, "failed")), min_size=many, max_size=many
+    )
+    return st.fixed_dictionaries(
+        {
+            "decisions_right": own, "jobs_done": own, "recall": own, "stale_use": counts(many, st.integers(0, 1)),
+            "chance_at_k": own, "tokens_total": paid, "tokens_per_job": st.just(["not-applicable"] * many),
+            "source_verified": counts(many, st.just(OF)),
+        }
+    )  # fmt: skip
+
+
+DRILL = st.sampled_from(
+    (None, (20, 20), (0, 20), (20, 20), (0, 20), (3, 20), "failed", "unsupported", "not-run", HIDDEN)
+)
+
+
+@st.composite
+def worlds(draw: st.DrawFn) -> World:
+    many = draw(st.sampled_from((0, 1, 5, 6, 8)))
+    reads = [READ_POLICIES[0], *draw(st.sets(st.sampled_from(READ_POLICIES[1:])))]
+    several: tuple[WritePolicy, ...] = get_args(WritePolicy)
+    writes = draw(st.sampled_from((several[:1], several)))
+    names = draw(st.lists(st.sampled_from(NAMES), max_size=len(NAMES), unique=True))
+    rows = dict[str, Played]()
+    perfect = {"decisions_right": [(OF, OF)] * many, "recall": [(OF, OF)] * many}
+    if many:
+        for name in names:
+            kind = draw(st.sampled_from(("own", "own", "twin", "gold")))
+            if kind == "twin" and rows:
+                rows[name] = draw(st.sampled_from(list(rows.values())))
+                continue
+            chosen = [Way(write, read) for write in writes for read in reads if read == "trusting" or draw(ODDS)]
+            rows[name] = {way: {**draw(sheet(many)), **(perfect if kind == "gold" else {})} for way in chosen}
+    drills = {
+        name: {each: said for each in DRILLED if (said := draw(DRILL)) is not None}
+        for name in (*names, *(["drilled"] if draw(st.booleans()) else []))
+    }  # fmt: skip
+    cold = draw(st.none() | sheet(many)) if many else None
+    gold = draw(st.booleans()) and many
+    return World(
+        rows, cold, perfect if gold else None, {name: own for name, own in drills.items() if own},
+        frozenset(draw(st.sets(st.sampled_from(NAMES), max_size=1))),
+        tuple(Unplayed(backend="gone", reason="no server", allowed=True) for _ in range(draw(st.integers(0, 1)))),
+    )  # fmt: skip
+
+
+ODDS = st.sampled_from((True, True, True, False))
+
+
+class Judged(NamedTuple):
+    results: Results
+    board: Board
+    lines: list[VerdictLine]
+
+    def decided(self, key: str, read: ReadPolicy | None = None) -> tuple[float, ...]:
+        """Right decisions in the best write policy: under one read policy, or all that have a number."""
+        write = ways.best_write(self.results, key)
+        reads = [read] if read else ways.list_reads(self.results)
+        found = [ways.pool(self.results, key, "decisions_right", write, each) for each in reads]
+        return tuple(ways.count(each) for each in found if each is not None and each.value is not None)
+
+    def stood(self, key: str) -> dict[ReadPolicy, str]:
+        """Read policy -> what its comparison with no memory says, in the best write policy."""
+        write = ways.best_write(self.results, key)
+        found = self.results.against_cold(key, "decisions_right")
+        told = {read: found.get((write, read)) for read in ways.list_reads(self.results)}
+        return {read: each.verdict if each and each.able else "untold" for read, each in told.items()}
+
+
+def _known(pooled: Pooled | None) -> bool:
+    return pooled is not None and pooled.value is not None
+
+
+def judged(results: Results) -> Judged:
+    board = scoreboard.collect(results)
+    return Judged(results, board, verdict.judge(results, board))
+
+
+CHECKS = list[Callable[[Judged], None]]()
+
+
+def check(each: Callable[[Judged], None]) -> Callable[[Judged], None]:
+    CHECKS.append(each)
+    return each
+
+
+@settings(max_examples=60, deadline=None)
+@given(worlds(), st.sampled_from(NAMES))
+def test_generated_results_make_nothing_false(world: World, gone: str) -> None:
+    """All checks of one run, as it takes longer to make one than to check it."""
+    more, less = judged(world.build()), judged(world.build(without=gone))
+    for row in less.board.rows:
+        for head in less.board.columns:
+            assert less.board.find(row.key, head.id) == more.board.find(row.key, head.id), "depends on another row"
+    for each in CHECKS:
+        each(more)
+
+
+@check
+def a_word_on_no_memory_holds_under_every_read_policy_or_names_the_one(found: Judged) -> None:
+    for line in found.lines:
+        rows = [claim.row for claim in line.claims if claim.column == "decisions"]
+        for key in rows:
+            assert key not in found.results.like_oracle
+            stood, text = found.stood(key), line.text
+            for word, verdict_ in (("more", "right-better"), ("fewer", "left-better")):
+                if at := re.search(rf"{word} decisions are right if the agent (.*?)(?:,|$)", text):
+                    named = {read for read, each in READS.items() if each in at[1].split(" or ")}
+                    assert named == {read for read, each in stood.items() if each == verdict_}
+                elif f"{word} decisions are right" in text:
+                    assert stood and set(stood.values()) == {verdict_}
+            if text.startswith("No difference"):
+                assert "no-difference-shown" in stood.values()
+                assert set(stood.values()) <= {"no-difference-shown", "untold"}
+            if text.startswith("Too few"):
+                assert set(stood.values()) == {"untold"}
+
+
+@check
+def counts_of_a_sentence_are_those_of_its_rows_in_their_order(found: Judged) -> None:
+    for line in found.lines:
+        told = [claim for claim in line.claims if claim.column == "decisions"]
+        if told and re.match(r"\d+ backends", told[0].phrase):
+            continue
+        reached = [found.decided(claim.row) for claim in told]
+        for claim, own in zip(told, reached, strict=True):
+            assert claim.phrase.endswith(f"({ways.show_range(min(own), max(own))})")
+        lows = [(min(own), max(own)) for own in reached]
+        assert lows == sorted(lows, reverse=True)
+
+
+@check
+def a_pair_is_said_to_differ_only_where_its_comparisons_do(found: Judged) -> None:
+    lines = [line for line in found.lines if line.rests and {each.family for each in line.rests} == {"pairs"}]
+    reads = len(ways.list_reads(found.results))
+    for line in lines:
+        for left, right, how in re.findall(
+            r"(?:^|: |\. )([^.:]+?) leads? to more right decisions than ([^.]+?)( if [^.]+)?\.", line.text
+        ):
+            for winner in _names(left):
+                assert winner not in found.results.like_oracle
+                for loser in _names(right):
+                    own = [each for each in line.rests if {each.left, each.right} == {winner, loser}]
+                    won = [
+                        each
+                        for each in own
+                        if each.verdict == ("left-better" if each.left == winner else "right-better")
+                    ]
+                    assert not [each for each in own if each not in won and each.verdict != "no-difference-shown"]
+                    assert {READS[each.read_policy] for each in won} == (
+                        set(how.removeprefix(" if the agent ").split(" or "))
+                        if how
+                        else {READS[each.read_policy] for each in won}
+                    )
+                    assert how or len(won) == reads
+        if at := re.search(r"Between ([^.]*) no difference", line.text):
+            names = _names(at[1])
+            assert not [
+                each
+                for each in line.rests
+                if {each.left, each.right} <= names and each.verdict != "no-difference-shown"
+            ]
+
+
+def _names(text: str) -> set[str]:
+    return {name for name in NAMES if re.search(rf"\b{name}\b", text)}
+
+
+@check
+def advice_on_writing_counts_what_its_rows_reached(found: Judged) -> None:
+    for line in found.lines:
+        if not line.text.startswith("Search for"):
+            continue
+        named = re.search(r"with (.*?), [\d,.\u2013]+", line.text)
+        assert named
+        rows = _names(named[1]) or set()
+        if re.match(r"\d+ backends", named[1]):
+            continue
+        assert all(ways.best_write(found.results, name) == "curated" for name in rows)
+        for after, before, text in re.findall(
+            r"([\d.,\u2013]+)(?: of \d+)?(?: decisions are right)? instead of ([\d.,\u2013]+) if the agent ([^;.]*)",
+            line.text,
+        ):
+            (read,) = (read for read, each in READS.items() if each == text)
+            for write, said in (("curated", after), ("append", before)):
+                other = {"curated": "append", "append": "curated"}[write]
+                own = [
+                    pooled.hits or 0
+                    for name in rows
+                    if _known(pooled := ways.pool(found.results, name, "decisions_right", write, read))  # type: ignore[arg-type]
+                    if _known(ways.pool(found.results, name, "decisions_right", other, read))  # type: ignore[arg-type]
+                    if pooled
+                ]
+                assert said == ways.show_range(min(own), max(own))
+
+
+@check
+def a_clean_word_stands_only_where_all_of_its_column_is_known_and_right(found: Judged) -> None:
+    results = found.results
+    for row in found.board.rows:
+        for head in found.board.trust:
+            score = found.board.find(row.key, head.id)
+            faults = list(_list_faults(results, row.key, head.id))
+            if score.judgement == "good" or (head.clean and score.word == head.clean):
+                assert not faults, (row.key, head.id, faults)
+            if "wrong" in faults and not row.cold:
+                assert score.judgement == "bad", (row.key, head.id, score)
+    for line in found.lines:
+        if line.text.startswith("Nothing went wrong in: "):
+            for head in found.board.trust:
+                if re.search(rf"[:,] {head.head}\b", line.text):
+                    own = [score for row, score in found.board.list_scores(head.id) if row.key not in results.beyond()]
+                    assert all(score.judgement == "good" for score in own) or "no number" in line.text
+
+
+def _list_faults(results: Results, key: str, column: str) -> Iterator[str]:
+    own = results.backends.get(key)
+    found = [(results.definitions[name], each) for name, each in (own.measures.items() if own else ())]
+    for cell in results.trust:
+        if cell.backend == key:
+            found += [(results.trust_definitions[name], Pooled.of_one(each)) for name, each in cell.measures.items()]
+    for definition, pooled in found:
+        if definition.column == column and definition.unit == "proportion":
+            if pooled.value is not None and pooled.value != {"higher": 1.0, "lower": 0.0}[definition.better]:
+                yield "wrong"
+            elif pooled.failed or pooled.not_run:
+                yield "missed"
+            elif any("cannot be told" in reason for reason in pooled.reasons):
+                yield "hidden"
+
+
+@check
+def staleness_is_no_merit_of_who_decides_less_right_than_no_memory(found: Judged) -> None:
+    cold = found.results.backends.get(COLD)
+    base = cold.measures["decisions_right"] if cold else None
+    for row, score in found.board.list_scores("stale"):
+        if score.judgement == "good":
+            write = ways.best_write(found.results, row.key)
+            own = ways.spread(found.results, row.key, "decisions_right", write)
+            assert own is not None
+            if base is not None and base.value is not None:
+                assert own.shares[0] >= (base.hits or 0) / (base.of or 1)
+
+
+@check
+def who_equals_the_oracle_is_not_called_better(found: Judged) -> None:
+    for name in found.results.like_oracle:
+        row = next(row for row in found.board.rows if row.key == name)
+        score = found.board.find(name, "decisions")
+        assert score.judgement not in ("good", "bad") and any("oracle" in note for note in row.notes)
+
+
+@check
+def who_fits_a_need_keeps_its_rule_and_decides_no_worse_than_no_memory(found: Judged) -> None:
+    for answer in needs.answer(found.results, found.board):
+        for row, price in answer.fit:
+            assert row.key not in found.results.beyond()
+            assert found.board.find(row.key, "decisions").judgement != "bad"
+            if answer.need.id in ("deletion", "users", "sources", "helps"):
+                column = {"deletion": "deleted", "users": "scopes", "sources": "sources", "helps": "decisions"}
+                assert found.board.find(row.key, column[answer.need.id]).judgement == "good"
+            if answer.need.id == "processes":
+                drilled = [cell for cell in found.results.trust if (cell.backend, cell.drill) == (row.key, "sharing")]
+                assert drilled and not list(_list_bad(drilled))
+            assert price or not found.decided(row.key)
+        assert all(why for _, why in answer.others)
+
+
+def _list_bad(cells: Sequence[TrustCell]) -> Iterator[str]:
+    for cell in cells:
+        for name, said in cell.measures.items():
+            pooled, better = Pooled.of_one(said), trust.DEFINITIONS[name].better
+            if pooled.failed or (pooled.value is not None and pooled.value != {"higher": 1.0}.get(better, 0.0)):
+                yield name
+
+
+@check
+def every_claim_stands_in_its_sentence_and_on_the_scoreboard(found: Judged) -> None:
+    keys, columns = {row.key for row in found.board.rows}, {head.id for head in found.board.columns}
+    for line in found.lines:
+        at = 0
+        for claim in line.claims:
+            assert claim.row in keys and claim.column in columns
+            at = line.text.index(claim.phrase, at) + len(claim.phrase)
+        assert line.text.endswith(".") and not re.search(r"  |\.\.", line.text), line.text
