@@ -17,6 +17,8 @@ OUT_OF_REACH: Mapping[str, str] = {
     **dict.fromkeys(("NeverAbstains", "DeletedTakePlaces"), "ranking: only membership by own text is judged"),
     "CompactsTooMuch": "sequences delete few memories by id in one store",
     "RemembersInHistory": "the contract does not say that the history of a deleted memory is empty",
+    "KeepsTheFirstDate": "the contract does not say which date an updated memory has",
+    "NeedsAWord": "sequences write no text without a letter or digit",
     "PacksManyIntoOne": "a hit may show more around a text",
     **dict.fromkeys(("TokensBelowZero", "TokensBeyondCounting", "RaisesOnUsage", "HidesUsage"), MODELS),
     **dict.fromkeys(
@@ -44,7 +46,7 @@ OUT_OF_REACH: Mapping[str, str] = {
             "ReversesTheDeleted", "CapitalisesTheDeleted", "KeepsTheDeletedInUtf32", "QuantisesTheDeleted",
             "RoundsTheDeleted", "KeepsTrigrams", "CopiesToHome", "CopiesToTemporaryFolder", "CopiesBesideTheRoot",
             "CopiesToAnUndeclaredFile", "PrintsTexts", "DeclaresAnEmptyFile", "CleansWhenAsked", "CleansOnClosing",
-            "KeepsMarksInFiles",
+            "KeepsMarksInFiles", "SealsAJournal", "SealsAJournalOfConstantSize", "ProjectsVectors",
         ),
         BYTES,
     ),
