@@ -225,6 +225,7 @@ METRICS: tuple[TrustMetric, ...] = (
         "histories; counted where the same from its own scope tells it",
         partial(crossing.by_history, " gone"),
         "history",
+        none="no history told of a deleted memory, not even in its own scope",
         version=1,
         label="deleted memories that a history gives to another scope",
         column=columns.SCOPES.at("remains"),

@@ -69,7 +69,7 @@ def test_another_reader_leaves_the_drills_to_compare() -> None:
     new = new.model_copy(update={"run": new.run.model_copy(update={"conditions": held})})
     said = told(old, new)
     assert "only drills are compared" in said
-    assert "acknowledged writes still there (drill keeping) of x: 20/20 before, 5/20 now" in said
+    assert "acknowledged writes kept (drill keeping) of x: 20/20 before, 5/20 now" in said
     assert "answers recalled of x" not in said
 
 
