@@ -73,7 +73,7 @@ def _sheet(rows: Sequence[tuple[str, Comparison]]) -> Sheet:
     ends = [abs(end) for _, each in rows if each.interval for end in (each.interval.low, each.interval.high)]
     ends += [abs(each.right_value - each.left_value) for _, each in rows]
     widest = max([0.1, *ends])
-    sheet, scale, y, last = Sheet(), Scale(-widest, widest, NARROW + 8, 430), 8.0, ""
+    sheet, scale, y, last = Sheet(), Scale(-widest, widest, NARROW + 8, 424), 8.0, ""
     for at, read in enumerate(dict.fromkeys(each.read_policy for _, each in rows)):
         shape, colour = LOOKS[read]
         sheet.mark(4 + 110 * at, y, shape, colour)

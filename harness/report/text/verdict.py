@@ -275,7 +275,7 @@ def _judge_trust(board: Board) -> Iterator[VerdictLine]:
         if all(score.judgement == "good" for _, score in cells)
     ]
     if clean:
-        yield VerdictLine(f"Nothing went wrong in: {', '.join(clean)}.", "trust", "good")
+        yield VerdictLine(f"Nothing went wrong in: {', '.join(clean)}.", columns[-1][0].topic, "good")
 
 
 def _tell_clean(board: Board, column: Head, cells: Cells) -> str:
@@ -302,13 +302,14 @@ def _judge_rows(board: Board, wrong: Sequence[tuple[Head, Cells]]) -> Iterator[V
             if other.key == row.key and score.judgement == "bad"
         ]
         if claims:
-            yield VerdictLine(
-                f"{row.name}: {'; '.join(each.phrase for each in claims)}.", "trust", "bad", tuple(claims)
-            )
+            text = f"{row.name}: {'; '.join(each.phrase for each in claims)}."
+            yield VerdictLine(text, wrong[0][0].topic, "bad", tuple(claims))
         elif not row.cold and any(other.key == row.key for _, cells in wrong for other, _ in cells):
             sound.append(row.name)
     if sound:
-        yield VerdictLine(f"{words.join_words(sound)}: nothing went wrong in what could be tested.", "trust", "good")
+        yield VerdictLine(
+            f"{words.join_words(sound)}: nothing went wrong in what could be tested.", wrong[0][0].topic, "good"
+        )
 
 
 def _judge_column(column: Head, cells: Cells) -> VerdictLine:
@@ -326,7 +327,7 @@ def _judge_column(column: Head, cells: Cells) -> VerdictLine:
     text = f"{column.head}: {'; '.join(each.phrase for each in claims)}."
     if rest:
         text += f" {column.clean[0].upper()}{column.clean[1:]}: {words.join_words([each.phrase for each in rest])}."
-    return VerdictLine(text, "trust", "bad", (*claims, *rest))
+    return VerdictLine(text, column.topic, "bad", (*claims, *rest))
 
 
 def _tell_fault(score: Score, whose: str = "") -> str:
