@@ -18,8 +18,8 @@ from harness.play import drills, plan
 HARNESS = Path(metrics.__file__).parents[1]
 ROOMS = ("report", "compare", "regress", "cli")
 ALLOWED = {
-    ("report/charts/cost.py", "recall"), ("report/charts/footprint.py", "recall"), ("report/model/receipts.py", "recall"),
-    ("report/model/growth.py", "recall"),
+    ("report/charts/cost.py", "recall"), ("report/charts/footprint.py", "recall"),
+    ("report/model/receipts.py", "recall"), ("report/model/growth.py", "recall"),
     ("cli/demo.py", "deletion"), ("report/text/glossary.py", "poison"), ("report/model/needs.py", "deletion"),
     ("cli/doctor.py", "embedder"),
 }  # fmt: skip
