@@ -113,6 +113,11 @@ def measure_name(name: str) -> str:
     return metrics.words_of(name).thing or label(name)
 
 
+def topic(name: str) -> str:
+    """The part of the page that a measure of stories stands in."""
+    return metrics.words_of(name).topic.id
+
+
 def label(name: str) -> str:
     """A measure as a reader calls it; files and commands have its name, with underscores."""
     found = metrics.DEFINITIONS.get(name) or trust.DEFINITIONS.get(name)

@@ -19,6 +19,7 @@ from harness.log import pack
 from harness.log.folder import Folder
 from harness.model.results import Cell, Results
 from harness.report.model import board
+from harness.report.model.score import DASH
 from harness.report.text import verdict
 from tests.support.golden_drills import GOLDEN
 from tests.support.golden_sample import SAMPLE
@@ -76,7 +77,7 @@ def tell(results: Results) -> dict[str, Any]:
             f"{row.key}, {head.id}": " | ".join([score.judgement, *(each.text for each in score.lines), score.word])
             for row in made.rows
             for head, score in zip(made.columns, row.scores, strict=True)
-            if score != board.DASH
+            if score != DASH
         },
     }
 

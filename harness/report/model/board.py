@@ -22,7 +22,7 @@ JUDGES = {**work.JUDGES, **trust.JUDGES}
 
 
 TOPICS = {"decisions": "work", "stale": "stale", "recalled": "recalled", "cost": "cost", "sources": "proven"}
-"""Columns whose part of the page is one of stories."""
+"""Columns whose part of the page is one of stories, whatever else was played."""
 
 
 @dataclass(frozen=True)
@@ -128,7 +128,7 @@ def collect(results: Results) -> Board:
         if each.backend not in keys
     ]
     cold = ways.spread(results, COLD, DECISIONS_RIGHT, results.run.conditions.headline_write)
-    heads = tuple(_make_head(COLUMNS[name]) for name in kept)
+    heads = tuple(_make_head(results, COLUMNS[name]) for name in kept)
     return Board(
         heads, tuple(made), cold.shares[0] if cold else None, _tell_bounds(results),
         tuple(_tell_equals(results)),
@@ -144,11 +144,17 @@ def _judge(results: Results, key: str, column: Column) -> Score:
     return replace(score, judgement="open", word="calls failed") if failing else score
 
 
-def _make_head(column: Column) -> Head:
+def _make_head(results: Results, column: Column) -> Head:
     """Of trust a number counts cases, in the one direction of its column."""
     beside = {"higher": "passed", "lower": "failed"}[column.better] if column.order else column.counts
     return Head(column.id, column.head, f"{column.asks} Counted: {column.counts}.", beside,
-                TOPICS.get(column.id, "trust"), column.clean)  # fmt: skip
+                TOPICS.get(column.id) or _find_topic(results, column), column.clean)  # fmt: skip
+
+
+def _find_topic(results: Results, column: Column) -> str:
+    """The part of the drills, or without any that of the stories' measures of this column."""
+    own = (words.topic(name) for name, each in results.definitions.items() if each.column == column.id)
+    return "trust" if results.trust else next(own, "cells")
 
 
 def _find_version(results: Results, key: str) -> str:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import chain
 
 from harness.metrics.columns import COLUMNS
 from harness.model.results import Results
@@ -14,7 +15,7 @@ from harness.report import words
 from harness.report.model import table
 from harness.report.model.board import Board
 from harness.report.model.score import Case
-from harness.report.model.trust import list_members
+from harness.report.model.trust import Member, list_members
 
 
 @dataclass(frozen=True)
@@ -90,11 +91,16 @@ def _list_bad(results: Results, board: Board, gated: set[tuple[str, str]]) -> It
         shown = []
         for row in board.rows:
             members = list_members(results, row.key, column.id)
-            case = next(
-                (each.turn(column) for each in members if each.wrong and (row.key, each.definition.name) not in gated),
-                None,
-            )
-            if case is not None:
+            free = [each for each in members if (row.key, each.definition.name) not in gated]
+            wrong = (each.turn(column) for each in free if each.wrong)
+            broken = (_describe_failed(each) for each in free if each.pooled.failed)
+            if (case := next(chain(wrong, broken), None)) is not None:
                 shown.append((row.name, case))
         if shown:
             yield Ungated(column.head, tuple(shown))
+
+
+def _describe_failed(member: Member) -> Case:
+    """What was tried and broke, which is bad and has no number."""
+    told = f"{words.label(member.definition.name)}: failed"
+    return Case(member.definition.name, told, 0, 0, told, 0)

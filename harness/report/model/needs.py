@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from harness.metrics.columns import COLUMNS
 from harness.metrics.completion import DECISIONS_RIGHT
 from harness.metrics.tokens import TOKENS_PER_JOB
+from harness.metrics.trust import sharing
 from harness.model.results import Results
 from harness.report import words
 from harness.report.model import trust, ways
@@ -109,7 +110,7 @@ NEEDS = (
     Need("helps", "It has to help, whatever the agent reads first", (_helps,)),
     Need("deletion", "Deleted has to be gone", (_column("deleted"),)),
     Need("users", "Several users or projects share it", (_declares("scope_user", "scope_repo"), _column("scopes"))),
-    Need("processes", "Several processes write at once", (_declares("multi_process"), _drill("sharing"))),
+    Need("processes", "Several processes write at once", (_declares("multi_process"), _drill(sharing.DRILL.name))),
     Need("server", "No server may run", (_no_server,)),
     Need("sources", "Each memory has to name its source", (_declares("source"), _column("sources"))),
 )

@@ -12,6 +12,10 @@ Judgement = Literal["good", "middling", "bad", "open"]
 """open: nothing was measured, or nothing is there to judge it against."""
 SHAPES: dict[Judgement, str] = {"good": "\u25cf", "middling": "\u25d0", "bad": "\u25b2", "open": "\u2013"}
 """Each judgement has a shape and a colour, so that it can be read without colours."""
+MEANING: dict[Judgement, str] = {
+    "good": "good", "middling": "in between", "bad": "bad", "open": "nothing to judge",
+}  # fmt: skip
+"""What a legend says of each."""
 
 
 class Case(NamedTuple):

@@ -14,7 +14,7 @@ from harness.report import words
 from harness.report.model import board, demands, faults, missing, table
 from harness.report.model.board import Board, BoardRow
 from harness.report.model.receipts import BadCase
-from harness.report.model.score import SHAPES, Score
+from harness.report.model.score import MEANING, SHAPES, Score
 from harness.report.text import limits, verdict
 
 CASES = 12
@@ -97,7 +97,7 @@ def _show_board(results: Results, made: Board) -> list[str]:
     if made.empty:
         return []
     lines = [[_name(row), *map(_show, row.scores)] for row in made.rows]
-    legend = ", ".join(f"{shape} {word}" for word, shape in SHAPES.items() if word != "open")
+    legend = ", ".join(f"{SHAPES[each]} {word}" for each, word in MEANING.items() if each != "open")
     notes = [f"{row.name}: {note}." for row in made.rows for note in row.notes]
     return [
         *_grid(["Backend", *(column.head for column in made.columns)], lines),

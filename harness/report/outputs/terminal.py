@@ -14,7 +14,7 @@ from harness.model.results import Results
 from harness.report import words
 from harness.report.model import board, demands, faults, missing, table
 from harness.report.model.board import Board, BoardRow
-from harness.report.model.score import SHAPES, Judgement, Score
+from harness.report.model.score import MEANING, SHAPES, Judgement, Score
 from harness.report.text import verdict
 
 NAME = 26
@@ -22,9 +22,6 @@ NAME = 26
 REASONS = 6
 """Reasons that a screen has room for; the page has all of them."""
 STYLES: Mapping[Judgement, str] = {"good": "green", "middling": "yellow", "bad": "bold red", "open": "dim"}
-MEANING: Mapping[Judgement, str] = {
-    "good": "good", "middling": "in between", "bad": "bad", "open": "nothing to measure",
-}  # fmt: skip
 TONES: Mapping[verdict.Tone, str] = {"good": "\u2713", "bad": "\u25b2", "plain": "\u2022"}
 
 

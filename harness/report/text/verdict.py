@@ -286,7 +286,7 @@ def _judge_trust(board: Board) -> Iterator[VerdictLine]:
     parts = [f"No test failed with any backend in: {', '.join(told)}."] if told else []
     parts += [_tell_partly(board, column, cells) for column, cells in clean if (column, cells) not in whole]
     if parts:
-        yield VerdictLine(" ".join(parts), "trust", "good")
+        yield VerdictLine(" ".join(parts), columns[-1][0].topic, "good")
 
 
 def _tell_partly(board: Board, column: Head, cells: Cells) -> str:
@@ -315,13 +315,13 @@ def _judge_rows(board: Board, wrong: Sequence[tuple[Head, Cells]]) -> Iterator[V
             if other.key == row.key and score.judgement == "bad"
         ]
         if claims:
-            yield VerdictLine(
-                f"{row.name}: {'; '.join(each.phrase for each in claims)}.", "trust", "bad", tuple(claims)
-            )
+            text = f"{row.name}: {'; '.join(each.phrase for each in claims)}."
+            yield VerdictLine(text, wrong[0][0].topic, "bad", tuple(claims))
         elif not row.cold and any(other.key == row.key for _, cells in wrong for other, _ in cells):
             sound.append(row.name)
     if sound:
-        yield VerdictLine(f"{words.join_words(sound)}: no test failed of those that could be made.", "trust", "good")
+        text = f"{words.join_words(sound)}: no test failed of those that could be made."
+        yield VerdictLine(text, wrong[0][0].topic, "good")
 
 
 def _judge_column(column: Head, cells: Cells) -> VerdictLine:
@@ -339,7 +339,7 @@ def _judge_column(column: Head, cells: Cells) -> VerdictLine:
     text = f"{column.head}: {'; '.join(each.phrase for each in claims)}."
     if rest:
         text += f" {column.clean[0].upper()}{column.clean[1:]}: {words.join_words([each.phrase for each in rest])}."
-    return VerdictLine(text, "trust", "bad", (*claims, *rest))
+    return VerdictLine(text, column.topic, "bad", (*claims, *rest))
 
 
 def _tell_fault(score: Score, whose: str = "") -> str:

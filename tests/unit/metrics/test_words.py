@@ -18,8 +18,9 @@ from harness.play import drills, plan
 HARNESS = Path(metrics.__file__).parents[1]
 ROOMS = ("report", "compare", "regress", "cli")
 ALLOWED = {
-    ("report/charts/cost.py", "recall"), ("report/charts/footprint.py", "recall"), 
-    ("report/model/receipts.py", "recall"), ("report/model/growth.py", "recall"), ("report/text/glossary.py", "poison"), ("report/model/needs.py", "deletion"),
+    ("report/charts/cost.py", "recall"), ("report/charts/footprint.py", "recall"),
+    ("report/model/receipts.py", "recall"), ("report/model/growth.py", "recall"),
+    ("cli/demo.py", "deletion"), ("report/text/glossary.py", "poison"), ("report/model/needs.py", "deletion"),
     ("report/model/needs.py", "sharing"), ("cli/doctor.py", "embedder"),
 }  # fmt: skip
 """Where the same word is what a backend is asked to do, a part of the program or a question; what a command plays."""

@@ -72,7 +72,7 @@ def test_the_summary_is_the_markdown_that_was_meant(results: Results) -> None:
     kinds = {token.type for token in blocks}
     assert not kinds & {"fence", "code_block", "html_block", "blockquote_open", "hr", "ordered_list_open"}
     heads = [after.content for at, after in pairwise(blocks) if at.type == "heading_open"]
-    assert heads == ["What memory changed"]
+    assert heads == ["Which memory should this agent use?"]
     inline = [token for block in blocks for token in block.children or []]
     assert not {"link_open", "image"} & {token.type for token in inline}
     assert {token.content for token in inline if token.type == "html_inline"} <= {"<code>", "</code>"}

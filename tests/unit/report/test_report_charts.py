@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from harness.compare import statements
+from harness.compare.rows import pool_cells
 from harness.log.folder import Folder
 from harness.metrics import footprint
 from harness.model.results import LayerLook, LayerRow, Pooled, Results, TrustCell
@@ -125,7 +126,8 @@ def texts(chart: Chart) -> list[str]:
 
 def test_every_question_has_its_chart(drawn: Mapping[str, Chart]) -> None:
     assert {chart.name: chart.topic for chart in drawn.values()} == {
-        "recall-by-noise": "recalled", "stale-by-kind": "stale", "decisions": "work", "tokens": "cost",
+        "recall-by-noise": "recalled", "stale-by-kind": "stale", "against-no-memory": "sure", "stories": "work",
+        "tokens": "cost",
         "time-and-storage": "cost", "deletion-layers": "deleted", "policies": "policies",
     }  # fmt: skip
 
@@ -202,39 +204,47 @@ def test_what_is_drawn_is_in_the_table(drawn: Mapping[str, Chart]) -> None:
         assert all(len(row) == len(chart.heads) for row in chart.rows)
         known = {text for text in texts(chart) if counts(text)}
         assert known <= cells, (chart.name, known - cells)
-        if chart.name not in ("time-and-storage", "policies", "recall-by-noise"):  # where words and counts are joined
+        if chart.name not in ("time-and-storage", "policies", "recall-by-noise", "stories"):  # where others are drawn
             assert {text for row in chart.rows for text in row if counts(text)} <= known, chart.name
 
 
 def test_each_row_says_its_n(drawn: Mapping[str, Chart]) -> None:
-    for name in ("decisions", "tokens", "recall-by-noise", "policies"):
+    for name in ("tokens", "recall-by-noise", "policies"):
         chart = drawn[name]
         for row in chart.rows:
             assert row[1] == "0" or f"{row[0]} ({row[1]})" in texts(chart), (name, row)
 
 
-def test_marks_stand_where_the_numbers_are(plain: Results) -> None:
-    """Of the decisions chart: each mark is as far along the axis as its value is between none and all."""
-    results = with_row(with_row(plain, "store", decisions_right=share(3, 4)), "keeper", decisions_right=share(1, 4))
-    chart = work.chart(results)
+def test_marks_stand_where_the_differences_are(plain: Results) -> None:
+    """Of the forest of differences to no memory: each mark is as far from its middle as the difference is from none."""
+    reached = {"store": 0.25, "keeper": -0.5}
+    shown = [
+        each.model_copy(update={"left_value": 0.5, "right_value": 0.5 + reached[each.right]})
+        for each in plain.comparisons
+        if each.family == "cold" and each.measure == "decisions_right"
+    ]
+    chart = work.chart(changed(plain, comparisons=tuple(shown)))
     assert chart is not None
     root = ElementTree.fromstring(chart.svg)
-    ticks = {e.text: float(e.get("x", "0")) for e in root.iter(f"{SVG}text") if e.text in ("none", "all")}
-    heights = {e.text: float(e.get("y", "0")) for e in root.iter(f"{SVG}text") if (e.text or "").endswith("(12)")}
-    for label, value in (("store (12)", 0.75), ("keeper (12)", 0.25)):
-        marks = [e for e in root.iter(f"{SVG}use") if abs(float(e.get("y", "0")) + SIZE / 3 - heights[label]) < 0.2]
+    ticks = {e.text: float(e.get("x", "0")) for e in root.iter(f"{SVG}text")}
+    heights = {e.text: float(e.get("y", "0")) for e in root.iter(f"{SVG}text")}
+    for name, value in reached.items():
+        marks = [e for e in root.iter(f"{SVG}use") if abs(float(e.get("y", "0")) + SIZE / 3 - heights[name]) < 0.2]
         (at,) = (float(e.get("x", "0")) for e in marks)
-        assert at == pytest.approx(ticks["none"] + value * (ticks["all"] - ticks["none"]), abs=0.2)
+        assert at == pytest.approx(ticks["0"] + value / 0.5 * (ticks["+.50"] - ticks["0"]), abs=0.2)
 
 
 def test_the_tables_say_what_the_results_say(results: Results, drawn: Mapping[str, Chart]) -> None:
     def told(pooled: Pooled) -> str:
         return words.value(pooled)
 
-    for row in drawn["decisions"].rows[1:]:
-        own = results.backends[row[0]].measures
-        assert row[2] == told(own["decisions_right"])
-        assert row[4:6] == (told(own["help"]), told(own["harm"]))
+    for name, write, read, stories, difference, _, _, shown in drawn["against-no-memory"].rows:
+        pair = results.against_cold(name, "decisions_right")[write, read]  # type: ignore[index]
+        assert stories == str(pair.scenarios) and (shown == "too few stories") is not pair.able
+        assert difference == words.show_signed(pair.right_value - pair.left_value, words.share)
+    for story, *rows in drawn["stories"].rows:
+        own = [c for c in results.cells if (c.scenario, c.arm) == (story, "cold")]
+        assert rows[0] == told(pool_cells("decisions_right", own))
     levels = {(row[0], row[2]): row[3] for row in drawn["recall-by-noise"].rows}
     ways = {(row[0], row[2], row[3]): (row[4], row[6]) for row in drawn["policies"].rows}
     held = results.run.conditions
@@ -308,7 +318,7 @@ def test_what_was_not_measured_stays_in_its_place_with_its_word(plain: Results, 
     )
     results = with_row(changed(plain, cells=cells), "store", **{name: missed(word) for name in names})
     for chart in charts(results):
-        if chart.name in ("decisions", "tokens"):
+        if chart.name == "tokens":
             (row,) = (row for row in chart.rows if row[0] == "store")
             assert words.NOT_MEASURED[word] in row
             assert words.NOT_MEASURED[word] in texts(chart)
@@ -321,22 +331,13 @@ def test_a_run_without_data_has_no_charts(plain: Results) -> None:
 # --- the sentences ----------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.slow
-def test_cold_and_warm_are_told_by_what_the_comparison_showed(plain: Results) -> None:
-    chart = work.chart(plain)
-    assert chart is not None and "by more than chance" not in chart.says
-    for verdict, better in (("left-better", 0), ("right-better", 1)):
-        shown = tuple(each.model_copy(update={"verdict": verdict}) for each in plain.comparisons)
+def test_the_forest_says_what_the_comparisons_showed(plain: Results) -> None:
+    for verdict, word in (("left-better", "Worse"), ("right-better", "Better"), ("no-difference-shown", "")):
+        shown = tuple(each.model_copy(update={"verdict": verdict, "able": True}) for each in plain.comparisons)
         chart = work.chart(changed(plain, comparisons=shown))
         assert chart is not None
-        for each in plain.comparisons:
-            sides = (each.left, each.right)
-            if each.measure == "decisions_right" and "cold" in sides:
-                (row,) = (row for row in chart.rows if row[0] in sides and row[0] != "cold")
-                word = "more" if sides[better] == row[0] else "fewer"
-                assert row[6] == f"{word} right"
-                said = rf"{word.capitalize()}, by more than chance: [^.]*{row[0]} {row[2]}"
-                assert re.search(said, chart.says)
+        told = f"{word} than no memory whatever the agent takes: keeper and store."
+        assert chart.says == (told if word else "No difference to no memory was shown.")
 
 
 def test_where_deleted_memories_are_left(drawn: Mapping[str, Chart]) -> None:

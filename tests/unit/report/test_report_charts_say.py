@@ -9,24 +9,45 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from harness.metrics.footprint import Sample
-from harness.report.charts import deletion, footprint, noise, policies, stale, work
-
-MORE, FEWER, SAME = "more right", "fewer right", "could be chance"
+from harness.model.results import Pooled
+from harness.model.trial import READ_POLICIES
+from harness.report.charts import deletion, footprint, frontier, noise, policies, stale, work
+from harness.report.model.ways import Spread
 
 
 @pytest.mark.parametrize(
-    ("verdicts", "said"),
+    ("shown", "said"),
     [
-        ((FEWER, SAME), "Fewer, by more than chance: a 5/20. What differs from that could be chance: b 9/20."),
-        ((MORE, MORE), "More, by more than chance: a 5/20 and b 9/20."),
-        ((SAME, MORE), "More, by more than chance: b 9/20. What differs from that could be chance: a 5/20."),
-        ((work.NOT_COMPARED, FEWER), "Fewer, by more than chance: b 9/20."),
+        (("better", "better"), "Better than no memory whatever the agent takes: a."),
+        (("better", "could be chance"), "Better under some ways of reading: a."),
+        (("better", "worse"), "Better under some ways of reading: a. Worse under some ways of reading: a."),
+        (("too few stories", "could be chance"), "No difference to no memory was shown."),
     ],
 )
-def test_the_sentence_of_cold_and_warm(verdicts: tuple[str, str], said: str) -> None:
-    rows = zip("ab", ("5/20", "9/20"), verdicts, strict=True)
-    body = [("cold", "9", "9/20", "", "", "", ""), *((name, "9", right, "", "", "", v) for name, right, v in rows)]
-    assert work.says(body) == f"Without memory 9/20 decisions were right. {said}"
+def test_the_sentence_of_the_forest(shown: tuple[str, str], said: str) -> None:
+    assert work.says([("a", "append", "", "9", "", "", "", each) for each in shown]) == said
+
+
+def reach(*values: float) -> Spread:
+    return Spread("append", {read: Pooled(value=each) for read, each in zip(READ_POLICIES, values, strict=False)})
+
+
+POINTS = st.lists(st.tuples(st.integers(0, 9), st.integers(1, 9), st.integers(0, 3)), min_size=1, max_size=6)
+
+
+@given(POINTS)
+def test_who_is_beaten_is_named_with_who_beats_it(drawn: list[tuple[int, int, int]]) -> None:
+    """By right decisions and tokens; ties beat nobody."""
+    points = [
+        frontier.Point(f"b{at}", "append", reach(right, right + more), reach(paid))
+        for at, (right, paid, more) in enumerate(drawn)
+    ]
+    for at, (right, paid, _) in enumerate(drawn):
+        beats = {
+            f"b{nth}" for nth, (more, less, _) in enumerate(drawn)
+            if more >= right and less <= paid and (more, less) != (right, paid)
+        }  # fmt: skip
+        assert set(frontier.list_better(points[at], points)) == beats
 
 
 COUNT = st.integers(0, 30).map(lambda hits: f"{hits}/30")

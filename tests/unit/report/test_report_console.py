@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import itertools
 from pathlib import Path
 from typing import Any
 
@@ -14,11 +13,12 @@ from syrupy.assertion import SnapshotAssertion
 from harness.compare import rows, statements
 from harness.model.regression import Change, GateVerdict
 from harness.model.results import Comparison, Results, Suite, Unplayed
-from harness.report import findings
-from harness.report.model import rows as tables
+from harness.report import words
+from harness.report.model import board, missing, table
 from harness.report.outputs import page as html
 from harness.report.outputs import summary as markdown
 from harness.report.outputs import terminal as console
+from harness.report.text import limits
 from tests.support.runs import run
 
 HOSTILE = "[red]x[/]\x1b[2J|`@you`<b>"
@@ -74,26 +74,13 @@ def test_no_line_tells_a_ci_server_anything(tmp_path: Path) -> None:
     assert "aaaaaaaaaaaa" in shown(told)
 
 
-def test_a_mark_stands_for_what_is_not_in_a_figure_and_is_told_below(results: Results) -> None:
-    lines = shown(results).splitlines()
-    marks = {char for line in lines for char in line if char in console.MARKS}
-    assert marks and all(any(line.startswith(f"{mark} ") or f"   {mark} " in line for line in lines) for mark in marks)
-
-
-def test_a_screen_has_room_for_all_of_it(results: Results) -> None:
-    """As many differences as there can be are counted and not told one by one."""
-    shows = [
-        Comparison(
-            measure=measure, left=left, right=right, scenarios=31, left_value=1, right_value=2, left_better=0,
-            right_better=31, p=0.001, adjusted_p=0.01, verdict="right-better", detectable="much",
-        )
-        for measure in rows.BETWEEN
-        for left, right in itertools.permutations(results.backends, 2)
-    ]  # fmt: skip
-    text = shown(results.model_copy(update={"comparisons": tuple(shows)}))
-    pairs = len(results.backends) * (len(results.backends) - 1)
-    assert f"answers recalled ({pairs} of {pairs} pairs)" in " ".join(text.split())
-    assert len(text.splitlines()) < 50
+def test_words_are_whole_at_every_width_and_the_verdict_is_last(results: Results) -> None:
+    heads = [head.head for head in board.collect(results).columns]
+    for width in (80, 120, 200):
+        lines = shown(results, width).splitlines()
+        assert max(map(len, lines)) <= width
+        assert all(any(head in line for line in lines) for head in heads)
+        assert "How a live agent would decide" in " ".join(" ".join(lines[lines.index("Verdict") :]).split())
 
 
 # --- how it ended -----------------------------------------------------------------------------------------------------
@@ -111,7 +98,7 @@ def test_the_last_line_counts_what_came_to_its_end(results: Results) -> None:
     judged = told.model_copy(update={"gates": gates, "changes": changes})
     assert console.describe_end(judged) == (
         "1 of 2 trials complete, 1 failed; against the baseline 1 better, 2 worse; 1 of 3 gates held; "
-        "\u25b2 2 headlines bad that no gate demands"
+        "\u25b2 3 columns failing that no gate covers"
     )
     assert console.describe_end(results.model_copy(update={"cells": (), "trust": ()})) == "nothing was played"
 
@@ -119,42 +106,39 @@ def test_the_last_line_counts_what_came_to_its_end(results: Results) -> None:
 def test_names_break_no_table_and_mention_nobody(hostile: Results) -> None:
     text = markdown.summary(hostile)
     rows = [line for line in text.splitlines() if line.startswith("| ")]
-    assert {line.count("|") for line in rows} == {len(findings.collect(hostile).columns) + 2}
+    assert {line.count("|") for line in rows} == {len(board.collect(hostile).columns) + 2}
     assert not [mark for mark in ("@you", "<b>", "`@", "\x1b") if mark in text]
 
 
-def test_rows_stand_by_name_and_controls_apart(results: Results) -> None:
-    lines = tables.lines(results)
-    assert [(line.name, line.group) for line in lines] == [
-        ("absent", "ranked"), ("keeper", "ranked"), ("store", "ranked"),
-        ("none", "control"), ("oracle", "control"), ("stale_oracle", "control"), ("cold", "cold"),
-    ]  # fmt: skip
-    assert {figure.text for figure in lines[0].figures} == {"not run"}
+def test_rows_stand_by_name_behind_no_memory_and_who_could_not_run_keeps_one(results: Results) -> None:
+    made = board.collect(results)
+    assert [row.key for row in made.rows] == ["cold", "keeper", "store", "absent"]
+    assert {score.text for score in made.rows[-1].scores} == {"not run"}
+    assert table.list_rows(results) == ["keeper", "store", "none", "oracle", "stale_oracle", "cold"]
 
 
 def test_remembering_nothing_never_reads_as_clean(results: Results) -> None:
-    none = next(line for line in tables.lines(results) if line.name == "none")
-    by_measure = dict(zip([column.measure for column in tables.COLUMNS], none.figures, strict=True))
-    stale, deleted = by_measure["stale_use"], by_measure["deleted_from_bytes"]
+    none = results.backends["none"].measures
+    stale = table.figure("stale_use", none["stale_use"], none["recall"])
     assert not stale.measured or "recalled nothing" in stale.note
+    deleted = table.figure("deleted_from_bytes", none["deleted_from_bytes"], none["recall"])
     assert (deleted.text, deleted.measured) == ("unsupported", False)
 
 
 def test_every_reason_for_a_missing_number_is_told_once(results: Results) -> None:
-    missing = tables.list_missing(results)
-    assert len({(each.word, each.reason, each.backends, each.measures) for each in missing}) == len(missing)
-    told = {(name, backend) for each in missing for name in each.measures for backend in each.backends}
+    found = missing.list_missing(results)
+    assert len({(each.word, each.reason, each.backends, each.measures) for each in found}) == len(found)
+    told = {(name, backend) for each in found for name in each.measures for backend in each.backends}
     for name, row in results.backends.items():
         for measure, pooled in row.measures.items():
             assert ((measure, name) in told) == bool(pooled.reasons)
 
 
 def test_what_a_run_cannot_say_is_always_said(results: Results) -> None:
-    text = " ".join(tables.cannot_say(results))
-    assert "understands every text perfectly" in text
-    assert "with 2 scenarios, fewer than 10, no interval is given" in text
-    assert all(each.detectable in text for each in results.comparisons)
-    assert text[:40] in " ".join(shown(results).split())
+    text = " ".join(limits.explain(results))
+    assert "the scripted reader follows fixed rules" in text and "with fewer than 10 stories, no interval" in text
+    assert limits.tell_reach(results) == "With 2 stories, no difference in decisions can be proven."
+    assert limits.tell_reach(results) in text and limits.tell_reach(results) in " ".join(shown(results).split())
 
 
 # --- which suite ------------------------------------------------------------------------------------------------------
@@ -163,15 +147,15 @@ def test_what_a_run_cannot_say_is_always_said(results: Results) -> None:
 def test_console_and_summary_name_the_suite_of_the_run_and_its_split(results: Results) -> None:
     """Not that of today: the suite is what the run file says."""
     played = with_suite(results, Suite(version="7", digest="d1" * 32, split="dev"))
-    assert shown(played).splitlines()[0].rstrip() == "coldwarm 9.9: 2 scenarios of suite 7, split dev, hits of cases"
-    assert markdown.summary(played).splitlines()[2].startswith("coldwarm 9.9, suite 7, split dev, 2 scenarios, ")
+    assert shown(played).splitlines()[0].rstrip() == "coldwarm 9.9: 2 stories of suite 7, split dev"
+    assert markdown.summary(played).splitlines()[2].startswith("coldwarm 9.9, suite 7, split dev, 2 stories, ")
     hostile = with_suite(results, Suite(version="\x1b[2J|<b>@you", digest="d1" * 32, split="all"))
     assert "\x1b[2J" not in shown(hostile, force_terminal=True)
     assert not [mark for mark in ("<b>", "@you", "\x1b") if mark in markdown.summary(hostile)]
 
 
 def test_a_run_from_before_runs_named_their_suite_says_nothing_of_it(results: Results) -> None:
-    assert results.run.suite is None and tables.suite(results) == ""
+    assert results.run.suite is None and table.describe_suite(results) == ""
     assert not [text for text in (shown(results), markdown.summary(results)) if "suite" in text or "split" in text]
 
 
@@ -182,10 +166,11 @@ def with_suite(results: Results, suite: Suite) -> Results:
 # --- stories that are too easy ----------------------------------------------------------------------------------------
 
 
-def test_where_full_context_dominates_every_output_says_that_the_stories_are_too_easy(results: Results) -> None:
+def test_where_full_context_dominates_page_and_summary_say_that_the_stories_are_too_easy(results: Results) -> None:
+    things = words.join_words([words.label(measure) for measure in rows.DOMINANCE])
     said = (
         "What it is worth to be selective: at noise 0 full_context, which gives back everything, is as good as "
-        "keeper in answers recalled within the token budget, stale memories shown and tokens, and better in at least "
+        f"keeper in {things}, and better in at least "
         "one of them. These stories are too easy."
     )
     recall, stale, tokens = (
@@ -199,8 +184,8 @@ def test_where_full_context_dominates_every_output_says_that_the_stories_are_too
 
     def outputs(*compared: Comparison) -> list[str]:
         changed = results.model_copy(update={"comparisons": compared, "backends": names})
-        return [" ".join(text.split()) for text in (shown(changed), markdown.summary(changed), html.page(changed))]
+        return [" ".join(text.split()) for text in (markdown.summary(changed), html.page(changed))]
 
-    assert [text.count(said) for text in outputs(recall, stale, tokens)] == [1, 1, 1]
+    assert [text.count(said) for text in outputs(recall, stale, tokens)] == [1, 1]
     cheaper = tokens.model_copy(update={"right_value": 0.4})
     assert not [text for text in outputs(recall, stale, cheaper) if "too easy" in text]

@@ -6,13 +6,15 @@ import io
 from typing import Literal
 
 import pytest
-from harness.report.worst import MARK
 from rich.console import Console
 
 from harness import metrics
+from harness.metrics import trust
 from harness.model.regression import GateVerdict
 from harness.model.results import Results
-from harness.report.model import demands as demanded
+from harness.report import words
+from harness.report.model import board, demands
+from harness.report.model.score import SHAPES
 from harness.report.outputs import github
 from harness.report.outputs import page as html
 from harness.report.outputs import summary as markdown
@@ -29,7 +31,7 @@ def played(x: dict[str, Said], *demands: Demand, verdict: Literal["held", "broke
         name: [1.0 if each.unit != "proportion" else GOOD if each.better == "higher" else NONE]
         for name, each in metrics.DEFINITIONS.items()
     }
-    sound: dict[str, Said] = {"forgotten_by_every_route": GOOD, "text_gone_after_closing": GOOD, "lost_by_kill": NONE}
+    sound: dict[str, Said] = {"forgotten_from_search": GOOD, "text_gone_after_closing": GOOD, "lost_by_kill": NONE}
     made = results(dict.fromkeys(("x", "y", "oracle"), story), {"x": {**sound, **x}, "y": sound})
     control = made.backends["oracle"].model_copy(update={"control": True})
     gates = tuple(
@@ -37,6 +39,10 @@ def played(x: dict[str, Said], *demands: Demand, verdict: Literal["held", "broke
         for name, measure, *more in demands
     )
     return made.model_copy(update={"backends": {**made.backends, "oracle": control}, "gates": gates})
+
+
+def collect(made: Results) -> demands.Demanded:
+    return demands.collect(made, board.collect(made))
 
 
 def outputs(made: Results) -> list[str]:
@@ -47,55 +53,50 @@ def outputs(made: Results) -> list[str]:
     return [" ".join(text.replace("&#9650;", MARK).split()) for text in texts]
 
 
+MARK = SHAPES["bad"]
+STORED: dict[str, Said] = {"text_gone_after_closing": NONE}
 KILLED: Demand = ("x", "lost_by_kill")
+SERVED = f"{words.otherwise(trust.DEFINITIONS['forgotten_from_search'])} (20 of 20)"
 
 
-def test_what_is_bad_and_demanded_by_no_gate_stands_beside_those_that_held_in_every_output() -> None:
-    made = played({"forgotten_by_every_route": NONE}, KILLED, ("oracle", "decisions_right"))
+def test_what_is_bad_and_covered_by_no_gate_stands_beside_those_that_held_in_every_output() -> None:
+    made = played({"forgotten_from_search": NONE}, KILLED, ("oracle", "decisions_right"))
     for text in outputs(made):
-        assert f"{MARK} deleted as told: x (forgotten_by_every_route 0/20)" in text.replace("&#95;", "_")
-        assert "1 of 2 gates judge controls" in text
-        assert "of y: nothing is demanded" in text
+        assert f"{MARK} Deletion: x, {SERVED}" in text
+        assert "1 of 2 gates judge controls, and no backend." in text and "No gate covers y." in text
     assert console.describe_end(made).endswith(
-        f"2 of 2 gates held (1 judge controls); {MARK} 1 headline bad that no gate demands"
+        f"2 of 2 gates held (1 judge controls); {MARK} 1 column failing that no gate covers"
     )
     (warning,) = github.warn_undemanded(made, "gates.toml")
-    assert warning.startswith("::warning file=gates.toml,title=") and "deleted as told: x" in warning
+    assert warning.startswith("::warning file=gates.toml,title=") and "Deletion: x" in warning
 
 
-def test_what_a_gate_demands_is_no_longer_told() -> None:
-    made = played({"forgotten_by_every_route": NONE}, ("x", "forgotten_by_every_route"), verdict="broken")
-    assert demanded.collect(made).bad == ()
-    other = played({"forgotten_by_every_route": NONE}, ("y", "forgotten_by_every_route"))
-    assert [each.backends for each in demanded.collect(other).bad] == [("x",)]
-
-
-def test_a_gate_on_one_measure_demands_nothing_of_the_others_of_its_headline() -> None:
-    made = played({"forgetting_said_and_done": (3, 20)}, ("x", "forgotten_by_every_route"))
-    assert [str(each) for each in demanded.collect(made).bad] == ["deleted as told: x (forgetting_said_and_done 3/20)"]
-    assert "deleted as told" not in demanded.collect(made).never
-
-
+@pytest.mark.parametrize(
+    ("wrong", "gate", "left"),
+    [
+        ({"forgotten_from_search": NONE}, ("x", "forgotten_from_search"), []),
+        ({"forgotten_from_search": NONE}, ("y", "forgotten_from_search"), ["Deletion"]),
+        # one measure of a column says nothing of the others
+        ({"forgotten_from_search": NONE, **STORED}, ("x", "forgotten_from_search"), ["Deletion"]),
+        # a gate that only compares with a baseline demands nothing of the number
+        (STORED, ("x", "text_gone_after_closing", True), ["Deletion"]),
+        ({"lost_by_kill": "unsupported"}, ("y", "recall"), []),
+        ({"lost_by_kill": "failed"}, ("y", "recall"), ["Keeping"]),
+    ],
+)  # fmt: skip
 @pytest.mark.parametrize("verdict", ["held", "broken"])
-def test_a_gate_that_only_compares_with_a_baseline_demands_nothing_of_the_number(
-    verdict: Literal["held", "broken"],
+def test_a_gate_covers_its_measure_of_its_backend_and_no_other(
+    wrong: dict[str, Said], gate: Demand, left: list[str], verdict: Literal["held", "broken"]
 ) -> None:
-    made = played({"text_gone_after_closing": NONE}, ("x", "text_gone_after_closing", True), verdict=verdict)
-    assert [each.head for each in demanded.collect(made).bad] == ["text gone"]
-    assert demanded.collect(made).free == ("x", "y")
+    found = collect(played(wrong, gate, verdict=verdict))
+    assert [each.head for each in found.bad] == left
+    assert all(name == "x" for each in found.bad for name, _ in each.shown)
 
 
-def test_what_failed_is_bad_and_what_is_not_supported_is_not() -> None:
-    assert [each.head for each in demanded.collect(played({"lost_by_kill": "failed"}, ("y", "recall"))).bad] == [
-        "harmed by a kill"
-    ]
-    assert demanded.collect(played({"lost_by_kill": "unsupported"}, ("y", "recall"))).bad == ()
-
-
-def test_topics_without_a_demand_are_named_and_a_run_without_gates_says_nothing() -> None:
-    left = demanded.collect(played({}, KILLED, ("y", "recall")))
-    assert "harmed by a kill" not in left.never and "recalled" not in left.never
-    assert {"gone after delete", "deleted as told", "text gone"} <= set(left.never) and left.free == ()
-    none = played({"forgotten_by_every_route": NONE})
-    assert demanded.collect(none).lines == [] and not list(github.warn_undemanded(none, "gates.toml"))
-    assert not [text for text in outputs(none) if "by no gate" in text]
+def test_columns_without_a_gate_are_named_and_a_run_without_gates_says_nothing() -> None:
+    left = collect(played({}, KILLED, ("y", "recall")))
+    assert "Keeping" not in left.never and "Recalls" not in left.never
+    assert {"Deletion", "Costs"} <= set(left.never) and left.free == ()
+    none = played({"forgotten_from_search": NONE})
+    assert collect(none).lines == [] and not list(github.warn_undemanded(none, "gates.toml"))
+    assert not [text for text in outputs(none) if "No gate covers" in text]

@@ -50,9 +50,9 @@ def share(hits: int, of: int, *receipts: str) -> Measured:
     return Measured(value=hits / of, hits=hits, of=of, receipts=receipts)
 
 
-def definition(better: Better) -> Definition:
+def definition(better: Better, name: str = "x") -> Definition:
     return trust_metric(
-        "x", DRILL, better, "proportion", "a / b", lambda _: share(1, 1), column=DELETED.at("served")
+        name, DRILL, better, "proportion", "a / b", lambda _: share(1, 1), column=DELETED.at("served")
     ).definition
 
 
@@ -67,7 +67,7 @@ def results(told: Transcript, measures: Mapping[str, Measure], tmp_path: Path, *
         id=trial.id, backend=trial.backend, drill="deletion", size=trial.size, seed=1, k=5, status="complete",
         transcript=told.path.name, transcript_sha256=told.sha256, measures=measures, **more,
     )  # fmt: skip
-    known = {name: definition("lower" if name == "spilled" else "higher") for name in measures}
+    known = {name: definition("lower" if name == "spilled" else "higher", name) for name in measures}
     made = statements.results(run(tmp_path / "run"))
     return made.model_copy(update={"trust": (cell,), "trust_definitions": known})
 
