@@ -294,6 +294,10 @@ class Adapter(Protocol):
     def embeds(self) -> bool:
         """It cannot do without vectors: where no embedder is installed, it is not played, and says so beforehand."""
 
+    @property
+    def call_seconds(self) -> float:
+        """What a call may take, beside more for each memory that it handles, if that is longer than usual (30 s)."""
+
     def configured(self, settings: Mapping[str, str]) -> Adapter:
         """The adapter as these settings make it: its support, storage and opening. Names it does not know are not its
         concern; for a value that it does not know, ValueError says in one line which it knows.
@@ -370,6 +374,7 @@ class BaseAdapter(ABC):
     files: Sequence[str] = ()
     secrets: ClassVar[Sequence[str]] = ()
     embeds: bool = False
+    call_seconds: float = 0.0
     native: ClassVar[tuple[str, ...]] = ()
     emulated: ClassVar[Mapping[str, str]] = {}
     unsupported: ClassVar[Mapping[str, str]] = {}

@@ -21,15 +21,20 @@ from pydantic import TypeAdapter, ValidationError
 from harness.adapter import encode
 from harness.backend import bounds
 from harness.backend.forkserver import Launcher, Ports, spawn
-from harness.backend.replies import OWES, Reply
-from harness.backend.worker import NoAdapter
+from harness.backend.replies import OWES, Error, Reply
+from harness.backend.worker import SENT, NoAdapter
 from harness.log.redaction import INSTEAD, Redactor
-from harness.machine import files, leftovers
+from harness.machine import files, leftovers, processes, shortage
+from harness.machine.patience import SPAN, Patience
 from harness.model.backend import Fault, FaultKind
+from harness.model.trial import DEFAULT_CALL_SECONDS
 
 T = TypeVar("T")
 
 _NUMBERED = re.compile(rb'\{"n": ?(\d{1,15}),( ?"more": ?true,)?')
+STOPPED, PAUSED = 300.0, 10.0
+"""Seconds for which a child may be stopped from outside; and for which we may stand still in a call whose failure
+counts."""
 PRINTED = 64 * 2**20
 """Bytes of what a child printed that are kept if they had to be searched for secrets."""
 
@@ -56,7 +61,7 @@ class Deadlines:
     """
 
     open: float = 120.0
-    call: float = 30.0
+    call: float = DEFAULT_CALL_SECONDS
     item: float = 0.5
     rewrite: float = 60.0
     exit: float = 15.0
@@ -72,6 +77,8 @@ class Child:
         self._secrets: tuple[str, ...] = ()
         self._redactor = Redactor()
         self._asked = 0
+        self._held, self._stopped = 0, 0.0
+        self._home = home
         self._output = home / "output.txt"
         ours, theirs = socket.socketpair()
         with theirs, self._prepare(home).open("ab") as output:
@@ -147,7 +154,8 @@ class Child:
             self.took = min(max(answer.took, 0.0), time.monotonic() - began)
             if answer.error is not None:
                 deque(lines, maxlen=0)
-                raise self._fault(answer.error.kind, op, answer.error.message, alive=True, trace=answer.error.trace)
+                self.check_machine(op, answer.error)
+                raise self._raised(op, answer.error)
             if values > bounds.LISTED:
                 deque(lines, maxlen=0)
                 raise self._fault("limit", op, f"more than {bounds.LISTED:,} values, which are not read", alive=True)
@@ -155,12 +163,12 @@ class Child:
 
     def _lines(self, op: str, request: bytes, seconds: float) -> Iterator[tuple[bytes, bool]]:
         """What answers a request: one line, or several; each with whether more come."""
-        deadline = time.monotonic() + seconds
+        self._patience = Patience(seconds, self._runs)
         read, more = 0, True
         try:
-            self._send(request, deadline)
+            self._send(request)
             while more:
-                line = self._line(deadline)
+                line = self._line()
                 read += len(line or b"")
                 if line is None or read > bounds.TOTAL:
                     self.kill()
@@ -176,15 +184,15 @@ class Child:
                 more = numbered[2] is not None
                 yield line, more
         except TimeoutError:
-            self.kill()
-            raise self._fault("timed-out", op, f"no answer within {seconds:g} s; the process was killed") from None
+            raise self._late(op, seconds) from None
         except (OSError, EOFError):
-            raise self._fault("crashed", op, self._last_words()) from None
+            raise self._gone(op) from None
 
     def post(self, op: str, *args: Any) -> None:
         """Asks without waiting; nothing else can be asked after it. What a dead child did not hear is not told."""
         with contextlib.suppress(OSError, TimeoutError):
-            self._send(self._request(op, args), time.monotonic() + self.deadlines.call)
+            self._patience = Patience(self.deadlines.call)
+            self._send(self._request(op, args))
 
     def _request(self, op: str, args: Sequence[Any]) -> bytes:
         self._asked += 1
@@ -197,20 +205,85 @@ class Child:
         said = "; ".join(filter(None, [f"{where}: {first['msg']}", OWES.get(op)]))
         return self._fault("breach", op, said, alive=True, trace=repr(line[:500]))
 
-    def _send(self, data: bytes, deadline: float) -> None:
+    # --- whose doing it was ---
+
+    def check_machine(self, op: str, error: Error) -> None:
+        """Kills it and raises MemoryFault if what it raised is the machine's doing."""
+        told = " ".join([error.message, *error.causes])
+        self._look()
+        if error.kind == "raised" and (lack := self._lacks(told) or self._explain_pause()):
+            self.kill()
+            raise self._fault("machine", op, f"{lack}; it raised {error.message[:200]}")
+
+    def _raised(self, op: str, error: Error) -> MemoryFault:
+        return self._fault(error.kind, op, error.message, alive=True, trace=error.trace, at=error.at)
+
+    def _late(self, op: str, seconds: float) -> MemoryFault:
+        """The fault of a call whose time is over; the child is killed."""
+        stopped = self._stopped >= STOPPED and not self._owns_up(signal.SIGSTOP)
+        lack = "something outside of the run has stopped its process" if stopped else shortage.of_memory(self._held)
+        self.kill()
+        if lack:
+            return self._fault("machine", op, f"{lack}; no answer within {seconds:g} s")
+        more = "; a slow backend gets more time by --call-seconds" if op not in ("open", "describe", "declare") else ""
+        return self._fault("timed-out", op, f"no answer within {seconds:g} s; the process was killed{more}")
+
+    def _gone(self, op: str) -> MemoryFault:
+        """The fault of a child that is no longer there."""
+        told = self._last_words()
+        killed = self._process.poll() == -signal.SIGKILL and not self._owns_up(signal.SIGKILL)
+        if killed and not shortage.holds_most(self._held):
+            why = "its process was killed from outside of the run, perhaps as memory ran out: find out by what"
+            return self._fault("machine", op, why)
+        room = shortage.is_short_of_room(self._home.parent) if self._process.poll() == -signal.SIGBUS else ""
+        if lack := room or self._lacks(told) or self._explain_pause():
+            return self._fault("machine", op, f"{lack}; {told}")
+        return self._fault("crashed", op, told)
+
+    def _lacks(self, told: str) -> str:
+        return shortage.find(told, self._home.parent, self._held)
+
+    def _explain_pause(self) -> str:
+        """Its own clocks went on while we could not answer."""
+        paused = self._patience.paused
+        return f"coldwarm itself stood still for {paused:.0f} s during the call" if paused > PAUSED else ""
+
+    def _runs(self) -> bool:
+        """Whether the span that it was waited for counts: not while it is stopped, for so long."""
+        if not self._look() or self._stopped >= STOPPED or self._owns_up(signal.SIGSTOP):
+            return True
+        self._stopped += SPAN
+        return False
+
+    def _look(self) -> bool:
+        """Takes note of the memory that it holds; whether it is stopped."""
+        seen = processes.look(self._process.pid)
+        self._held = max(self._held, seen.held)
+        return seen.stopped
+
+    def _owns_up(self, sent: signal.Signals) -> bool:
+        return f"{SENT}{sent.value}" in self.output(1024)
+
+    # --- its channel ---
+
+    def _send(self, data: bytes) -> None:
         view = memoryview(data)
         while view:
             try:
                 view = view[self._link.send(view) :]
             except BlockingIOError:
-                _wait(self._writable, deadline)
+                self._wait(self._writable)
 
-    def _line(self, deadline: float) -> bytes | None:
+    def _wait(self, poll: select.poll) -> None:
+        while not self._patience.wait(lambda seconds: poll.poll(seconds * 1000)):
+            pass
+
+    def _line(self) -> bytes | None:
         """The next answer, or None if it is too long."""
         while (end := self._rest.find(b"\n")) < 0:
             if len(self._rest) > bounds.REPLY:
                 return None
-            _wait(self._readable, deadline)
+            self._wait(self._readable)
             data = self._link.recv(2**20)
             if not data:
                 raise EOFError
@@ -219,8 +292,10 @@ class Child:
         del self._rest[: end + 1]
         return line
 
-    def _fault(self, kind: FaultKind, op: str, message: str, *, alive: bool = False, trace: str = "") -> MemoryFault:
-        fault = Fault(kind=kind, op=op, message=self.redact(message))
+    def _fault(
+        self, kind: FaultKind, op: str, message: str, *, alive: bool = False, trace: str = "", at: str = ""
+    ) -> MemoryFault:
+        fault = Fault(kind=kind, op=op, message=self.redact(message), at=self.redact(at))
         return MemoryFault(fault, alive=alive, trace=self.redact(trace))
 
     def withhold(self, *secrets: str) -> None:
@@ -246,7 +321,7 @@ class Child:
             else f"exited with {code}"
         )
         self.kill()
-        lines = self.output().strip().splitlines()
+        lines = [line for line in self.output().strip().splitlines() if not line.startswith(SENT)]
         return f"the process {how}" + (f"; it last printed: {lines[-1][:300]}" if lines else "")
 
     def output(self, limit: int = 65536) -> str:
@@ -287,8 +362,3 @@ class Child:
 
     def __exit__(self, *_: object) -> None:
         self.exit()
-
-
-def _wait(poll: select.poll, deadline: float) -> None:
-    if not poll.poll(max(0.0, deadline - time.monotonic()) * 1000):
-        raise TimeoutError

@@ -1,8 +1,8 @@
 """A backend in a child process: spawn, deadlines, kill, and the Memory proxy that validates what comes back.
 
-A call ends in one of six ways: a value, or a `MemoryFault` of one of five kinds. `refused` was declared; `breach`
-broke the contract; `raised` is an exception, `crashed` the end of the process; `timed-out` was killed. After a fault
-with `alive` False the child is gone and its trial is over.
+A call ends in a value, or in a `MemoryFault`. `refused` was declared; `breach` broke the contract; `raised` is an
+exception, `crashed` the end of the process; `timed-out` was killed; `machine` was nobody's fault. After a fault with
+`alive` False the child is gone and its trial is over.
 """
 
 from __future__ import annotations
@@ -68,7 +68,8 @@ class RemoteMemory:
     def _ask(self, op: str, items: int, ask: Callable[[float], T]) -> T:
         limits = self._child.deadlines
         rewrites = op in ("remember", "supersede") and self.description.support["extracts"].supported
-        seconds = limits.call + (limits.item + limits.rewrite * rewrites) * items
+        call = max(limits.call, self.description.call_seconds)
+        seconds = call + (limits.item + limits.rewrite * rewrites) * items
         try:
             return ask(seconds)
         except MemoryFault as error:
@@ -126,6 +127,9 @@ class RemoteMemory:
         """Each item by a `remember` of its own; at once: all of them in flight together, one thread each."""
         self._pool += len(items)
         found = self._as_many("burst", self._list(BURST, "burst", items, at_once, items=len(items)), items)
+        for each in found:
+            if each.error:
+                self._child.check_machine("remember", each.error)
         self._check_acks("remember", [each.ack for each in found if each.ack])
         return found
 

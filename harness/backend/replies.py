@@ -7,7 +7,7 @@ from typing import Any, Generic, Literal, TypeVar
 
 from packaging.requirements import InvalidRequirement, Requirement
 from packaging.specifiers import SpecifierSet
-from pydantic import ConfigDict, TypeAdapter, field_validator
+from pydantic import ConfigDict, Field, TypeAdapter, field_validator
 
 from harness.adapter import CAPABILITIES, UNDECLARED, Ack, Hit, Layer, Server, Usage
 from harness.machine import npm
@@ -33,8 +33,17 @@ OWES: Mapping[str, str] = {
 
 
 class Error(Model):
+    """What an operation raised.
+
+    Attributes:
+        at: FILE:LINE of the adapter.
+        causes: What led to it, the nearest first.
+    """
+
     kind: Literal["raised", "breach", "refused", "limit"]
     message: str
+    at: str = ""
+    causes: tuple[str, ...] = ()
     trace: str = ""
 
 
@@ -100,6 +109,7 @@ class Declaration(Model):
     Attributes:
         packages: What it needs installed, the backend's own first.
         embeds: It cannot do without an embedder.
+        call_seconds: What a call of its may take, if that is longer than usual.
         problem: What is wrong with a setting's value.
     """
 
@@ -107,6 +117,7 @@ class Declaration(Model):
     settings: tuple[str, ...] = ()
     packages: tuple[Package, ...] = ()
     embeds: bool = False
+    call_seconds: float = Field(0.0, ge=0, le=86_400)
     problem: str = ""
 
     @field_validator("support", mode="before")

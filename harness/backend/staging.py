@@ -27,6 +27,7 @@ KNOWN = (
     "__init__.py",
     "adapter.py",
     "backend/__init__.py",
+    "backend/raised.py",
     "backend/worker.py",
     "machine/__init__.py",
     "machine/sandbox.py",

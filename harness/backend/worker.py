@@ -24,7 +24,6 @@ import sys
 import tempfile
 import threading
 import time
-import traceback
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from functools import cache, partial
@@ -37,16 +36,17 @@ from harness.adapter import (
     Memory,
     Scope,
     Space,
-    Unsupported,
     encode,
     find_installed,
     read_call,
     read_item,
     to_wire,
 )
+from harness.backend import raised
 from harness.machine.sandbox import Sandbox
 
 PDEATHSIG = 1
+SENT = "coldwarm: this process sends itself signal "
 PAGE, PAGE_BYTES = 1000, 2**20
 """A page of a list: values, and bytes where more than one value is in it."""
 LINE = 8 * 2**20
@@ -125,7 +125,7 @@ class Worker:
             try:
                 found[at]["ack"] = to_wire(memory.remember([read_item(items[at])])[0])
             except BaseException as error:  # the result of this one
-                found[at]["error"] = _error(error)
+                found[at]["error"] = raised.describe(error, self._module)
             found[at]["took"] = time.perf_counter() - began
 
         threads = [threading.Thread(target=write, args=(at,)) for at in range(len(items))]
@@ -150,7 +150,7 @@ class Worker:
         try:
             return self._adapter.configured(settings), ""
         except ValueError as error:
-            return self._adapter, str(error)
+            return self._adapter, raised.text_of(error)
 
     def _describe(self, settings: Mapping[str, str]) -> dict[str, Any]:
         adapter, problem = self._configured(settings)
@@ -171,6 +171,7 @@ class Worker:
             "settings": list(adapter.settings),
             "packages": [{"requirement": each, "installed": find_installed(each)} for each in adapter.packages],
             "embeds": getattr(adapter, "embeds", False),  # adapters of before it was asked
+            "call_seconds": getattr(adapter, "call_seconds", 0.0),
             "problem": problem,
         }
 
@@ -216,23 +217,26 @@ def _die_with_parent() -> None:
         ctypes.CDLL(None).prctl(PDEATHSIG, signal.SIGKILL)
 
 
-def _error(error: BaseException) -> dict[str, Any]:
-    kind = "refused" if isinstance(error, Unsupported) else "raised"
-    lines = traceback.format_exception(error)
-    return {"kind": kind, "message": f"{type(error).__name__}: {error}"[:2000], "trace": "".join(lines)[-8000:]}
+def _own_up(event: str, args: tuple[Any, ...]) -> None:
+    """A process that ends or stops itself says so before: a signal does not tell the parent who sent it."""
+    if event not in ("os.kill", "os.killpg") or args[1] not in (signal.SIGKILL, signal.SIGSTOP):
+        return
+    if args[0] in (0, os.getpid(), os.getpgrp(), -os.getpgrp()):
+        os.write(2, f"{SENT}{int(args[1])}\n".encode())
 
 
 def main(descriptor: int, name: str) -> None:
     _die_with_parent()
     asked, told = open(descriptor, "rb"), open(descriptor, "wb", closefd=False)  # noqa: SIM115  until the process ends
-    worker = cache(partial(Worker, name))
+    worker, module = cache(partial(Worker, name)), name.partition(":")[0]
+    sys.addaudithook(_own_up)
     for line in asked:
-        for reply in _reply(json.loads(line), worker):
+        for reply in _reply(json.loads(line), worker, module):
             told.write(reply.encode())
             told.flush()
 
 
-def _reply(request: Mapping[str, Any], worker: Callable[[], Worker]) -> Iterator[str]:
+def _reply(request: Mapping[str, Any], worker: Callable[[], Worker], module: str) -> Iterator[str]:
     """The lines that answer a request. `took` leaves out how long the parent takes to read them."""
     head, began, last = f'{{"n": {request["n"]}, ', time.perf_counter(), None
     try:
@@ -246,7 +250,7 @@ def _reply(request: Mapping[str, Any], worker: Callable[[], Worker]) -> Iterator
     except _Unsaid as error:
         kind, said = "error", json.dumps({"kind": error.kind, "message": str(error)})
     except BaseException as error:  # an adapter may raise anything, SystemExit included: it is its result
-        kind, said = "error", json.dumps(_error(error))
+        kind, said = "error", json.dumps(raised.describe(error, module))
     yield f'{head}"took": {time.perf_counter() - began:.6f}, "{kind}": {said}}}\n'
 
 

@@ -17,7 +17,7 @@ from harness.model.trial import Split
 
 if TYPE_CHECKING:
     from harness.log.folder import Folder
-    from harness.model.results import Results
+    from harness.model.results import AnyCell, Results
     from harness.model.scenario import Scenario
     from harness.repo.checkout import Repo
     from harness.report import ReportFiles
@@ -216,6 +216,7 @@ def wrote(folder: Folder, results: Results, parts: Evidences, out: Path | None =
 def verdict(results: Results) -> int:
     """Damaged logs could not be scored; then a broken gate failed; then what did not end, never began, failed in more
     calls than was allowed, or was not measured for a gate could not run."""
+    from harness.log.folder import LOGS
     from harness.report import words
     from harness.report.model import faults as faulted
 
@@ -224,10 +225,11 @@ def verdict(results: Results) -> int:
     missing = [each for each in results.run.unplayed if not each.allowed]
     for each in missing:
         say(f"{each.backend} could not run: {each.reason}")
-    unended = sorted({cell.trial for cell in results.cells if cell.status in ("failed", "incomplete", "not-run")})
-    unended += sorted(cell.id for cell in results.trust if cell.status in ("failed", "incomplete", "not-run"))
-    for trial in unended[:SHOWN]:
-        say(f"trial {trial} did not get to its end")
+    cells: list[AnyCell] = [*results.cells, *results.trust]
+    lost = (each for each in cells if each.status in ("failed", "incomplete", "not-run"))
+    unended = {cell.played: cell.reason for cell in sorted(lost, key=lambda cell: (cell.folder != LOGS, cell.played))}
+    for trial, why in list(unended.items())[:SHOWN]:
+        say(": ".join(filter(None, [f"trial {trial} did not get to its end", why])))
     if len(unended) > SHOWN:
         say(f"{len(unended) - SHOWN} more trials did not get to their end: the report names them")
     failing = [each for each in faulted.statements(results) if each.bad]

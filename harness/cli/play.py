@@ -33,6 +33,7 @@ from harness.cli.common import (
 from harness.model.trial import (
     DEFAULT_BACKENDS,
     DEFAULT_BUDGET,
+    DEFAULT_CALL_SECONDS,
     DEFAULT_K,
     DEFAULT_NOISE,
     SCRIPTED,
@@ -48,7 +49,7 @@ GROUPS = {
         "writer", "model", "k", "budget", "undated",
     ),
     "Chat models": ("chat", "record", "chat_budget", "chat_cost", "chat_price", "prices", "yes"),
-    "How it is played": ("jobs", "dask", "shard", "only", "keep", "resume", "fresh"),
+    "How it is played": ("jobs", "dask", "shard", "only", "call_seconds", "keep", "resume", "fresh"),
     "What fails the run": ("gates", "baseline", "allow", "allow_faults"),
     "Output": ("out", "quiet", "as_json", "browse"),
     "A suite of your own": ("tasks", "fixtures"),
@@ -203,6 +204,13 @@ class SizeOfDrills(click.ParamType[DrillSize]):
     "--allow-faults", metavar="NAME=COUNT", multiple=True, help="Tolerate COUNT failed calls of a backend; repeatable."
 )
 @click.option("--trial", "only", metavar="ID", multiple=True, help="Only trials whose id begins so; repeatable.")
+@click.option(
+    "--call-seconds",
+    type=click.FloatRange(1, 86_400),
+    metavar="SECONDS",
+    help=f"Seconds for a call of a backend, and more for each memory. Default: {DEFAULT_CALL_SECONDS:g}, or what its "
+    "adapter declares if that is longer.",
+)
 @click.option("--keep", is_flag=True, help="Keep each trial's store below the run's folder.")
 @click.option("--shard", metavar="N/OF", help="Play a share, as 2/4; `coldwarm merge` joins them.")
 @click.option(

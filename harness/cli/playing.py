@@ -44,6 +44,7 @@ def play(
     allow_faults: tuple[str, ...],
     only: tuple[str, ...],
     keep: bool,
+    call_seconds: float | None,
     shard: str | None,
     gates: Path | None,
     baseline: Path | None,
@@ -78,6 +79,7 @@ def play(
         folder = Folder.open(_unpack(resume)) if resume else None
         tolerated = {**(folder.read().allowed_faults if folder else {}), **dict(map(registry.allowance, allow_faults))}
         shard = folder.read().shard if folder else shard
+        call_seconds = call_seconds or (folder.read().call_seconds if folder else None)
         if shard and (gates or baseline):
             raise regress.RegressError("a shard is no run that gates could judge: give them to `coldwarm merge`")
         selection = _resume(folder, **asked) if folder else select(**asked)
@@ -113,7 +115,7 @@ def play(
     command = shlex.join(["coldwarm", *map(registry.redact, sys.argv[1:])])
     played = runner.Runner(
         folder, selection, playables, command, stories, paths.cache_root(), listener,
-        executor=executor, only=only, keep=keep, shard=dealt, chat=chat, budget=allowance,
+        executor=executor, only=only, keep=keep, shard=dealt, chat=chat, budget=allowance, call_seconds=call_seconds,
         allowed_faults=tolerated, trial_cache=TrialCache(paths.trials()), fresh=fresh,
         prices=table, suite=suite.identity([story for story, _ in stories], tasks, selection.split),
     )  # fmt: skip

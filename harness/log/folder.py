@@ -58,6 +58,7 @@ class RunFile(Model):
         missing: Shards that a merged run lacks.
         chat: Who answered models inside backends; empty: nobody.
         only: The trials that were asked for begin so; empty: all.
+        call_seconds: What a call of a backend may take; None: as usual.
         keep: Stores stay below the folder.
         interpreters: Backend -> where its own Python was on the machine that began.
         allowed_faults: Backend -> how many of its calls may fail without failing the run.
@@ -79,6 +80,7 @@ class RunFile(Model):
     tokens: str
     chat: str = ""
     only: tuple[str, ...] = ()
+    call_seconds: float | None = Field(None, exclude_if=lambda seconds: seconds is None)
     keep: bool = False
     trials: tuple[Trial, ...]
     drills: tuple[DrillTrial, ...] = ()

@@ -37,7 +37,7 @@ from harness.log.events import (
     Wrote,
 )
 from harness.log.lines import LogError, SealedLines, load, load_ends
-from harness.model.backend import Fault
+from harness.model.backend import NOBODYS, Fault
 from harness.model.drill import DrillTrial
 from harness.model.scenario import Scenario
 from harness.model.trial import Trial
@@ -89,8 +89,8 @@ class Outline(NamedTuple):
 
     @property
     def final(self) -> bool:
-        """Whether it came to its end by what it met, and not because we broke: then it is worth another try."""
-        return self.end is not None and not (self.end.fault and self.end.fault.kind == "harness")
+        """Whether it came to its end by what the backend did; else it is worth another try."""
+        return self.end is not None and not (self.end.fault and self.end.fault.kind in NOBODYS)
 
 
 @dataclass(frozen=True, eq=False)
@@ -148,7 +148,7 @@ class Played:
         if self.end is None:
             return f"the {self.noun} is incomplete"
         fault = self.end.fault
-        return f"{fault.op}: {' '.join((fault.message or fault.kind).split())}"[:300] if fault else ""
+        return f"{fault.op}: {fault.line}"[:300] if fault else ""
 
 
 @dataclass(frozen=True)

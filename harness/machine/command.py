@@ -15,13 +15,15 @@ from functools import partial
 from pathlib import Path
 from typing import IO, Literal, NamedTuple
 
+from harness.machine.patience import Patience
+
 MOST = 20_000_000
 """Bytes of standard output, and as many of standard error, after which a command is ended."""
 MEMORY, FILE, PROCESSES = 4 * 2**30, 64 * 2**20, 512
 """Bytes of memory of one process, bytes of one file, and processes of the user, for a command that is held short."""
 LATE, LOUD = 124, 125
 """Exit codes of a command that was ended: for its time, for its output."""
-_LOOK = 0.05  # seconds after which it is looked at whether a command is to be ended
+_LOOK = 0.05  # seconds after which it is looked at whether a command is to be ended, or we stood still
 _AFTER = 2.0  # seconds that what it left behind may hold its output open
 _HOLD = f"""
 import os, resource, sys
@@ -83,7 +85,7 @@ def run(
     late = False
     try:
         _wait(process, seconds, stop)
-    except subprocess.TimeoutExpired:
+    except TimeoutError:
         late = True
     finally:
         _kill(process)
@@ -118,12 +120,10 @@ class _Reader(threading.Thread):
 
 
 def _wait(process: subprocess.Popen[bytes], seconds: float, stop: threading.Event | None) -> None:
-    """For its end, or until it is to be ended. Raises TimeoutExpired."""
-    until = time.monotonic() + seconds
+    """For its end, or until it is to be ended. Raises TimeoutError."""
+    patience = Patience(seconds)
     with _watched(process) as has_ended:
-        while not has_ended(min(_LOOK, until - time.monotonic()) if stop else until - time.monotonic()):
-            if time.monotonic() >= until:
-                raise subprocess.TimeoutExpired(process.args, seconds)
+        while not patience.wait(has_ended, _LOOK):
             if stop and stop.is_set():
                 return
 

@@ -29,13 +29,21 @@ def open_regular(path: Path) -> Iterator[int]:
 
 def weigh(folder: Path) -> int:
     """Bytes of the regular files below a folder; 0 if it is not there. What goes meanwhile does not count."""
-    total = 0
+    return sum(_sizes(folder))
+
+
+def find_largest(folder: Path) -> int:
+    """Bytes of the largest regular file below a folder; 0 if there is none."""
+    return max(_sizes(folder), default=0)
+
+
+def _sizes(folder: Path) -> Iterator[int]:
     for below, _, names in os.walk(folder):
         for name in names:
             with suppress(OSError):
                 found = Path(below, name).lstat()
-                total += found.st_size if stat.S_ISREG(found.st_mode) else 0
-    return total
+                if stat.S_ISREG(found.st_mode):
+                    yield found.st_size
 
 
 def whole(path: Path) -> bytes:

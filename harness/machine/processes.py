@@ -1,4 +1,4 @@
-"""One function over many parts, in processes of their own where that is worth starting them."""
+"""Processes: one function over many parts, in some of their own; and what the system tells of one."""
 
 from __future__ import annotations
 
@@ -6,8 +6,10 @@ import gc
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
+from contextlib import suppress
 from multiprocessing import get_context
-from typing import TypeVar
+from pathlib import Path
+from typing import NamedTuple, TypeVar
 
 P = TypeVar("P")
 R = TypeVar("R")
@@ -35,3 +37,23 @@ def map_parts(function: Callable[[P], R], parts: Sequence[P], processes: int, *,
         except BrokenProcessPool:
             several = f"one of {processes} processes was killed; with little memory, try --jobs 1"
             raise Killed(several if processes > 1 else "its process was killed, perhaps for lack of memory") from None
+
+
+class Seen(NamedTuple):
+    """A process as the system shows it.
+
+    Attributes:
+        held: Bytes of memory that it held at most; 0: not known.
+        stopped: By a signal, until another one lets it go on.
+    """
+
+    held: int
+    stopped: bool
+
+
+def look(pid: int) -> Seen:
+    told: dict[str, str] = {}
+    with suppress(OSError, ValueError):
+        lines = Path(f"/proc/{pid}/status").read_text(errors="replace").splitlines()
+        told = {name: rest.strip() for name, _, rest in (line.partition(":") for line in lines)}
+    return Seen(int(told.get("VmHWM", "0").split()[0]) * 1024, told.get("State", "").startswith(("T", "t")))

@@ -15,7 +15,7 @@ from typing import NamedTuple
 from harness.log.events import Closed, Drafted, Event, Forgot, Listed, Metered, Recalled, Settled, Sought, Worked, Wrote
 from harness.log.reader import Log
 from harness.log.transcript import Called, Ended, Handled, Transcript
-from harness.model.backend import Fault, FaultKind
+from harness.model.backend import NOBODYS, Fault, FaultKind
 from harness.model.results import Faults
 
 PLAIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9._/-]*")
@@ -100,8 +100,8 @@ def _op(event: Event) -> str | None:
 
 
 def _list_end(line: int, fault: Fault, last: Fault | None) -> list[Call]:
-    """A lost child is told by the call that lost it and again by the end; what we broke ourselves is no call."""
-    return [] if fault == last or fault.kind == "harness" else [Call(line, fault.op, fault)]
+    """A lost child is told by the call that lost it and again by the end; what we or the machine broke is none."""
+    return [] if fault == last or fault.kind in NOBODYS else [Call(line, fault.op, fault)]
 
 
 # --- what was provoked ------------------------------------------------------------------------------------------------
@@ -156,7 +156,7 @@ def _count(backend: str, trial: str, found: list[Call]) -> list[Faults]:
             kind=kind,
             count=len(own),
             calls=total[op],
-            message=" ".join(own[0][1].message.split())[:300],
+            message=own[0][1].line[:300],
             receipt=f"L{own[0][0]}",
             provoked=planned,
         )

@@ -109,9 +109,11 @@ def define(
 
 
 def explain_unmeasured(played: Played) -> NotMeasured | None:
-    """Why nothing can be measured of what was broken off, or of what the backend declares to lack."""
+    """Why nothing can be measured of what was broken off, or ended by the machine, or is declared to be lacking."""
     if played.end is None:
         return failed(played.reason)
+    if played.end.fault and played.end.fault.kind == "machine":
+        return NotMeasured(status="not-run", reason=played.reason)
     return unsupported(played.reason) if played.end.status == "unsupported" else None
 
 

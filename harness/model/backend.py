@@ -12,8 +12,11 @@ from harness.model.trial import Model
 SOUND = "reference"
 """The control that does all that the protocol asks for, so that drills show what a sound backend looks like."""
 
-FaultKind = Literal["raised", "crashed", "timed-out", "breach", "refused", "limit", "harness"]
-"""limit: the answer was beyond a limit of ours (harness/backend/bounds.py). harness: we broke, not the backend."""
+FaultKind = Literal["raised", "crashed", "timed-out", "breach", "refused", "limit", "harness", "machine"]
+"""limit: the answer was beyond a limit of ours (harness/backend/bounds.py). harness: we broke, not the backend.
+machine: the computer lacked room, memory or files, or killed or stopped the process."""
+NOBODYS = ("harness", "machine")
+"""Kinds that say nothing of a backend: nothing is measured of a trial that ended so, and it is played again."""
 
 
 EmbedderName = Literal["own", "another", "shorter"]
@@ -21,11 +24,21 @@ EmbedderName = Literal["own", "another", "shorter"]
 
 
 class Fault(Model):
-    """A call that did not do what the protocol promises. `kind` says whose fault it is and what may have happened."""
+    """A call that did not do what the protocol promises. `kind` says whose fault it is and what may have happened.
+
+    Attributes:
+        at: Where in the adapter it was raised, as FILE:LINE below the folder that its module was imported from.
+    """
 
     kind: FaultKind
     op: str
     message: str
+    at: str = Field("", exclude_if=lambda at: not at)
+
+    @property
+    def line(self) -> str:
+        """What it says, in one line."""
+        return " ".join((f"{self.at}: {self.message}" if self.at else self.message or self.kind).split())
 
 
 class Declared(Model):

@@ -107,6 +107,8 @@ class Chat(Model):
 DEFAULT_BACKENDS = ("none", "refusal", "random", "full_context", "notes", "bm25", "vector_file", "chroma", "mem0")
 DEFAULT_NOISE = (0, 100)
 DEFAULT_K = 5
+DEFAULT_CALL_SECONDS = 30.0
+"""What a call of a backend may take, beside more for each memory that it handles."""
 DEFAULT_BUDGET = 800
 """Tokens of memory text that count for the primary recall: a few long memories, or a dozen short ones."""
 

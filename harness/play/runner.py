@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, wait
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from importlib import metadata
 from pathlib import Path
 from typing import Protocol, TypeAlias
 
 from harness.adapter import Server
-from harness.backend.client import Deadlines
 from harness.gateway import tokens
 from harness.gateway.chat.recording import REPLAY
 from harness.gateway.embedder import choose
@@ -64,6 +63,7 @@ class Runner:
 
     Attributes:
         only: Trial ids begin so.
+        call_seconds: What a call of a backend may take, if not as usual.
         keep: Stores stay below the folder.
         suite: Which stories these are, for the run file.
         shard: The share of them that is played.
@@ -83,7 +83,7 @@ class Runner:
     cache: Path
     listener: Listener
     executor: Executor = field(default_factory=partial(Threads, 1))
-    deadlines: Deadlines = DEADLINES
+    call_seconds: float | None = None
     only: tuple[str, ...] = ()
     keep: bool = False
     suite: Suite | None = None
@@ -163,7 +163,7 @@ class Runner:
             cache=self.cache,
             chat=self.selection.chat,
             answerer=self.chat.removeprefix(REPLAY),  # in person or by recordings: the outcome must be the same
-            deadlines=self.deadlines,
+            deadlines=replace(DEADLINES, call=self.call_seconds) if self.call_seconds else DEADLINES,
             keep=self.keep,
         )
 
@@ -193,6 +193,7 @@ class Runner:
             tokens=tokens.ENCODING,
             chat=self.chat,
             only=only,
+            call_seconds=self.call_seconds,
             keep=self.keep,
             trials=tuple(dict.fromkeys([*asked, *(earlier.trials if earlier else ())])),
             drills=tuple(dict.fromkeys([*tested, *(earlier.drills if earlier else ())])),

@@ -68,6 +68,14 @@ class Lost(StoreGone):  # not an error: it ends the story, and the fault is logg
         self.fault = fault
 
 
+class Hindered(StoreGone):  # not an error of the backend: it ends the trial, whatever a drill makes of a lost child
+    """A call failed by the machine's doing."""
+
+    def __init__(self, fault: Fault) -> None:
+        super().__init__(fault.message)
+        self.fault = fault
+
+
 class Answer(NamedTuple, Generic[T]):
     """The value of a call, or the fault that stands for it, and the seconds in the adapter."""
 
@@ -77,11 +85,15 @@ class Answer(NamedTuple, Generic[T]):
 
 
 def must(act: Callable[[], T]) -> T:
-    """What can only be done or end the trial. Raises Lost."""
+    """What can only be done or end the trial. Raises Lost and Hindered."""
     try:
         return act()
     except MemoryFault as error:
-        raise Lost(error.fault) from None
+        raise _end(error)(error.fault) from None
+
+
+def _end(error: MemoryFault) -> type[Lost | Hindered]:
+    return Hindered if error.fault.kind == "machine" else Lost
 
 
 class StoreSession(Generic[H]):
@@ -115,11 +127,13 @@ class StoreSession(Generic[H]):
                 memory.kill()
 
     def ask(self, call: Callable[[H], T], who: str = ONLY) -> Answer[T]:
-        """Log the answer, then call `go_on`."""
+        """Log the answer, then call `go_on`. Raises Hindered."""
         memory = self._memories[who]
         try:
             return Answer(call(memory), None, memory.took)
         except MemoryFault as error:
+            if error.fault.kind == "machine":
+                raise Hindered(error.fault) from None
             if not error.alive:
                 self._lost = error.fault
             return Answer(None, error.fault, memory.took)

@@ -1,4 +1,4 @@
-"""What goes wrong inside a trial is that trial's outcome: it ends as failed, by no fault of the backend."""
+"""What goes wrong inside a trial is that trial's outcome: it ends as failed, by our fault or by the machine's."""
 
 from __future__ import annotations
 
@@ -12,8 +12,10 @@ from harness.log.blobs import Blobs, Unwritable
 from harness.log.events import Closed
 from harness.log.lines import Writer
 from harness.log.transcript import Ended
-from harness.model.backend import Fault
+from harness.machine import shortage
+from harness.model.backend import Fault, FaultKind
 from harness.play.readers import BrokenReader
+from harness.play.store import Hindered
 
 
 class ExecutorError(Exception):
@@ -26,19 +28,24 @@ ENDS_RUN = (Unwritable, EmbedderError, ExecutorError, GatewayError)
 
 @contextmanager
 def fence(log: Writer, last: type[Closed | Ended], blobs: Blobs) -> Iterator[None]:
-    """Closes the log of a trial in which we broke, so that the others can go on."""
+    """Closes the log of a trial in which we broke, or the machine failed, so that the others can go on."""
     try:
         yield
     except ENDS_RUN:
         raise
+    except Hindered as hindered:
+        log.append(last(status="failed", fault=hindered.fault))
     except Exception as error:
         if log.closed:
             raise
-        log.append(last(status="failed", fault=Fault(kind="harness", op="play", message=describe(error, blobs))))
+        kind: FaultKind = "machine" if shortage.in_error(error) else "harness"
+        log.append(last(status="failed", fault=Fault(kind=kind, op="play", message=describe(error, blobs))))
 
 
 def describe(error: BaseException, blobs: Blobs) -> str:
-    """One line; the traceback is a blob of the run."""
+    """One line; the traceback is a blob of the run, unless it was the machine."""
+    if lack := shortage.in_error(error):
+        return lack
     text = "".join(traceback.format_exception(error))
     name = blobs.put(text.encode("utf-8", "backslashreplace")).blob
     said = " ".join(f"{type(error).__name__}: {error}".split())[:300].encode("utf-8", "backslashreplace").decode()

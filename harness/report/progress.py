@@ -153,7 +153,7 @@ def line(log: Log) -> str:
     )
     if log.closed is None or log.closed.status != "complete":
         fault = log.closed.fault if log.closed else None
-        why = f"{fault.kind} in {fault.op}: {fault.message}" if fault else "no closing event"
+        why = f"{fault.kind} in {fault.op}: {fault.line}" if fault else "no closing event"
         return f"{head} {log.closed.status if log.closed else 'incomplete'}: {' '.join(why.split())[:120]}"
     measures, numbers = metrics.preview(log, SHOWN), []
     for name, word in SHOWN.items():

@@ -213,7 +213,7 @@ class ExitsLater(Sound):
 
     class memory(SoundMemory):  # noqa: N801
         def settle(self, seconds: float) -> bool:
-            subprocess.Popen(["sh", "-c", f"sleep 0.2; kill -9 {os.getpid()}"])
+            subprocess.Popen(["sh", "-c", f"sleep 0.2; kill -SEGV {os.getpid()}"])
             return True
 
 

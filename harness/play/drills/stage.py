@@ -289,7 +289,8 @@ def _burst(items: Sequence[Item], at_once: bool, memory: RemoteMemory) -> list[B
 
 
 def _fault_of(write: BurstWrite | None) -> Fault | None:
-    return Fault(kind=write.error.kind, op="remember", message=write.error.message) if write and write.error else None
+    error = write.error if write else None
+    return Fault(kind=error.kind, op="remember", message=error.message, at=error.at) if error else None
 
 
 @cache

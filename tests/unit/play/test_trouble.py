@@ -17,7 +17,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness import cli, paths
+from harness import cli, metrics, paths
 from harness.gateway.embedder import EmbedderError
 from harness.log.blobs import Blobs, Unwritable
 from harness.log.events import Closed, Sought
@@ -25,8 +25,10 @@ from harness.log.lines import Writer
 from harness.log.reader import read
 from harness.machine import leftovers
 from harness.metrics import faults
+from harness.model.backend import Fault
 from harness.model.dates import moment
 from harness.play import trouble
+from harness.play.store import Hindered
 from tests.support.logs import Tape
 
 SURROGATE = "a\ud800b"
@@ -40,7 +42,7 @@ def writer(tmp_path: Path) -> Iterator[tuple[Tape, Writer]]:
         yield tape, log
 
 
-@pytest.mark.parametrize("error", [OverflowError("year 0"), RecursionError(), OSError(28, "full"), KeyError(SURROGATE)])
+@pytest.mark.parametrize("error", [OverflowError("year 0"), RecursionError(), OSError(5, "torn"), KeyError(SURROGATE)])
 def test_what_breaks_inside_a_trial_closes_it_as_ours(
     tmp_path: Path, writer: tuple[Tape, Writer], error: Exception
 ) -> None:
@@ -53,6 +55,29 @@ def test_what_breaks_inside_a_trial_closes_it_as_ours(
     trace = tmp_path / told.closed.fault.message.rpartition(" ")[2]
     assert trace.read_text().startswith("Traceback") and f"{__name__.rpartition('.')[2]}.py" in trace.read_text()
     assert not faults.of_trial(told)  # no call of the backend's failed
+
+
+@pytest.mark.parametrize("number", [errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EMFILE, errno.ENFILE, errno.ENOMEM])
+def test_what_the_machine_lacks_closes_a_trial_as_its_doing(
+    tmp_path: Path, writer: tuple[Tape, Writer], number: int
+) -> None:
+    tape, log = writer
+    with trouble.fence(log, Closed, tape.blobs):
+        raise RuntimeError("the work tree") from OSError(number, os.strerror(number))
+    told = read(tmp_path / "one.jsonl", tape.blobs)
+    assert told.closed and told.closed.fault and not told.final and told.closed.fault.kind == "machine"
+    assert "coldwarm" not in told.closed.fault.message and not faults.of_trial(told)
+    (cell, *_) = metrics.score([told])
+    assert cell.status == "failed" and {each.status for each in cell.measures.values()} == {"not-run"}
+
+
+def test_a_call_that_the_machine_failed_is_none_of_the_backends(tmp_path: Path, writer: tuple[Tape, Writer]) -> None:
+    tape, log = writer
+    lacking = Fault(kind="machine", op="remember", message="no room is left: make room", at="store.py:7")
+    with trouble.fence(log, Closed, tape.blobs):
+        raise Hindered(lacking)
+    told = read(tmp_path / "one.jsonl", tape.blobs)
+    assert told.closed and told.closed.fault == lacking and not told.final and not faults.of_trial(told)
 
 
 def test_an_event_that_cannot_be_written_is_ours_and_leaves_no_gap(tmp_path: Path, writer: tuple[Tape, Writer]) -> None:

@@ -1,0 +1,39 @@
+"""Deadlines that count the time in which we ran: not what passed while this process, or the whole machine, stood still.
+
+A process that is stopped, or a laptop that sleeps, wakes up long after the moment for which it asked. So a deadline is
+waited for in short spans, and a span that took longer counts as its own length.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+SPAN = 0.25
+"""Seconds after which it is looked at whether anything stood still."""
+
+
+class Patience:
+    """Seconds for which somebody is waited for, in one wait or in many.
+
+    Attributes:
+        left: Seconds that still count.
+        paused: Seconds in which we did not run.
+    """
+
+    def __init__(self, seconds: float, counts: Callable[[], bool] = lambda: True) -> None:
+        """Args: counts: Whether the span that has just passed does: who is waited for may have been stopped."""
+        self.left, self.paused, self._counts = seconds, 0.0, counts
+
+    def wait(self, ready: Callable[[float], object], span: float = SPAN) -> bool:
+        """Whether it is ready within one span. `ready` waits for so many seconds. Raises TimeoutError."""
+        span = min(span, max(self.left, 0.0))
+        began = time.monotonic()
+        found = bool(ready(span))
+        took = time.monotonic() - began
+        self.paused += max(0.0, took - span)
+        if found or self._counts():
+            self.left -= min(took, span) if found else span
+        if not found and self.left <= 0:
+            raise TimeoutError
+        return found

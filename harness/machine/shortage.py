@@ -1,0 +1,209 @@
+"""What this machine lacks: whether a call that failed is the machine's doing, or that of the program which failed.
+
+What a program says is believed only if the machine is in that state at that moment. A limit that a process reaches by
+itself is the machine's doing only if it is lower than on a usual machine; memory that ran out, only if the process
+itself did not hold most of it. docs/concepts.md has these rules for users.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import re
+import resource
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import NamedTuple
+
+from harness.machine import files
+
+ROOM = 64 * 2**20
+"""Free bytes below which a write may have failed, although some are free again when we look."""
+PROBE = 2**20
+"""Bytes that are written to see whether a quota lets them be."""
+FILES, ADDRESSES = 1024, 4 * 2**30
+"""Open files and bytes of address space that a usual machine gives to each process."""
+NEEDED_FILES, NEEDED_ADDRESSES = 256, 3 * 2**30
+"""Those without which a run cannot be begun."""
+_FEW = 0.05
+"""The share of memory, files or processes below which there is next to nothing left."""
+_ROOM_SIGNS = r"No space left|quota exceeded|disk is full|disk I/O error|unable to open database file"
+_FILE_SIGNS = r"File too large|disk I/O error"
+_OPEN_SIGNS = r"Too many open files|unable to open database file"
+_MEMORY_SIGNS = r"\bMemoryError\b|bad_alloc|Cannot allocate memory|out of memory|memory allocation of \d+ bytes failed"
+
+
+class _Shortage(NamedTuple):
+    """Something that may run out.
+
+    Attributes:
+        numbers: The errors of the system that say so.
+        look: (folder, bytes of memory that the process held) -> what is lacking, in words; empty if nothing is.
+    """
+
+    numbers: tuple[int, ...]
+    signs: re.Pattern[str]
+    look: Callable[[Path, int], str]
+
+
+def find(told: str, folder: Path, held: int = 0) -> str:
+    """What the machine lacks of that which these words of a failed program name; empty if it lacks nothing of it.
+
+    Args:
+        folder: Where the program writes.
+        held: Bytes of memory that it held at most; 0: not known.
+    """
+    looks = (each.look(folder, held) for each in _ALL if each.signs.search(told))
+    return next(filter(None, looks), "")
+
+
+def in_error(error: BaseException, folder: Path | None = None) -> str:
+    """What the machine lacked when something of our own failed; empty if the error does not say so."""
+    for each in _chain(error):
+        if isinstance(each, MemoryError):
+            return _MEMORY
+        if isinstance(each, OSError) and each.errno in _OURS:
+            return _OURS[each.errno]
+        if isinstance(each, RuntimeError) and "can't start new thread" in str(each):
+            return _OURS[errno.EAGAIN]
+    return find(" ".join(map(_spell, _chain(error))), folder or Path(tempfile.gettempdir()))
+
+
+def is_short_of_room(folder: Path) -> str:
+    """What is lacking where this folder lies; empty: something can be written there."""
+    return _room(folder, 0)
+
+
+def of_memory(held: int) -> str:
+    """Whether there is next to no memory left, most of it not held by who holds so many bytes."""
+    return _memory(Path(), held)
+
+
+def holds_most(held: int) -> bool:
+    """Whether a process of so many bytes filled the memory of this machine by itself."""
+    return bool(held) and held * 2 >= _read_memory()[0]
+
+
+def explain_limits() -> str:
+    """Why no run can be begun under the limits of this shell; empty if it can. More files are asked for if allowed."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if _is_below(soft, FILES):
+        soft = FILES if hard == resource.RLIM_INFINITY else min(FILES, hard)
+        with suppress(OSError, ValueError):
+            resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+    if _is_below(soft, NEEDED_FILES):
+        return f"only {soft} files may be open at a time, and {NEEDED_FILES} are needed: ulimit -n {FILES}"
+    most = resource.getrlimit(resource.RLIMIT_AS)[0]
+    if _is_below(most, NEEDED_ADDRESSES):
+        given, needed = (f"{each / 2**30:.1f} GiB" for each in (most, NEEDED_ADDRESSES))
+        return f"a process gets {given} of address space, and {needed} are needed: ulimit -v unlimited"
+    return ""
+
+
+def _chain(error: BaseException | None) -> Iterator[BaseException]:
+    """An error and what led to it, each once."""
+    seen: set[int] = set()
+    while error is not None and id(error) not in seen:
+        seen.add(id(error))
+        yield error
+        error = error.__cause__ or error.__context__
+
+
+def _spell(error: BaseException) -> str:
+    with suppress(Exception):
+        return f"{type(error).__name__}: {error}"
+    return type(error).__name__
+
+
+# --- what may run out -------------------------------------------------------------------------------------------------
+
+
+def _room(folder: Path, _: int) -> str:
+    try:
+        found = os.statvfs(folder)
+        free = found.f_bavail * found.f_frsize
+        if free < ROOM or (found.f_files and not found.f_favail):
+            return f"no room is left where its store lies ({free / 2**20:.1f} MiB are free): make room"
+        with tempfile.TemporaryFile(dir=folder) as probe:
+            probe.write(bytes(PROBE))
+            probe.flush()
+    except OSError as error:
+        if error.errno in (errno.ENOSPC, errno.EDQUOT):
+            return f"no room is left where its store lies ({os.strerror(error.errno)}): make room"
+    return ""
+
+
+def _file(folder: Path, _: int) -> str:
+    """The limit is ours, not one that the program has given itself; a file of the store has come close to it."""
+    most = resource.getrlimit(resource.RLIMIT_FSIZE)[0]
+    if most == resource.RLIM_INFINITY or files.find_largest(folder) * 2 < most:
+        return ""
+    return f"a file may have {most:,} bytes only: ulimit -f unlimited"
+
+
+def _files(_: Path, held: int) -> str:
+    soft = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+    if _is_below(soft, FILES):
+        return f"a process may have {soft} files open only: ulimit -n {FILES}"
+    with suppress(OSError, ValueError):
+        used, _free, most = map(int, Path("/proc/sys/fs/file-nr").read_text().split())
+        if used > most * (1 - _FEW):
+            return f"{used:,} of {most:,} files of this machine are open: end what holds them"
+    return ""
+
+
+def _memory(_: Path, held: int) -> str:
+    if _is_below(resource.getrlimit(resource.RLIMIT_AS)[0], ADDRESSES):
+        return "the limit of address space (ulimit -v) is low: ulimit -v unlimited"
+    total, free = _read_memory()
+    if total and free < total * _FEW and not holds_most(held):
+        return f"{_MEMORY} ({free / 2**20:.0f} of {total / 2**20:.0f} MiB are free)"
+    return ""
+
+
+_MEMORY = "this machine is out of memory: give it more, or play fewer trials side by side"
+_OURS = {
+    errno.ENOSPC: "no room is left on a disk of this machine: make room",
+    errno.EDQUOT: "the disk quota is used up: make room",
+    errno.EFBIG: "a file has come to the limit of its size: ulimit -f unlimited",
+    errno.EMFILE: f"too many files are open: ulimit -n {FILES}",
+    errno.ENFILE: "too many files of this machine are open: end what holds them",
+    errno.ENOMEM: _MEMORY,
+    errno.EAGAIN: "no more processes can be started (ulimit -u): end some",
+}
+"""What an error of our own means: nobody else has made it."""
+
+
+def _of(numbers: tuple[int, ...], words: str, look: Callable[[Path, int], str]) -> _Shortage:
+    either = "|".join(map(str, numbers))
+    return _Shortage(numbers, re.compile(rf"{words}|\[Errno ({either})\]|os error ({either})\b"), look)
+
+
+_ALL = (
+    _of((errno.ENOSPC, errno.EDQUOT), _ROOM_SIGNS, _room),
+    _of((errno.EFBIG,), _FILE_SIGNS, _file),
+    _of((errno.EMFILE, errno.ENFILE), _OPEN_SIGNS, _files),
+    _of((errno.ENOMEM,), _MEMORY_SIGNS, _memory),
+)
+
+
+def _is_below(limit: int, usual: int) -> bool:
+    return limit != resource.RLIM_INFINITY and limit < usual
+
+
+def _read_memory() -> tuple[int, int]:
+    """Bytes of memory, and those that are available, of this machine or of what a container gets; 0, 0: not known."""
+    told: dict[str, int] = {}
+    with suppress(OSError, ValueError):
+        for line in Path("/proc/meminfo").read_text().splitlines():
+            name, _, rest = line.partition(":")
+            told[name] = int(rest.split()[0]) * 1024
+    total, free = told.get("MemTotal", 0), told.get("MemAvailable", 0)
+    with suppress(OSError, ValueError):  # "max": no limit of its own
+        group = Path("/sys/fs/cgroup")
+        most, used = (int((group / f"memory.{name}").read_text()) for name in ("max", "current"))
+        counts = dict(line.split() for line in (group / "memory.stat").read_text().splitlines())
+        total, free = min(total or most, most), min(free, most - used + int(counts.get("inactive_file", 0)))
+    return total, free

@@ -1,0 +1,180 @@
+"""Whose doing it was: the machine's, only where the machine is in the state that a failed call tells of."""
+
+from __future__ import annotations
+
+import os
+import resource
+import signal
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from harness.adapter import Hit, Scope, Space
+from harness.backend import client
+from harness.backend.client import Child, Deadlines, MemoryFault, RemoteMemory
+from harness.backend.forkserver import ForkServers, Launcher, spawn
+from harness.machine import shortage
+
+HOME = Scope(repo="shop", org="lantern")
+AT = "2025-04-01T10:00:00+00:00"
+SHORT = Deadlines(open=60, call=1.0, item=0, exit=1.0)
+LONG = Deadlines(open=60, call=30, item=0, exit=5)
+
+
+@pytest.fixture(params=["spawned", "forked"])
+def launch(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Launcher]:
+    with ForkServers(tmp_path / "forkservers") as servers:
+        yield servers.launch if request.param == "forked" else spawn
+
+
+@contextmanager
+def opened(name: str, place: Path, deadlines: Deadlines = LONG, launch: Launcher = spawn) -> Iterator[RemoteMemory]:
+    (place / "store").mkdir(exist_ok=True)
+    space = Space(str(place / "store"), "http://127.0.0.1:1/v1", "key", 384, 1)
+    memory = client.open_memory(f"tests.support.short_machine:{name}", space, place / "home", deadlines, launch)
+    try:
+        yield memory
+    finally:
+        memory.kill()
+
+
+def ask(memory: RemoteMemory) -> list[Hit]:
+    return memory.recall("Where do deploys go?", HOME, 5, AT)
+
+
+def fail(name: str, place: Path, deadlines: Deadlines = LONG, launch: Launcher = spawn) -> MemoryFault:
+    with opened(name, place, deadlines, launch) as memory, pytest.raises(MemoryFault) as caught:
+        ask(memory)
+    return caught.value
+
+
+@contextmanager
+def limited(kind: int, most: int) -> Iterator[None]:
+    before = resource.getrlimit(kind)
+    resource.setrlimit(kind, (most, before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(kind, before)
+
+
+@pytest.mark.parametrize("name", ["NoRoom", "FullSqlite", "LargeFile", "ManyFiles", "NoMemory"])
+def test_a_machine_that_lacks_nothing_excuses_nobody(tmp_path: Path, name: str) -> None:
+    if name == "ManyFiles" and resource.getrlimit(resource.RLIMIT_NOFILE)[0] < shortage.FILES:
+        pytest.skip("this machine gives fewer files than usual")
+    caught = fail(name, tmp_path)
+    assert (caught.fault.kind, caught.alive) == ("raised", True)
+
+
+@pytest.mark.parametrize("name", ["NoRoom", "FullSqlite"])
+def test_a_full_disk_is_the_machines_doing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    monkeypatch.setattr(shortage, "ROOM", 2**80)
+    caught = fail(name, tmp_path)
+    assert (caught.fault.kind, caught.alive) == ("machine", False)
+    assert "make room; it raised LookupError" in caught.fault.message and str(tmp_path) not in caught.fault.message
+
+
+def test_an_error_that_names_no_shortage_is_the_backends_on_a_full_disk(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(shortage, "ROOM", 2**80)
+    assert fail("Odd", tmp_path).fault.kind == "raised"
+
+
+def test_a_limit_of_file_sizes_is_the_machines_doing_unless_the_backend_has_set_it(tmp_path: Path) -> None:
+    with limited(resource.RLIMIT_FSIZE, 16 * 2**20):
+        assert fail("Grows", tmp_path).fault.kind == "machine"
+    (tmp_path / "own").mkdir()
+    assert fail("LimitsItself", tmp_path / "own").fault.kind == "raised"
+
+
+def test_who_leaks_files_is_excused_by_a_low_limit_only(tmp_path: Path) -> None:
+    with limited(resource.RLIMIT_NOFILE, 300):
+        caught = fail("Leaks", tmp_path)
+    assert caught.fault.kind == "machine" and "ulimit -n" in caught.fault.message
+    if resource.getrlimit(resource.RLIMIT_NOFILE)[0] >= shortage.FILES:
+        (tmp_path / "own").mkdir()
+        assert fail("Leaks", tmp_path / "own").fault.kind == "raised"
+
+
+@pytest.mark.parametrize(("free", "held", "kind"), [(2, 10, "machine"), (2, 60, "raised"), (50, 10, "raised")])
+def test_memory_is_the_machines_unless_the_backend_holds_most_of_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, free: int, held: int, kind: str
+) -> None:
+    monkeypatch.setattr(shortage, "_read_memory", lambda: (100 * 2**40, free * 2**40))
+    monkeypatch.setattr(Child, "_look", lambda child: setattr(child, "_held", held * 2**40))
+    assert fail("NoMemory", tmp_path).fault.kind == kind
+
+
+def test_a_kill_from_outside_is_the_machines_doing(tmp_path: Path, launch: Launcher) -> None:
+    with opened("Slow", tmp_path, launch=launch) as memory:
+        threading.Timer(0.5, os.kill, (memory._child.pid, signal.SIGKILL)).start()
+        with pytest.raises(MemoryFault) as caught:
+            ask(memory)
+    assert (caught.value.fault.kind, caught.value.alive) == ("machine", False)
+
+
+def test_who_kills_itself_has_crashed(tmp_path: Path, launch: Launcher) -> None:
+    assert fail("KillsItself", tmp_path, launch=launch).fault.kind == "crashed"
+
+
+def test_who_is_killed_as_it_filled_the_memory_has_crashed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(shortage, "_read_memory", lambda: (2**20, 2**19))
+    with opened("Slow", tmp_path) as memory:
+        threading.Timer(1.0, os.kill, (memory._child.pid, signal.SIGKILL)).start()
+        with pytest.raises(MemoryFault) as caught:
+            ask(memory)
+    assert caught.value.fault.kind == "crashed"
+
+
+def test_no_deadline_passes_while_a_child_is_stopped(tmp_path: Path, launch: Launcher) -> None:
+    with opened("Slow", tmp_path, Deadlines(open=60, call=6.0, item=0, exit=1.0), launch) as memory:
+        pid = memory._child.pid
+        threading.Timer(0.3, os.kill, (pid, signal.SIGSTOP)).start()
+        threading.Timer(8.0, os.kill, (pid, signal.SIGCONT)).start()
+        began = time.monotonic()
+        assert ask(memory) == [] and time.monotonic() - began > 7
+
+
+def test_who_is_stopped_for_good_is_the_machines_doing_unless_it_stopped_itself(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("harness.backend.child.STOPPED", 0.5)
+    with opened("Slow", tmp_path, SHORT) as memory:
+        os.kill(memory._child.pid, signal.SIGSTOP)
+        with pytest.raises(MemoryFault) as caught:
+            ask(memory)
+    assert caught.value.fault.kind == "machine"
+    (tmp_path / "own").mkdir()
+    assert fail("StopsItself", tmp_path / "own", SHORT).fault.kind == "timed-out"
+
+
+def test_a_slow_backend_says_so_or_is_given_more_time(tmp_path: Path) -> None:
+    caught = fail("Slow", tmp_path, SHORT)
+    assert caught.fault.kind == "timed-out" and "--call-seconds" in caught.fault.message
+    (tmp_path / "own").mkdir()
+    with opened("Patient", tmp_path / "own", SHORT) as memory:
+        assert ask(memory) == []
+
+
+@pytest.mark.parametrize(
+    ("name", "text"), [("Odd", "LookupError: the index"), ("Exiting", "LookupError: the index cannot be written")]
+)
+def test_an_error_that_cannot_be_looked_at_was_raised(tmp_path: Path, name: str, text: str) -> None:
+    with opened(name, tmp_path) as memory:
+        with pytest.raises(MemoryFault) as caught:
+            ask(memory)
+        assert (caught.value.fault.kind, caught.value.alive) == ("raised", True) and text in caught.value.fault.message
+        assert memory.settle(1)
+
+
+def test_an_author_sees_file_and_line_below_the_folder_of_the_adapter(tmp_path: Path) -> None:
+    found = fail("NoRoom", tmp_path).fault
+    lines = (Path(__file__).parents[2] / "support" / "short_machine.py").read_text().splitlines()
+    file, _, line = found.at.partition(":")
+    assert file == "tests/support/short_machine.py" and "raise LookupError" in lines[int(line) - 1]
+    assert found.line.startswith(f"{found.at}: LookupError")
