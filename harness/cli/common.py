@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import click
 
 from harness import paths
+from harness.machine import files
 from harness.model.trial import Split
 
 if TYPE_CHECKING:
@@ -117,8 +118,7 @@ def open_page(page: Path) -> None:
 
 def write_page(path: Path, text: str) -> None:
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text, encoding="utf-8", newline="\n")
+        files.write(path, text)
     except OSError as error:
         stop(f"{path}: cannot be written: {error.strerror}; choose another with --html", COULD_NOT_RUN)
 

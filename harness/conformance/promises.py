@@ -15,6 +15,7 @@ from harness.log import transcript
 from harness.log.blobs import unpack
 from harness.log.folder import Folder
 from harness.log.lines import LogError
+from harness.machine import files
 from harness.model.sequence import VERSION, Case, SequenceError, read_case
 from harness.model.trial import Spec, digest
 from harness.play.sequences import SequencePlayer, print_program
@@ -62,8 +63,7 @@ def search(
         steps=found.shortest.steps,
     )
     path = _folder(cases, label) / f"{digest(case.model_dump(mode='json')['steps'])[:12]}.json"
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(case.model_dump_json(indent=1, exclude_defaults=True, by_alias=True) + "\n", encoding="utf-8")
+    files.write(path, case.model_dump_json(indent=1, exclude_defaults=True, by_alias=True) + "\n")
     return found, path
 
 

@@ -23,7 +23,7 @@ from harness.log.lines import LogError, Unbegun
 from harness.log.reader import Log, Outline, read, story_of
 from harness.log.transcript import Transcript
 from harness.log.transcript import read as read_transcript
-from harness.machine import leftovers
+from harness.machine import files, leftovers
 from harness.model.drill import DrillTrial
 from harness.model.prices import Prices
 from harness.model.results import Suite, Unplayed, count_reused
@@ -182,9 +182,7 @@ class Folder:
             raise FolderError(f"{self.file}: {where}: {first['msg']}") from None
 
     def write(self, file: RunFile) -> None:
-        draft = self.file.with_suffix(".part")
-        draft.write_text(file.model_dump_json(indent=2) + "\n", encoding="utf-8")
-        draft.replace(self.file)
+        files.write(self.file, file.model_dump_json(indent=2) + "\n")
 
     def new_log(self, trial: str, below: str = LOGS) -> Path:
         """The path of the next attempt at a trial or drill. The folder is listed once: a run asks for each trial."""

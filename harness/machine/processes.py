@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import signal
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
@@ -29,9 +30,15 @@ def map_parts(function: Callable[[P], R], parts: Sequence[P], processes: int, *,
         return
     context = get_context("forkserver")
     context.set_forkserver_preload([getattr(function, "func", function).__module__])  # imported once for all
-    with ProcessPoolExecutor(min(processes, len(parts)), context, gc.set_threshold, gc.get_threshold()) as pool:
+    with ProcessPoolExecutor(min(processes, len(parts)), context, _begin, gc.get_threshold()) as pool:
         try:
             yield from pool.map(function, parts)
         except BrokenProcessPool:
             several = f"one of {processes} processes was killed; with little memory, try --jobs 1"
             raise Killed(several if processes > 1 else "its process was killed, perhaps for lack of memory") from None
+
+
+def _begin(*thresholds: int) -> None:
+    """An interrupt from the terminal meets all processes: ours is to end this one, without its traceback."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    gc.set_threshold(*thresholds)

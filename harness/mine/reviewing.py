@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from harness.machine import files
 from harness.mine.candidates import Candidate, Stand
 from harness.mine.mining import Judgement, Mined, MineError
 from harness.repo.changes import Commit, read_texts
@@ -78,7 +79,7 @@ def write(mined: Mined, page: Path, decided: Mapping[str, Judgement]) -> None:
         )
     )
     try:
-        page.write_text(text, encoding="utf-8")
+        files.write(page, text)
     except OSError as error:
         raise MineError(f"{page}: cannot be written: {error.strerror}") from None
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from harness.log.folder import Folder, find_option
+from harness.machine import files
 from harness.model.results import Results
 from harness.model.trial import Selection
 from harness.regress import baseline, foreseen, gates, judging, pairing
@@ -29,7 +30,7 @@ def keep(folder: Folder, gates_file: Path | None, baseline_file: Path | None) ->
     """Copies both into a run's folder, where `judged` finds them again."""
     for source, name in ((gates_file, GATES), (baseline_file, BASELINE)):
         if source is not None:
-            (folder.root / name).write_bytes(_content(source))
+            files.write(folder.root / name, _content(source))
 
 
 def judge(results: Results, gates_file: Path | None, baseline_file: Path | None) -> Results:

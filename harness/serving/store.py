@@ -13,7 +13,7 @@ from harness.backend.store import ChildStore
 from harness.gateway.cache import EmbeddingCache
 from harness.gateway.embedder import choose
 from harness.gateway.gateway import Gateway
-from harness.machine import leftovers
+from harness.machine import files, leftovers
 from harness.model.backend import Backend
 from harness.model.trial import Spec
 from harness.play.backends import DEADLINES, Playable
@@ -114,7 +114,7 @@ def _check_card(folder: Path, card: dict[str, str]) -> None:
     except FileNotFoundError:
         if (folder / "store").exists():
             raise StoreError(f"{folder}: holds a store without {CARD}: name another --store") from None
-        file.write_text(json.dumps(card, indent=1) + "\n", "utf-8")
+        files.write(file, json.dumps(card, indent=1) + "\n")
         return
     except (OSError, ValueError):
         raise StoreError(f"{file}: cannot be read: name another --store") from None

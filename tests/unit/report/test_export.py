@@ -289,7 +289,9 @@ def test_a_number_beyond_64_bits_is_one_line(tmp_path: Path) -> None:
 
 
 def test_nothing_heavy_is_imported_before_it_is_needed() -> None:
-    code = "import sys, harness.report.export; print(sorted({'pandas', 'pyarrow', 'datasets'} & set(sys.modules)))"
+    code = (
+        "import sys, harness.report.outputs.export; print(sorted({'pandas', 'pyarrow', 'datasets'} & set(sys.modules)))"
+    )
     done = subprocess.run(
         [sys.executable, "-c", code], cwd=paths.ROOT, capture_output=True, text=True, check=True, timeout=60
     )
