@@ -18,6 +18,7 @@ from harness.model.trial import Split
 
 if TYPE_CHECKING:
     from harness.log.folder import Folder
+    from harness.model.prices import Prices
     from harness.model.results import Results
     from harness.model.scenario import Scenario
     from harness.repo.checkout import Repo
@@ -114,6 +115,17 @@ def open_page(page: Path) -> None:
     """In the browser that BROWSER names, else the machine's; one line if there is none."""
     if page.exists() and not webbrowser.open(page.resolve().as_uri()):
         say(f"no browser could be started: open {shorten(page)} yourself")
+
+
+def read_prices(file: Path) -> Prices:
+    """Raises PricesError."""
+    from harness.machine import documents
+    from harness.model.prices import PricesError, check_prices
+
+    try:
+        return check_prices(documents.read_toml(file), file)
+    except documents.DocumentError as error:
+        raise PricesError(f"{file}: {error}") from None
 
 
 def write_page(path: Path, text: str) -> None:

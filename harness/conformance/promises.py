@@ -15,7 +15,8 @@ from harness.log import transcript
 from harness.log.blobs import unpack
 from harness.log.folder import Folder
 from harness.log.lines import LogError
-from harness.machine import files
+from harness.machine import documents, files
+from harness.machine.documents import DocumentError
 from harness.model.sequence import VERSION, Case, SequenceError, read_case
 from harness.model.trial import Spec, digest
 from harness.play.sequences import SequencePlayer, print_program
@@ -84,9 +85,10 @@ def read_file(path: Path) -> Case:
     if path.suffix == ".jsonl":
         return _read_log(path)
     try:
-        data = path.read_bytes()
-    except OSError as error:
-        raise SequenceError(f"{path}: {error.strerror}") from None
+        data = documents.read_bytes(path)
+        documents.parse_json(data)
+    except DocumentError as error:
+        raise SequenceError(f"{path}: {error}") from None
     return read_case(path, data)
 
 

@@ -10,6 +10,7 @@ import shutil
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from itertools import count
 from pathlib import Path
 
 DRAFT = ".part"
@@ -29,7 +30,9 @@ def open_regular(path: Path, *, links: bool = False) -> Iterator[int]:
             raise OSError(error.errno, "not a regular file") from None
         raise
     try:
-        if not stat.S_ISREG(os.fstat(file).st_mode):
+        if stat.S_ISDIR(kind := os.fstat(file).st_mode):
+            raise OSError(errno.EISDIR, os.strerror(errno.EISDIR))
+        if not stat.S_ISREG(kind):
             raise OSError(errno.EINVAL, "not a regular file")
         yield file
     finally:
@@ -78,6 +81,17 @@ def fill(folder: Path) -> Iterator[Path]:
             made.rename(folder)
     finally:
         shutil.rmtree(made, ignore_errors=True)
+
+
+def make_folder(out: Path, name: str) -> Path:
+    """A new folder below `out` that nobody else has: of this name, or with a number behind it. Raises OSError."""
+    out.mkdir(parents=True, exist_ok=True)
+    for number in count(1):
+        made = out / (name if number == 1 else f"{name}-{number}")
+        with suppress(FileExistsError):
+            made.mkdir()
+            return made
+    raise AssertionError  # numbers do not end
 
 
 def _name_draft(path: Path) -> str:
