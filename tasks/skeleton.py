@@ -7,6 +7,7 @@ import re
 from pathlib import Path
 from typing import get_args
 
+from harness.machine import files
 from harness.model.scenario import Kind
 from harness.repo import series
 from harness.repo.checkout import FixtureError, build
@@ -59,8 +60,6 @@ def find_place(name: str, tasks: Path) -> Path:
 def put(file: Path, text: str) -> None:
     """Writes a new scenario. Raises ScenarioError, one line, where that is not possible."""
     try:
-        file.parent.mkdir(parents=True, exist_ok=True)
-        with file.open("x", encoding="utf-8") as stream:
-            stream.write(text)
+        files.write(file, text)
     except OSError as error:
         raise ScenarioError(f"{file}: file: cannot be written: {error.strerror}") from None

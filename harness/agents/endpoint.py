@@ -20,8 +20,8 @@ from harness.agents.profile import Profile
 from harness.gateway.chat import wire
 from harness.gateway.chat.client import Reply
 from harness.gateway.chat.normal import map_strings
-from harness.gateway.chat.route import problem
-from harness.gateway.chat.wire import Refused, text_of
+from harness.gateway.chat.route import problem, write_usage
+from harness.gateway.chat.wire import Refused, Spent, text_of
 from harness.log.calls import ModelCall, ToolUse
 from harness.play.readers import AskModel
 from harness.play.readers.tools import WRITTEN, cut
@@ -83,12 +83,7 @@ class Conversation:
             self._look_for_end()
         if reply.ending in ("failed", "timed-out"):  # the gateway tried again what may be tried again
             raise Refused(400, reply.why)
-        usage: dict[str, Any] = {
-            "prompt_tokens": reply.prompt, "completion_tokens": reply.completion,
-            "total_tokens": reply.prompt + reply.completion,
-        }  # fmt: skip
-        if reply.cached:
-            usage["prompt_tokens_details"] = {"cached_tokens": reply.cached}
+        usage = write_usage(Spent(reply.prompt, reply.completion, cached=reply.cached))
         finish = reply.finish or ("tool_calls" if reply.message.get("tool_calls") else "stop")
         return wire.completion(
             f"step-{len(self.calls)}",
@@ -159,7 +154,7 @@ class Conversation:
             ModelCall(
                 decision="", prompt=new, answer=cut(reply.text, WRITTEN), outcome=outcome, why=reply.why,
                 model=reply.model, prompt_tokens=reply.prompt, completion_tokens=reply.completion,
-                cached_tokens=reply.cached, uses=tuple(uses),
+                cached_tokens=reply.cached, unread_tokens=reply.unread, uses=tuple(uses),
             )
         )  # fmt: skip
 

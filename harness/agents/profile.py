@@ -9,14 +9,14 @@ from __future__ import annotations
 import difflib
 import os
 import re
-import tomllib
 from collections.abc import Mapping
 from pathlib import Path, PurePosixPath
 from typing import Literal
 
 from pydantic import Field, ValidationError, field_validator
 
-from harness.machine import npm
+from harness.machine import documents, npm
+from harness.machine.documents import DocumentError
 from harness.model.trial import Model
 from harness.play.readers import ReaderError
 
@@ -151,17 +151,12 @@ def read(word: str) -> Profile:
     """Raises ProfileError."""
     file = locate(word)
     try:
-        data = file.read_bytes()
-        if len(data) > _LONGEST:
-            raise ProfileError(f"{file}: longer than {_LONGEST:,} bytes")
-        said = tomllib.loads(data.decode("utf-8"))
+        said = documents.read_toml(file, _LONGEST)
         if given := sorted({"name", "folder"} & said.keys()):
             raise ProfileError(f"{file}: {given[0]}: leave it out, the file's own {given[0]} is taken")
         found = Profile.model_validate({"name": file.stem, "folder": str(file.parent), **said})
-    except OSError as error:
-        raise ProfileError(f"{file}: cannot be read: {error.strerror}") from None
-    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise ProfileError(f"{file}: no TOML: {error}") from None
+    except DocumentError as error:
+        raise ProfileError(f"{file}: {error}") from None
     except ValidationError as error:
         first = error.errors()[0]
         place = ".".join(map(str, first["loc"])) or "the file"

@@ -8,7 +8,9 @@ import signal
 import sys
 import tempfile
 import traceback
+from collections.abc import Sequence
 from pathlib import Path
+from typing import NoReturn
 
 import click
 
@@ -31,33 +33,47 @@ from harness.cli import (
     trend,
     upgrades,
 )
-from harness.cli.common import COULD_NOT_RUN, stop
+from harness.cli.common import COULD_NOT_RUN, GOOD, say, stop
 from harness.machine import extras
 
 
-def main() -> None:
+def main() -> NoReturn:
     """Every error a user can cause is one line on standard error."""
     gc.set_threshold(100_000, 50, 50)  # a run's events are many and hold no cycles: collecting them took a third
-    _heed_signals()
-    _check_checkout()
+    heeded = _heed_signals()
+    code: int | str | None = None
     try:
-        sys.exit(commands.main(standalone_mode=False))
+        try:
+            code = _run()
+        finally:  # whoever ends us now would only meet the interpreter at its own tidying, which answers by a traceback
+            _ignore(heeded)
+    except KeyboardInterrupt:  # between two of the lines above, or in the words of an error
+        code = COULD_NOT_RUN if code is None else code
+    sys.exit(code)
+
+
+def _run() -> int | str | None:
+    """The exit code of the command."""
+    try:
+        _check_checkout()
+        commands.main(standalone_mode=False)
+        return GOOD
     except click.ClickException as error:
         error.show()
-        sys.exit(error.exit_code)
+        return error.exit_code
     except (click.Abort, KeyboardInterrupt):
-        stop("stopped", COULD_NOT_RUN)
+        say("stopped")
     except SystemExit as ending:  # to click, a reader that has gone is exit code 1, which says that a gate is broken
         gone = type(sys.stdout).__name__ == "_PacifyFlushWrapper"
-        sys.exit(COULD_NOT_RUN if gone else ending.code)
+        return COULD_NOT_RUN if gone else ending.code
     except OSError as error:
-        stop(f"{error.filename or 'a file'}: {error.strerror or error}", COULD_NOT_RUN)
+        say(f"{error.filename or 'a file'}: {error.strerror or error}")
     except ModuleNotFoundError as error:
-        if (name := (error.name or "").partition(".")[0]) not in extras.EXTRAS:
-            stop(_fault(error), COULD_NOT_RUN)
-        stop(extras.lacks(name, "this command"), COULD_NOT_RUN)
+        name = (error.name or "").partition(".")[0]
+        say(extras.lacks(name, "this command") if name in extras.EXTRAS else _fault(error))
     except Exception as error:
-        stop(_fault(error), COULD_NOT_RUN)
+        say(_fault(error))
+    return COULD_NOT_RUN
 
 
 def _fault(error: Exception) -> str:
@@ -77,7 +93,7 @@ def _keep_traceback(error: Exception) -> str:
     return name
 
 
-def _heed_signals() -> None:
+def _heed_signals() -> Sequence[signal.Signals]:
     """What ends a process politely is an interrupt: everything that was started is ended and cleaned up. Once is
     enough; the next one would cut the cleaning short. What the caller has told us to ignore stays ignored.
     """
@@ -86,12 +102,17 @@ def _heed_signals() -> None:
     ]
 
     def interrupt(*_: object) -> None:
-        for each in heeded:
-            signal.signal(each, signal.SIG_IGN)
+        _ignore(heeded)
         raise KeyboardInterrupt
 
     for each in heeded:
         signal.signal(each, interrupt)
+    return heeded
+
+
+def _ignore(signals: Sequence[signal.Signals]) -> None:
+    for each in signals:
+        signal.signal(each, signal.SIG_IGN)
 
 
 def _check_checkout() -> None:

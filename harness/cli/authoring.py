@@ -8,6 +8,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from harness.backend import registry
+from harness.machine import files
 
 
 class NewAdapterError(Exception):
@@ -32,7 +33,7 @@ def write_adapter(name: str, folder: Path) -> tuple[Path, str]:
     for word, value in {"Skeleton": made, "MODULE": name, "NAME": name, "TITLE": made}.items():
         text = text.replace(word, value)
     try:
-        file.write_text(text, encoding="utf-8")
+        files.write(file, text)
     except OSError as error:
         raise NewAdapterError(f"{file}: cannot be written: {error.strerror}") from None
     return file, f"{name}:{made}"

@@ -13,10 +13,12 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import click
 
 from harness import paths
+from harness.machine import files
 from harness.model.trial import Split
 
 if TYPE_CHECKING:
     from harness.log.folder import Folder
+    from harness.model.prices import Prices
     from harness.model.results import AnyCell, Results
     from harness.model.scenario import Scenario
     from harness.repo.checkout import Repo
@@ -115,10 +117,20 @@ def open_page(page: Path) -> None:
         say(f"no browser could be started: open {shorten(page)} yourself")
 
 
+def read_prices(file: Path) -> Prices:
+    """Raises PricesError."""
+    from harness.machine import documents
+    from harness.model.prices import PricesError, check_prices
+
+    try:
+        return check_prices(documents.read_toml(file), file)
+    except documents.DocumentError as error:
+        raise PricesError(f"{file}: {error}") from None
+
+
 def write_page(path: Path, text: str) -> None:
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text, encoding="utf-8", newline="\n")
+        files.write(path, text)
     except OSError as error:
         stop(f"{path}: cannot be written: {error.strerror}; choose another with --html", COULD_NOT_RUN)
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from harness.cli.common import FOLDER, open_run, stop
+from harness.cli.common import FOLDER, open_run, read_prices, stop
 
 
 @click.command()
@@ -27,7 +27,7 @@ def cost(folders: tuple[Path, ...], prices: Path | None) -> None:
     coldwarm cost coldwarm-runs/latest --prices prices.toml
     """
     from harness.compare import costs
-    from harness.model.prices import PricesError, read_prices
+    from harness.model.prices import PricesError
     from harness.report.outputs import costs as costed
 
     runs = [open_run(folder) for folder in folders]

@@ -26,6 +26,7 @@ from harness.cli.common import (
     with_out,
     write_page,
 )
+from harness.machine import files
 
 
 @click.command()
@@ -116,7 +117,7 @@ def save(folder: Path, output: Path) -> None:
 
     try:
         made = baselines.load(folder)
-        output.write_text(baselines.text(made), encoding="utf-8", newline="\n")
+        files.write(output, baselines.text(made))
     except baselines.RegressError as error:
         stop(error)
     except OSError as error:

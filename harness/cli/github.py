@@ -9,6 +9,7 @@ import click
 
 from harness import paths
 from harness.cli.common import FOLDER, say, stop
+from harness.machine import documents
 
 SUMMARY = "GITHUB_STEP_SUMMARY"
 
@@ -23,12 +24,13 @@ def github(folder: Path, gates: str) -> None:
     how it ended.
     """
     from harness.model.results import Results
+    from harness.regress.baseline import MOST
     from harness.report.outputs import github as job
 
     try:
-        results = Results.model_validate_json((folder / "results.json").read_bytes())
-        text = (folder / "summary.md").read_text(encoding="utf-8")
-    except (OSError, ValueError):
+        results = Results.model_validate_json(documents.read_bytes(folder / "results.json", MOST))
+        text = documents.read_text(folder / "summary.md")
+    except ValueError:
         stop(f"{folder} holds no results of this version: coldwarm report {folder} writes them")
     for line in (*job.annotate(results, gates), *job.warn_undemanded(results, gates)):
         click.echo(line)

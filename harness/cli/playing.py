@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from harness import paths
-from harness.cli.common import COULD_NOT_RUN, beside, load_stories, say, stop, terminal
+from harness.cli.common import COULD_NOT_RUN, beside, load_stories, read_prices, say, stop, terminal
+from harness.machine import documents
 from harness.model.trial import (
     DEFAULT_BACKENDS,
     SCRIPTED,
@@ -69,7 +70,6 @@ def play(
     from harness.log.folder import Folder, FolderError
     from harness.log.trial_cache import TrialCache
     from harness.machine import extras
-    from harness.model.prices import read_prices
     from harness.play import plan, runner
     from harness.play.trouble import ExecutorError
     from harness.report.progress import PlainProgress
@@ -294,7 +294,7 @@ def _resume(folder: Folder, backends: tuple[str, ...], chat: str | None, record:
         for spec in selection.backends
     )
     specs = tuple(
-        spec.model_copy(update={"lock": lock.read_text(encoding="utf-8")})
+        spec.model_copy(update={"lock": documents.read_text(lock)})
         if (lock := folder.lock(spec.label)).exists()
         else spec
         for spec in asked

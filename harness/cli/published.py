@@ -11,6 +11,7 @@ import click
 
 from harness import paths
 from harness.cli.common import COULD_NOT_RUN, FOLDER, GOOD, say, shorten, stop, tell, terminal
+from harness.machine import files
 
 if TYPE_CHECKING:
     from harness.published.figures import Figures
@@ -70,7 +71,10 @@ def import_(
         stop(error)
     tell(f"{form.title}: {report.describe(told)}")
     tell(f"licence: {form.licence}. Home: {form.home}")
-    folder = out / f"{name}-{time.strftime('%Y%m%d-%H%M%S')}"
+    try:
+        folder = files.make_folder(out, f"{name}-{time.strftime('%Y%m%d-%H%M%S')}")
+    except OSError as error:
+        stop(f"{out}: cannot be written: {error.strerror}; choose another with --out", COULD_NOT_RUN)
     found: list[Figures] = []
     for spec in specs:
         try:

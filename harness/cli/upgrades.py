@@ -24,6 +24,7 @@ from harness.cli.common import (
     wrote,
 )
 from harness.cli.play import GROUPS, run
+from harness.machine import files
 
 if TYPE_CHECKING:
     from harness.model.regression import Change
@@ -111,8 +112,7 @@ def ladder(backend: str, releases: tuple[str, ...], **asked: Any) -> None:
         screen.print()
         table.show(pairing.against(old.baseline, new.baseline), new.baseline.run, changes, screen)
         file = played.root / "upgrades" / f"{old.baseline.run} to {new.baseline.run}.html".replace("/", "_")
-        file.parent.mkdir(exist_ok=True)
-        file.write_text(page.page(old, new), encoding="utf-8", newline="\n")
+        files.write(file, page.page(old, new))
         told.append(f"{old.baseline.run} -> {new.baseline.run}: {_count(changes)}; page: {shorten(file)}")
         worst = max(worst, FAILED if any(each.verdict in ("worse", "vanished") for each in changes) else GOOD)
     screen.print()

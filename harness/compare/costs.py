@@ -33,7 +33,11 @@ class Condition(NamedTuple):
 
 @dataclass
 class Spent:
-    """Chat calls of one payer in one phase, to one model; the model is empty where the log does not tell one."""
+    """Chat calls of one payer in one phase, to one model; the model is empty where the log does not tell one.
+
+    Attributes:
+        short: Calls of which the endpoint counts far fewer prompt tokens than were sent.
+    """
 
     payer: Payer
     phase: str
@@ -42,6 +46,7 @@ class Spent:
     prompt: int = 0
     cached: int = 0
     completion: int = 0
+    short: int = 0
 
     @property
     def tokens(self) -> int:
@@ -118,6 +123,7 @@ class Cost:
             spent.prompt += each.prompt
             spent.cached += each.cached
             spent.completion += each.completion
+            spent.short += each.short
 
     def money(self, prices: Prices) -> float | None:
         """None: a model of it has no price."""
@@ -200,6 +206,7 @@ def _add_call(spent: Spent, call: ModelCall) -> None:
     spent.prompt += call.prompt_tokens
     spent.cached += call.cached_tokens
     spent.completion += call.completion_tokens
+    spent.short += call.unread_tokens > 0
 
 
 def _count(spent: Spent, count: Mapping[str, int]) -> None:
@@ -207,6 +214,7 @@ def _count(spent: Spent, count: Mapping[str, int]) -> None:
     spent.prompt += count["prompt"]
     spent.cached += count.get("cached", 0)
     spent.completion += count["completion"]
+    spent.short += count.get("short", 0)
 
 
 def _of(row: Cost, payer: Payer, phase: str, model: str) -> Spent:

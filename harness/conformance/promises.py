@@ -15,6 +15,8 @@ from harness.log import transcript
 from harness.log.blobs import unpack
 from harness.log.folder import Folder
 from harness.log.lines import LogError
+from harness.machine import documents, files
+from harness.machine.documents import DocumentError
 from harness.model.sequence import VERSION, Case, SequenceError, read_case
 from harness.model.trial import Spec, digest
 from harness.play.sequences import SequencePlayer, print_program
@@ -62,8 +64,7 @@ def search(
         steps=found.shortest.steps,
     )
     path = _folder(cases, label) / f"{digest(case.model_dump(mode='json')['steps'])[:12]}.json"
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(case.model_dump_json(indent=1, exclude_defaults=True, by_alias=True) + "\n", encoding="utf-8")
+    files.write(path, case.model_dump_json(indent=1, exclude_defaults=True, by_alias=True) + "\n")
     return found, path
 
 
@@ -84,9 +85,10 @@ def read_file(path: Path) -> Case:
     if path.suffix == ".jsonl":
         return _read_log(path)
     try:
-        data = path.read_bytes()
-    except OSError as error:
-        raise SequenceError(f"{path}: {error.strerror}") from None
+        data = documents.read_bytes(path)
+        documents.parse_json(data)
+    except DocumentError as error:
+        raise SequenceError(f"{path}: {error}") from None
     return read_case(path, data)
 
 

@@ -48,9 +48,11 @@ class ChatCount:
     """Chat calls of one phase.
 
     Attributes:
-        prompt, completion: Tokens, as the upstream says, and of `counted` calls as counted here, because it did not
-            say. `failed` calls are among `calls`, with the tokens that they are known to have cost.
+        prompt, completion: Tokens, as the upstream says and no less than our own count, and of `counted` calls as
+            counted here, because it did not say. `failed` calls are among `calls`, with the tokens that they are
+            known to have cost.
         cached: Of `prompt`, what the upstream says it read from a cache.
+        short: Calls of which the upstream counts far fewer prompt tokens than were sent.
     """
 
     calls: int = 0
@@ -59,6 +61,7 @@ class ChatCount:
     counted: int = 0
     failed: int = 0
     cached: int = 0
+    short: int = 0
 
     def __add__(self, other: ChatCount) -> ChatCount:
         return ChatCount(
@@ -68,11 +71,12 @@ class ChatCount:
             self.counted + other.counted,
             self.failed + other.failed,
             self.cached + other.cached,
+            self.short + other.short,
         )
 
     def told(self) -> dict[str, int]:
-        """As a log has it: of an upstream without a cache it is what it was before caches were counted."""
-        return {name: count for name, count in vars(self).items() if count or name != "cached"}
+        """As a log has it: of an upstream without a cache that counts as we do it is what it was before."""
+        return {name: count for name, count in vars(self).items() if count or name not in ("cached", "short")}
 
 
 class ChatFault(NamedTuple):

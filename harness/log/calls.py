@@ -38,8 +38,9 @@ class ModelCall(Model):
             failed, timed-out: no answer came.
         why: Of the other outcomes, and of a step after which the job was ended; else empty.
         model: The name under which it answered.
-        prompt_tokens, completion_tokens: As the upstream counts them.
+        prompt_tokens, completion_tokens: As the upstream counts them, and no less than our own count.
         cached_tokens: Of the prompt, what it says it read from a cache.
+        unread_tokens: Of the prompt, what it does not count although it was sent.
     """
 
     decision: str
@@ -54,6 +55,7 @@ class ModelCall(Model):
     completion_tokens: int = 0
     # What most calls lack is not written, so that their logs keep their bytes.
     cached_tokens: int = Field(0, exclude_if=lambda cached: not cached)
+    unread_tokens: int = Field(0, exclude_if=lambda unread: not unread)
     uses: tuple[ToolUse, ...] = Field((), exclude_if=lambda uses: not uses)
 
     @property

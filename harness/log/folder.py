@@ -23,7 +23,8 @@ from harness.log.lines import LogError, Unbegun
 from harness.log.reader import Log, Outline, read, story_of
 from harness.log.transcript import Transcript
 from harness.log.transcript import read as read_transcript
-from harness.machine import leftovers
+from harness.machine import documents, files, leftovers
+from harness.machine.documents import DocumentError
 from harness.model.drill import DrillTrial
 from harness.model.prices import Prices
 from harness.model.results import Suite, Unplayed, count_reused
@@ -129,13 +130,14 @@ class Folder:
         """A new folder below `out`, and `out/latest` pointing to it."""
         name = f"{time.strftime('%Y%m%d-%H%M%S')}-{digest([os.getpid(), time.time_ns()])[:4]}"
         try:
-            (out / name / LOGS).mkdir(parents=True)
-            link = out / f".latest-{name}"
-            link.symlink_to(name)
+            made = files.make_folder(out, name)
+            (made / LOGS).mkdir()
+            link = out / f".latest-{made.name}"
+            link.symlink_to(made.name)
             link.replace(out / "latest")
         except OSError as error:
             raise FolderError(f"{out}: cannot write a run there: {error.strerror}; choose another with --out") from None
-        return cls(out / name)
+        return cls(made)
 
     @classmethod
     def open(cls, root: Path) -> Folder:
@@ -175,18 +177,16 @@ class Folder:
 
     def read(self) -> RunFile:
         try:
-            return RunFile.model_validate_json(self.file.read_bytes())
-        except OSError as error:
-            raise FolderError(f"{self.root}: not the folder of a run: run.json: {error.strerror}") from None
+            return RunFile.model_validate_json(documents.read_bytes(self.file))
+        except DocumentError as error:
+            raise FolderError(f"{self.root}: not the folder of a run: run.json: {error}") from None
         except ValidationError as error:
             first = error.errors()[0]
             where = ".".join(str(part) for part in first["loc"])
             raise FolderError(f"{self.file}: {where}: {first['msg']}") from None
 
     def write(self, file: RunFile) -> None:
-        draft = self.file.with_suffix(".part")
-        draft.write_text(file.model_dump_json(indent=2) + "\n", encoding="utf-8")
-        draft.replace(self.file)
+        files.write(self.file, file.model_dump_json(indent=2) + "\n")
 
     def new_log(self, trial: str, below: str = LOGS) -> Path:
         """The path of the next attempt at a trial or drill. The folder is listed once: a run asks for each trial."""

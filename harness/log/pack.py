@@ -3,19 +3,27 @@
 from __future__ import annotations
 
 import lzma
+import os
 import re
 import tarfile
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
+from typing import IO, BinaryIO, cast
 
 from harness.machine import leftovers
+from harness.machine.files import open_regular
 
 SUFFIX = ".tar.xz"
 FILES = ("run.json", "gates.toml", "baseline.json", "results.json")
 FOLDERS = ("logs", "drills", "blobs", "environments")
 MOST_BYTES, MOST_FILES = 16 * 2**30, 2_000_000
 """Of an archive that is read: beyond them it is refused before it fills the disk."""
+RATIO, LEAST_BYTES = 500, 2**28
+"""How much larger than the archive its contents may be; what a small one may hold in any case."""
+_MEMORY = 2**27
+"""Bytes that the decompressor may take: twice what its largest preset needs."""
+_HEADS, _PIECE = 2**20, 2**16
 _NAME = re.compile(rf"({'|'.join(map(re.escape, FILES))})|({'|'.join(FOLDERS)})(/(?!\.)[^/\\\0]+){{1,2}}")
 
 
@@ -42,20 +50,68 @@ def unpack(file: Path) -> Path:
     """A folder with the contents of a packed run, which is removed when this process ends. Raises PackError."""
     folder = Path(tempfile.mkdtemp(dir=leftovers.process_folder()))
     try:
-        with tarfile.open(file, "r:xz") as archive:
-            left, files = MOST_BYTES, 0
-            for member in archive:
-                left, files = left - member.size, files + 1
-                if not member.isreg() or not _NAME.fullmatch(member.name):
-                    raise PackError(f"{file}: not a packed run: it holds '{member.name}'")
-                if left < 0 or files > MOST_FILES:
-                    raise PackError(f"{file}: a packed run of more than {MOST_BYTES:,} bytes or {MOST_FILES:,} files")
-                archive.extract(member, folder, filter="data")
-    except (tarfile.TarError, lzma.LZMAError, EOFError) as error:
+        with open_regular(file, links=True) as plain, os.fdopen(plain, "rb", closefd=False) as packed:
+            most = min(MOST_BYTES, max(LEAST_BYTES, os.fstat(plain).st_size * RATIO))
+            stream = _Unpacked(packed)
+            with tarfile.open(fileobj=cast("IO[bytes]", stream), mode="r:") as archive:
+                _extract(archive, stream, file, folder, most)
+    except (tarfile.TarError, lzma.LZMAError, EOFError, ValueError) as error:
         raise PackError(f"{file}: not a packed run: {error}") from None
     except OSError as error:
         raise PackError(f"{file}: cannot be read: {error.strerror or error}") from None
     return folder
+
+
+def _extract(archive: tarfile.TarFile, stream: _Unpacked, file: Path, folder: Path, most: int) -> None:
+    left, files = most, 0
+    for member in archive:
+        archive.members = []  # type: ignore[attr-defined]  # else all of them are kept in memory
+        left, files = left - tarfile.BLOCKSIZE - member.size, files + 1
+        if not member.isreg() or member.issparse() or not _NAME.fullmatch(member.name):
+            raise PackError(f"{file}: not a packed run: it holds '{member.name[:200]}'")
+        if left < 0 or files > MOST_FILES:
+            raise PackError(f"{file}: a packed run of more than {most:,} bytes or {MOST_FILES:,} files")
+        stream.allow(member.size)
+        archive.extract(member, folder, filter="data")
+        stream.allow()
+
+
+class _Unpacked:
+    """A compressed archive as `tarfile` reads one, from the front to its end. No more comes of it than is allowed:
+    a head of the archive may announce gigabytes, which would be read into memory before anybody could refuse them."""
+
+    def __init__(self, packed: BinaryIO) -> None:
+        self._packed, self._at = packed, 0
+        self._decompressor = lzma.LZMADecompressor(lzma.FORMAT_XZ, memlimit=_MEMORY)
+        self._rest = bytearray()
+        self.allow()
+
+    def allow(self, size: int = 0) -> None:
+        """So many bytes of a file, and the heads beside it."""
+        self._until = self._at + size + _HEADS
+
+    def tell(self) -> int:
+        return self._at
+
+    def seek(self, place: int) -> int:
+        if place < self._at:
+            raise tarfile.ReadError("it leads back to where it began")
+        while self._at < place and self.read(min(place - self._at, _PIECE)):
+            pass
+        return self._at
+
+    def read(self, size: int) -> bytes:
+        if self._at + size > self._until:
+            raise tarfile.ReadError("a head in it is longer than any of a run")
+        while len(self._rest) < size and not self._decompressor.eof:
+            data = self._packed.read(_PIECE) if self._decompressor.needs_input else b""
+            if not data and self._decompressor.needs_input:
+                raise EOFError("it was cut off")
+            self._rest += self._decompressor.decompress(data, _PIECE)
+        taken = bytes(self._rest[:size])
+        del self._rest[:size]
+        self._at += len(taken)
+        return taken
 
 
 def is_packed(path: Path) -> bool:

@@ -19,7 +19,7 @@ from pydantic import Field, ValidationError
 from harness.log.blobs import Blobs, Ref, Unwritable
 from harness.log.reader import Played
 from harness.machine import files
-from harness.machine.entries import DRAFT
+from harness.machine.files import DRAFT
 from harness.model.trial import Model
 
 _TRACEBACK = re.compile(r"blobs/../([0-9a-f]{64})")

@@ -37,6 +37,7 @@ from harness.log.events import (
     Wrote,
 )
 from harness.log.lines import LogError, SealedLines, load, load_ends
+from harness.machine import files
 from harness.model.backend import NOBODYS, Fault
 from harness.model.drill import DrillTrial
 from harness.model.scenario import Scenario
@@ -317,9 +318,8 @@ def outline(path: Path, blobs: Blobs) -> Outline:
 def story_of(path: Path) -> str | None:
     """The blob of the scenario that a log plays, from its first line alone; None if that cannot be read."""
     try:
-        with path.open("rb") as file:
-            return str(json.loads(file.readline())["scenario"]["blob"])
-    except (OSError, ValueError, TypeError, KeyError, RecursionError):
+        return str(json.loads(next(files.pieces(path)).partition(b"\n")[0])["scenario"]["blob"])
+    except (OSError, ValueError, TypeError, KeyError, RecursionError, StopIteration):
         return None
 
 

@@ -12,10 +12,10 @@ from pathlib import Path
 from typing import ClassVar, NamedTuple
 
 from harness.machine import files
+from harness.machine.files import DRAFT
 
 BOUND = 2_000_000_000
 """Bytes beyond which the entries that were not used for longest are removed."""
-DRAFT = ".part"
 _STALE = 3600.0
 """Seconds after which nobody writes at a draft any more."""
 

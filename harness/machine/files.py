@@ -1,30 +1,109 @@
-"""Files that somebody else may have put in the place of ours: never through a link, never waiting for a pipe."""
+"""Files that somebody else may have put in the place of ours, and files that a user names: never waiting for a pipe,
+never more of them than was meant to be read. What we write is renamed into place whole."""
 
 from __future__ import annotations
 
 import errno
 import os
+import secrets
+import shutil
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from itertools import count
 from pathlib import Path
+
+DRAFT = ".part"
 
 
 @contextmanager
-def open_regular(path: Path) -> Iterator[int]:
-    """A descriptor of a regular file. Raises OSError for anything else."""
+def open_regular(path: Path, *, links: bool = False) -> Iterator[int]:
+    """A descriptor of a regular file. Raises OSError for anything else.
+
+    Args:
+        links: Links are followed, as in a path that a user names.
+    """
     try:
-        file = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+        file = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | (0 if links else os.O_NOFOLLOW))
     except OSError as error:
         if error.errno in (errno.ELOOP, errno.ENXIO):  # a link, a socket
             raise OSError(error.errno, "not a regular file") from None
         raise
     try:
-        if not stat.S_ISREG(os.fstat(file).st_mode):
+        if stat.S_ISDIR(kind := os.fstat(file).st_mode):
+            raise OSError(errno.EISDIR, os.strerror(errno.EISDIR))
+        if not stat.S_ISREG(kind):
             raise OSError(errno.EINVAL, "not a regular file")
         yield file
     finally:
         os.close(file)
+
+
+def read(path: Path, most: int) -> bytes:
+    """The bytes of a file that a user names, links followed. Raises OSError: also if it is no file, or a larger one."""
+    with open_regular(path, links=True) as file, os.fdopen(file, "rb", closefd=False) as stream:
+        data = stream.read(most + 1)
+    if len(data) > most:
+        raise OSError(errno.EFBIG, f"larger than {most:,} bytes, the most that is read", str(path))
+    return data
+
+
+@contextmanager
+def draft(path: Path) -> Iterator[Path]:
+    """Where to write a file that stands at `path` once this ends well; else nothing is left of it. Raises OSError."""
+    made = path.with_name(_name_draft(path))
+    try:
+        yield made
+        made.replace(path)
+    finally:
+        made.unlink(missing_ok=True)
+
+
+@contextmanager
+def fill(folder: Path) -> Iterator[Path]:
+    """Where to write what stands in a new or empty folder once this ends well; else nothing is left of it.
+
+    Raises OSError, also for a folder that holds something; a draft that a kill left there does not count.
+    """
+    folder = Path(os.path.realpath(folder))
+    there = folder.exists()
+    if there and any(each.suffix != DRAFT for each in folder.iterdir()):
+        raise OSError(errno.ENOTEMPTY, "is not empty", str(folder))
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    made = (folder if there else folder.parent) / _name_draft(folder)  # a folder that is there may be a mount
+    made.mkdir()
+    try:
+        yield made
+        if there:
+            for each in made.iterdir():
+                each.rename(folder / each.name)
+        else:
+            made.rename(folder)
+    finally:
+        shutil.rmtree(made, ignore_errors=True)
+
+
+def make_folder(out: Path, name: str) -> Path:
+    """A new folder below `out` that nobody else has: of this name, or with a number behind it. Raises OSError."""
+    out.mkdir(parents=True, exist_ok=True)
+    for number in count(1):
+        made = out / (name if number == 1 else f"{name}-{number}")
+        with suppress(FileExistsError):
+            made.mkdir()
+            return made
+    raise AssertionError  # numbers do not end
+
+
+def _name_draft(path: Path) -> str:
+    return f".{path.name[:200]}.{secrets.token_hex(4)}{DRAFT}"
+
+
+def write(path: Path, content: str | bytes) -> None:
+    """Writes all of it or nothing, the folder made. Raises OSError."""
+    data = content.encode() if isinstance(content, str) else content
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with draft(path) as made:
+        made.write_bytes(data)
 
 
 def weigh(folder: Path) -> int:

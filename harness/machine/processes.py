@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import signal
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
@@ -31,7 +32,7 @@ def map_parts(function: Callable[[P], R], parts: Sequence[P], processes: int, *,
         return
     context = get_context("forkserver")
     context.set_forkserver_preload([getattr(function, "func", function).__module__])  # imported once for all
-    with ProcessPoolExecutor(min(processes, len(parts)), context, gc.set_threshold, gc.get_threshold()) as pool:
+    with ProcessPoolExecutor(min(processes, len(parts)), context, _begin, gc.get_threshold()) as pool:
         try:
             yield from pool.map(function, parts)
         except BrokenProcessPool:
@@ -57,3 +58,9 @@ def look(pid: int) -> Seen:
         lines = Path(f"/proc/{pid}/status").read_text(errors="replace").splitlines()
         told = {name: rest.strip() for name, _, rest in (line.partition(":") for line in lines)}
     return Seen(int(told.get("VmHWM", "0").split()[0]) * 1024, told.get("State", "").startswith(("T", "t")))
+
+
+def _begin(*thresholds: int) -> None:
+    """An interrupt from the terminal meets all processes: ours is to end this one, without its traceback."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    gc.set_threshold(*thresholds)

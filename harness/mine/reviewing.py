@@ -5,11 +5,12 @@ The page is one file without network. It saves `decisions.json`, {"candidates": 
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from harness.machine import documents, files
+from harness.machine.documents import DocumentError
 from harness.mine.candidates import Candidate, Stand
 from harness.mine.mining import Judgement, Mined, MineError
 from harness.repo.changes import Commit, read_texts
@@ -49,12 +50,12 @@ class Card:
 def read(file: Path) -> dict[str, Judgement]:
     """What was decided, by id of the candidate. Raises MineError for a file that is none of ours."""
     try:
-        said = json.loads(file.read_text(encoding="utf-8"))["candidates"]
+        said = documents.read_json(file)["candidates"]
         if not all(isinstance(name, str) and judged in ("keep", "drop") for name, judged in said.items()):
             raise ValueError
-    except OSError as error:
-        raise MineError(f"{file}: cannot be read: {error.strerror}") from None
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+    except DocumentError as error:
+        raise MineError(f"{file}: {error}") from None
+    except (ValueError, KeyError, TypeError, AttributeError):
         raise MineError(f"{file}: is no file that a page of `coldwarm mine --review` saved") from None
     return dict(said)
 
@@ -78,7 +79,7 @@ def write(mined: Mined, page: Path, decided: Mapping[str, Judgement]) -> None:
         )
     )
     try:
-        page.write_text(text, encoding="utf-8")
+        files.write(page, text)
     except OSError as error:
         raise MineError(f"{page}: cannot be written: {error.strerror}") from None
 

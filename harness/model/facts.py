@@ -71,7 +71,7 @@ class Fact(Model):
     source: Source | None = None
     confidence: float | None = Field(None, gt=0, le=1)
     supersedes: Slug | None = None
-    forms: tuple[tuple[Line, ...], ...] = Field(min_length=1)
+    forms: tuple[Annotated[tuple[Line, ...], Field(min_length=1)], ...] = Field(min_length=1)
     identifier: Phrase
     plain: Phrase
     paraphrase: Phrase

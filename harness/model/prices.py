@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Mapping
 from datetime import date
 from pathlib import Path
+from typing import Any
 
 from pydantic import ConfigDict, Field, ValidationError
 
@@ -53,13 +53,10 @@ class Prices(Model):
         return f"prices of {self.day} in {self.currency}"
 
 
-def read_prices(file: Path) -> Prices:
-    """Raises PricesError."""
+def check_prices(table: Mapping[str, Any], file: Path) -> Prices:
+    """The table that a file holds. Raises PricesError."""
     try:
-        return Prices.model_validate(tomllib.loads(file.read_text("utf-8")))
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        why = error.strerror if isinstance(error, OSError) else str(error)
-        raise PricesError(f"{file}: {why}") from None
+        return Prices.model_validate(table)
     except ValidationError as error:
         first = error.errors()[0]
         key = ".".join(map(str, first["loc"])) or "the table"

@@ -10,9 +10,11 @@ import asyncio
 import logging
 import pickle
 import re
+import signal
 from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import Future
 from contextlib import contextmanager, suppress
+from multiprocessing import resource_tracker
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -229,6 +231,7 @@ def _found(where: str) -> Iterator[Client]:
 
 @contextmanager
 def _started(workers: int, home: Path) -> Iterator[Client]:
+    _start_tracker()
     with (
         LocalCluster(
             n_workers=workers, threads_per_worker=1, dashboard_address=None, worker_dashboard_address=None,
@@ -238,3 +241,13 @@ def _started(workers: int, home: Path) -> Iterator[Client]:
         Client(cluster, set_as_default=False) as client,
     ):  # fmt: skip
         yield client
+
+
+def _start_tracker() -> None:
+    """Python's own process that tidies up after ours outlives a hangup: a terminal that closes tells all of its group,
+    and what then writes to a tracker that is gone prints a traceback. A blocked signal stays blocked in the child."""
+    signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGHUP})
+    try:
+        resource_tracker.ensure_running()
+    finally:
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGHUP})

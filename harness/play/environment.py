@@ -59,7 +59,8 @@ class Settings:
     @property
     def redactor(self) -> Redactor:
         """Keeps the secrets out of all that is written down."""
-        return Redactor(secret for each in self.playables.values() for secret in each.withheld)
+        lent = [secret for each in self.playables.values() for secret in each.withheld]
+        return Redactor([*lent, environ.get("OPENAI_API_KEY", "").strip()])
 
     def find_story(self, trial: Trial) -> Story:
         """What a trial plays, as its reader needs it. Raises ReaderError."""

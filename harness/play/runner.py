@@ -21,7 +21,7 @@ from harness.log.lines import LogError
 from harness.log.reader import Log
 from harness.log.transcript import Transcript
 from harness.log.trial_cache import TrialCache
-from harness.machine import bubblewrap, leftovers, sandbox
+from harness.machine import bubblewrap, files, leftovers, sandbox
 from harness.model.backend import SOUND
 from harness.model.drill import DrillTrial
 from harness.model.prices import Prices
@@ -211,8 +211,7 @@ class Runner:
         for label, playable in self.backends.playables.items():
             if playable.spec.lock:
                 path = self.folder.lock(label)
-                path.parent.mkdir(exist_ok=True)
-                path.write_text(playable.spec.lock, encoding="utf-8")
+                files.write(path, playable.spec.lock)
 
     def _list_drilled(self) -> list[str]:
         """The labels of those that drills are played against: what is under test, and the sound reference."""

@@ -161,6 +161,7 @@ def _log_call(prompt: str, reply: Reply, why: str) -> ModelCall:
         prompt_tokens=reply.prompt,
         completion_tokens=reply.completion,
         cached_tokens=reply.cached,
+        unread_tokens=reply.unread,
     )
 
 

@@ -20,6 +20,7 @@ from harness.published.sets import (
     word_turn,
 )
 
+FORM = "2025-01-31"
 _ABSTAINS, _UNKNOWN = "questions to abstain from", "ids of sessions that are not there"
 
 
@@ -29,7 +30,7 @@ def read(folder: Path, unit: Unit, wording: Wording) -> PublishedSet:
     asked, more = rows.read(rows.find(folder, "questions"))
     documents: list[Document] = []
     for session in told:
-        name, at = session["sessionId"].text, _date(session["metadata"]["date"].text)
+        name, at = session["sessionId"].text, session["metadata"]["date"].take_date(_date, FORM)
         said = [word_turn(turn["role"].text, turn["content"].text, wording) for turn in session["messages"]]
         texts = (
             {name: "\n".join(said)} if unit == "session" else {f"{name}:{n}": text for n, text in enumerate(said, 1)}
@@ -54,10 +55,8 @@ def _read_question(asked: Shape, known: set[str], odd: Counter[str]) -> Question
 
 
 def _date(said: str) -> datetime:
-    try:
-        return datetime.fromisoformat(said).replace(tzinfo=UTC)
-    except ValueError:
-        return datetime(2025, 1, 1, tzinfo=UTC)
+    found = datetime.fromisoformat(said)
+    return found.astimezone(UTC) if found.tzinfo else found.replace(tzinfo=UTC)
 
 
 DEVMEMBENCH = Format(

@@ -7,6 +7,7 @@ know are salted, as for every reader that is a model.
 
 from __future__ import annotations
 
+import errno
 import json
 import shlex
 import shutil
@@ -15,6 +16,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from harness.adapter import Scope
+from harness.machine import files
 from harness.model.facts import CANARY
 from harness.model.scenario import Decision, Forget, Job, Learn, Remember, Scenario, Session
 from harness.model.trial import Arm
@@ -67,16 +69,17 @@ class Exported(NamedTuple):
 
 def export(directory: Path, stories: Sequence[Story]) -> Exported:
     """Two folders a job below `directory`, which must be new or empty. Raises HarborError."""
-    if directory.exists() and (not directory.is_dir() or any(directory.iterdir())):
-        raise HarborError(f"{directory}: not an empty folder; tasks are written into a new one")
     jobs = 0
     try:
-        for story in (each.salt(SEED) for each in stories):
-            for session, job in story.scenario.jobs():
-                jobs += 1
-                for arm in ARMS:
-                    _write(directory, story, session, job, arm)
+        with files.fill(directory) as draft:
+            for story in (each.salt(SEED) for each in stories):
+                for session, job in story.scenario.jobs():
+                    jobs += 1
+                    for arm in ARMS:
+                        _write(draft, story, session, job, arm)
     except OSError as error:
+        if error.errno in (errno.ENOTEMPTY, errno.ENOTDIR):
+            raise HarborError(f"{directory}: not an empty folder; tasks are written into a new one") from None
         raise HarborError(f"{error.filename or directory}: {error.strerror or error}") from None
     return Exported(2 * jobs, jobs)
 
@@ -89,7 +92,7 @@ def _write(directory: Path, story: Story, session: Session, job: Job, arm: Arm) 
         (root / folder).mkdir(parents=True)
     with story.repo.worktree(session.commit) as tree:
         shutil.copytree(tree, root / "environment" / "repo", symlinks=True, ignore=shutil.ignore_patterns(".git"))
-    files = {
+    texts = {
         "task.toml": _describe(scenario, job, name, arm),
         "instruction.md": _instruct(scenario, session, job) + (WARM if arm == "warm" else ""),
         "environment/Dockerfile": DOCKERFILE.format(
@@ -102,7 +105,7 @@ def _write(directory: Path, story: Story, session: Session, job: Job, arm: Arm) 
         "solution/solve.py": APPLY,
         "solution/edits.json": _dump([edit for each in job.decisions for edit in _resolve(each)]),
     }
-    for path, text in files.items():
+    for path, text in texts.items():
         (root / path).write_text(text, "utf-8")
     for path in ("tests/test.sh", "solution/solve.sh"):
         (root / path).chmod(0o755)

@@ -22,6 +22,7 @@ from harness.published.sets import (
     word_turn,
 )
 
+FORM = "1:56 pm on 8 May, 2023"
 _TURN = re.compile(r"D(\d+):(\d+)")
 _SESSION = re.compile(r"session_(\d+)")
 _NO_EVIDENCE, _MALFORMED, _UNKNOWN = (
@@ -47,7 +48,7 @@ def _read_talk(talk: Shape, unit: Unit, wording: Wording, odd: Counter[str]) -> 
     documents: list[Document] = []
     turns: set[str] = set()
     for number in numbers:
-        session, at = f"D{number}", _date(conversation[f"session_{number}_date_time"].text)
+        session, at = f"D{number}", conversation[f"session_{number}_date_time"].take_date(_date, FORM)
         said = []
         for turn in conversation[f"session_{number}"]:
             turns.add(turn["dia_id"].text)
@@ -83,11 +84,7 @@ def _read_question(at: int, qa: Shape, sessions: set[str], turns: set[str], odd:
 
 
 def _date(said: str) -> datetime:
-    """`1:56 pm on 8 May, 2023`; what is written in another way has no date that a backend could use."""
-    try:
-        return datetime.strptime(said.strip(), "%I:%M %p on %d %B, %Y").replace(tzinfo=UTC)
-    except ValueError:
-        return datetime(2023, 1, 1, tzinfo=UTC)
+    return datetime.strptime(said.strip(), "%I:%M %p on %d %B, %Y").replace(tzinfo=UTC)
 
 
 LOCOMO = Format(

@@ -21,6 +21,7 @@ from harness.published.sets import (
     word_turn,
 )
 
+FORM = "2023/05/20 (Sat) 02:21"
 _ABSTAIN = "_abs"
 """In the id of a question whose answer the history does not hold."""
 _ABSTAINS, _UNNAMED = "questions to abstain from", "questions without evidence that the user said"
@@ -40,16 +41,14 @@ def read(file: Path, unit: Unit, wording: Wording) -> PublishedSet:
 def _read_entry(entry: Shape, unit: Unit, wording: Wording, odd: Counter[str]) -> Haystack:
     name = entry["question_id"].text
     ids = [each.text.replace(":", "_") for each in entry["haystack_session_ids"]]
-    dates = [each.text for each in entry["haystack_dates"]]
+    dates = [each.take_date(_date, FORM) for each in entry["haystack_dates"]]
     sessions = list(entry["haystack_sessions"])
     if not len(ids) == len(dates) == len(sessions):
         raise SetError(f"{name}: {len(sessions)} sessions, {len(ids)} ids, {len(dates)} dates")
     named = {each.text.replace(":", "_") for each in entry["answer_session_ids"]}
     documents: list[Document] = []
     turns, held = list[str](), list[str]()
-    for at, (session, when, told) in sorted(
-        enumerate(zip(ids, map(_date, dates), sessions, strict=True)), key=_by_time
-    ):
+    for at, (session, when, told) in sorted(enumerate(zip(ids, dates, sessions, strict=True)), key=_by_time):
         place = session if ids.count(session) == 1 else f"{session}#{at}"
         said = []
         for number, turn in enumerate(told, 1):
@@ -87,12 +86,8 @@ def _by_time(each: tuple[int, tuple[str, datetime, Shape]]) -> tuple[datetime, i
 
 
 def _date(said: str) -> datetime:
-    """`2023/05/20 (Sat) 02:21`; what is written in another way has no date that a backend could use."""
-    try:
-        day, _, hour = said.split()
-        return datetime.strptime(f"{day} {hour}", "%Y/%m/%d %H:%M").replace(tzinfo=UTC)
-    except ValueError:
-        return datetime(2023, 1, 1, tzinfo=UTC)
+    day, _, hour = said.split()
+    return datetime.strptime(f"{day} {hour}", "%Y/%m/%d %H:%M").replace(tzinfo=UTC)
 
 
 LONGMEMEVAL = Format(

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import count
 from pathlib import Path
 from typing import Annotated, Literal, TypeVar
 
@@ -25,6 +26,8 @@ from harness.published.sets import Document, Haystack, Mutation, PublishedSet
 
 T = TypeVar("T")
 _PLACE = Scope(repo="published")
+_LONGEST = 180
+"""Characters of the name of a log."""
 _ACKS: TypeAdapter[tuple[Ack, ...]] = TypeAdapter(tuple[Ack, ...])
 
 
@@ -120,8 +123,7 @@ def play(told: PublishedSet, setting: Setting, k: int, folder: Path) -> list[Pat
     asked = [each for each in told.haystacks if each.questions]
     _try_out(setting, asked[0].documents[0])
     for haystack in asked:
-        name = re.sub(r"[^a-z0-9]+", "-", f"{setting.playable.spec.label}-{haystack.id}".lower())
-        log = folder / "logs" / f"{name}.jsonl"
+        log = _name_log(folder / "logs", f"{setting.playable.spec.label}-{haystack.id}")
         texts = [each.text for each in haystack.documents] + [each.text for each in haystack.questions]
         setting.children.warm(texts, setting.playable.spec.label)
         with Writer(log) as writer, setting.lend() as (store, _):
@@ -138,6 +140,13 @@ def play(told: PublishedSet, setting: Setting, k: int, folder: Path) -> list[Pat
         setting.children.check()
         logs.append(log)
     return logs
+
+
+def _name_log(folder: Path, told: str) -> Path:
+    """A path that is free: names that differ only in what no path may hold are one by then."""
+    name = re.sub(r"[^a-z0-9]+", "-", told.lower())[:_LONGEST]
+    named = (folder / f"{name}{f'-{number}' if number > 1 else ''}.jsonl" for number in count(1))
+    return next(path for path in named if not path.exists())
 
 
 def _try_out(setting: Setting, document: Document) -> None:

@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from harness.machine import files
 from harness.published import play
 from harness.published.figures import Figures, compute
 from harness.published.sets import Format, PublishedSet
@@ -51,9 +52,9 @@ def write(folder: Path, form: Format, told: PublishedSet, found: Sequence[Figure
         "odd": dict(told.odd),
         "backends": [each.model_dump(mode="json") for each in found],
     }  # fmt: skip
-    (folder / "figures.json").write_text(json.dumps(data, indent=1) + "\n", "utf-8")
+    files.write(folder / "figures.json", json.dumps(data, indent=1) + "\n")
     page = folder / "figures.md"
-    page.write_text("\n".join(_page(form, told, found)) + "\n", "utf-8")
+    files.write(page, "\n".join(_page(form, told, found)) + "\n")
     return page
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import glob
 import io
-import json
 import os
 import tempfile
 from collections.abc import Iterator
@@ -13,14 +12,15 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
-from harness.machine import extras
+from harness.machine import documents, extras
+from harness.machine.documents import DocumentError
 from harness.published.sets import SetError, Shape
 
 LARGEST = 500_000_000
 """Bytes of the largest file that is read."""
 FORMS = (".json", ".jsonl", ".csv", ".parquet")
 _PARQUET = b"PAR1"
-OFFLINE = {"HF_HUBOFFLINE": "1", "HF_HUB_DISABLE_TELEMETRY": "1"}
+OFFLINE = {"HF_HUB_OFFLINE": "1", "HF_HUB_DISABLE_TELEMETRY": "1"}
 """What `datasets` has to know before it is imported."""
 
 
@@ -30,11 +30,9 @@ def read(file: Path) -> tuple[Shape, bytes]:
     Its first bytes tell Parquet from what is text, whatever it is called.
     """
     try:
-        if file.stat().st_size > LARGEST:
-            raise SetError(f"{file}: is larger than {LARGEST:,} bytes, the most that is read")
-        data = file.read_bytes()
-    except OSError as error:
-        raise SetError(f"{file}: cannot be read: {error.strerror}") from None
+        data = documents.read_bytes(file, LARGEST)
+    except DocumentError as error:
+        raise SetError(f"{file}: {error}") from None
     if data.startswith(_PARQUET):
         rows = _read_parquet(file)
     elif file.suffix == ".csv":
@@ -57,13 +55,13 @@ def _parse_json(file: Path, data: bytes) -> list[Any]:
     """Of one text, or of one in each line."""
     try:
         try:
-            whole = json.loads(data)
-        except json.JSONDecodeError as error:
-            if error.msg != "Extra data":
+            whole = documents.parse_json(data)
+        except DocumentError as error:
+            if "Extra data" not in str(error):
                 raise
-            return [json.loads(line) for line in data.split(b"\n") if line.strip()]
-    except (ValueError, RecursionError) as error:
-        raise SetError(f"{file}: is no JSON: {str(error).splitlines()[0]}") from None
+            return [documents.parse_json(line) for line in data.split(b"\n") if line.strip()]
+    except DocumentError as error:
+        raise SetError(f"{file}: {error}") from None
     return whole if isinstance(whole, list) else [whole]
 
 

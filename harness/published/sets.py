@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
@@ -126,7 +127,11 @@ class Format:
         asked = [each for each in told.haystacks if each.questions]
         if not asked:
             raise SetError(f"{file}: asks nothing that could be measured")
+        seen = set[str]()
         for each in asked:
+            if each.id in seen:
+                raise SetError(f"{file}: holds '{each.id}' twice: what is asked of one is not answered by the other")
+            seen.add(each.id)
             if not each.documents:
                 raise SetError(f"{file}: {each.id} holds nothing that could be remembered")
         return told
@@ -167,6 +172,13 @@ class Shape:
             name = _KINDS[kind.__name__]
             raise SetError(f"{self._file}: {self._where or 'the top level'} is no {name}")
         return self.value
+
+    def take_date(self, read: Callable[[str], datetime], form: str) -> datetime:
+        """A time of the story. A date that is none is wrong, and never another one in its place."""
+        try:
+            return read(self.text)
+        except (ValueError, OverflowError):
+            raise self.wrong(f"is no date as {form}: '{self.text[:60]}'") from None
 
     def wrong(self, what: str) -> SetError:
         return SetError(f"{self._file}: {self._where} {what}")

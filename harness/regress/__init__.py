@@ -8,6 +8,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from harness.log.folder import Folder, find_option
+from harness.machine import documents, files
+from harness.machine.documents import DocumentError
 from harness.model.results import Results
 from harness.model.trial import Selection
 from harness.regress import baseline, foreseen, gates, judging, pairing
@@ -29,7 +31,7 @@ def keep(folder: Folder, gates_file: Path | None, baseline_file: Path | None) ->
     """Copies both into a run's folder, where `judged` finds them again."""
     for source, name in ((gates_file, GATES), (baseline_file, BASELINE)):
         if source is not None:
-            (folder.root / name).write_bytes(_content(source))
+            files.write(folder.root / name, _content(source))
 
 
 def judge(results: Results, gates_file: Path | None, baseline_file: Path | None) -> Results:
@@ -69,6 +71,6 @@ def _read_files(
 
 def _content(path: Path) -> bytes:
     try:
-        return path.read_bytes()
-    except OSError as error:
-        raise RegressError(f"{path}: cannot be read: {error.strerror}") from None
+        return documents.read_bytes(path)
+    except DocumentError as error:
+        raise RegressError(f"{path}: {error}") from None

@@ -11,13 +11,15 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from math import isclose
 from pathlib import Path
 from statistics import fmean
-from typing import Annotated, Any, Literal, NamedTuple
+from typing import Annotated, Any, Literal, NamedTuple, get_args
 
 from pydantic import Field, ValidationError
 
 from harness import metrics
 from harness.compare.rows import CONTRASTED, headline
 from harness.log import pack
+from harness.machine import documents
+from harness.machine.documents import DocumentError
 from harness.metrics import trust
 from harness.model.drill import DrillName
 from harness.model.results import Cell, Conditions, Results, Suite
@@ -37,6 +39,8 @@ Word = Literal["failed", "not-run", "unsupported", "not-applicable"]
 WORDS: tuple[Word, ...] = ("failed", "not-run", "unsupported", "not-applicable")
 """The worst first: it is the one that stands for a scenario whose cells say different ones."""
 DEFINITIONS: Mapping[str, Definition] = {**metrics.DEFINITIONS, **trust.DEFINITIONS}
+MOST = 200_000_000
+"""Bytes of the results of a run."""
 ABSENT = "not played in the new run"
 StoredCount = tuple[float, Annotated[int, Field(ge=1)]]
 StoredValue = StoredCount | float | Word | None
@@ -317,6 +321,11 @@ def _plain(part: Any) -> Any:
 
 def read(content: bytes, name: str) -> Baseline:
     """A saved baseline, called `name` in errors. Raises RegressError, also for one that was edited by hand."""
+    return _read(_parse(content, name), content, name)
+
+
+def _read(plain: Any, content: bytes, name: str) -> Baseline:
+    _check_schema(plain, Baseline, name)
     try:
         found = Baseline.model_validate_json(content)
     except ValidationError as error:
@@ -364,12 +373,14 @@ def load_evidence(path: Path) -> Side:
         raise RegressError(str(error)) from None
     place = path / "results.json" if path.is_dir() else path
     try:
-        content = place.read_bytes()
-    except OSError as error:
+        content = documents.read_bytes(place, MOST)
+    except DocumentError as error:
         hint = "; write it by `coldwarm score`" if path.is_dir() else ""
-        raise RegressError(f"{place}: cannot be read: {error.strerror}{hint}") from None
-    if not _results(content):
-        return Side(read(content, str(place)))
+        raise RegressError(f"{place}: {error}{hint}") from None
+    plain = _parse(content, str(place))
+    if not (isinstance(plain, dict) and "cells" in plain):  # a baseline has none
+        return Side(_read(plain, content, str(place)))
+    _check_schema(plain, Results, str(place))
     try:
         results = Results.model_validate_json(content)
     except ValidationError as error:
@@ -381,10 +392,18 @@ def load_evidence(path: Path) -> Side:
     return Side(of(results), results, path if path.is_dir() else None)
 
 
-def _results(content: bytes) -> bool:
-    """Whether it claims to be a results.json: a baseline has no cells."""
+def _parse(content: bytes, name: str) -> Any:
     try:
-        found = json.loads(content)
-    except (ValueError, RecursionError):
-        return False
-    return isinstance(found, dict) and "cells" in found
+        return documents.parse_json(content)
+    except DocumentError as error:
+        raise RegressError(f"{name}: {error}") from None
+
+
+def _check_schema(plain: Any, kind: type[Model], name: str) -> None:
+    """Refuses what another coldwarm wrote before its other fields can confuse anyone."""
+    (known,) = get_args(kind.model_fields["schema_"].annotation)
+    found = plain.get("schema", known) if isinstance(plain, dict) else known
+    if found != known:
+        raise RegressError(
+            f"{name}: not of this coldwarm: it has schema {str(found)[:40]}, and schema {known} is read; write it again"
+        )

@@ -20,6 +20,8 @@ from typing import Annotated, Any
 from pydantic import Field, StringConstraints, ValidationError, model_validator
 
 from harness.compare.rows import CONTRASTED
+from harness.machine import documents
+from harness.machine.documents import DocumentError
 from harness.model.results import Conditions
 from harness.model.trial import Model, ReadPolicy, WritePolicy
 from harness.regress.baseline import DEFINITIONS, RegressError
@@ -127,12 +129,10 @@ class Gates:
 def read(content: bytes, name: str) -> Gates:
     """All gates of a file. Raises RegressError, which names the line of the first that is wrong."""
     try:
-        text = content.decode()
-        found = tomllib.loads(text)
-    except UnicodeDecodeError:
-        raise RegressError(f"{name}: not UTF-8 text") from None
-    except (tomllib.TOMLDecodeError, RecursionError) as error:
-        raise RegressError(f"{name}: not TOML: {error}") from None
+        text = documents.decode(content)
+        found = documents.parse_toml(text)
+    except DocumentError as error:
+        raise RegressError(f"{name}: {error}") from None
     tables = found.get("gate")
     for key in found:
         if key != "gate":

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from harness.log.folder import Folder, FolderError
+from harness.machine import files
 from harness.model.results import Cell, Results
 from harness.report.model import evidence
 from harness.report.model.evidence import Evidences
@@ -87,11 +88,8 @@ def _lines(value: Any) -> str:
 
 
 def _replace(path: Path, text: str) -> None:
-    draft = path.with_name(f"{path.name}.part")
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        draft.write_text(text, encoding="utf-8", newline="\n")
-        draft.replace(path)
+        files.write(path, text)
     except OSError as error:
         why = f"{path}: cannot be written: {error.strerror}"
         raise FolderError(f"{why}; `coldwarm report RUN --out FOLDER` writes it elsewhere") from None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
@@ -13,7 +14,8 @@ from harness.backend.store import ChildStore
 from harness.gateway.cache import EmbeddingCache
 from harness.gateway.embedder import choose
 from harness.gateway.gateway import Gateway
-from harness.machine import leftovers
+from harness.machine import documents, files, leftovers
+from harness.machine.documents import DocumentError
 from harness.model.backend import Backend
 from harness.model.trial import Spec
 from harness.play.backends import DEADLINES, Playable
@@ -109,15 +111,17 @@ def _claim(folder: Path) -> None:
 def _check_card(folder: Path, card: dict[str, str]) -> None:
     """Raises StoreError where something else wrote the store."""
     file = folder / CARD
-    try:
-        known = json.loads(file.read_text("utf-8"))
-    except FileNotFoundError:
+    if not os.path.lexists(file):
         if (folder / "store").exists():
-            raise StoreError(f"{folder}: holds a store without {CARD}: name another --store") from None
-        file.write_text(json.dumps(card, indent=1) + "\n", "utf-8")
+            raise StoreError(f"{folder}: holds a store without {CARD}: name another --store")
+        files.write(file, json.dumps(card, indent=1) + "\n")
         return
-    except (OSError, ValueError):
-        raise StoreError(f"{file}: cannot be read: name another --store") from None
+    try:
+        known = documents.read_json(file)
+    except DocumentError as error:
+        raise StoreError(f"{file}: {error}: name another --store") from None
+    if not isinstance(known, dict):
+        raise StoreError(f"{file}: is none of ours: name another --store")
     for name, now in card.items():
         if (then := known.get(name)) != now:
             raise StoreError(f"{folder}: was written with {name} {then}, now it is {now}: name another --store")

@@ -21,7 +21,7 @@ ASKED = {"model": "fake-chat", "messages": [{"role": "user", "content": "hello t
 
 def completion(text: str | None = SAID, model: str = "fake-chat-1", **more: Any) -> dict[str, Any]:
     message = {"role": "assistant", "content": text}
-    usage = {"prompt_tokens": 11, "completion_tokens": 3, "total_tokens": 14}
+    usage = {"prompt_tokens": 11, "completion_tokens": 5, "total_tokens": 16}
     choice = {"index": 0, "message": message, "finish_reason": "stop"}
     return {
         "id": "x",
@@ -39,7 +39,7 @@ def pieces(*texts: str, model: str = "fake-chat-1", usage: bool = True, end: boo
     deltas: list[tuple[dict[str, Any], str | None]] = [({"role": "assistant", "content": ""}, None)]
     deltas += [({"content": text}, None) for text in texts] + ([({}, "stop")] if end else [])
     rows = [{**head, "choices": [{"index": 0, "delta": delta, "finish_reason": why}]} for delta, why in deltas]
-    last = {"choices": [], "usage": {"prompt_tokens": 11, "completion_tokens": 3, "total_tokens": 14}}
+    last = {"choices": [], "usage": {"prompt_tokens": 11, "completion_tokens": 5, "total_tokens": 16}}
     return rows + ([{**head, **last}] if usage and end else [])
 
 

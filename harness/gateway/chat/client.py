@@ -9,7 +9,7 @@ from types import TracebackType
 from typing import Any, Literal, Self
 
 from harness.gateway.chat.normal import map_strings
-from harness.gateway.chat.wire import count_spent, message_of, parse
+from harness.gateway.chat.wire import EMPTY, count_spent, message_of, parse, read_usage
 
 SECONDS = 330.0
 """More than the gateway gives an upstream from first to last: it is the gateway that says what went wrong."""
@@ -27,6 +27,7 @@ class Reply:
         model: The name under which it answered.
         prompt, completion: Tokens as the upstream counts them, else as we do.
         cached: Of the prompt, what it says it read from a cache.
+        unread: Of the prompt, what it does not count although it was sent.
         message: All of what it said, calls of tools too, as OpenAI writes it.
         finish: Why it stopped there, in OpenAI's words.
     """
@@ -39,6 +40,7 @@ class Reply:
     completion: int = 0
     message: Mapping[str, Any] = field(default_factory=dict, compare=False)
     cached: int = 0
+    unread: int = 0
     finish: str = field(default="", compare=False)
 
 
@@ -80,6 +82,7 @@ class ChatClient:
             "completion": spent.completion,
             "message": message,
             "cached": spent.cached,
+            "unread": spent.unread,
             "finish": str(found["choices"][0].get("finish_reason") or "") if message else "",
         }
         refusal, text = str(message.get("refusal") or ""), str(message.get("content") or "")
@@ -97,11 +100,12 @@ def _make_sound(text: str) -> str:
 
 def _fail(status: int, body: bytes) -> Reply:
     try:
-        error = json.loads(body)["error"]
+        said = json.loads(body)
+        error = said["error"]
     except (ValueError, KeyError, TypeError):
-        error = {}
+        said, error = {}, {}
     error = error if isinstance(error, dict) else {}
     why = f"{status}: {error.get('message') or 'no reason was given'}"
-    if error.get("code") == "empty_answer":
-        return Reply("empty", why=why)
-    return Reply("timed-out" if status == 504 else "failed", why=why)
+    prompt, completion = read_usage(said.get("usage")) or (0, 0)  # what fails can cost
+    ending: Ending = "empty" if error.get("code") == EMPTY else "timed-out" if status == 504 else "failed"
+    return Reply(ending, why=why, prompt=prompt, completion=completion)

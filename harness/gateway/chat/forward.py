@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import time
+import zlib
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, Any
@@ -12,6 +13,7 @@ from urllib.parse import urlsplit
 
 from harness.gateway.chat.normal import Normaliser
 from harness.gateway.chat.wire import (
+    EMPTY,
     Asked,
     Assembly,
     ChatError,
@@ -19,8 +21,10 @@ from harness.gateway.chat.wire import (
     Completion,
     UpstreamFault,
     count_spent,
+    drop_unsound_usage,
     message_of,
 )
+from harness.log.redaction import Redactor
 
 if TYPE_CHECKING:
     import httpx
@@ -55,11 +59,15 @@ class Forwarder:
         self._host = where.netloc
         self._timeout = timeout
         self._pause = pause
-        self._normaliser = Normaliser([key.strip()])
+        self._normaliser, self._redactor = Normaliser([key.strip()]), Redactor([key.strip()])
         # The deadline of a call is kept here, over all of its parts; httpx knows of single reads only.
         self._client = httpx.AsyncClient(
             base_url=base_url.rstrip("/") + "/",
-            headers={"authorization": f"Bearer {key.strip()}", "content-type": "application/json"},
+            headers={
+                "authorization": f"Bearer {key.strip()}",
+                "content-type": "application/json",
+                "accept-encoding": "gzip",
+            },
             timeout=httpx.Timeout(None, connect=_CONNECT),
             limits=httpx.Limits(max_connections=None),
         )
@@ -101,8 +109,11 @@ class Forwarder:
                 chunk = self._document(data)
                 if chunk.get("error"):
                     raise self._fault(502, f"broke off: {self._describe(chunk)}", "upstream_error")
+                drop_unsound_usage(chunk)
                 assembly.add(chunk)
                 yield chunk
+            if done and assembly.silent:
+                raise self._fault(502, "answered without a choice", "no_choice")
             if not done and assembly.finish is None:
                 raise self._fault(502, "ended its stream before the answer was complete", "half_a_stream")
         except UpstreamFault as fault:
@@ -136,7 +147,7 @@ class Forwarder:
                     response = await self._client.send(request, stream=True)
                     if response.is_success:
                         return response
-                    fault, wait = await self._refusal(response, attempt), _wait(response.headers)
+                    fault, wait = await self._refusal(response, attempt, deadline), _wait(response.headers)
             except (httpx.ConnectError, httpx.ConnectTimeout) as error:
                 said = f"cannot be reached ({type(error).__name__}, {attempt} attempts)"
                 fault, wait = self._fault(502, said, "upstream_unreachable"), None
@@ -152,10 +163,9 @@ class Forwarder:
             await asyncio.sleep(wait)
             attempt += 1
 
-    async def _refusal(self, response: httpx.Response, attempt: int) -> UpstreamFault:
+    async def _refusal(self, response: httpx.Response, attempt: int, deadline: float) -> UpstreamFault:
         """The fault that a status other than 2xx means."""
-        said = self._describe(self._json((await response.aread())[:_MOST]))
-        await response.aclose()
+        said = self._describe(self._json(await self._read(response, deadline)))
         status = response.status_code
         if status in (401, 403):
             return self._fault(status, f"refuses OPENAI_API_KEY ({status}): {said}", "upstream_key_refused")
@@ -185,7 +195,8 @@ class Forwarder:
     async def _parts(self, response: httpx.Response, deadline: float) -> AsyncIterator[bytes]:
         import httpx
 
-        parts, size = response.aiter_bytes(), 0
+        parts, size = response.aiter_raw(), 0
+        unpacked = self._open_encoding(response.headers.get("content-encoding", "").strip().lower())
         while True:
             try:
                 async with asyncio.timeout_at(deadline):
@@ -197,25 +208,46 @@ class Forwarder:
                 raise self._fault(502, said, "half_an_answer") from None
             if part is None:
                 return
+            try:
+                part = unpacked.decompress(part, _MOST - size + 1) if unpacked else part
+            except zlib.error:
+                raise self._fault(502, "answered what is not compressed as it says", "upstream_error") from None
             size += len(part)
             if size > _MOST:
                 raise self._fault(502, f"answered more than {_MOST} bytes", "upstream_error")
             yield part
 
+    def _open_encoding(self, name: str) -> zlib._Decompress | None:
+        """Decodes as far as wanted: a library would decode all of a part, and what is encoded twice, twice."""
+        if name in ("", "identity"):
+            return None
+        if name in ("gzip", "x-gzip"):
+            return zlib.decompressobj(zlib.MAX_WBITS | 16)
+        raise self._fault(
+            502, f"answered in the encoding '{self._line(name)}', which was not asked for", "upstream_error"
+        )
+
     def _document(self, data: bytes) -> dict[str, Any]:
-        found = self._json(data)
+        found = self._json(self._redactor.data(data))  # some endpoint echoes the key
         if not isinstance(found, dict):
             raise self._fault(502, "answered what is not a JSON object", "invalid_json")
         return found
 
     def _check(self, answer: Completion, asked: Asked) -> None:
-        """Refuses an answer without a word: a backend would take it for nothing to remember."""
+        """Refuses what is no answer of the model, whatever its status says, and one without a word, which a backend
+        would take for nothing to remember."""
+        drop_unsound_usage(answer)
         message = message_of(answer)
         if not isinstance(answer.get("model"), str):
             answer["model"] = ""
-        if any(message.get(key) for key in ("tool_calls", "refusal")) or str(message.get("content") or "").strip():
+        if answer.get("error"):
+            fault = self._fault(502, f"failed (200): {self._describe(answer)}", "upstream_error")
+        elif not message:
+            fault = self._fault(502, "answered without a choice", "no_choice")
+        elif any(message.get(key) for key in ("tool_calls", "refusal")) or str(message.get("content") or "").strip():
             return
-        fault = self._fault(502, "answered nothing", "empty_answer")
+        else:
+            fault = self._fault(502, "answered nothing", EMPTY)
         fault.spent = count_spent(asked, answer)
         raise fault
 

@@ -24,6 +24,7 @@ from harness.gateway.chat.wire import (
     completion,
     count_spent,
     message_of,
+    read_usage,
 )
 
 SCHEMA = 2
@@ -202,12 +203,9 @@ class Recorder:
             yield normal
 
     async def _add(self, normal: Normal, asked: Asked, answer: Completion) -> None:
-        cost = count_spent(asked, answer)
-        usage = {
-            "prompt_tokens": cost.prompt,
-            "completion_tokens": cost.completion,
-            "total_tokens": cost.prompt + cost.completion,
-        }
+        told = read_usage(answer.get("usage"))  # not what is charged, so that a replay sees a gap, too
+        prompt, said = told or count_spent(asked, answer)[:2]
+        usage = {"prompt_tokens": prompt, "completion_tokens": said, "total_tokens": prompt + said}
         try:
             await asyncio.to_thread(self._recordings.add, normal, answer, usage, self._upstream.name)
         except OSError as error:

@@ -6,6 +6,8 @@ import asyncio
 import json
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
+from dataclasses import replace
+from typing import Any
 
 from starlette.responses import Response, StreamingResponse
 
@@ -65,6 +67,7 @@ class _ChatCall:
 
     def _book(self, cost: Spent, model: str, fault: ChatFault | None = None) -> None:
         count = ChatCount(1, cost.prompt, cost.completion, int(cost.counted), int(fault is not None), cost.cached)
+        count = replace(count, short=int(cost.unread > 0))
         self._ledger.add(cost.prompt, cost.completion, self.asked.model, model)
         self._meter.add_chat(self._phase, count, model, fault)
 
@@ -96,7 +99,17 @@ def problem(error: Refused) -> dict[str, object]:
     """The error in OpenAI's form."""
     kinds = {401: "authentication_error", 403: "authentication_error", 429: "rate_limit_error"}
     kind = kinds.get(error.status_code, "invalid_request_error" if error.status_code < 500 else "server_error")
-    return {"error": {"message": error.detail, "type": kind, "param": error.param, "code": error.code}}
+    said: dict[str, object] = {
+        "error": {"message": error.detail, "type": kind, "param": error.param, "code": error.code}
+    }
+    return {**said, "usage": write_usage(error.spent)} if isinstance(error, UpstreamFault) else said
+
+
+def write_usage(spent: Spent) -> dict[str, Any]:
+    """In OpenAI's form."""
+    usage: dict[str, Any] = {"prompt_tokens": spent.prompt, "completion_tokens": spent.completion}
+    usage["total_tokens"] = spent.prompt + spent.completion
+    return {**usage, "prompt_tokens_details": {"cached_tokens": spent.cached}} if spent.cached else usage
 
 
 def _event(value: object) -> bytes:

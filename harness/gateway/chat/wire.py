@@ -14,6 +14,12 @@ Completion = dict[str, Any]
 Chunk = dict[str, Any]
 """A `chat.completion.chunk` object."""
 
+EMPTY = "empty_answer"
+"""The code of a fault: the model answered, and said nothing."""
+MOST = 10**9
+"""Tokens of one call that are believed."""
+ALIKE = 0.7
+"""Encodings of two makers differ by less: what is told below this part of our own count was not all read."""
 _PIECE = 64  # characters of an answer in one chunk, where a whole answer is streamed
 
 
@@ -36,14 +42,16 @@ class Spent(NamedTuple):
     """Tokens of one call.
 
     Attributes:
-        counted: Here, with our own encoding, because the upstream did not say.
+        counted: Here, with our own encoding, because the upstream did not say, or what nobody can have counted.
         cached: Of the prompt, what the upstream says it read from a cache.
+        unread: Of the prompt, what the upstream does not count although it was sent: it was cut there, or miscounted.
     """
 
     prompt: int = 0
     completion: int = 0
     counted: bool = False
     cached: int = 0
+    unread: int = 0
 
 
 class UpstreamFault(Refused):
@@ -148,15 +156,29 @@ def text_of(message: Mapping[str, Any]) -> str:
 
 
 def count_spent(asked: Asked, answer: Completion | None) -> Spent:
-    """What a call cost: as the upstream says, else counted by text; tools and schemas are counted as their JSON."""
+    """What a call cost: as the upstream says, and no less than its texts count here.
+
+    Tools and schemas are counted as their JSON where the upstream says nothing; a provider writes them in its own way.
+    """
+    sent = sum(tokens.count(text_of(message)) for message in asked.messages)
+    said = tokens.count(text_of(message_of(answer))) if answer else 0
     usage = (answer or {}).get("usage")
-    if isinstance(usage, dict):
-        prompt, completion = usage.get("prompt_tokens"), usage.get("completion_tokens")
-        if type(prompt) is int and type(completion) is int and prompt >= 0 and completion >= 0:
-            return Spent(prompt, completion, cached=_count_cached(usage, prompt))
-    rest = [json.dumps(asked.body[key]) for key in ("tools", "response_format") if asked.body.get(key)]
-    prompt = sum(tokens.count(text) for text in (*map(text_of, asked.messages), *rest))
-    return Spent(prompt, tokens.count(text_of(message_of(answer))) if answer else 0, counted=True)
+    if (told := read_usage(usage)) is None:
+        rest = (json.dumps(asked.body[key]) for key in ("tools", "response_format") if asked.body.get(key))
+        return Spent(sent + sum(map(tokens.count, rest)), said, counted=True)
+    prompt, completion = told
+    unread = sent - prompt if prompt < sent * ALIKE else 0
+    return Spent(max(prompt, sent), max(completion, said), False, _count_cached(usage or {}, prompt), unread)
+
+
+def read_usage(usage: Any) -> tuple[int, int] | None:
+    """Prompt and completion, as an upstream counts them; None: it does not say, or what nobody can have counted."""
+    if not isinstance(usage, dict):
+        return None
+    prompt, completion = usage.get("prompt_tokens"), usage.get("completion_tokens")
+    if type(prompt) is not int or type(completion) is not int:
+        return None
+    return (prompt, completion) if 0 <= prompt <= MOST and 0 <= completion <= MOST else None
 
 
 def _count_cached(usage: Mapping[str, Any], prompt: int) -> int:
@@ -173,6 +195,12 @@ def message_of(answer: Completion) -> dict[str, Any]:
     except (KeyError, IndexError, TypeError):
         return {}
     return message if isinstance(message, dict) else {}
+
+
+def drop_unsound_usage(answer: dict[str, Any]) -> None:
+    """No client should have to read what nobody can have counted."""
+    if read_usage(answer.get("usage")) is None:
+        answer.pop("usage", None)
 
 
 def completion(name: str, model: str, message: Mapping[str, Any], finish: str, usage: Any) -> Completion:
@@ -241,6 +269,11 @@ class Assembly:
                 for key in ("name", "arguments"):
                     if isinstance(function.get(key), str):
                         call["function"][key] = call["function"].get(key, "") + function[key]
+
+    @property
+    def silent(self) -> bool:
+        """Whether no choice was in it."""
+        return self.finish is None and not self.texts and not self.calls
 
     def completion(self) -> Completion:
         said = {key: "".join(parts) for key, parts in self.texts.items()}

@@ -255,6 +255,7 @@ class _Talk:
         return ModelCall(
             decision="", prompt=new, answer=cut(reply.text, WRITTEN), outcome=outcome, why=why, model=reply.model,
             prompt_tokens=reply.prompt, completion_tokens=reply.completion, cached_tokens=reply.cached,
+            unread_tokens=reply.unread,
             uses=tuple(uses),
         )  # fmt: skip
 

@@ -163,6 +163,7 @@ def _log_call(decision: Decision, prompt: str, reply: Reply, value: str | None) 
     told: dict[str, Any] = {
         "decision": decision.id, "prompt": prompt, "answer": reply.text, "model": reply.model,
         "prompt_tokens": reply.prompt, "completion_tokens": reply.completion, "cached_tokens": reply.cached,
+        "unread_tokens": reply.unread,
     }  # fmt: skip
     if reply.ending != "answered":
         return ModelCall(outcome=reply.ending, why=reply.why, **told)

@@ -54,7 +54,8 @@ def collect(found: Sequence[Cost], prices: Prices | None) -> Costing:
     """Of all rows, whether a chat call was made or not."""
     said = f"Money by {prices}." if prices else "No prices were given (--prices FILE), so there is no money."
     return Costing(
-        f"Tokens as the model's endpoint counted them. {said} Seconds are those of the machine that played.",
+        f"Tokens as the model's endpoint counted them, and no less than our own count. {said} "
+        "Seconds are those of the machine that played.",
         sorted({name for each in found for name in each.list_unpriced(prices)}) if prices else (),
         list(_note(found)),
         [_share_row(each, prices) for each in found],
@@ -70,6 +71,12 @@ def on_page(found: Sequence[Cost], prices: Prices | None) -> Costing | None:
 def _note(found: Sequence[Cost]) -> Iterator[str]:
     if untimed := sum(each.untimed for each in found):
         yield f"Seconds are missing of {words.plural(untimed, 'job')}, played by an older coldwarm."
+    if short := sum(spent.short for each in found for spent in each.spent.values()):
+        calls = sum(each.calls for each in found)
+        yield (
+            f"Of {short:,} of {words.plural(calls, 'call')} the endpoint counted far fewer tokens than were sent: the "
+            "model did not read all of the prompt, or its endpoint miscounts. Our own count is charged."
+        )
     told = Told()
     for each in found:
         told.absorb(each.told)

@@ -5,9 +5,12 @@ Nothing heavy is imported before a table asks for it; what a user lacks is the e
 
 from __future__ import annotations
 
+import errno
 import importlib
 import json
+import os
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
@@ -16,7 +19,7 @@ from typing import Any
 from harness.adapter import Scope
 from harness.compare import statements
 from harness.log.folder import Folder
-from harness.machine import extras
+from harness.machine import extras, files
 from harness.model.facts import STRATA
 from harness.model.results import Cell, Results, Suite
 from harness.model.scenario import Learn, Scenario, Session
@@ -137,15 +140,12 @@ def suite(directory: Path, stories: Sequence[Scenario], identity: Suite, publish
         name: [{**_story(story, identity), **row} for story in stories for row in make(story)]
         for name, make in makers.items()
     }
-    files = {f"{name}.jsonl": "".join(map(_line, table)) for name, table in rows.items()}
-    files["README.md"] = _card(stories, identity, rows)
-    files["croissant.json"] = croissant.describe(_head(identity, published), files, TABLES)
-    _claim(directory)
-    try:
-        for name, text in files.items():
-            (directory / name).write_text(text, encoding="utf-8", newline="\n")
-    except OSError as error:
-        raise _unwritable(directory, error) from None
+    texts = {f"{name}.jsonl": "".join(map(_line, table)) for name, table in rows.items()}
+    texts["README.md"] = _card(stories, identity, rows)
+    texts["croissant.json"] = croissant.describe(_head(identity, published), texts, TABLES)
+    with _filled(directory) as draft:
+        for name, text in texts.items():
+            (draft / name).write_text(text, encoding="utf-8", newline="\n")
 
 
 def results(directory: Path, run: Folder) -> Results:
@@ -155,7 +155,11 @@ def results(directory: Path, run: Folder) -> Results:
     BlobError if the run cannot be scored.
     """
     pandas = _pandas()
-    _claim(directory)
+    with _filled(directory) as draft:
+        return _write_results(draft, run, pandas)
+
+
+def _write_results(directory: Path, run: Folder, pandas: Any) -> Results:
     scored = statements.results(run)
     if any(cell.seed.bit_length() > 63 for cell in scored.cells):
         raise ExportError(
@@ -164,35 +168,33 @@ def results(directory: Path, run: Folder) -> Results:
     cells = [_cell(cell) for cell in scored.cells]
     measures = [_measure(cell, name) for cell in scored.cells for name in sorted(cell.measures)]
     for name, table, dtypes in (("cells", cells, CELLS), ("measures", measures, MEASURES)):
-        try:
-            # Column by column: a frame made of rows would turn nulls of numbers into NaN before the dtypes are known.
-            columns = {key: pandas.array([row[key] for row in table], dtype=dtypes[key]) for key in dtypes}
-            pandas.DataFrame(columns).to_parquet(directory / f"{name}.parquet", engine="pyarrow", index=False)
-        except OSError as error:
-            raise _unwritable(directory, error) from None
+        # Column by column: a frame made of rows would turn nulls of numbers into NaN before the dtypes are known.
+        columns = {key: pandas.array([row[key] for row in table], dtype=dtypes[key]) for key in dtypes}
+        pandas.DataFrame(columns).to_parquet(directory / f"{name}.parquet", engine="pyarrow", index=False)
     return scored
 
 
 def spans(file: Path, run: Folder, *, content: bool) -> None:
     """Writes the calls of a run as OTLP JSON lines into a new file. Raises ExportError, FolderError and BlobError."""
+    if os.path.lexists(file):
+        raise ExportError(f"{file}: is there already; name a new file")
     try:
-        with file.open("x", encoding="utf-8", newline="\n") as lines:
+        with files.draft(file) as draft, draft.open("x", encoding="utf-8", newline="\n") as lines:
             lines.writelines(opentelemetry.write(run, content))
-    except FileExistsError:
-        raise ExportError(f"{file}: is there already; name a new file") from None
     except OSError as error:
         raise _unwritable(file.parent, error) from None
 
 
-def _claim(directory: Path) -> None:
-    """Makes the directory; nothing that is there already is written over or mixed with."""
+@contextmanager
+def _filled(directory: Path) -> Iterator[Path]:
+    """A draft of the directory; nothing that is there already is written over or mixed with."""
     try:
-        directory.mkdir(parents=True, exist_ok=True)
-        taken = any(directory.iterdir())
+        with files.fill(directory) as draft:
+            yield draft
     except OSError as error:
+        if error.errno == errno.ENOTEMPTY:
+            raise ExportError(f"{directory}: is not empty; name a directory that is new or empty") from None
         raise _unwritable(directory, error) from None
-    if taken:
-        raise ExportError(f"{directory}: is not empty; name a directory that is new or empty")
 
 
 def _unwritable(directory: Path, error: OSError) -> ExportError:

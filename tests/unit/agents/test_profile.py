@@ -50,7 +50,7 @@ def test_every_shipped_profile_is_sound(name: str) -> None:
 @pytest.mark.parametrize(
     ("old", "new", "said"),
     [
-        ("[memory]", "[memory", "no TOML"),
+        ("[memory]", "[memory", "not TOML"),
         ("[memory]", 'reads = ["agent.py"]\n[memory]', "reads: agent.py is not there"),
         ('about = "A program"', "", "about: Field required"),
         ('about = "A program"', 'about = ""', "about: String should have at least 1 character"),
@@ -97,7 +97,8 @@ def test_what_is_wrong_is_said_in_one_line(tmp_path: Path, old: str, new: str, s
 
 
 @pytest.mark.parametrize(
-    ("data", "said"), [(b"\xff\xfe", "no TOML"), (b"#" * 200_000, "longer than 100,000 bytes"), (b"", "about: Field")]
+    ("data", "said"),
+    [(b"\xff\xfe", "not UTF-8 text"), (b"#" * 200_000, "larger than 100,000 bytes"), (b"", "about: Field")],
 )
 def test_bytes_that_are_none_are_said_in_one_line(tmp_path: Path, data: bytes, said: str) -> None:
     with pytest.raises(ProfileError, match=said):

@@ -60,6 +60,8 @@ REFUSAL = {"role": "assistant", "content": None, "refusal": "I would rather not"
         (say({"error": {"message": "slow down"}}, 429, {"retry-after": "999"}), "failed", "429: .*slow down"),
         (say({"error": {"message": "maximum context length"}}, 400), "failed", "400: .*maximum context length"),
         (say({"error": {"message": "oops"}}, 500), "failed", "502: .*oops"),
+        (say({"error": {"message": "rate limit exceeded"}}), "failed", r"502: .*failed \(200\): rate limit exceeded"),
+        (say(completion(choices=None)), "failed", "502: .*without a choice"),
         (say(b"{half"), "failed", "not a JSON object"),
         (hang, "timed-out", "504: .*did not answer within 0.5 s"),
     ],
@@ -71,7 +73,18 @@ def test_each_end_of_a_call_is_a_reply(fake: FakeUpstream, deed: Deed, ending: s
     assert reply.ending == ending
     assert re.search(why, reply.why)
     if ending == "answered":
-        assert reply == Reply("answered", "yes", "", "fake-chat-1", 11, 3)
+        assert reply == Reply("answered", "yes", "", "fake-chat-1", 11, 5)
+
+
+@pytest.mark.parametrize(
+    ("deed", "tokens"),
+    [(say(completion(None)), (11, 5)), (say(completion(choices=[])), (11, 5)), (say(b"{half"), (2, 0))],
+)
+def test_what_was_paid_for_no_answer_is_told(fake: FakeUpstream, deed: Deed, tokens: tuple[int, int]) -> None:
+    fake.deeds = [deed]
+    with client(Forwarder(fake.url, KEY, timeout=5)) as found:
+        reply = found.complete(ask())
+    assert (reply.prompt, reply.completion) == tokens
 
 
 def test_without_a_chat_model_a_call_says_so() -> None:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import gzip
 import http.client
 import json
 import time
+import tracemalloc
+import zlib
 from collections.abc import Iterator
 from contextlib import closing
 from email.utils import formatdate
@@ -15,6 +18,7 @@ import pytest
 
 from harness.gateway.cache import EmbeddingCache
 from harness.gateway.chat.forward import Forwarder
+from harness.gateway.chat.wire import message_of
 from harness.gateway.gateway import Gateway
 from harness.gateway.meter import ChatCount, ChatFault, Meter
 from tests.support.fake_upstream import (
@@ -75,10 +79,10 @@ def test_a_call_arrives_as_it_was_sent_with_another_key(gateway: Gateway, meter:
     assert upstream.requests == [body]
     assert upstream.keys == [f"Bearer {KEY}"]
     assert "x-trial-secret" not in upstream.headers[0]
-    assert meter.chat() == {"ingest": ChatCount(calls=1, prompt=11, completion=3)}
+    assert meter.chat() == {"ingest": ChatCount(calls=1, prompt=11, completion=5)}
     assert meter.models() == {"fake-chat-1": 1}
     assert meter.faults() == {}
-    assert gateway.ledger.spent.tokens == before + 14
+    assert gateway.ledger.spent.tokens == before + 16
 
 
 @pytest.mark.parametrize("wanted", [False, True])
@@ -95,7 +99,7 @@ def test_a_stream_arrives_with_usage_only_where_it_is_wanted(
         [11] if wanted else []
     )
     assert upstream.requests == [ASKED | {"stream": True, "stream_options": {"include_usage": True}}]
-    assert meter.chat() == {"ingest": ChatCount(calls=1, prompt=11, completion=3)}
+    assert meter.chat() == {"ingest": ChatCount(calls=1, prompt=11, completion=5)}
 
 
 def test_a_stream_is_passed_on_piece_by_piece(gateway: Gateway, meter: Meter, upstream: FakeUpstream) -> None:
@@ -219,11 +223,12 @@ def test_faults_are_one_clear_error_and_never_tried_again(
         (plain(200), "what is not a JSON object", PROMPT),
         (plain_answer([]), "what is not a JSON object", PROMPT),
         (plain_answer(b"[" * 100_000), "what is not a JSON object", PROMPT),
-        (plain_answer({}), "answered nothing", PROMPT),
-        (plain_answer(completion(choices=[])), "answered nothing", 14),
-        (plain_answer(completion(choices="?")), "answered nothing", 14),
-        (plain_answer(completion(None)), "answered nothing", 14),
-        (plain_answer(completion(" \n")), "answered nothing", 14),
+        (plain_answer({}), "answered without a choice", PROMPT),
+        (plain_answer(completion(choices=[])), "answered without a choice", 16),
+        (plain_answer(completion(choices=None)), "answered without a choice", 16),
+        (plain_answer({"error": {"message": "rate limit exceeded"}}), "failed (200): rate limit exceeded", PROMPT),
+        (plain_answer(completion(None)), "answered nothing", 16),
+        (plain_answer(completion(" \n")), "answered nothing", 16),
         (plain_answer(b""), "what is not a JSON object", PROMPT),
         (cut, "broke off within its answer", PROMPT),
     ],
@@ -291,7 +296,7 @@ def broken(handler: Handler) -> None:
     ("deed", "says"),
     [
         (lambda handler: handler.stream(done=False), "ended its stream before the answer was complete"),
-        (lambda handler: handler.stream(), "answered nothing"),
+        (lambda handler: handler.stream(), "answered without a choice"),
         (plain(200), "ended its stream before the answer was complete"),
         (plain_answer(completion()), "ended its stream before the answer was complete"),
     ],
@@ -310,7 +315,7 @@ def test_a_refused_call_is_tried_again(
     upstream.deeds = [plain(429, **({"retry_after": after} if after else {}))] * 2
     assert ask(gateway, ASKED | {"stream": stream})[0] == 200
     assert len(upstream.requests) == 3
-    assert meter.chat() == {"ingest": ChatCount(calls=1, prompt=11, completion=3)}
+    assert meter.chat() == {"ingest": ChatCount(calls=1, prompt=11, completion=5)}
 
 
 def test_but_not_for_ever(gateway: Gateway, meter: Meter, upstream: FakeUpstream) -> None:
@@ -351,3 +356,39 @@ def test_a_client_that_leaves_ends_the_call_and_is_counted(
     count = meter.chat()["ingest"]
     assert (count.calls, count.failed, count.prompt, count.counted) == (1, 1, PROMPT, 1)
     assert count.completion > 0
+
+
+def _gzipped(handler: Handler, encoding: str, status: int = 200) -> None:
+    """An answer of 3 GiB of blanks, of which as much is sent as anybody reads."""
+    packer = zlib.compressobj(9, zlib.DEFLATED, zlib.MAX_WBITS | 16)
+    body = b"".join(packer.compress(b" " * 2**20) for _ in range(256)) + packer.flush()
+    if "," in encoding:
+        body = gzip.compress(body)
+    handler.answer(status, body, {"content-encoding": encoding})
+
+
+@pytest.mark.parametrize("status", [200, 400, 500])
+@pytest.mark.parametrize(("encoding", "says"), [("gzip", "more than"), ("gzip, gzip", "encoding 'gzip, gzip'")])
+def test_an_answer_is_bounded_after_decoding(
+    gateway: Gateway, meter: Meter, upstream: FakeUpstream, encoding: str, says: str, status: int
+) -> None:
+    upstream.deeds = [lambda handler: _gzipped(handler, encoding, status)]
+    tracemalloc.start()
+    try:
+        found, answer = ask(gateway, ASKED)
+        assert tracemalloc.get_traced_memory()[1] < 150_000_000
+    finally:
+        tracemalloc.stop()
+    assert found in (502, status) and says in answer["error"]["message"]
+
+
+def test_an_answer_that_is_compressed_is_read(gateway: Gateway, meter: Meter, upstream: FakeUpstream) -> None:
+    body = gzip.compress(json.dumps(completion("fine")).encode())
+    upstream.deeds = [lambda handler: handler.answer(200, body, {"content-encoding": "gzip"})]
+    assert message_of(ask(gateway, ASKED)[1])["content"] == "fine"
+
+
+def test_a_key_that_is_echoed_is_cut_out(gateway: Gateway, meter: Meter, upstream: FakeUpstream) -> None:
+    upstream.deeds = [plain_answer(completion(f"You sent {KEY}.")), plain(401, f"no: {KEY}")]
+    assert message_of(ask(gateway, ASKED)[1])["content"] == "You sent [redacted]."
+    assert KEY not in json.dumps(ask(gateway, ASKED)[1])

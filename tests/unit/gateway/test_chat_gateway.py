@@ -39,6 +39,9 @@ KEY = "trial-key-1"
 EXTRACT = {"model": "any", "messages": [{"role": "user", "content": prompt("user: The port is 80.\n")}]}
 
 
+SHORT = {"model": "any", "messages": [{"role": "user", "content": "hello there"}]}
+
+
 class Fake(Whole):
     """A fake upstream that says "fine" for ten tokens."""
 
@@ -213,13 +216,13 @@ def test_a_budget_ends_the_calls_of_all_trials(budget: Budget, limit: str, money
     with Gateway(EmbeddingCache(None, FakeEmbedder()), Fake(), Ledger(budget)) as gateway:
         meter, other = gateway.register(KEY), gateway.register("trial-key-2")
         for key in (KEY, "trial-key-2"):
-            assert ask(gateway, key=key)[0] == 200
+            assert ask(gateway, SHORT, key)[0] == 200
             assert not gateway.ledger.used_up
-        assert ask(gateway)[0] == 200  # the one that crosses the line
+        assert ask(gateway, SHORT)[0] == 200  # the one that crosses the line
         assert gateway.ledger.used_up
         assert gateway.ledger.spent == Spending(30, money)
         for key in (KEY, "trial-key-2"):
-            status, answer = ask(gateway, EXTRACT | {"stream": stream}, key)
+            status, answer = ask(gateway, SHORT | {"stream": stream}, key)
             assert (status, answer["error"]["code"]) == (429, "budget")
             assert answer["error"]["message"] == f"the budget of the run, {limit}, is used up"
         assert meter.chat() == {"": ChatCount(calls=3, prompt=14, completion=6, failed=1)}
@@ -334,7 +337,7 @@ def test_chunks_of_any_shape_do_no_harm(rows: list[Any]) -> None:
 )
 def test_what_came_from_a_cache_is_counted_where_it_is_soundly_told(details: object, cached: int) -> None:
     usage = {"prompt_tokens": 11, "completion_tokens": 3, "prompt_tokens_details": details}
-    spent = count_spent(Asked(EXTRACT), {"usage": usage})
+    spent = count_spent(Asked(SHORT), {"usage": usage})
     assert (spent.prompt, spent.completion, spent.counted, spent.cached) == (11, 3, False, cached)
 
 
@@ -342,3 +345,36 @@ def test_a_count_without_a_cache_is_logged_as_before() -> None:
     assert "cached" not in ChatCount(1, 11, 3).told()
     both = ChatCount(1, 11, 3, cached=6) + ChatCount(1, 5, 1)
     assert both.told() == {"calls": 2, "prompt": 16, "completion": 4, "counted": 0, "failed": 0, "cached": 6}
+
+
+LONG = {"model": "any", "messages": [{"role": "user", "content": "harbor lights " * 3000}]}
+
+
+@pytest.mark.parametrize(
+    ("told", "prompt", "completion", "counted", "short"),
+    [
+        ((4096, 1), 6002, 1, False, True),  # whatever was sent
+        ((0, 0), 6002, 1, False, True),
+        ((10**400, 1), 6002, 1, True, False),
+        ((5000, 1), 6002, 1, False, False),  # another encoding
+        ((7000, 9), 7000, 9, False, False),
+        ((True, 1), 6002, 1, True, False),
+    ],
+)
+def test_what_an_upstream_counts_stands_beside_our_own_count(
+    told: tuple[int, int], prompt: int, completion: int, counted: bool, short: bool
+) -> None:
+    answer = {"choices": [{"message": {"content": "fine"}}]}
+    answer["usage"] = {"prompt_tokens": told[0], "completion_tokens": told[1]}  # type: ignore[assignment]
+    spent = count_spent(Asked(LONG), answer)
+    assert (spent.prompt, spent.completion, spent.counted) == (prompt, completion, counted)
+    assert (spent.unread > 0) == short
+
+
+def test_calls_that_were_not_all_read_are_logged() -> None:
+    with Gateway(EmbeddingCache(None, FakeEmbedder()), Fake(), Ledger()) as gateway:
+        meter = gateway.register(KEY)
+        assert ask(gateway, LONG)[0] == ask(gateway, SHORT)[0] == 200
+        assert meter.chat()[""].told() == {
+            "calls": 2, "prompt": 6009, "completion": 6, "counted": 0, "failed": 0, "short": 1,
+        }  # fmt: skip

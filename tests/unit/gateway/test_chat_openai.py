@@ -40,7 +40,7 @@ def client(upstream: FakeUpstream) -> Iterator[Any]:
 def test_whole_and_streamed(client: Any) -> None:
     whole = client.chat.completions.create(model="m", messages=MESSAGES, response_format={"type": "json_object"})
     assert whole.choices[0].message.content == SAID
-    assert whole.usage.total_tokens == 14
+    assert whole.usage.total_tokens == 16
     with client.chat.completions.create(model="m", messages=MESSAGES, stream=True) as events:
         assert "".join(event.choices[0].delta.content or "" for event in events) == SAID
     with client.chat.completions.create(

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import io
+import lzma
 import os
 import tarfile
+import tracemalloc
 from pathlib import Path
 
 import pytest
@@ -95,3 +97,39 @@ def test_too_much_is_refused(folder: Folder, tmp_path: Path, monkeypatch: pytest
 def test_where_nothing_can_be_written_is_one_line(folder: Folder, tmp_path: Path) -> None:  # noqa: F811
     with pytest.raises(pack.PackError, match="choose another"):
         pack.pack(folder.root, tmp_path / "missing" / "run.tar.xz")
+
+
+def announced(path: Path, member: tarfile.TarInfo, size: int) -> Path:
+    """An archive whose head says `size` and is followed by as many zeros as one piece holds, compressed to nothing."""
+    member.size = size
+    with lzma.open(path, "wb") as packed:
+        packed.write(member.tobuf(tarfile.PAX_FORMAT))
+        for _ in range(64):
+            packed.write(bytes(2**20))
+    return path
+
+
+@pytest.mark.parametrize("kind", [tarfile.XHDTYPE, tarfile.XGLTYPE, tarfile.GNUTYPE_LONGNAME, tarfile.GNUTYPE_LONGLINK])
+def test_a_head_that_announces_gigabytes_is_refused_before_it_is_read(tmp_path: Path, kind: bytes) -> None:
+    member = tarfile.TarInfo("run.json")
+    member.type = kind
+    file = announced(tmp_path / "x.tar.xz", member, 3 * 2**30)
+    tracemalloc.start()
+    try:
+        with pytest.raises(pack.PackError, match="a head in it is longer"):
+            pack.unpack(file)
+        assert tracemalloc.get_traced_memory()[1] < 20_000_000
+    finally:
+        tracemalloc.stop()
+
+
+def test_an_archive_that_is_mostly_nothing_is_refused_by_what_it_announces(tmp_path: Path) -> None:
+    file = announced(tmp_path / "x.tar.xz", tarfile.TarInfo("blobs/aa/large"), 3 * 2**30)
+    with pytest.raises(pack.PackError, match="more than 268,435,456 bytes"):
+        pack.unpack(file)
+
+
+def test_a_pipe_is_no_packed_run(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "x.tar.xz")
+    with pytest.raises(pack.PackError, match="not a regular file"):
+        pack.unpack(tmp_path / "x.tar.xz")

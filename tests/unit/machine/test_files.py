@@ -1,9 +1,12 @@
-"""What lies below a folder, weighed without following what a backend may have put there."""
+"""Files are weighed and read without following or waiting for what somebody put there, and written whole."""
 
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from pathlib import Path
+
+import pytest
 
 from harness.machine import files
 
@@ -24,3 +27,45 @@ def test_regular_files_count_links_and_pipes_do_not(tmp_path: Path) -> None:
 
 def test_what_is_not_there_weighs_nothing(tmp_path: Path) -> None:
     assert files.weigh(tmp_path / "none") == 0
+
+
+@pytest.mark.parametrize("made", [os.mkfifo, lambda path: path.symlink_to("/dev/zero")])
+def test_what_is_no_file_is_refused_at_once(tmp_path: Path, made: Callable[[Path], object]) -> None:
+    made(tmp_path / "odd")
+    with pytest.raises(OSError, match="not a regular file"):
+        files.read(tmp_path / "odd", 10)
+
+
+def test_a_file_is_read_up_to_a_bound_also_behind_a_link(tmp_path: Path) -> None:
+    (tmp_path / "file").write_bytes(b"x" * 10)
+    (tmp_path / "link").symlink_to(tmp_path / "file")
+    assert files.read(tmp_path / "link", 10) == b"x" * 10
+    with pytest.raises(OSError, match="larger than 9 bytes"):
+        files.read(tmp_path / "file", 9)
+
+
+def test_a_draft_that_is_left_in_the_middle_leaves_nothing(tmp_path: Path) -> None:
+    file = tmp_path / "file"
+    file.write_text("before")
+    with pytest.raises(KeyboardInterrupt), files.draft(file) as made:
+        made.write_text("half")
+        raise KeyboardInterrupt
+    assert [each.read_text() for each in tmp_path.iterdir()] == ["before"]
+
+
+@pytest.mark.parametrize("there", [True, False])
+def test_a_folder_is_filled_whole_or_not_at_all(tmp_path: Path, there: bool) -> None:
+    folder = tmp_path / "a" / "folder"
+    if there:
+        folder.mkdir(parents=True)
+        (folder / ".folder.1.part").mkdir()  # what a kill has left
+    with pytest.raises(KeyboardInterrupt), files.fill(folder) as made:
+        (made / "half").write_text("")
+        raise KeyboardInterrupt
+    assert not [*tmp_path.rglob("half")] and folder.exists() == there
+    with files.fill(folder) as made:
+        (made / "below").mkdir()
+        (made / "below" / "file").write_text("whole")
+    assert (folder / "below" / "file").read_text() == "whole"
+    with pytest.raises(OSError, match="is not empty"), files.fill(folder):
+        pass

@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 
 from harness import paths
+from harness.cli.common import read_prices
 from harness.gateway.chat.standin import STANDING_IN
-from harness.model.prices import Price, PricesError, read_prices
+from harness.model.prices import Price, PricesError
 
 
 def test_a_cached_token_costs_what_it_says_and_else_as_any_other() -> None:
@@ -36,7 +37,7 @@ def test_the_shipped_table_knows_the_stand_ins_and_is_dated() -> None:
         ('date = 2026-01-01\ncurrency = "USD"\n[models]\nm = {prompt = nan, completion = 1}', "models.m.prompt: "),
         ('date = 2026-01-01\ncurrency = "USD"\n[models]\nm = {promt = 1, completion = 1}', "models.m."),
         ("date = ", "Invalid value"),
-        ("\udcff", "codec can't decode"),
+        ("\udcff", "not UTF-8 text"),
     ],
 )
 def test_a_table_that_is_none_is_one_line_with_the_key(tmp_path: Path, text: str, said: str) -> None:
@@ -49,5 +50,5 @@ def test_a_table_that_is_none_is_one_line_with_the_key(tmp_path: Path, text: str
 
 
 def test_a_table_that_is_not_there_is_named(tmp_path: Path) -> None:
-    with pytest.raises(PricesError, match=r"none\.toml: No such file"):
+    with pytest.raises(PricesError, match=r"none\.toml: cannot be read: No such file"):
         read_prices(tmp_path / "none.toml")

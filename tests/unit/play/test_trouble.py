@@ -175,7 +175,7 @@ def test_anything_else_is_one_line_and_could_not_run(
         raise error
 
     monkeypatch.setattr(cli, "commands", breaks)
-    monkeypatch.setattr(cli, "_heed_signals", lambda: None)
+    monkeypatch.setattr(cli, "_heed_signals", lambda: ())
     monkeypatch.setattr(sys, "argv", ["coldwarm"])
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     with pytest.raises(SystemExit) as ending:

@@ -140,3 +140,16 @@ def test_what_was_forgotten_before_the_job_is_not_in_its_notes() -> None:
         notes = "".join(harbor.list_notes(told, session, told.jobs()[-1][1]))
         assert (marks["pin"] in notes) is kept and OLD in notes and NEW in notes
         assert notes.index(OLD) < notes.index(NEW), "in the order of telling"
+
+
+def test_an_export_that_is_interrupted_leaves_nothing_in_the_way_of_the_next(
+    stories: list[Story], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(*_: object) -> str:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt):
+        patched.setattr(harbor, "_instruct", interrupted)
+        harbor.export(tmp_path / "tasks", stories[:1])
+    assert not [*tmp_path.iterdir()]
+    assert harbor.export(tmp_path / "tasks", stories[:1]).jobs

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -89,6 +90,11 @@ def _text(name: str, text: str, write: Callable[[Path], Path]) -> Callable[[Path
     return change
 
 
+def _late(talk: dict[str, Any]) -> dict[str, Any]:
+    talk["conversation"]["session_3_date_time"] = "1:03 pm on 32 May, 2023"
+    return talk
+
+
 @pytest.mark.parametrize(
     ("name", "write", "says"),
     [
@@ -96,9 +102,13 @@ def _text(name: str, text: str, write: Callable[[Path], Path]) -> Callable[[Path
         ("longmemeval", _json({"a": 1}), r"\[0\] has no 'question_id'"),
         ("longmemeval", _json([{**files.entry(), "haystack_dates": []}]), "q1: 3 sessions, 3 ids, 0 dates"),
         ("longmemeval", _json([files.talk()]), r"\[0\] has no 'question_id'"),
+        ("longmemeval", _json([{**files.entry(), "haystack_dates": ["2023/05/32 (Mon) 02:21"] * 3}]), "is no date as"),
+        ("longmemeval", _json([files.entry(), files.entry()]), "holds 'q1' twice"),
+        ("locomo", _json([files.talk(), files.talk()]), "holds 'talk-1' twice"),
+        ("locomo", _json([_late(files.talk())]), "is no date as 1:56 pm on 8 May, 2023: '1:03 pm on 32 May, 2023'"),
         ("devmembench", lambda folder: folder, r"holds 0 files sessions \(.json"),
         ("devmembench", _text("questions.json", "[{}]", files.write_devmembench), r"\[0\] has no 'haystackSessionIds'"),
-        ("devmembench", _text("sessions.json", "nonsense", files.write_devmembench), "sessions.json: is no JSON"),
+        ("devmembench", _text("sessions.json", "nonsense", files.write_devmembench), "sessions.json: not JSON"),
         ("devmembench", _text("sessions.json", "[]", files.write_devmembench), "all holds nothing that could be"),
         ("forgeteval", _json({"cases": []}), r"\[0\] has no 'setup_facts'"),
         ("forgeteval", _json([]), "holds no case"),
@@ -109,7 +119,7 @@ def _text(name: str, text: str, write: Callable[[Path], Path]) -> Callable[[Path
         ("personamem", lambda folder: files.write_personamem(folder, end="soon"), "is no whole number: 'soon'"),
         ("personamem", lambda folder: files.write_personamem(folder, context="c9"), "asks of c9, which shared"),
         ("personamem", _text("questions_32k.csv", "a,b\n1,2\n", files.write_personamem), r"\[0\] has no 'question_id'"),
-        ("personamem", _text("shared_contexts_32k.jsonl", '{"c1": []}\n{\n', files.write_personamem), "is no JSON"),
+        ("personamem", _text("shared_contexts_32k.jsonl", '{"c1": []}\n{\n', files.write_personamem), "not JSON"),
         ("personamem", _text("shared_contexts_32k.jsonl", "[1]\n", files.write_personamem), "is no object"),
     ],
 )  # fmt: skip

@@ -105,11 +105,11 @@ def test_without_the_extra_the_line_names_the_command(tmp_path: Path, monkeypatc
 @pytest.mark.parametrize(
     ("name", "data", "says"),
     [
-        ("a.parquet", b"no Parquet", "a.parquet: is no JSON: "),
+        ("a.parquet", b"no Parquet", "a.parquet: not JSON: "),
         ("a.csv", b"\xff\xfe\x00", "a.csv: is no table: "),
-        ("a.jsonl", b'{"a": 1}\n{"b": \n', "a.jsonl: is no JSON: "),
-        ("a.json", b"\x1f\x8b\x08\x00", "a.json: is no JSON: "),
-        ("a.json", b"", "a.json: is no JSON: "),
+        ("a.jsonl", b'{"a": 1}\n{"b": \n', "a.jsonl: not JSON: "),
+        ("a.json", b"\x1f\x8b\x08\x00", "a.json: not JSON: "),
+        ("a.json", b"", "a.json: not JSON: "),
     ],
 )
 def test_what_is_not_what_its_name_says_is_one_clear_line(tmp_path: Path, name: str, data: bytes, says: str) -> None:
@@ -124,5 +124,5 @@ def test_a_file_that_is_too_large_is_not_read(tmp_path: Path) -> None:
     file = tmp_path / "large.json"
     with file.open("wb") as opened:
         opened.truncate(rows.LARGEST + 1)
-    with pytest.raises(SetError, match="is larger than 500,000,000 bytes"):
+    with pytest.raises(SetError, match="larger than 500,000,000 bytes"):
         rows.read(file)

@@ -72,9 +72,9 @@ def _number(folder: Path) -> Path:
 @pytest.mark.parametrize(
     ("write", "says"),
     [
-        (_text("nonsense"), "locomo.json: is no JSON: "),
-        (_text(b"\xff\xfe\0"), "locomo.json: is no JSON: "),
-        (_text("[" * 100_000), "locomo.json: is no JSON: "),
+        (_text("nonsense"), "locomo.json: not JSON: "),
+        (_text(b"\xff\xfe\0"), "locomo.json: not JSON: "),
+        (_text("[" * 100_000), "locomo.json: not JSON: "),
         (_text("{}"), r"locomo.json: \[0\] has no 'sample_id'"),
         (_text("[]"), "locomo.json: holds no conversation"),
         (_text("[3]"), r"locomo.json: \[0\] has no 'sample_id'"),

@@ -79,7 +79,7 @@ def test_what_a_file_may_not_say_is_one_line_with_its_place(text: str, said: str
 
 
 def test_bytes_that_are_no_text_are_one_line() -> None:
-    with pytest.raises(RegressError, match=r"^g: not UTF-8 text$"):
+    with pytest.raises(RegressError, match=r"^g: not UTF-8 text \(at line 1\)$"):
         gates.read(b"\xff", "g")
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ from click.testing import CliRunner
 
 from harness.cli import commands
 from harness.log.folder import Folder
-from harness.report.outputs import spans
+from harness.report.outputs import export, spans
 from tests.support import runs
 
 OPERATIONS = {"create_memory", "update_memory", "search_memory", "delete_memory"}
@@ -65,3 +66,17 @@ def test_the_command_writes_a_new_file_only(run: Folder, tmp_path: Path) -> None
     assert CliRunner().invoke(commands, words).exit_code == 0
     again = CliRunner().invoke(commands, words)
     assert again.exit_code == 2 and "is there already; name a new file" in again.stderr
+
+
+def test_an_export_that_is_interrupted_leaves_no_half_a_file(
+    run: Folder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(*_: object) -> Iterator[str]:
+        yield "half\n"
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(spans, "write", interrupted)
+    before = sorted(tmp_path.iterdir())
+    with pytest.raises(KeyboardInterrupt):
+        export.spans(tmp_path / "spans.jsonl", run, content=False)
+    assert sorted(tmp_path.iterdir()) == before
