@@ -15,13 +15,19 @@ PLAYER = "harness.selftest.fault_player"
 PLANTED = "harness.selftest.planted"
 
 
-@pytest.fixture
-def tree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A copy of our packages, which a test may edit."""
+@pytest.fixture(scope="module")
+def copy(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Of our packages, which a test may edit."""
+    folder = tmp_path_factory.mktemp("tree")
     for name in sources.OURS:
-        shutil.copytree(paths.ROOT / name, tmp_path / name, ignore=shutil.ignore_patterns("__pycache__"))
-    monkeypatch.setattr(paths, "ROOT", tmp_path)
-    return tmp_path
+        shutil.copytree(paths.ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
+    return folder
+
+
+@pytest.fixture
+def tree(copy: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setattr(paths, "ROOT", copy)
+    return copy
 
 
 def digests() -> dict[str, str]:
@@ -32,10 +38,13 @@ def digests() -> dict[str, str]:
 
 def edit(tree: Path, file: str) -> set[str]:
     """What has another digest after an edit of this file."""
-    before = digests()
-    path = tree / file
-    path.write_text(path.read_text() + "\n# edited\n")
-    return {name for name, found in digests().items() if found != before[name]}
+    before, path = digests(), tree / file
+    text = path.read_text()
+    path.write_text(f"{text}\n# edited\n")
+    try:
+        return {name for name, found in digests().items() if found != before[name]}
+    finally:
+        path.write_text(text)
 
 
 @pytest.mark.parametrize(
@@ -67,9 +76,10 @@ def test_an_edit_changes_the_digest_of_what_it_may_decide(tree: Path, file: str,
      "from .own import x", "def late():\n    from adapters.own import x"],
 )  # fmt: skip
 def test_a_module_is_found_however_it_is_imported(tree: Path, line: str) -> None:
-    (tree / "adapters" / "own.py").write_text("x = 1\n")
-    (tree / "adapters" / "store.py").write_text(f"{line}\n")
-    assert tree / "adapters" / "own.py" in sources.find_imported("adapters.store")
+    own, store = tree / "adapters" / "own.py", tree / "adapters" / "store.py"
+    own.write_text("x = 1\n")
+    store.write_text(f"{line}\n")
+    assert own in sources.find_imported("adapters.store")
 
 
 def test_a_package_with_another_version_or_file_is_another_condition(
