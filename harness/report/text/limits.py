@@ -73,7 +73,7 @@ def tell_reach(results: Results) -> str:
         return f"With {many}, no difference in decisions can be proven."
     enough = max(each.enough for each in known)
     return (
-        f"With {many}, a difference is proven only if at least {enough} of them show it and none the opposite, or about "
+        f"With {many}, a difference is proven only if at least {enough} show it and none the opposite, or about "
         f"{max(evenly)} and all others the opposite."
     )
 
