@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 from harness.model.results import Pooled
+from harness.model.trial import CANNOT_TELL
 from harness.report import words
 
 Judgement = Literal["good", "middling", "bad", "open"]
@@ -94,8 +95,6 @@ class Score:
         return bool(self.measure)
 
 
-CANNOT_TELL = "cannot be told"
-"""What a reason begins with, and a cell says, where it could not be looked."""
 DASH = Score((Number(SHAPES["open"]),))
 
 

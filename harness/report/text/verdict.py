@@ -171,11 +171,12 @@ def _advise(results: Results, board: Board) -> Iterator[VerdictLine]:
         if gains and max(gains) <= 0:
             others.append(row.name)
         elif gains and ways.best_write(results, row.key) == "curated":
-            gaining.append(row.name)
+            gaining.append(row.key)
             for read, pair in own.items():
                 pairs[read].append(pair)
-    if not gaining:
+    if not any(_gains(results, name) for name in gaining):
         return
+    names = words.join_words([table.name_row(results, name) for name in gaining])
     cases = {each.of for own in pairs.values() for pair in own for each in pair}
     of = f" of {cases.pop():,}" if len(cases) == 1 and None not in cases else ""
     parts = [
@@ -183,10 +184,18 @@ def _advise(results: Results, board: Board) -> Iterator[VerdictLine]:
         f"{_range(before for before, _ in own)} if the agent {READS[read]}"
         for at, (read, own) in enumerate(pairs.items())
     ]
-    names = words.join_words(gaining) if len(gaining) <= NAMED else f"each of {len(gaining)} backends"
+    names = names if len(gaining) <= NAMED else f"each of {len(gaining)} backends"
     rest = f" {words.join_words(others)} {'gains' if len(others) == 1 else 'gain'} nothing by it." if others else ""
     text = f"Search for the old note and replace it before you write: with {names}, {'; '.join(parts)}.{rest}"
     yield VerdictLine(text, "policies", "good")
+
+
+def _gains(results: Results, row: str) -> bool:
+    """Whether a look-up makes a proven difference: a better standing against no memory under some read policy."""
+    order = ("worse", "open", "better")
+    before, after = (ways.stand(results, row, write) for write in get_args(WritePolicy))
+    pairs = [(before[read], after[read]) for read in before.keys() & after.keys()]
+    return any({*pair} <= {*order} and order.index(pair[1]) > order.index(pair[0]) for pair in pairs)
 
 
 def _pair_writes(results: Results, row: str) -> dict[ReadPolicy, tuple[Pooled, Pooled]]:
