@@ -32,7 +32,7 @@ from harness.cli import (
     upgrades,
 )
 from harness.cli.common import COULD_NOT_RUN, stop
-from harness.machine import extras
+from harness.machine import extras, git, shortage
 
 
 def main() -> None:
@@ -40,6 +40,7 @@ def main() -> None:
     gc.set_threshold(100_000, 50, 50)  # a run's events are many and hold no cycles: collecting them took a third
     _heed_signals()
     _check_checkout()
+    git.forget_caller()
     try:
         sys.exit(commands.main(standalone_mode=False))
     except click.ClickException as error:
@@ -51,13 +52,15 @@ def main() -> None:
         gone = type(sys.stdout).__name__ == "_PacifyFlushWrapper"
         sys.exit(COULD_NOT_RUN if gone else ending.code)
     except OSError as error:
-        stop(f"{error.filename or 'a file'}: {error.strerror or error}", COULD_NOT_RUN)
+        stop(
+            f"{error.filename2 or error.filename or 'a file'}: {error.strerror or error}", COULD_NOT_RUN
+        )  # of a copy: whereto
     except ModuleNotFoundError as error:
         if (name := (error.name or "").partition(".")[0]) not in extras.EXTRAS:
             stop(_fault(error), COULD_NOT_RUN)
         stop(extras.lacks(name, "this command"), COULD_NOT_RUN)
     except Exception as error:
-        stop(_fault(error), COULD_NOT_RUN)
+        stop(shortage.in_error(error) or _fault(error), COULD_NOT_RUN)
 
 
 def _fault(error: Exception) -> str:
@@ -115,6 +118,8 @@ def commands() -> None:
 
     Exit codes: 0 good, 1 a gate or check failed, 2 bad usage or bad input, 3 something asked for could not run.
     """
+    if lack := shortage.explain_limits():
+        stop(lack, COULD_NOT_RUN)
 
 
 for _command in (  # in the order of --help
