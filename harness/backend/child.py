@@ -213,7 +213,7 @@ class Child:
         self._look()
         if error.kind == "raised" and (lack := self._lacks(told) or self._explain_pause()):
             self.kill()
-            raise self._fault("machine", op, f"{lack}; it raised {error.message[:200]}")
+            raise self._fault("machine", op, f"{lack}; it raised {error.message[:120]}")
 
     def _raised(self, op: str, error: Error) -> MemoryFault:
         return self._fault(error.kind, op, error.message, alive=True, trace=error.trace, at=error.at)
@@ -233,7 +233,7 @@ class Child:
         told = self._last_words()
         killed = self._process.poll() == -signal.SIGKILL and not self._owns_up(signal.SIGKILL)
         if killed and not shortage.holds_most(self._held):
-            why = "its process was killed from outside of the run, perhaps as memory ran out: find out by what"
+            why = "its process was killed by signal 9, not by coldwarm: perhaps memory ran out"
             return self._fault("machine", op, why)
         room = shortage.is_short_of_room(self._home.parent) if self._process.poll() == -signal.SIGBUS else ""
         if lack := room or self._lacks(told) or self._explain_pause():

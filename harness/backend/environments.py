@@ -62,6 +62,7 @@ class Made(Model):
         packages: What is installed, as name==version.
         size: Bytes of all files; those hard-linked to uv's cache take no room of their own.
         seconds: How long resolving and installing took.
+        entries: Where its packages lie, each of which is there as long as it is whole.
     """
 
     names: tuple[str, ...]
@@ -70,6 +71,7 @@ class Made(Model):
     packages: tuple[str, ...]
     size: int
     seconds: float
+    entries: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -194,7 +196,7 @@ def provide(name: str, needed: tuple[str, ...], base: Interpreter, lock: str = "
             packages = _install(name, lock, draft, base)
             made = Made(
                 names=(name,), requirements=needed, python=base.version, packages=packages,
-                size=files.weigh(draft), seconds=time.monotonic() - began,
+                size=files.weigh(draft), seconds=time.monotonic() - began, entries=_list_entries(draft),
             )  # fmt: skip
             _write(draft, made)
             (draft / IN_USE).touch()
@@ -338,14 +340,19 @@ def _find_kept(needed: Sequence[str], python: str) -> Environment | None:
 
 
 def _read(folder: Path) -> Environment | None:
-    """None: there is none, or its interpreter has gone."""
+    """None: there is none, or its interpreter or a package has gone: it is made anew."""
     if folder.suffix or not (folder / "bin" / "python").exists():
         return None
     try:
         made = Made.model_validate_json((folder / FILE).read_bytes())
     except (OSError, ValidationError):
         return None
-    return Environment(folder, made)
+    return Environment(folder, made) if {*made.entries} <= {*_list_entries(folder)} else None
+
+
+def _list_entries(folder: Path) -> tuple[str, ...]:
+    places = ("lib/python*/site-packages/*", "node_modules/*")
+    return tuple(sorted(each.relative_to(folder).as_posix() for place in places for each in folder.glob(place)))
 
 
 def _write(folder: Path, made: Made) -> None:

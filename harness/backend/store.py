@@ -54,6 +54,9 @@ class ChildStore:
     homes: Iterator[int] = field(default_factory=partial(count, 1))
 
     def open(self) -> RemoteMemory:
+        if self.root.is_symlink() or (self.root.exists() and not self.root.is_dir()):
+            said = "it has put a file or a link in the place of its store's folder"
+            raise MemoryFault(Fault(kind="breach", op="open", message=said), alive=False)
         self.root.mkdir(parents=True, exist_ok=True)
         if self.service is not None:
             self._serve(self.service)

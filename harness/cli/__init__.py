@@ -34,13 +34,14 @@ from harness.cli import (
     upgrades,
 )
 from harness.cli.common import COULD_NOT_RUN, GOOD, say, stop
-from harness.machine import extras
+from harness.machine import extras, git, shortage
 
 
 def main() -> NoReturn:
     """Every error a user can cause is one line on standard error."""
     gc.set_threshold(100_000, 50, 50)  # a run's events are many and hold no cycles: collecting them took a third
     heeded = _heed_signals()
+    git.forget_caller()
     code: int | str | None = None
     try:
         try:
@@ -67,12 +68,12 @@ def _run() -> int | str | None:
         gone = type(sys.stdout).__name__ == "_PacifyFlushWrapper"
         return COULD_NOT_RUN if gone else ending.code
     except OSError as error:
-        say(f"{error.filename or 'a file'}: {error.strerror or error}")
+        say(f"{error.filename2 or error.filename or 'a file'}: {error.strerror or error}")  # of a copy: whereto
     except ModuleNotFoundError as error:
         name = (error.name or "").partition(".")[0]
         say(extras.lacks(name, "this command") if name in extras.EXTRAS else _fault(error))
     except Exception as error:
-        say(_fault(error))
+        say(shortage.in_error(error) or _fault(error))
     return COULD_NOT_RUN
 
 
@@ -136,6 +137,8 @@ def commands() -> None:
 
     Exit codes: 0 good, 1 a gate or check failed, 2 bad usage or bad input, 3 something asked for could not run.
     """
+    if lack := shortage.explain_limits():
+        stop(lack, COULD_NOT_RUN)
 
 
 for _command in (  # in the order of --help

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shlex
+import shutil
 import sys
 import webbrowser
 from collections.abc import Callable, Mapping, Sequence
@@ -28,7 +29,22 @@ if TYPE_CHECKING:
 GOOD, FAILED, BAD, COULD_NOT_RUN = 0, 1, 2, 3
 SHOWN = 5
 """Trials that are named where many did not get to their end."""
-FOLDER = click.Path(path_type=Path)
+LEAST_WIDTH = 20
+"""Columns of a terminal; one that says that it has fewer does not know."""
+
+
+class PlainPath(click.Path):
+    """A path that can be written down: every file of a run is UTF-8, and names where it lies."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        try:
+            os.fspath(value).encode()
+        except UnicodeEncodeError:
+            self.fail(f"{os.fsencode(value)!r}: its name is not UTF-8: choose another", param, ctx)
+        return super().convert(value, param, ctx)
+
+
+FOLDER = PlainPath(path_type=Path)
 SPLIT = click.Choice(["all", "dev", "held"])
 SPLIT_HELP = "Part of the suite: dev to work with, held kept back for a final run."
 
@@ -136,6 +152,7 @@ def write_page(path: Path, text: str) -> None:
 
 
 def load_stories(tasks: Path, fixtures: Path, names: tuple[str, ...], split: Split) -> list[tuple[Scenario, Repo]]:
+    from harness.machine import shortage
     from harness.repo.checkout import FixtureError
     from tasks import loader, suite
 
@@ -145,6 +162,8 @@ def load_stories(tasks: Path, fixtures: Path, names: tuple[str, ...], split: Spl
         files = suite.of_split(loader.find(tasks, names), tasks, split)
         return loader.load(files, fixtures, paths.cache_root())
     except (loader.ScenarioError, FixtureError) as error:
+        if lack := shortage.in_error(error, paths.cache_root()):
+            stop(f"{paths.cache_root()}: {lack}", COULD_NOT_RUN)
         stop(error)
 
 
@@ -156,11 +175,19 @@ def with_output(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def terminal(*, quiet: bool = False, as_json: bool = False) -> Any:
-    """Where progress and tables go. Where no terminal is, lines are 80 wide, unless COLUMNS says otherwise."""
+    """Where progress and tables go. Where no terminal is, lines are 80 wide, unless COLUMNS says otherwise.
+
+    COLUMNS=0 is what a shell without a terminal may say.
+    """
     from rich.console import Console
 
-    wide = (sys.stderr if as_json else sys.stdout).isatty() or "COLUMNS" in os.environ
-    return Console(highlight=False, soft_wrap=True, stderr=as_json, quiet=quiet, width=None if wide else 80)
+    columns = os.environ.get("COLUMNS", "")
+    width = int(columns) if columns.isdecimal() and len(columns) < 6 else 0
+    if not columns and (sys.stderr if as_json else sys.stdout).isatty():
+        width = shutil.get_terminal_size().columns
+    return Console(
+        highlight=False, soft_wrap=True, stderr=as_json, quiet=quiet, width=width if width >= LEAST_WIDTH else 80
+    )
 
 
 def report_run(

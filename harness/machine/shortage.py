@@ -25,11 +25,11 @@ PROBE = 2**20
 """Bytes that are written to see whether a quota lets them be."""
 FILES, ADDRESSES = 1024, 4 * 2**30
 """Open files and bytes of address space that a usual machine gives to each process."""
-NEEDED_FILES, NEEDED_ADDRESSES = 256, 3 * 2**30
-"""Those without which a run cannot be begun."""
+NEEDED_FILES, NEEDED_ADDRESSES = 64, 768 * 2**20
+"""Those without which no command gets to its end."""
 _FEW = 0.05
 """The share of memory, files or processes below which there is next to nothing left."""
-_ROOM_SIGNS = r"No space left|quota exceeded|disk is full|disk I/O error|unable to open database file"
+_ROOM_SIGNS = r"No space left|unable to write|quota exceeded|disk is full|disk I/O error|unable to open database file"
 _FILE_SIGNS = r"File too large|disk I/O error"
 _OPEN_SIGNS = r"Too many open files|unable to open database file"
 _MEMORY_SIGNS = r"\bMemoryError\b|bad_alloc|Cannot allocate memory|out of memory|memory allocation of \d+ bytes failed"
@@ -87,7 +87,7 @@ def holds_most(held: int) -> bool:
 
 
 def explain_limits() -> str:
-    """Why no run can be begun under the limits of this shell; empty if it can. More files are asked for if allowed."""
+    """Why nothing can be done under the limits of this shell; empty if it can. Takes as many files as it is allowed."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if _is_below(soft, FILES):
         soft = FILES if hard == resource.RLIM_INFINITY else min(FILES, hard)
@@ -97,7 +97,7 @@ def explain_limits() -> str:
         return f"only {soft} files may be open at a time, and {NEEDED_FILES} are needed: ulimit -n {FILES}"
     most = resource.getrlimit(resource.RLIMIT_AS)[0]
     if _is_below(most, NEEDED_ADDRESSES):
-        given, needed = (f"{each / 2**30:.1f} GiB" for each in (most, NEEDED_ADDRESSES))
+        given, needed = (f"{each / 2**20:.0f} MiB" for each in (most, NEEDED_ADDRESSES))
         return f"a process gets {given} of address space, and {needed} are needed: ulimit -v unlimited"
     return ""
 
@@ -125,13 +125,13 @@ def _room(folder: Path, _: int) -> str:
         found = os.statvfs(folder)
         free = found.f_bavail * found.f_frsize
         if free < ROOM or (found.f_files and not found.f_favail):
-            return f"no room is left where its store lies ({free / 2**20:.1f} MiB are free): make room"
+            return f"no room is left on the disk ({free / 2**20:.1f} MiB are free): make room"
         with tempfile.TemporaryFile(dir=folder) as probe:
             probe.write(bytes(PROBE))
             probe.flush()
     except OSError as error:
         if error.errno in (errno.ENOSPC, errno.EDQUOT):
-            return f"no room is left where its store lies ({os.strerror(error.errno)}): make room"
+            return f"no room is left on the disk ({os.strerror(error.errno)}): make room"
     return ""
 
 

@@ -24,6 +24,7 @@ class ExecutorError(Exception):
 
 ENDS_RUN = (Unwritable, EmbedderError, ExecutorError, GatewayError)
 """What no other trial could do without either."""
+AGAIN = "--resume plays it again"
 
 
 @contextmanager
@@ -34,7 +35,8 @@ def fence(log: Writer, last: type[Closed | Ended], blobs: Blobs) -> Iterator[Non
     except ENDS_RUN:
         raise
     except Hindered as hindered:
-        log.append(last(status="failed", fault=hindered.fault))
+        fault = hindered.fault
+        log.append(last(status="failed", fault=fault.model_copy(update={"message": f"{fault.message}; {AGAIN}"})))
     except Exception as error:
         if log.closed:
             raise
@@ -45,7 +47,7 @@ def fence(log: Writer, last: type[Closed | Ended], blobs: Blobs) -> Iterator[Non
 def describe(error: BaseException, blobs: Blobs) -> str:
     """One line; the traceback is a blob of the run, unless it was the machine."""
     if lack := shortage.in_error(error):
-        return lack
+        return f"{lack}; {AGAIN}"
     text = "".join(traceback.format_exception(error))
     name = blobs.put(text.encode("utf-8", "backslashreplace")).blob
     said = " ".join(f"{type(error).__name__}: {error}".split())[:300].encode("utf-8", "backslashreplace").decode()

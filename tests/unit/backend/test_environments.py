@@ -81,6 +81,14 @@ def test_a_setting_that_the_adapter_does_not_know_comes_before_its_packages() ->
 # --- what is made ----------------------------------------------------------------------------------------------------
 
 
+def test_an_environment_that_lacks_a_package_is_made_anew() -> None:
+    made = environments.of(asked())
+    shutil.rmtree(made.folder / next(each for each in made.made.entries if each.endswith(".dist-info")))
+    assert not environments.list_made()
+    environments._STARTED.clear()
+    assert environments.of(asked()).fresh
+
+
 @pytest.mark.slow
 def test_a_backend_runs_with_the_release_that_was_asked_for(tmp_path: Path) -> None:
     for text, version in ((ASKED, "2.0"), ("t=tiny:Tiny@2.1", "2.1")):

@@ -17,7 +17,9 @@ from harness.adapter import Hit, Scope, Space
 from harness.backend import client
 from harness.backend.client import Child, Deadlines, MemoryFault, RemoteMemory
 from harness.backend.forkserver import ForkServers, Launcher, spawn
+from harness.backend.store import ChildStore
 from harness.machine import shortage
+from harness.model.backend import Backend
 
 HOME = Scope(repo="shop", org="lantern")
 AT = "2025-04-01T10:00:00+00:00"
@@ -170,6 +172,21 @@ def test_an_error_that_cannot_be_looked_at_was_raised(tmp_path: Path, name: str,
             ask(memory)
         assert (caught.value.fault.kind, caught.value.alive) == ("raised", True) and text in caught.value.fault.message
         assert memory.settle(1)
+
+
+@pytest.mark.parametrize("kind", ["file", "link", "dangling"])
+def test_a_store_that_is_no_folder_is_a_breach(tmp_path: Path, kind: str) -> None:
+    root = tmp_path / "trial" / "store"
+    root.parent.mkdir()
+    if kind == "file":
+        root.write_text("all of it")
+    else:
+        root.symlink_to(tmp_path if kind == "link" else tmp_path / "nowhere")
+    space = Space(str(root), "http://127.0.0.1:1/v1", "key", 384, 1)
+    backend = Backend(name="faulty", version="1", support={})
+    with pytest.raises(MemoryFault) as caught:
+        ChildStore("tests.support.short_machine:Slow", backend, root, space, LONG).open()
+    assert caught.value.fault.kind == "breach" and "in the place of its store" in caught.value.fault.message
 
 
 def test_an_author_sees_file_and_line_below_the_folder_of_the_adapter(tmp_path: Path) -> None:

@@ -18,12 +18,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from harness import cli, metrics, paths
+from harness.cli import common
 from harness.gateway.embedder import EmbedderError
 from harness.log.blobs import Blobs, Unwritable
 from harness.log.events import Closed, Sought
+from harness.log.folder import commit
 from harness.log.lines import Writer
 from harness.log.reader import read
-from harness.machine import leftovers
+from harness.machine import git, leftovers
 from harness.metrics import faults
 from harness.model.backend import Fault
 from harness.model.dates import moment
@@ -77,7 +79,9 @@ def test_a_call_that_the_machine_failed_is_none_of_the_backends(tmp_path: Path, 
     with trouble.fence(log, Closed, tape.blobs):
         raise Hindered(lacking)
     told = read(tmp_path / "one.jsonl", tape.blobs)
-    assert told.closed and told.closed.fault == lacking and not told.final and not faults.of_trial(told)
+    assert told.closed and not told.final and told.closed.fault.at == lacking.at
+    assert told.closed.fault.message == "no room is left: make room; --resume plays it again"
+    assert not faults.of_trial(told)
 
 
 def test_an_event_that_cannot_be_written_is_ours_and_leaves_no_gap(tmp_path: Path, writer: tuple[Tape, Writer]) -> None:
@@ -196,3 +200,63 @@ def test_a_reader_that_has_gone_is_no_broken_gate() -> None:
     )
     os.close(theirs)
     assert (done.returncode, done.stderr) == (3, b"")
+
+
+# --- the shell --------------------------------------------------------------------------------------------------------
+
+
+def run_command(words: str, tmp_path: Path, shell: str = "", **env: str) -> subprocess.CompletedProcess[str]:
+    """What a user sees of a command, in a shell that says this before."""
+    command = f"{shell} exec {sys.executable} -m harness {words}"
+    environment = {**os.environ, "TMPDIR": str(tmp_path), **env}
+    return subprocess.run(
+        ["bash", "-c", command], cwd=paths.ROOT, env=environment, capture_output=True, text=True, check=False
+    )
+
+
+@pytest.mark.parametrize(
+    ("shell", "says"),
+    [("ulimit -n 32;", "only 32 files may be open at a time"), ("ulimit -v 300000;", "293 MiB of address space")],
+)
+def test_a_low_limit_is_one_line(tmp_path: Path, shell: str, says: str) -> None:
+    done = run_command("list", tmp_path, shell)
+    assert done.returncode == 3 and len(done.stderr.splitlines()) == 1 and says in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("columns", "width"), [("0", 80), ("1", 80), ("-5", 80), ("wide", 80), ("9" * 30, 80), ("100", 100)]
+)
+def test_a_width_that_is_none_is_80(monkeypatch: pytest.MonkeyPatch, columns: str, width: int) -> None:
+    monkeypatch.setenv("COLUMNS", columns)
+    assert common.terminal().width == width
+
+
+def test_a_folder_whose_name_cannot_be_written_down_is_refused(tmp_path: Path) -> None:
+    done = run_command("run -s none -b none --out $'o\\xffut'", tmp_path)
+    assert done.returncode == 2 and "its name is not UTF-8" in done.stderr and "Traceback" not in done.stderr
+
+
+def test_the_repository_of_our_caller_is_not_ours(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    expected = commit()
+    subprocess.run(["git", "init", "-q", tmp_path], check=True)
+    for name, value in (("GIT_DIR", ".git"), ("GIT_WORK_TREE", "."), ("GIT_INDEX_FILE", ".git/index")):
+        monkeypatch.setenv(name, str(tmp_path / value))
+    git.forget_caller()
+    assert commit() == expected and "GIT_DIR" not in os.environ
+
+
+def test_a_copy_that_found_no_room_names_its_target(monkeypatch: pytest.MonkeyPatch) -> None:
+    said: list[object] = []
+    monkeypatch.setattr(cli, "commands", _Failing(OSError(28, "No space left on device", "/from", None, "/to")))
+    monkeypatch.setattr(cli, "_heed_signals", lambda: None)
+    monkeypatch.setattr(cli, "stop", lambda line, code: said.append((line, code)))
+    cli.main()
+    assert said == [("/to: No space left on device", 3)]
+
+
+class _Failing:
+    def __init__(self, error: Exception) -> None:
+        self._error = error
+
+    def main(self, **_: object) -> None:
+        raise self._error
