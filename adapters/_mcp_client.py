@@ -12,6 +12,7 @@ import signal
 import subprocess
 import sys
 import threading
+from collections import deque
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import Any
@@ -21,6 +22,8 @@ PDEATHSIG = 1
 GRACE = 5.0
 """Seconds that a server has to end by itself, and once more when it was told to."""
 NO_SUCH_METHOD = -32601
+LINES, LINE, LONGEST = 5, 300, 65_536
+"""Last lines of a server's standard error that an error shows, characters of each, and bytes of one that are read."""
 
 
 class ToolError(RuntimeError):
@@ -43,11 +46,14 @@ class Client:
                 cwd=cwd,
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
-                encoding="utf-8",
+                stderr=subprocess.PIPE,
                 preexec_fn=_die_with_parent,
             )
         except OSError as error:
             raise RuntimeError(f"the server cannot be started by '{command[0]}': {error.strerror}") from error
+        self._said, self._skipped = deque[str](maxlen=LINES), 0
+        self._listening = threading.Thread(target=self._listen, daemon=True)
+        self._listening.start()
         client = {"name": "coldwarm", "version": "1"}
         self._ask("initialize", {"protocolVersion": PROTOCOL, "capabilities": {}, "clientInfo": client})
         self._send({"method": "notifications/initialized"})
@@ -67,11 +73,25 @@ class Client:
     def close(self) -> None:
         """The end of its input is the end of a server; one that goes on is told to stop, then killed."""
         process = self._process
-        for end in (lambda: process.communicate(timeout=GRACE), process.terminate, process.kill):
+        assert process.stdin and process.stdout
+        for end in (process.stdin.close, process.terminate, process.kill):
             with suppress(subprocess.TimeoutExpired, OSError):
                 end()
                 process.wait(GRACE)
-                return
+                break
+        with suppress(OSError):
+            process.stdout.close()
+        self._listening.join(GRACE)
+
+    def _listen(self) -> None:
+        """What the server says beside its messages: passed on, and the end of it kept for errors."""
+        assert self._process.stderr
+        with self._process.stderr as lines:
+            while line := lines.readline(LONGEST):
+                text = line.decode("utf-8", "replace").strip()
+                self._said += [text[:LINE]] if text else []
+                with suppress(OSError, ValueError):
+                    sys.stderr.write(f"{text}\n")
 
     def _ask(self, method: str, params: Mapping[str, Any]) -> Mapping[str, Any]:
         with self._turn:
@@ -104,24 +124,29 @@ class Client:
         assert self._process.stdin
         try:
             with self._turn:
-                self._process.stdin.write(json.dumps({"jsonrpc": "2.0", **message}) + "\n")
+                self._process.stdin.write(json.dumps({"jsonrpc": "2.0", **message}).encode() + b"\n")
                 self._process.stdin.flush()
-        except OSError:
+        except (OSError, ValueError):  # ValueError: it is closed
             raise self._gone() from None
 
     def _read(self) -> Mapping[str, Any]:
-        """The next message; a line that is none is passed over, as the SDKs do."""
+        """The next message; a line that is none, or no UTF-8, is passed over and counted."""
         assert self._process.stdout
         for line in self._process.stdout:
-            with suppress(ValueError):
+            with suppress(ValueError, RecursionError):
                 if isinstance(message := json.loads(line), dict):
                     return message
+            self._skipped += 1
         raise self._gone()
 
     def _gone(self) -> RuntimeError:
         with suppress(subprocess.TimeoutExpired):
             self._process.wait(GRACE)
-        return RuntimeError(f"the server has closed its output, exit code {self._process.poll()}")
+        self._listening.join(1.0)
+        why = f"the server has closed its output, exit code {self._process.poll()}"
+        if self._skipped:
+            why += f", after {self._skipped} lines that were no messages"
+        return RuntimeError(f"{why}; it said: {' | '.join(self._said)}" if self._said else why)
 
 
 def _die_with_parent() -> None:

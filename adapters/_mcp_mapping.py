@@ -6,7 +6,10 @@ import re
 import sys
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, fields
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
 from pathlib import Path
 from string import Formatter
 from typing import Any, get_args
@@ -20,9 +23,12 @@ GIVEN = ("id", "text", "at", "kind", "scope", "source")
 FIELDS: Mapping[str, tuple[str, ...]] = {
     "remember": GIVEN, "update": GIVEN, "recall": ("query", "k", "scope", "scopes", "at"),
     "entries": ("scope", "offset", "page", "limit"), "get": ("id", "scope"), "forget": ("id", "scope"),
+    "supersede": (*GIVEN, "old", "olds"), "history": ("id", "scope"),
     "env": ("root", "gateway", "key", "dims"),
 }  # fmt: skip
 ROW = ("id", "text", "score", "created", "scope", "source")
+MILLISECONDS = 10**11
+"""A larger number of seconds since 1970 is one of milliseconds: in seconds it would be the year 5138."""
 LIMIT = 100
 """Memories that are listed at once, where the server takes a limit."""
 
@@ -61,6 +67,7 @@ class ServerMapping:
         env: What its environment has beside, with {fields}.
         storage: Layers below the root of a store: name, path and format.
         traits: What it can do that no tool shows: ranked, abstains, persistent, ...
+        whole: A recall brings all that it finds, however many were asked for; else no more than `k` are taken.
         failed: Where an answer that is no error by the protocol says that the tool failed, as a path.
     """
 
@@ -71,6 +78,7 @@ class ServerMapping:
     packages: Sequence[str] = ()
     env: Mapping[str, str] = field(default_factory=dict)
     traits: Sequence[str] = ()
+    whole: bool = False
     failed: str = ""
 
     def returns(self, part: str) -> bool:
@@ -106,6 +114,8 @@ def read_mapping(path: Path) -> ServerMapping:
             if name not in tools:
                 raise ValueError(f"it has no table [{name}]")
         _check_names("trait", given.get("traits", ()), get_args(Trait))
+        if given.get("whole") and "ranked" in given.get("traits", ()):
+            raise ValueError("whole: what is ranked brings no more than it is asked for")
         _check_names("field in env", _list_fields(given.get("env", {})), FIELDS["env"])
         storage = [Layer(*each) for each in given.pop("storage", ())]
         return ServerMapping(path=str(path), tools=tools, storage=storage, **given)
@@ -120,7 +130,7 @@ def _read_tool(name: str, given: Mapping[str, Any], row: Mapping[str, str]) -> T
     _check_names(f"part of a row in [{name}]", found.row, ROW)
     _check_names(f"field in [{name}]", _list_fields(found.arguments), FIELDS[name])
     _check_names(f"group in [{name}]", re.compile(found.pattern).groupindex, ROW)
-    if name in ("recall", "entries") and found.rows is None and not found.pattern:
+    if name in ("recall", "entries", "history") and found.rows is None and not found.pattern:
         raise ValueError(f"[{name}] says neither by rows nor by pattern where memories lie in the answer")
     return found
 
@@ -150,6 +160,39 @@ def list_rows(tool: Tool, answer: Any, text: str) -> list[dict[str, Any]]:
     found = dig(answer, tool.rows or "")
     rows = found if isinstance(found, list) else [] if found is None else [found]
     return [{part: dig(each, path) for part, path in tool.row.items()} for each in rows]
+
+
+def read_date(value: Any, where: str) -> str | None:
+    """As text of ISO 8601: servers send seconds or milliseconds since 1970, or other forms. Raises ValueError."""
+    with suppress(ValueError, TypeError, OverflowError, OSError):
+        if value is None or value == "":
+            return None
+        if isinstance(value, str) and not re.fullmatch(r"\d{9,}(\.\d+)?", value):
+            try:
+                datetime.fromisoformat(value)
+            except ValueError:
+                return parsedate_to_datetime(value).isoformat()
+            return value
+        if not isinstance(value, bool):
+            seconds = float(value)
+            return datetime.fromtimestamp(seconds / 1000 if seconds > MILLISECONDS else seconds, UTC).isoformat()
+    wanted = "`created` must be a date as text (2026-02-03T10:00:00Z)"
+    raise ValueError(f"{where}: {wanted}; the server sent {_name(value)}")
+
+
+def read_number(value: Any, where: str, part: str) -> float | None:
+    """Raises ValueError, which names the key."""
+    if value is None or value == "":
+        return None
+    try:
+        return float(value)
+    except (ValueError, TypeError, OverflowError):
+        raise ValueError(f"{where}: `{part}` must be a number; the server sent {_name(value)}") from None
+
+
+def _name(value: Any) -> str:
+    kinds = {bool: "true or false", int: "a number", float: "a number", list: "a list", dict: "an object"}
+    return kinds.get(type(value), f"'{str(value)[:60]}'")
 
 
 def dig(value: Any, path: str) -> Any:

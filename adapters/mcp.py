@@ -18,7 +18,17 @@ from uuid import uuid4
 
 from adapters._labels import holding_at, label, name_scope, read_label, read_scope
 from adapters._mcp_client import Client, ToolError
-from adapters._mcp_mapping import LIMIT, ServerMapping, dig, fill, find_mapping, list_rows, read_mapping
+from adapters._mcp_mapping import (
+    LIMIT,
+    ServerMapping,
+    dig,
+    fill,
+    find_mapping,
+    list_rows,
+    read_date,
+    read_mapping,
+    read_number,
+)
 from harness.adapter import (
     Ack,
     BaseAdapter,
@@ -38,27 +48,33 @@ from harness.adapter import (
 )
 
 SERVER = "server-memory"
+NATIVE = {"entries", "get", "update", "forget", "supersede", "history"}
 SCOPES = ("scope_org", "scope_repo", "scope_branch", "scope_user")
 
 
-def read_hit(row: Mapping[str, Any]) -> Hit:
-    score, cited = row.get("score"), read_label(row.get("source"), Source()) or {}
-    confidence, line = cited.pop("confidence", None), cited.pop("line", None)
+def read_hit(row: Mapping[str, Any], where: str) -> Hit:
+    """Raises ValueError, which names the key."""
+    for part in ("id", "text"):
+        if row.get(part) is None:
+            raise ValueError(f"{where}: a memory in the answer has no `{part}` where the mapping says")
+    cited = read_label(row.get("source"), Source()) or {}
+    confidence, line = (read_number(cited.pop(part, None), where, part) for part in ("confidence", "line"))
     source = Source(**cited, line=int(line) if line else None)
     return Hit(
         str(row["id"]),
         str(row["text"]),
-        score=None if score is None else float(score),
+        score=read_number(row.get("score"), where, "score"),
         source=None if source == Source() else source,
-        created=row.get("created") or None,
+        created=read_date(row.get("created"), where),
         scope=read_scope(row.get("scope")),
-        confidence=None if confidence is None else float(confidence),
+        confidence=confidence,
     )
 
 
 class McpMemory(BaseMemory):
     def __init__(self, mapping: ServerMapping, space: Space) -> None:
-        self.tools, self.failed = mapping.tools, mapping.failed
+        self.tools, self.failed, self.whole = mapping.tools, mapping.failed, mapping.whole
+        self.reads = bool(self.tools.keys() & {"get", "entries"})
         self.scoped = mapping.returns("scope")
         given = {"root": space.root, "gateway": space.gateway, "key": space.key, "dims": str(space.dims)}
         program, *rest = fill(mapping.command, given)
@@ -78,7 +94,7 @@ class McpMemory(BaseMemory):
         return list_rows(tool, answer, text)
 
     def hits(self, name: str, **values: Any) -> list[Hit]:
-        return [read_hit(row) for row in self.ask(name, **values)]
+        return [read_hit(row, name) for row in self.ask(name, **values)]
 
     def sees(self, hit: Hit, place: Scope) -> bool:
         """A memory whose scope the server does not say is seen from everywhere."""
@@ -87,7 +103,7 @@ class McpMemory(BaseMemory):
     def remember(self, items: Sequence[Item]) -> list[Ack]:
         return [self._write("remember", uuid4().hex, item) if item.text.strip() else Ack(()) for item in items]
 
-    def _write(self, name: str, memory_id: str, item: Item) -> Ack:
+    def _write(self, name: str, memory_id: str, item: Item, **more: Any) -> Ack:
         """A tool that answers no rows has stored it under the id that it was given."""
         rows = self.ask(
             name,
@@ -97,6 +113,7 @@ class McpMemory(BaseMemory):
             kind=item.kind,
             scope=name_scope(item.scope),
             source=label(item.source or Source(), confidence=item.confidence),
+            **more,
         )
         tool = self.tools[name]
         if tool.rows is None and not tool.pattern:
@@ -118,7 +135,7 @@ class McpMemory(BaseMemory):
         hits = [hit for hit in found.values() if self.sees(hit, scope)]
         if all(hit.score is not None for hit in hits):
             hits.sort(key=lambda hit: -(hit.score or 0.0))
-        return hits[:k] if tool.uses("k") else hits
+        return hits if self.whole else hits[:k]
 
     def _list(self, place: str) -> Iterator[Hit]:
         """Where the server lists no whole texts, each memory is read by its id."""
@@ -126,9 +143,10 @@ class McpMemory(BaseMemory):
         for at in count():
             page = self.ask("entries", scope=place, offset=at * LIMIT, page=at + 1, limit=LIMIT)
             for row in page:
-                yield from (
-                    [read_hit(row)] if row.get("text") is not None else self.hits("get", id=row["id"], scope=place)
-                )
+                if row.get("text") is None and "get" in self.tools:
+                    yield from self.hits("get", id=row.get("id"), scope=place)
+                else:
+                    yield read_hit(row, "entries")
             if len(page) < LIMIT or not (tool.uses("offset") or tool.uses("page")):
                 return
 
@@ -139,6 +157,8 @@ class McpMemory(BaseMemory):
         return [hit for hit in hits if not self.scoped or hit.scope == scope]
 
     def get(self, scope: Scope, memory_id: str) -> Hit | None:
+        if not self.reads:
+            raise Unsupported("get")
         if "get" in self.tools:
             hits = iter(self.hits("get", id=memory_id, scope=name_scope(scope)))
         elif self.tools["entries"].uses("scope"):
@@ -150,13 +170,25 @@ class McpMemory(BaseMemory):
     def update(self, scope: Scope, memory_id: str, item: Item) -> Ack:
         if "update" not in self.tools:
             raise Unsupported("update")
-        if self.get(scope, memory_id) is None or not item.text.strip():
+        if not item.text.strip() or (self.reads and self.get(scope, memory_id) is None):
             return Ack(())
         self._write("update", memory_id, item)
         return Ack((memory_id,))
 
     def supersede(self, scope: Scope, memory_ids: Sequence[str], item: Item) -> Ack:
-        return delete_and_add(self, scope, memory_ids, item)
+        if "supersede" not in self.tools:
+            return delete_and_add(self, scope, memory_ids, item)
+        old, *others = memory_ids
+        ack = self._write("supersede", uuid4().hex, item, old=old, olds=[*memory_ids])
+        if others and not self.tools["supersede"].uses("olds"):
+            self.forget(scope, others)
+        return ack
+
+    def history(self, scope: Scope, memory_id: str) -> list[str]:
+        if "history" not in self.tools:
+            raise Unsupported("history")
+        rows = self.ask("history", id=memory_id, scope=name_scope(scope))
+        return [str(row["text"]) for row in rows if row.get("text") is not None]
 
     def forget(self, scope: Scope, memory_ids: Sequence[str]) -> list[bool]:
         """Read before and after: servers answer alike whether there was such a memory or not."""
@@ -165,10 +197,10 @@ class McpMemory(BaseMemory):
         return [self._delete(scope, each) for each in memory_ids]
 
     def _delete(self, scope: Scope, memory_id: str) -> bool:
-        if self.get(scope, memory_id) is None:
+        if self.reads and self.get(scope, memory_id) is None:
             return False
         self.ask("forget", id=memory_id, scope=name_scope(scope))
-        return self.get(scope, memory_id) is None
+        return not self.reads or self.get(scope, memory_id) is None
 
     def forget_scope(self, scope: Scope) -> None:
         for hit in self.entries(scope):
@@ -206,11 +238,11 @@ class Mcp(BaseAdapter):
     def support(self) -> Mapping[str, Support]:
         """What tools show, what this adapter makes of them, and what the mapping says beside."""
         tools, returns = self.mapping.tools, self.mapping.returns
-        native = {*self.mapping.traits, "concurrent", *(tools.keys() & {"entries", "get", "update", "forget"})}
+        native = {*self.mapping.traits, "concurrent", *(tools.keys() & NATIVE)}
         emulated = dict[str, str]()
         if "entries" in tools and "get" not in tools:
             emulated["get"] = "looked for among all that are listed"
-        if "forget" in tools and ("get" in tools or "entries" in tools):
+        if "supersede" not in tools and "forget" in tools and ("get" in tools or "entries" in tools):
             emulated["supersede"] = "delete and add, not atomic"
         if "entries" in tools and "forget" in tools:
             emulated["forget_scope"] = "listed and deleted one by one"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.metadata import entry_points
 
 from packaging.version import InvalidVersion, Version
@@ -13,6 +13,8 @@ from harness.model.trial import SECRET, Spec
 
 PYTHON = "python"
 """The setting that no adapter reads: the interpreter that its child runs in."""
+MAPPED = "mcp"
+"""The adapter of every server that a mapping file describes: the row may be called as the server is."""
 ADAPTERS, CONTROLS = "coldwarm.adapters", "coldwarm.controls"
 ORACLES = ("oracle", "stale_oracle")
 """The controls that need gold: they live in the harness, and no adapter stands behind their names."""
@@ -46,16 +48,18 @@ def find(spec: Spec) -> AdapterEntry:
     if ":" in reference:
         return AdapterEntry(name or reference, reference, control=False)
     entries = list_adapters()
+    if name and reference == MAPPED in entries:
+        return replace(entries[reference], name=name)
     if spec.adapter not in entries:
-        near = difflib.get_close_matches(spec.adapter, entries, n=3)
+        near = difflib.get_close_matches(reference, entries, n=3)
         hint = f"did you mean {' or '.join(near)}?" if near else f"known: {', '.join(entries)}"
         raise RegistryError(f"backend '{spec.adapter}' is not known; {hint} (module:Class works too)")
     return entries[spec.adapter]
 
 
 def parse(text: str) -> Spec:
-    """`mem0`, `mem0@2.0.4`, `mem0,store=faiss` or `mine=module:Class`: a name, the release for which an environment is
-    made, then settings that differ from the defaults; `python` is the interpreter, for every backend."""
+    """`mem0`, `mem0@2.0.4`, `mem0,store=faiss`, `mine=module:Class` or `mine=mcp@1.2`: a name, the release for which an
+    environment is made, then settings that differ from the defaults; `python` is the interpreter, for every backend."""
     name, *settings = text.split(",")
     name, pinned, release = name.partition("@")
     pairs = [setting.partition("=") for setting in settings]
@@ -66,9 +70,9 @@ def parse(text: str) -> Spec:
     except InvalidVersion:
         raise RegistryError(f"backend '{text}': '{release}' is no version, as 2.0.4 is") from None
     alias, equals, reference = name.partition("=")
-    if equals and (not alias or ":" not in reference):
+    if equals and (not alias or (":" not in reference and reference != MAPPED)):
         raise RegistryError(
-            f"backend '{text}' is not of the form NAME=module:Class: only module:Class gets another name"
+            f"backend '{text}' is not of the form NAME=module:Class: only that and {MAPPED} get another name"
         )
     if equals and alias in list_adapters():
         raise RegistryError(f"backend '{text}': a backend is called '{alias}' already; choose another name")

@@ -11,16 +11,24 @@ import os
 import re
 import tempfile
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 from filelock import FileLock
 
+from harness.machine import files
 from harness.repo.history import History
 from harness.repo.series import MAIN, FixtureError, cause, git, reason
 
 CONFIG = "[core]\n\trepositoryformatversion = 0\n\tbare = {bare}\n"
 URL = re.compile(r"[a-z][a-z0-9+.-]*://.+|[A-Za-z0-9_.-]+@[A-Za-z0-9_.-]+:.+")
+MOST = 64_000_000
+"""Bytes of a file beside the objects of a repository, as its list of packed branches."""
+_BELOW = ("pack", "info", "info/commit-graphs", "pack/multi-pack-index.d")
+_DEEPEST = 6
+"""How far git follows who borrows from whom."""
+_SHA256 = re.compile(r"^\s*objectformat\s*=\s*\"?sha256", re.IGNORECASE | re.MULTILINE)
 _ODD = re.compile(r"[^A-Za-z0-9._-]+")
 _PATIENCE = 3600.0  # seconds to wait for another process that fetches the same repository
 _PASSED = (
@@ -79,12 +87,17 @@ def find_folders(path: Path) -> tuple[Path, Path]:
     """The git directory of a work tree, and the one that holds objects and branches. May raise OSError."""
     folder = path / ".git"
     if folder.is_file():  # a work tree of another repository, or a submodule
-        said = folder.read_text("utf-8", "replace").strip()
+        said = read_said(folder)
         folder = path / said.removeprefix("gitdir:").strip()
     elif not folder.is_dir():
         folder = path
     common = folder / "commondir"
-    return folder, folder / common.read_text("utf-8", "replace").strip() if common.is_file() else folder
+    return folder, folder / read_said(common) if common.is_file() else folder
+
+
+def read_said(file: Path) -> str:
+    """What a small file of somebody's repository says. Raises OSError, also for a pipe, and for a file without end."""
+    return files.read(file, MOST).decode("utf-8", "replace").strip()
 
 
 def find_objects(clone: Clone) -> Path:
@@ -100,11 +113,30 @@ def find_objects(clone: Clone) -> Path:
         objects = (folder / "objects").resolve()
         if any(objects.glob("pack/*.promisor")):
             raise FixtureError(f"{name}: {path} is a partial clone, which lacks files; clone it without --filter")
+        if (config := folder / "config").exists() and _SHA256.search(read_said(config)):
+            raise FixtureError(
+                f"{name}: {path}: its hashes are SHA-256, and only repositories of SHA-1 are read; copy its history "
+                "into one: git fast-export --all, git fast-import"
+            )
+        _check_readable(objects, name)
     except OSError as error:
         raise FixtureError(f"{name}: {path}: cannot be read: {cause(error)}") from None
     if "\n" in str(objects) or str(objects).startswith('"'):
         raise FixtureError(f"{name}: {path}: its path holds what git cannot write down; move it")
     return objects
+
+
+def _check_readable(objects: Path, name: str, depth: int = 0) -> None:
+    """Git would wait for a pipe, and read a device without end. Raises FixtureError and OSError."""
+    for folder in (objects, *(objects / below for below in _BELOW), *objects.glob("[0-9a-f][0-9a-f]")):
+        with suppress(FileNotFoundError, NotADirectoryError), os.scandir(folder) as entries:
+            for each in entries:
+                if not (each.is_file() or each.is_dir() or (each.is_symlink() and not Path(each.path).exists())):
+                    raise FixtureError(f"{name}: {each.path}: is a pipe or a device, which git waits for; remove it")
+    lent = objects / "info" / "alternates"
+    for line in read_said(lent).splitlines() if depth < _DEEPEST and lent.is_file() else ():
+        if line and not line.startswith("#"):
+            _check_readable(objects / line, name, depth + 1)
 
 
 def make_directory(clone: Clone, target: Path, objects: Path | None) -> None:

@@ -6,11 +6,10 @@ import re
 import tempfile
 from pathlib import Path
 
-from harness.repo.clone import URL, Clone, find_folders, find_objects, make_directory
+from harness.repo.clone import URL, Clone, find_folders, find_objects, make_directory, read_said
 from harness.repo.series import FixtureError, git
 
 _HASH = re.compile(r"[0-9a-f]{40}")
-_LONG = re.compile(r"[0-9a-f]{64}")
 _SHORT = re.compile(r"[0-9a-f]{7,40}")
 _NAMED = re.compile(r"(?P<name>[^~^:?*\[\\\s]+)(?P<steps>[~^][~^\d]*)?")
 """A branch, tag or hash, and the steps back from there: HEAD~20, v1.2^."""
@@ -57,17 +56,14 @@ def find_commit(location: str, named: str) -> str:
             why = f"{start} is not there; fetch it, or name another commit (a forced push takes commits away)"
         elif lost:
             why = f"'{parts['name']}' is {start}, which is not there; clone it anew"
-    elif _uses_another_format(Path(location)):
-        why = "keeps its branches or hashes in a newer format, which is not read; clone it as git does by default"
+    elif (find_folders(Path(location))[1] / "reftable").exists():
+        why = (
+            f"keeps its branches in a reftable, which is not read, so '{named}' is not found; name 40 digits of a "
+            "commit, or copy it: git clone --ref-format=files"
+        )
     elif parts and parts["name"] in _CHECKED_OUT:
         why = "its HEAD names no commit; make one, or name one with --commit"
     raise FixtureError(f"fixture {clone.name}: {location}: {why}")
-
-
-def _uses_another_format(path: Path) -> bool:
-    """SHA-256, or reftable in place of files."""
-    folder, common = find_folders(path)
-    return (common / "reftable").exists() or bool(_LONG.fullmatch(_find_said(_read_line(folder / "HEAD"), common)))
 
 
 def _find_start(path: Path, name: str) -> str:
@@ -98,7 +94,7 @@ def _find_said(said: str, common: Path) -> str:
 
 def _read_line(file: Path) -> str:
     try:
-        return file.read_text("utf-8", "replace").strip()
+        return read_said(file)
     except (OSError, ValueError):
         return ""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import re
 import subprocess
@@ -9,6 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from harness.adapter import Scope, Source
+from harness.machine import files
+from harness.repo.clone import URL
 
 SECONDS = 10
 _TAIL = re.compile(r"([^/:]+/)?[^/:]+?(?:\.git)?/*$")
@@ -23,7 +26,8 @@ class Place:
     """The checkout around a working folder; outside of one, the folder itself.
 
     Attributes:
-        repo: Owner and name from the origin's URL, else the folder's name.
+        repo: Owner and name from the origin's URL. Without an origin on a server the name of the folder that holds the
+            repository, which all of its work trees share, and a digest of its path: other folders have that name, too.
         branch, commit: None outside of a repository, on a detached head, before the first commit.
     """
 
@@ -43,28 +47,57 @@ class Place:
         found = Path(os.path.realpath(self.root / path))
         if not found.is_relative_to(os.path.realpath(self.root)):
             raise PlaceError(f"{path} is not inside of the repository: cite a file of it, or none")
-        if line is not None and line < 1:
-            raise PlaceError(f"line {line} is none: lines count from 1")
+        if not found.exists():
+            raise PlaceError(f"{path} is not there: cite a file of the repository, or none")
+        if line is not None:
+            self._check_line(found, path, line)
         return Source(commit=self.commit, path=str(found.relative_to(os.path.realpath(self.root))), line=line)
+
+    @staticmethod
+    def _check_line(file: Path, path: str, line: int) -> None:
+        if line < 1:
+            raise PlaceError(f"line {line} is none: lines count from 1")
+        lines, last = 0, b"\n"
+        try:
+            for piece in files.pieces(file):
+                lines, last = lines + piece.count(b"\n"), piece[-1:]
+        except OSError as error:
+            raise PlaceError(f"{path} has no lines: {error.strerror}") from None
+        if line > (there := lines + (last != b"\n")):
+            raise PlaceError(f"{path} has {there:,} lines, so that line {line} is not there")
 
 
 def find_place(folder: Path) -> Place:
     """Looks anew, as an agent changes branches while its memory is open."""
     root = _git(folder, "rev-parse", "--show-toplevel")
     if root is None:
-        return Place(folder, folder.name or "root")
+        return Place(folder, _name_folder(folder))
     top = Path(root)
-    origin = _TAIL.search(_git(top, "remote", "get-url", "origin") or "")
-    repo = origin[0].removesuffix("/").removesuffix(".git") if origin else top.name
+    origin = _git(top, "remote", "get-url", "origin") or ""
+    tail = _TAIL.search(origin) if URL.fullmatch(origin) and not origin.startswith("file:") else None
+    repo = tail[0].removesuffix("/").removesuffix(".git") if tail else _name_folder(_find_common(top))
     return Place(top, repo, _git(top, "branch", "--show-current"), _git(top, "rev-parse", "--verify", "-q", "HEAD"))
+
+
+def _find_common(top: Path) -> Path:
+    """The folder that holds the repository of a work tree; of a bare one, the repository itself."""
+    common = Path(os.path.realpath(top / (_git(top, "rev-parse", "--git-common-dir") or ".git")))
+    return common.parent if common.name == ".git" else common
+
+
+def _name_folder(folder: Path) -> str:
+    path = os.path.realpath(folder)
+    name = Path(path).name.removesuffix(".git") or "root"
+    return f"{name}-{hashlib.sha256(os.fsencode(path)).hexdigest()[:8]}"
 
 
 def _git(folder: Path, *words: str) -> str | None:
     """What git prints; None if it fails or prints nothing."""
     try:
         done = subprocess.run(
-            ["git", *words], cwd=folder, stdin=subprocess.DEVNULL, capture_output=True, timeout=SECONDS, check=False
-        )
+            ["git", *words], cwd=folder, stdin=subprocess.DEVNULL, capture_output=True, timeout=SECONDS, check=False,
+            env={name: value for name, value in os.environ.items() if not name.startswith("GIT_")},
+        )  # fmt: skip
     except (OSError, subprocess.TimeoutExpired):
         return None
     return done.stdout.decode("utf-8", "replace").strip() or None if done.returncode == 0 else None

@@ -14,7 +14,9 @@ from pydantic import Field
 
 from harness.adapter import Hit, Item
 from harness.backend.client import MemoryFault, RemoteMemory
+from harness.gateway import tokens
 from harness.play.readers import render
+from harness.serving import wholes
 from harness.serving.place import Place, PlaceError, find_place
 from harness.serving.store import OpenStore
 
@@ -27,6 +29,8 @@ INSTRUCTIONS = (
 SETTLE_SECONDS = 20.0
 LONGEST, MOST = 10_000, 100
 """Characters of a text that is remembered; memories that one call brings or deletes."""
+PATH, LINE = 4096, 10_000_000
+"""Characters of a path that is cited, and the last line that may be: what is stored can be read by every backend."""
 
 
 class MemoryTools:
@@ -39,11 +43,16 @@ class MemoryTools:
     def remember(
         self,
         text: Annotated[str, Field(min_length=1, max_length=LONGEST, description="One fact, in a sentence or two.")],
-        path: Annotated[str | None, Field(description="A file of the repository that says it.")] = None,
-        line: Annotated[int | None, Field(description="The line of that file.")] = None,
+        path: Annotated[
+            str | None, Field(max_length=PATH, description="A file of the repository that says it.")
+        ] = None,
+        line: Annotated[int | None, Field(ge=1, le=LINE, description="The line of that file.")] = None,
         this_branch_only: Annotated[bool, Field(description="It holds on the current branch only.")] = False,
     ) -> str:
         """Keep a fact for later sessions. Repository, branch, commit and date are added."""
+        _check(text, path or "")
+        if not text.strip() or len(text) > LONGEST or not 1 <= (line or 1) <= LINE:
+            raise ToolError(f"a fact has 1 to {LONGEST:,} characters, a line is a number from 1 to {LINE:,}")
         place = find_place(self._folder)
         if this_branch_only and not (place.branch and self._store.backend.supports("scope_branch")):
             raise ToolError("this memory cannot be limited to a branch here: remember it for the repository")
@@ -69,6 +78,7 @@ class MemoryTools:
         k: Annotated[int, Field(ge=1, le=MOST, description="At most so many memories.")] = 5,
     ) -> str:
         """Ask the memory about this repository and branch; the best come first."""
+        _check(query)
         scope = find_place(self._folder).scope
         return self._ask(lambda memory: _show(memory.recall(query, scope, k, datetime.now(UTC).isoformat())))
 
@@ -85,6 +95,7 @@ class MemoryTools:
         ],
     ) -> str:
         """Delete memories for good."""
+        _check(*ids)
         place = find_place(self._folder)
 
         def delete(memory: RemoteMemory) -> str:
@@ -114,7 +125,8 @@ def serve(store: OpenStore, folder: Path) -> None:
     offered += [tools.list] if backend.supports("entries") else []
     offered += [tools.forget] if backend.supports("forget") else []
     store.memory()  # what cannot be opened is said before an agent asks
-    make_server(offered, backend.version).run("stdio")
+    with wholes.standing_in():
+        make_server(offered, backend.version).run("stdio")
 
 
 def make_server(tools: Iterable[Callable[..., str]], version: str) -> MCPServer[None]:
@@ -123,6 +135,15 @@ def make_server(tools: Iterable[Callable[..., str]], version: str) -> MCPServer[
     for tool in tools:
         server.tool()(tool)
     return server
+
+
+def _check(*values: str) -> None:
+    """Raises ToolError for what cannot be written down: it would be stored, and nothing could be read beside it."""
+    for value in values:
+        if "\0" in value or tokens.well_formed(value) != value:
+            raise ToolError("a value holds a null or half of a character, which cannot be stored: send it without")
+        if len(value) > LONGEST:
+            raise ToolError(f"a value has {len(value):,} characters; at most {LONGEST:,} are taken")
 
 
 def _once(hits: Iterable[Hit]) -> Sequence[Hit]:

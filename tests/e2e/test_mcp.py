@@ -82,6 +82,31 @@ def test_what_one_session_remembers_the_next_one_recalls(repo: Path, tmp_path: P
     assert recalled == listed
 
 
+def test_half_a_character_gets_an_answer_and_hides_nothing(repo: Path, tmp_path: Path) -> None:
+    """As a program writes it that cuts a text in the middle of a pair: no client of ours would."""
+    hello = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "fake", "version": "1"}}
+    said = {"name": "remember", "arguments": {"text": "The port is 8123. \ud83d"}}
+    asked = {"name": "list", "arguments": {}}
+    messages = [
+        {"id": 1, "method": "initialize", "params": hello}, {"method": "notifications/initialized"},
+        {"id": 2, "method": "tools/call", "params": said}, {"id": 3, "method": "tools/call", "params": asked},
+    ]  # fmt: skip
+    with subprocess.Popen(
+        [PROGRAM, "mcp", "-b", "bm25", "--store", tmp_path / "store"], cwd=repo, stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE, env={"PATH": os.environ["PATH"], "HOME": str(repo.parent)},
+    ) as process:  # fmt: skip
+        assert process.stdin is not None and process.stdout is not None
+        answers = []
+        for message in messages:
+            process.stdin.write(json.dumps({"jsonrpc": "2.0", **message}).encode() + b"\n")
+            process.stdin.flush()
+            if "id" in message:
+                answers.append(json.loads(process.stdout.readline()))
+        process.stdin.close()
+    assert [each["id"] for each in answers] == [1, 2, 3]
+    assert "The port is 8123. \ufffd" in answers[2]["result"]["content"][0]["text"]
+
+
 def test_what_is_forgotten_is_gone(repo: Path, tmp_path: Path) -> None:
     async def say(client: Any) -> list[str]:
         name = (await call(client, "remember", text="The port is 8123.")).removeprefix("Remembered as ").rstrip(".")

@@ -41,6 +41,7 @@ def keep(text: str, tag: str, when: str, origin: str) -> str:
     if text == "refuse this":
         return json.dumps({"problem": {"why": "no room"}})
     if text == "end":
+        os.write(2, b"the disk of the server is full\n")
         os._exit(7)
     rows = read()
     name = f"n{len(rows) + 1}"
@@ -67,6 +68,21 @@ def look_up(name: str) -> str:
     if name not in read():
         raise ToolError(f"nothing is called {name}")
     return show([{"name": name, **read()[name]}])
+
+
+@server.tool()
+def replace(name: str, text: str) -> str:
+    rows = read()
+    rows[name]["before"] = rows[name]["text"]
+    rows[name]["text"] = text
+    write(rows)
+    return f"Replaced <{name}>."
+
+
+@server.tool()
+def versions(name: str) -> str:
+    row = read()[name]
+    return show([{"name": name, "text": row[part]} for part in ("before", "text") if part in row])
 
 
 @server.tool()

@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
-from contextlib import closing
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, closing
 from pathlib import Path
 
 import pytest
 
 from adapters._labels import label, name_scope, read_scope
 from adapters._mcp_mapping import FOLDER, dig, fill, find_mapping, read_mapping
-from adapters.mcp import Mcp, McpMemory
-from harness.adapter import Ack, Item, Scope, Source, Space
+from adapters.mcp import Mcp, McpMemory, read_hit
+from harness.adapter import Ack, Item, Scope, Source, Space, Unsupported
 from harness.backend import client
 from tests.support import fake_mcp_server
 
 SHOP, ORG = Scope(repo="storefront", org="acme"), Scope(org="acme")
+Lend = Callable[[str], McpMemory]
 AT = "2026-02-03T10:00:00+00:00"
 MAPPING = f"""
 command = ['{sys.executable}', '{fake_mcp_server.__file__}', '{{root}}']
@@ -106,7 +107,7 @@ def test_an_error_of_the_protocol_is_one_line(memory: McpMemory) -> None:
 
 
 def test_a_server_that_ends_in_a_call_is_said(memory: McpMemory) -> None:
-    with pytest.raises(RuntimeError, match="the server has closed its output, exit code 7"):
+    with pytest.raises(RuntimeError, match=r"closed its output, exit code 7; it said: the disk of the server is full"):
         memory.remember([item("end")])
 
 
@@ -171,3 +172,100 @@ def test_a_field_alone_keeps_its_type() -> None:
     values = {"k": 5, "query": "a {b}"}
     assert fill({"n": "{k}", "q": ["{query:.3}!", "", 3]}, values) == {"n": 5, "q": ["a {!", "", 3]}
     assert dig({"a": [{"b": 1}]}, "a.0.b") == 1 and dig({"a": []}, "a.0.b") is None and dig("text", "a") is None
+
+
+ALONE = MAPPING[: MAPPING.index("[entries]")] + MAPPING[MAPPING.index("[forget]") :]
+
+
+@pytest.fixture
+def lend(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[str], McpMemory]]:
+    """Opens the fake server by another mapping."""
+    monkeypatch.syspath_prepend(str(tmp_path))
+    with ExitStack() as stack:
+
+        def open_by(mapping: str) -> McpMemory:
+            (tmp_path / "other.toml").write_text(mapping)
+            opened = (
+                Mcp().configured({"server": "other"}).open(Space(str(tmp_path), "http://127.0.0.1:1/v1", "k", 0, 1))
+            )
+            assert isinstance(opened, McpMemory)
+            return stack.enter_context(closing(opened))
+
+        yield open_by
+
+
+def test_a_server_that_lists_nothing_and_reads_nothing_forgets_all_the_same(lend: Lend) -> None:
+    memory = lend(ALONE)
+    (ack,) = memory.remember([item("the queue is redis")])
+    with pytest.raises(Unsupported, match="get"):
+        memory.get(SHOP, ack.ids[0])
+    assert memory.forget(SHOP, list(ack.ids)) == [True] and memory.recall("queue", SHOP, 5, AT) == []
+
+
+@pytest.mark.parametrize(("more", "count"), [("", 2), ("whole = true\n", 5)])
+def test_more_than_was_asked_for_is_cut_unless_the_mapping_says_otherwise(lend: Lend, more: str, count: int) -> None:
+    greedy = MAPPING.replace('most = "{k}" }', "most = 99 }").replace('"ranked", ', "")
+    memory = lend(more + greedy)
+    memory.remember([item(f"queue {at}") for at in range(5)])
+    assert len(memory.recall("queue", SHOP, 2, AT)) == count
+
+
+def test_what_is_ranked_is_never_whole(tmp_path: Path) -> None:
+    (tmp_path / "other.toml").write_text("whole = true\n" + MAPPING)
+    with pytest.raises(ValueError, match="whole: what is ranked"):
+        read_mapping(tmp_path / "other.toml")
+
+
+def test_supersede_and_history_by_tools_of_the_server(lend: Lend) -> None:
+    memory = lend(
+        MAPPING
+        + """
+[supersede]
+tool = "replace"
+arguments = { name = "{old}", text = "{text}" }
+pattern = '<(?P<id>\\w+)>'
+[history]
+tool = "versions"
+arguments.name = "{id}"
+rows = "found.memories"
+"""
+    )
+    first, second = (ack.ids[0] for ack in memory.remember([item("the queue is redis"), item("a queue is redis")]))
+    assert memory.supersede(SHOP, [first, second], item("the queue is kafka")).ids == (first,)
+    assert [hit.text for hit in memory.recall("queue", SHOP, 5, AT)] == ["the queue is kafka"]
+    assert memory.history(SHOP, first) == ["the queue is redis", "the queue is kafka"]
+    assert Mcp().configured({"server": "other"}).support["history"].level == "native"
+
+
+@pytest.mark.parametrize(
+    ("value", "date"),
+    [
+        (1770112800, "2026-02-03T10:00:00+00:00"),
+        (1770112800.5, "2026-02-03T10:00:00.500000+00:00"),
+        (1770112800000, "2026-02-03T10:00:00+00:00"),
+        ("1770112800", "2026-02-03T10:00:00+00:00"),
+        ("2026-02-03T10:00:00Z", "2026-02-03T10:00:00Z"),
+        ("Tue, 03 Feb 2026 10:00:00 GMT", "2026-02-03T10:00:00+00:00"),
+        ("", None),
+        (None, None),
+    ],
+)
+def test_a_date_of_another_form_is_converted(value: object, date: str | None) -> None:
+    assert read_hit({"id": 1, "text": "x", "created": value}, "recall").created == date
+
+
+@pytest.mark.parametrize(
+    ("row", "says"),
+    [
+        ({"created": 10**30}, "recall: `created` must be a date as text .*; the server sent a number"),
+        ({"created": "last week"}, "`created` must be a date .*; the server sent 'last week'"),
+        ({"created": [2026, 2]}, "`created` .* sent a list"),
+        ({"created": True}, "`created` .* sent true or false"),
+        ({"score": "high"}, "recall: `score` must be a number; the server sent 'high'"),
+        ({"id": None}, "recall: a memory in the answer has no `id`"),
+        ({"text": None}, "recall: a memory in the answer has no `text`"),
+    ],
+)
+def test_what_cannot_be_read_names_its_key(row: dict[str, object], says: str) -> None:
+    with pytest.raises(ValueError, match=says):
+        read_hit({"id": 1, "text": "x", **row}, "recall")

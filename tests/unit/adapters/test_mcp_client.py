@@ -7,6 +7,8 @@ import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+import pytest
+
 from adapters._mcp_client import Client
 
 FAKE = """
@@ -34,3 +36,27 @@ def test_each_thread_gets_the_answer_to_its_own_call(tmp_path: Path) -> None:
         found = list(pool.map(lambda n: client.call("tell", {"n": n})[0], range(8)))
     client.close()
     assert found == list(range(8))
+
+
+ODD = """
+import json, sys
+for line in sys.stdin:
+    asked = json.loads(line)
+    sys.stdout.buffer.write(b"\\xff\\xfe\\n" + b"[" * 100_000 + b"\\n")
+    if asked["method"] == "tools/call" and asked["params"]["name"] == "end":
+        sys.stderr.write("no key in the environment\\n")
+        sys.exit(3)
+    if "id" in asked:
+        said = {"content": [{"type": "text", "text": "fine"}]}
+        sys.stdout.buffer.write(json.dumps({"id": asked["id"], "result": said}).encode() + b"\\n")
+    sys.stdout.flush()
+"""
+"""A server that writes what is no message between its answers."""
+
+
+def test_a_line_that_is_no_message_is_skipped_and_counted(tmp_path: Path) -> None:
+    client = Client([sys.executable, "-c", ODD], dict(os.environ), str(tmp_path))
+    assert client.call("tell", {})[0] == "fine"
+    with pytest.raises(RuntimeError, match=r"exit code 3, after 6 lines .*; it said: no key in the environment$"):
+        client.call("end", {})
+    client.close()

@@ -134,3 +134,12 @@ def test_a_class_may_be_given_a_name() -> None:
 def test_a_name_that_would_mislead_is_refused(text: str) -> None:
     with pytest.raises(RegistryError):
         registry.parse(text)
+
+
+def test_a_row_of_a_mapped_server_may_have_its_name() -> None:
+    spec = registry.parse("logbook=mcp@1.2,server=logbook")
+    assert spec.label == "logbook@1.2+server=logbook"
+    entry = registry.find(spec)
+    assert (entry.name, entry.control) == ("logbook", False) and entry.reference == registry.find(
+        registry.parse("mcp")
+    ).reference

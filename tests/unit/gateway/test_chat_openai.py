@@ -46,7 +46,7 @@ def test_whole_and_streamed(client: Any) -> None:
     with client.chat.completions.create(
         model="m", messages=MESSAGES, stream=True, stream_options={"include_usage": True}
     ) as events:
-        assert [event.usage.total_tokens for event in events if event.usage] == [14]
+        assert [event.usage.total_tokens for event in events if event.usage] == [16]
     assert "fake-chat-1" in [model.id for model in client.models.list()]
 
 

@@ -104,6 +104,27 @@ def _cut(foreign: Foreign) -> None:
     pack.write_bytes(data[: len(data) // 2])
 
 
+def _block(name: str, device: str = "") -> Make:
+    """A pipe in the place of a file, or a link to a device."""
+
+    def make(foreign: Foreign) -> None:
+        file = foreign.path / ".git" / name
+        file.parent.mkdir(exist_ok=True)
+        file.unlink(missing_ok=True)
+        if device:
+            file.symlink_to(device)
+        else:
+            os.mkfifo(file)
+
+    return make
+
+
+def _lend(foreign: Foreign) -> Path:
+    foreign.git("clone", "--quiet", "--shared", ".", "../clone")
+    _block("objects/pack/pack-1.idx")(foreign)
+    return foreign.path.with_name("clone")
+
+
 CLOSED: dict[str, tuple[Make, str]] = {
     "no such folder": (lambda foreign: foreign.path / "nowhere", "there is no such folder"),
     "no repository": (lambda foreign: foreign.path.parent, "is no git repository; name a clone"),
@@ -114,8 +135,18 @@ CLOSED: dict[str, tuple[Make, str]] = {
     "shallow": (_clone("--depth=2"), "is a shallow clone; complete it there: git fetch --unshallow"),
     "partial": (_clone("--filter=blob:none", "--no-checkout"), "is a partial clone, which lacks files"),
     "borrowed from what moved": (_borrow, "which is not there; clone it anew"),
-    "SHA-256": (_newer, "in a newer format, which is not read"),
-    "reftable": (_reftable, "in a newer format, which is not read"),
+    "SHA-256": (_newer, "its hashes are SHA-256, and only repositories of SHA-1 are read"),
+    "reftable": (_reftable, "keeps its branches in a reftable, which is not read"),
+    "a pipe as a list of lenders": (_block("objects/info/alternates"), "is a pipe or a device"),
+    "a device as a list of lenders": (_block("objects/info/alternates", "/dev/zero"), "is a pipe or a device"),
+    "a pipe at a lender's": (_lend, "is a pipe or a device"),
+    "a pipe as an index": (_block("objects/pack/pack-1.idx"), "is a pipe or a device"),
+    "a pipe as a graph": (_block("objects/info/commit-graph"), "is a pipe or a device"),
+    "a pipe as an object": (_block("objects/ab/" + "c" * 38), "is a pipe or a device"),
+    "a pipe as a branch": (_block("refs/heads/trunk"), "its HEAD names no commit"),
+    "a device as a branch": (_block("refs/heads/trunk", "/dev/zero"), "its HEAD names no commit"),
+    "a pipe as HEAD": (_block("HEAD"), "is no git repository"),
+    "a pipe as configuration": (_block("config"), "config: cannot be read: not a regular file|not a regular file"),
     "a branch without commits": (_point(b"ref: refs/heads/none\n"), "its HEAD names no commit"),
     "a HEAD that leads out": (_point(b"ref: ../../../secret\n"), "its HEAD names no commit"),
     "a HEAD that is none": (_point(b"\xff\xfe\0"), "its HEAD names no commit"),

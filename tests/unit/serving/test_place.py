@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 from pathlib import Path
 
@@ -22,7 +23,6 @@ def git(root: Path, *words: str) -> None:
         ("https://someone:hunter2@git.example.com/acme/storefront/", "acme/storefront"),
         ("git@git.example.com:acme/storefront.git", "acme/storefront"),
         ("git@git.example.com:storefront", "storefront"),
-        ("/srv/git/storefront.git", "git/storefront"),
     ],
 )
 def test_a_repository_is_called_as_its_origin(tmp_path: Path, origin: str, repo: str) -> None:
@@ -39,15 +39,17 @@ def test_a_detached_head_has_no_branch_and_a_plain_folder_its_name(tmp_path: Pat
     git(tmp_path, "commit", "-qm", "first", "--allow-empty")
     git(tmp_path, "switch", "-q", "--detach")
     place = find_place(tmp_path)
-    assert (place.repo, place.branch) == (tmp_path.name, None) and len(place.commit or "") == 40
+    assert place.repo.startswith(f"{tmp_path.name}-") and place.branch is None and len(place.commit or "") == 40
     outside = tmp_path.parent / f"{tmp_path.name}-plain"
     outside.mkdir()
-    assert find_place(outside).scope == Scope(repo=outside.name)
+    assert find_place(outside).repo.startswith(f"{outside.name}-")
 
 
 @pytest.mark.parametrize("path", ["../out.md", "/etc/passwd", "link/passwd", "a/../../b", "."])
 def test_a_memory_cites_files_of_the_repository_only(tmp_path: Path, path: str) -> None:
     (tmp_path / "link").symlink_to("/etc")
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "docs" / "a.md").write_text("one\ntwo\nthree")
     place = find_place(tmp_path)
     if path == ".":
         assert place.cite(path, None).path == "."
@@ -55,3 +57,42 @@ def test_a_memory_cites_files_of_the_repository_only(tmp_path: Path, path: str) 
         with pytest.raises(PlaceError, match="not inside of the repository"):
             place.cite(path, 1)
     assert place.cite("docs/a.md", 3).path == "docs/a.md"
+
+
+@pytest.mark.parametrize(
+    ("path", "line", "says"),
+    [
+        ("docs/a.md", 4, "has 3 lines, so that line 4 is not there"),
+        ("docs/a.md", 10**30, "is not there"),
+        ("docs/a.md", 0, "lines count from 1"),
+        ("docs/none.md", None, "docs/none.md is not there"),
+        ("docs", 1, "has no lines: Is a directory"),
+        ("pipe", 1, "has no lines: not a regular file"),
+    ],
+)
+def test_what_is_not_there_is_not_cited(tmp_path: Path, path: str, line: int | None, says: str) -> None:
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "docs" / "a.md").write_text("one\ntwo\nthree\n")
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(PlaceError, match=says):
+        find_place(tmp_path).cite(path, line)
+
+
+def test_all_work_trees_of_a_repository_have_its_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    main = tmp_path / "main"
+    git(tmp_path, "init", "-q", "-b", "main", str(main))
+    git(main, "commit", "-qm", "first", "--allow-empty")
+    git(main, "worktree", "add", "-q", str(tmp_path / "aside"))
+    other = tmp_path / "below" / "main"
+    git(tmp_path, "init", "-q", "-b", "main", str(other))
+    assert find_place(main).repo == find_place(tmp_path / "aside").repo
+    assert find_place(main).repo != find_place(other).repo
+    monkeypatch.setenv("GIT_DIR", str(other / ".git"))
+    assert find_place(main).repo == find_place(tmp_path / "aside").repo
+
+
+def test_origins_of_one_name_on_this_machine_are_no_origin(tmp_path: Path) -> None:
+    for name in ("a", "b"):
+        git(tmp_path, "init", "-q", "-b", "main", str(tmp_path / name / "shop"))
+        git(tmp_path / name / "shop", "remote", "add", "origin", f"/srv/{name}/git/shop.git")
+    assert find_place(tmp_path / "a" / "shop").repo != find_place(tmp_path / "b" / "shop").repo

@@ -1,0 +1,57 @@
+"""What an agent sends is bounded before anything of it is stored."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip("mcp", reason="needs the extra mcp")
+from mcp.server.mcpserver.exceptions import ToolError
+
+from harness.serving import wholes
+from harness.serving.server import LINE, LONGEST, MemoryTools
+
+
+class UntouchedStore:
+    """Fails the test if it is asked for its memory."""
+
+    def memory(self) -> Any:
+        raise AssertionError("nothing may be stored")
+
+
+@pytest.mark.parametrize(
+    ("tool", "words"),
+    [
+        ("remember", {"text": "x", "path": "a.txt", "line": 10**30}),
+        ("remember", {"text": "x", "line": LINE + 1}),
+        ("remember", {"text": "x" * (LONGEST + 1)}),
+        ("remember", {"text": "x \ud800"}),
+        ("remember", {"text": "x", "path": "a\0b"}),
+        ("remember", {"text": "x", "path": "\udfff"}),
+        ("remember", {"text": " "}),
+        ("recall", {"query": "\ud800"}),
+        ("forget", {"ids": ["\ud800"]}),
+    ],
+)
+def test_what_no_backend_could_read_again_is_refused(tmp_path: Path, tool: str, words: dict[str, Any]) -> None:
+    (tmp_path / "a.txt").write_text("one\n")
+    store: Any = UntouchedStore()
+    with pytest.raises(ToolError) as caught:
+        getattr(MemoryTools(store, tmp_path), tool)(**words)
+    assert len(str(caught.value).splitlines()) == 1
+
+
+@pytest.mark.parametrize(
+    ("line", "mended"),
+    [
+        (rb'"\ud800"', rb'"\ufffd"'),
+        (rb'"\uDFFF\ud800x"', rb'"\ufffd\ufffdx"'),
+        (rb'"\ud83d\ude00"', rb'"\ud83d\ude00"'),
+        (rb'"\\\\ud800"', rb'"\\\\ud800"'),
+        (rb'"\u00e9"', rb'"\u00e9"'),
+    ],
+)
+def test_half_a_character_is_mended_and_nothing_else(line: bytes, mended: bytes) -> None:
+    assert wholes.mend(line) == mended
