@@ -87,7 +87,7 @@ def test_half_a_character_gets_an_answer_and_hides_nothing(repo: Path, tmp_path:
     hello = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "fake", "version": "1"}}
     said = {"name": "remember", "arguments": {"text": "The port is 8123. \ud83d"}}
     asked = {"name": "list", "arguments": {}}
-    messages = [
+    messages: list[dict[str, Any]] = [
         {"id": 1, "method": "initialize", "params": hello}, {"method": "notifications/initialized"},
         {"id": 2, "method": "tools/call", "params": said}, {"id": 3, "method": "tools/call", "params": asked},
     ]  # fmt: skip
