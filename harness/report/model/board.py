@@ -146,7 +146,11 @@ def _judge(results: Results, key: str, column: Column) -> Score:
 
 def _make_head(results: Results, column: Column) -> Head:
     """Of trust a number counts cases, in the one direction of its column."""
-    beside = {"higher": "passed", "lower": "failed"}[column.better] if column.order else column.counts
+    beside = (
+        {"higher": "passed", "lower": "failed"}[column.better]
+        if column.order and column.id not in trust.JUDGES
+        else column.counts
+    )
     return Head(column.id, column.head, f"{column.asks} Counted: {column.counts}.", beside,
                 TOPICS.get(column.id) or _find_topic(results, column), column.clean)  # fmt: skip
 

@@ -17,7 +17,7 @@ WRITES: Mapping[WritePolicy, str] = {"append": "append", "curated": "look up"}
 WRITTEN: Mapping[WritePolicy, str] = {"append": "only adds notes", "curated": "looks up the old note before it writes"}
 """What an agent does under a write policy."""
 READS: Mapping[ReadPolicy, str] = {
-    "trusting": "takes the first note",
+    "trusting": "takes the first note it gets",
     "newest": "takes the newest note",
     "verifying": "checks the cited line",
     "model": "is a chat model",

@@ -8,7 +8,7 @@ from dataclasses import replace
 from harness.compare.rows import COLD
 from harness.metrics.acting import STALE_USE
 from harness.metrics.columns import Column
-from harness.metrics.completion import DECISIONS_RIGHT
+from harness.metrics.completion import DECISIONS_RIGHT, JOBS_DONE
 from harness.metrics.recall import CHANCE, RECALL
 from harness.metrics.tokens import TOKENS_PER_JOB, TOKENS_TOTAL
 from harness.model.results import Results
@@ -110,8 +110,9 @@ def judge_cost(results: Results, key: str, column: Column) -> Score:
     found, cold = (ways.spread(results, each, TOKENS_PER_JOB, write) for each in (key, COLD))
     if found is None:
         return _tell_unpaid(results, key, made, cold)
-    low, high = _count_jobs(found)
-    jobs = f"{ways.show_range(low, high)} job{'s' if high != 1 else ''}"
+    done = ways.spread(results, key, JOBS_DONE, write)
+    total = f" of {done.of:,}" if done and done.of else ""
+    jobs = f"{ways.show_range(*_count_jobs(found))}{total} jobs"
     if key == COLD:
         return replace(made, word=jobs)
     if cold is None:

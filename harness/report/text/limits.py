@@ -73,8 +73,8 @@ def tell_reach(results: Results) -> str:
         return f"With {many}, no difference in decisions can be proven."
     enough = max(each.enough for each in known)
     return (
-        f"With {many}, a difference is proven only if at least {enough} show it and none the opposite, or about "
-        f"{max(evenly)} and all others the opposite."
+        f"With {many}, at least {enough} have to show a difference, and none the opposite, for it to be proven; about "
+        f"{max(evenly)} if all others show the opposite."
     )
 
 

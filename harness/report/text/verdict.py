@@ -143,11 +143,11 @@ def _tell_standing(word: str, names: str, base: str, written: str) -> tuple[str,
         return f"Too few stories to tell whether memory helps: {base} right without it; with {names}{way}.", "plain"
     if word == "not compared":
         return f"With {names}{way}: compared with no memory in no story.", "plain"
-    if word.startswith("better if") and ";" not in word:
-        also = f" and {written}" if written else ""
-        when = word.removeprefix("better ")
+    if word.startswith("better if the agent ") and ";" not in word:
+        when = word.removeprefix("better if the agent ")
+        both = f"{written}, and {when}" if written else when
         return (
-            f"With {names}, more right decisions than without memory ({base}) were proven only {when}{also}.",
+            f"With {names}, more right decisions than without memory ({base}) were proven only if the agent {both}.",
             "plain",
         )
     tone: Tone = "bad" if "worse" in word else "plain"
