@@ -71,10 +71,7 @@ def import_(
         stop(error)
     tell(f"{form.title}: {report.describe(told)}")
     tell(f"licence: {form.licence}. Home: {form.home}")
-    try:
-        folder = files.make_folder(out, f"{name}-{time.strftime('%Y%m%d-%H%M%S')}")
-    except OSError as error:
-        stop(f"{out}: cannot be written: {error.strerror}; choose another with --out", COULD_NOT_RUN)
+    folder: Path | None = None
     found: list[Figures] = []
     for spec in specs:
         try:
@@ -84,6 +81,7 @@ def import_(
                         f"{spec.label}: a model inside rewrites what it is told: no memory stands for a {told.unit}",
                         COULD_NOT_RUN,
                     )
+                folder = folder or _make_folder(out, name)
                 with say_during(terminal(), f"asking {spec.label}"):
                     logs = play.play(told, setting, k or form.k[-1], folder)
         except registry.RegistryError as error:
@@ -94,10 +92,17 @@ def import_(
         except (EmbedderError, OSError) as error:
             stop(error, COULD_NOT_RUN)
         found.append(report.compute_from(logs, form.k))
-    if not found:
+    if not found or folder is None:
         sys.exit(COULD_NOT_RUN)
     written = report.write(folder, form, told, found)
     for line in report.list_lines(found):
         tell(line)
     tell(f"figures: {shorten(written)}")
     sys.exit(COULD_NOT_RUN if len(found) < len(specs) or any(each.failed or each.unended for each in found) else GOOD)
+
+
+def _make_folder(out: Path, name: str) -> Path:
+    try:
+        return files.make_folder(out, f"{name}-{time.strftime('%Y%m%d-%H%M%S')}")
+    except OSError as error:
+        stop(f"{out}: cannot be written: {error.strerror}; choose another with --out", COULD_NOT_RUN)

@@ -54,7 +54,7 @@ def read(file: Path) -> dict[str, Judgement]:
         if not all(isinstance(name, str) and judged in ("keep", "drop") for name, judged in said.items()):
             raise ValueError
     except DocumentError as error:
-        raise MineError(f"{file}: {error}") from None
+        raise MineError(f"{file}: is no file that a page of `coldwarm mine --review` saved: {error}") from None
     except (ValueError, KeyError, TypeError, AttributeError):
         raise MineError(f"{file}: is no file that a page of `coldwarm mine --review` saved") from None
     return dict(said)

@@ -84,3 +84,12 @@ def test_what_one_backend_answered_is_kept_where_another_cannot_be_asked(tmp_pat
     assert done.exit_code == 3 and "was not asked" in done.output, done.output
     [figures] = (tmp_path / "out").glob("*/figures.json")
     assert [each["backend"] for each in json.loads(figures.read_text())["backends"]] == ["bm25"]
+
+
+def test_two_that_begin_in_one_second_keep_their_results_apart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("time.strftime", lambda *_: "20260203-100000")
+    file = write_longmemeval(tmp_path)
+    for backend in ("bm25", "notes"):
+        assert run("longmemeval", file, "-b", backend, "--out", tmp_path / "out").exit_code == 0
+    found = [json.loads(each.read_text())["backends"] for each in sorted((tmp_path / "out").glob("*/figures.json"))]
+    assert [each["backend"] for one in found for each in one] == ["bm25", "notes"]

@@ -57,6 +57,6 @@ for line in sys.stdin:
 def test_a_line_that_is_no_message_is_skipped_and_counted(tmp_path: Path) -> None:
     client = Client([sys.executable, "-c", ODD], dict(os.environ), str(tmp_path))
     assert client.call("tell", {})[0] == "fine"
-    with pytest.raises(RuntimeError, match=r"exit code 3, after 6 lines .*; it said: no key in the environment$"):
+    with pytest.raises(RuntimeError, match=r"exit code 3, after 8 lines .*; it said: no key in the environment$"):
         client.call("end", {})
     client.close()

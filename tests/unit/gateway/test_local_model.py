@@ -51,9 +51,9 @@ def streams(*chunks: Any, done: bool = True) -> Any:
         (local_model.wire, says("hello"), "smollm2-135m-instruct said 'hello'"),
         (local_model.keys, [refuses], "401 from the gateway (unknown key) and from the model (Invalid API Key)"),
         (local_model.json_mode, says("{}", FACT), "an object '{}', and one of a schema '{\"subject"),
-        (local_model.stream, [streams(*pieces("one ", "two"))], "2 pieces, 14 tokens: 'one two'"),
-        (local_model.metering, [], "ingest: 2 calls, 22 + 6 tokens; job: 1 calls, 11 + 3 tokens"),
-        (local_model.budget, [], "8 calls, 112 tokens, then 429: the budget of the run"),
+        (local_model.stream, [streams(*pieces("one ", "two"))], "2 pieces, 16 tokens: 'one two'"),
+        (local_model.metering, [], "ingest: 2 calls, 22 + 10 tokens; job: 1 calls, 11 + 5 tokens"),
+        (local_model.budget, [], "7 calls, 112 tokens, then 429: the budget of the run"),
         (local_model.recording, [], "2 files for 2 questions,"),
         (
             local_model.scores,
@@ -68,8 +68,8 @@ def test_a_sound_model_passes(model: Model, upstream: FakeUpstream, check: Any, 
 
 
 def test_the_call_beyond_the_budget_does_not_reach_the_model(model: Model, upstream: FakeUpstream) -> None:
-    assert local_model.budget(model).startswith("8 calls")
-    assert len(upstream.requests) == 8
+    assert local_model.budget(model).startswith("7 calls")
+    assert len(upstream.requests) == 7
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -69,3 +70,12 @@ def test_a_folder_is_filled_whole_or_not_at_all(tmp_path: Path, there: bool) -> 
     assert (folder / "below" / "file").read_text() == "whole"
     with pytest.raises(OSError, match="is not empty"), files.fill(folder):
         pass
+
+
+def test_folders_that_are_made_at_once_are_not_shared(tmp_path: Path) -> None:
+    with ThreadPoolExecutor(8) as pool:
+        made = list(pool.map(lambda _: files.make_folder(tmp_path / "out", "locomo-1"), range(32)))
+    assert len(set(made)) == 32 and all(each.is_dir() for each in made)
+    (tmp_path / "file").write_text("")
+    with pytest.raises(OSError, match=r"File exists|Not a directory"):
+        files.make_folder(tmp_path / "file", "a")

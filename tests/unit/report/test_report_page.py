@@ -143,14 +143,23 @@ def test_results_can_be_read_back_and_have_a_schema(folder: Folder, results: Res
     assert '"schema"' in schema and "Comparison" in schema
 
 
-def test_a_file_that_cannot_be_written_is_one_line_and_leaves_the_old_one(tmp_path: Path) -> None:
-    made = run(tmp_path)
-    (tmp_path / "summary.md.part").mkdir()
+def test_a_file_that_cannot_be_written_is_one_line_and_leaves_the_old_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made, put = run(tmp_path), Path.write_bytes
+
+    def fill(path: Path, data: bytes) -> int:
+        if "summary.md" not in path.name:
+            return put(path, data)
+        put(path, data[:10])
+        raise OSError(28, "No space left on device")
+
     (tmp_path / "summary.md").write_text("old")
+    monkeypatch.setattr(Path, "write_bytes", fill)
     with pytest.raises(FolderError, match=r"summary\.md: cannot be written") as caught:
         write(made, *evidence.read(made))
     assert len(str(caught.value).splitlines()) == 1
-    assert (tmp_path / "summary.md").read_text() == "old"
+    assert (tmp_path / "summary.md").read_text() == "old" and not [*tmp_path.glob(".summary*")]
 
 
 # --- the page ---------------------------------------------------------------------------------------------------------
