@@ -106,7 +106,7 @@ METRICS: tuple[TrustMetric, ...] = tuple(
             f"silently_unfound_{tail}", "lower",
             f"memories that their own text does not bring any more when {words} answers, though every call about them "
             "was answered / memories that it brought before", silent, which,
-            f"memories no longer found, without an error, after a change to {short}", columns.EMBEDDER.at("silent"),
+            f"memories lost without an error with {short}", columns.EMBEDDER.at("silent"),
         ),
         _trust(
             f"new_found_{tail}", "higher",

@@ -227,7 +227,7 @@ METRICS: tuple[TrustMetric, ...] = (
         "history",
         none="no history told of a deleted memory, not even in its own scope",
         version=1,
-        label="deleted memories that a history gives to another user or project",
+        label="deleted memories a history gives to other users or projects",
         column=columns.SCOPES.at("remains"),
     ),
     _measure(

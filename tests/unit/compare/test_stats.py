@@ -9,7 +9,7 @@ from math import comb
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from scipy import stats as scipy
 from statsmodels.stats.multitest import multipletests
@@ -149,6 +149,8 @@ def test_darwins_maize() -> None:
 @settings(max_examples=60, deadline=None)
 @given(st.lists(st.sampled_from([-2.0, -1.0, -0.3, -0.1, 0.1, 0.2, 0.3, 1 / 3, 1.0, 2 / 3]), min_size=2, max_size=17))
 def test_the_sign_flip_test_is_scipys_to_the_last_bit(differences: list[float]) -> None:
+    mean = abs(np.mean(differences))
+    assume(not 0 < mean < 1e-9)  # a mean that rounding alone tells from 0: which assignments tie with it is luck
     known = scipy.permutation_test(
         (np.asarray(differences),),
         lambda values, axis: np.mean(values, axis=axis),

@@ -62,7 +62,7 @@ def edit(tree: Path, file: str) -> set[str]:
         ("harness/metrics/trust/isolation.py", set()),
         ("harness/selftest/measures.py", set()),
         ("harness/selftest/faults.py", set()),
-        ("harness/report/console.py", set()),
+        ("harness/report/outputs/terminal.py", set()),
         ("harness/cli/suite.py", set()),
     ],
 )

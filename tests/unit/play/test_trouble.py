@@ -245,13 +245,15 @@ def test_the_repository_of_our_caller_is_not_ours(monkeypatch: pytest.MonkeyPatc
     assert commit() == expected and "GIT_DIR" not in os.environ
 
 
-def test_a_copy_that_found_no_room_names_its_target(monkeypatch: pytest.MonkeyPatch) -> None:
-    said: list[object] = []
+def test_a_copy_that_found_no_room_names_its_target(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     monkeypatch.setattr(cli, "commands", _Failing(OSError(28, "No space left on device", "/from", None, "/to")))
-    monkeypatch.setattr(cli, "_heed_signals", lambda: None)
-    monkeypatch.setattr(cli, "stop", lambda line, code: said.append((line, code)))
-    cli.main()
-    assert said == [("/to: No space left on device", 3)]
+    monkeypatch.setattr(cli, "_heed_signals", list)
+    with pytest.raises(SystemExit) as ended:
+        cli.main()
+    assert ended.value.code == 3
+    assert capsys.readouterr().err == "coldwarm: /to: No space left on device\n"
 
 
 class _Failing:
