@@ -8,12 +8,12 @@ if typing.TYPE_CHECKING:
     from sphinx.application import Sphinx
 
 PAGES = {
-    "Use": ("docs/getting-started", "docs/commands", "docs/ci", "docs/faq", "docs/findings"),
+    "Use": ("docs/getting-started", "docs/commands", "docs/ci", "docs/faq", "docs/choosing", "docs/findings"),
     "Extend": ("docs/adapters", "docs/scenarios", "tasks/README"),
     "Understand": (
         "docs/concepts",
         "docs/drills",
-        "docs/measures",
+        "docs/measures", "docs/statistics",
         "docs/promises",
         "docs/mutants",
         "docs/published-sets",
