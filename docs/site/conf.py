@@ -13,7 +13,8 @@ PAGES = {
     "Understand": (
         "docs/concepts",
         "docs/drills",
-        "docs/measures", "docs/statistics",
+        "docs/measures",
+        "docs/statistics",
         "docs/promises",
         "docs/mutants",
         "docs/published-sets",
