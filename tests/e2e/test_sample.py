@@ -58,4 +58,4 @@ def test_a_command_of_the_page_runs_as_it_is_copied(cli: Cli, shown: dict[str, s
     assert done.returncode == 0, done.stderr
     folder = Folder.open(tmp_path / "latest")
     (trial,) = {**folder.logs()[0], **folder.transcripts()[0]}
-    assert shown[command].startswith(trial) and (folder.work / trial).is_dir() is ("-b none" not in command)
+    assert shown[command].startswith(trial) and (folder.work / trial).is_dir() is ("--trial cold" not in command)
