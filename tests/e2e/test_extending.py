@@ -42,7 +42,8 @@ METRICS = (
         "decisions_reached", "higher", "proportion", "decisions that were reached / decisions of the story", reached,
         reads=True, cold=True, label="decisions taken up", column=columns.DECISIONS.at(), words=Words(
             TAKEN_UP, thing="decisions taken up", did="took up {} decisions",
-            answers=True, cells="taken up", case=Case(5, "taken up at last"), between=Between(5, cold=True, looked_up=True), contrasted=5,
+            answers=True, cells="taken up", case=Case(5, "taken up at last"),
+            between=Between(5, cold=True, looked_up=True), contrasted=5,
         ),
     ),
 )  # fmt: skip
