@@ -79,7 +79,7 @@ def _story(trial: Trial, environment: Environment) -> Path:
         _home(part, environment, classifier, folder) as (host, meter),
         _lend_chat(trial, environment.stores) as ask_model,
         Writer(path, environment.blobs.redactor) as log,
-        trouble.fence(log, Closed, environment.blobs),
+        trouble.fence(log, Closed, environment.blobs, lambda: environment.control.stopping),
         closing(engine.play(part, host, _tools(trial, environment, classifier, ask_model), meter)) as events,
     ):
         for event in events:
@@ -139,7 +139,7 @@ def _drill(trial: DrillTrial, environment: Environment) -> Path:
             environment.stores.check()
             log.append(event)
 
-        with suppress(Stopped), trouble.fence(log, Ended, environment.blobs):
+        with suppress(Stopped), trouble.fence(log, Ended, environment.blobs, lambda: environment.control.stopping):
             drills.play(
                 trial,
                 written,

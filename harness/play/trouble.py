@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import traceback
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from harness.gateway.embedder import EmbedderError
@@ -28,13 +28,21 @@ AGAIN = "--resume plays it again"
 
 
 @contextmanager
-def fence(log: Writer, last: type[Closed | Ended], blobs: Blobs) -> Iterator[None]:
-    """Closes the log of a trial in which we broke, or the machine failed, so that the others can go on."""
+def fence(
+    log: Writer, last: type[Closed | Ended], blobs: Blobs, stopping: Callable[[], bool] = lambda: False
+) -> Iterator[None]:
+    """Closes the log of a trial in which we broke, or the machine failed, so that the others can go on.
+
+    Args:
+        stopping: The run was told to end. A child that is killed then is our own doing: its log stays open.
+    """
     try:
         yield
     except ENDS_RUN:
         raise
     except Hindered as hindered:
+        if stopping():
+            return
         fault = hindered.fault
         log.append(last(status="failed", fault=fault.model_copy(update={"message": f"{fault.message}; {AGAIN}"})))
     except Exception as error:
