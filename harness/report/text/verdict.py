@@ -220,10 +220,7 @@ def _compare(results: Results, board: Board) -> Iterator[VerdictLine]:
     writes = [ways.best_write(results, key) for key in tested]
     rests: tuple[Comparison, ...] = ()
     if writes:
-        write = max(sorted(set(writes)), key=writes.count)
-        told, rests = _compare_under(results, tested, write)
-        if len(results.list_writes()) > 1:
-            told = [f"{each.removesuffix('.')}, if the agent {ways.WRITTEN[write]}." for each in told]
+        told, rests = _compare_under(results, tested, max(sorted(set(writes)), key=writes.count))
         text += told
     if text:
         yield VerdictLine(" ".join(text), "work", rests=rests)
@@ -234,6 +231,7 @@ def _compare_under(
 ) -> tuple[list[str], tuple[Comparison, ...]]:
     """Sentences on pairs of rows under one write policy, and what they rest on. `tested`: the highest counts first."""
     reads = ways.list_reads(results)
+    written = ways.WRITTEN[write] if len(results.list_writes()) > 1 else ""
     pairs = [
         each
         for read in reads
@@ -248,7 +246,7 @@ def _compare_under(
         when = [READS[read] for read, winner in winners.items() if winner]
         if len(shown := {winner for winner in winners.values() if winner}) == 1:
             (winner,) = shown
-            beaten[winner, "" if len(when) == len(reads) else f" if the agent {' or '.join(when)}"] |= pair - shown
+            beaten[winner, _tell_when(written, [] if len(when) == len(reads) else when)] |= pair - shown
     together = defaultdict[tuple[frozenset[str], str], list[str]](list)
     for (winner, how), losers in sorted(beaten.items(), key=lambda each: (tested.index(each[0][0]), each[0][1])):
         together[frozenset(losers), how].append(winner)
@@ -258,10 +256,19 @@ def _compare_under(
     alike = [pair for pair, winners in found.items() if not any(winners.values())]
     names = [name for name in tested if any(name in pair for pair in alike)]
     if alike and len(alike) == len(names) * (len(names) - 1) // 2:
-        told.append(f"No difference in right decisions was proven between {_join(results, names)}.")
+        told.append(
+            f"No difference in right decisions was proven between {_join(results, names)}{_tell_when(written, [])}."
+        )
     if len(told) > NAMED:
-        told = [f"Of {len(found)} pairs of backends, {len(found) - len(alike)} differ in right decisions."]
+        differ = len(found) - len(alike)
+        told = [f"Of {len(found)} pairs of backends, {differ} differ in right decisions{_tell_when(written, [])}."]
     return told, tuple(pairs)
+
+
+def _tell_when(written: str, read: Sequence[str]) -> str:
+    """How the agent works where it is so: `, if the agent looks up the old note before it writes and checks ...`."""
+    parts = [each for each in (written, " or ".join(read)) if each]
+    return f", if the agent {' and '.join(parts)}" if parts else ""
 
 
 def _join(results: Results, names: Sequence[str]) -> str:

@@ -211,8 +211,10 @@ def a_pair_is_said_to_differ_only_where_its_comparisons_do(found: Judged) -> Non
     reads = len(ways.list_reads(found.results))
     for line in lines:
         for left, right, how in re.findall(
-            r"(?:^|: |\. )([^.:]+?) leads? to more right decisions than ([^.]+?)( if [^.]+)?\.", line.text
+            r"(?:^|: |\. )([^.:]+?) leads? to more right decisions than ([^.]+?)(?:, if the agent ([^.]+))?\.", line.text
         ):
+            when = [each for part in how.split(" and ") for each in part.split(" or ") if each in READS.values()]
+            assert len(found.results.list_writes()) == 1 or how.startswith(tuple(ways.WRITTEN.values()))
             for winner in _names(left):
                 assert winner not in found.results.like_oracle
                 for loser in _names(right):
@@ -223,12 +225,7 @@ def a_pair_is_said_to_differ_only_where_its_comparisons_do(found: Judged) -> Non
                         if each.verdict == ("left-better" if each.left == winner else "right-better")
                     ]
                     assert not [each for each in own if each not in won and each.verdict != "no-difference-shown"]
-                    assert {READS[each.read_policy] for each in won} == (
-                        set(how.removeprefix(" if the agent ").split(" or "))
-                        if how
-                        else {READS[each.read_policy] for each in won}
-                    )
-                    assert how or len(won) == reads
+                    assert {READS[each.read_policy] for each in won} == set(when) if when else len(won) == reads
         if at := re.search(r"Between ([^.]*) no difference", line.text):
             names = _names(at[1])
             assert not [
