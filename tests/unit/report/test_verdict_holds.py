@@ -205,14 +205,17 @@ def counts_of_a_sentence_are_those_of_its_rows_in_their_order(found: Judged) -> 
         assert lows == sorted(lows, reverse=True)
 
 
+LEADS = re.compile(
+    r"(?:^|: |\. )([^.:]+?) leads? to more right decisions than ([^.]+?)(?:, if the agent ([^.]+))?\."
+)  # fmt: skip
+
+
 @check
 def a_pair_is_said_to_differ_only_where_its_comparisons_do(found: Judged) -> None:
     lines = [line for line in found.lines if line.rests and {each.family for each in line.rests} == {"pairs"}]
     reads = len(ways.list_reads(found.results))
     for line in lines:
-        for left, right, how in re.findall(
-            r"(?:^|: |\. )([^.:]+?) leads? to more right decisions than ([^.]+?)(?:, if the agent ([^.]+))?\.", line.text
-        ):
+        for left, right, how in LEADS.findall(line.text):
             when = [each for part in how.split(" and ") for each in part.split(" or ") if each in READS.values()]
             assert len(found.results.list_writes()) == 1 or how.startswith(tuple(ways.WRITTEN.values()))
             for winner in _names(left):
