@@ -20,11 +20,12 @@ from pydantic import TypeAdapter, ValidationError
 
 from harness.adapter import encode
 from harness.backend import bounds
-from harness.backend.forkserver import Launcher, Ports, spawn
+from harness.backend.forkserver import Launcher, spawn
 from harness.backend.replies import OWES, Error, Reply
 from harness.backend.worker import SENT, NoAdapter
 from harness.log.redaction import INSTEAD, Redactor
 from harness.machine import files, leftovers, processes, shortage
+from harness.machine.containment import Ports
 from harness.machine.patience import SPAN, Patience
 from harness.model.backend import Fault, FaultKind
 from harness.model.trial import DEFAULT_CALL_SECONDS
@@ -77,7 +78,7 @@ class Child:
         self._secrets: tuple[str, ...] = ()
         self._redactor = Redactor()
         self._asked = 0
-        self._held, self._stopped = 0, 0.0
+        self._held, self._stopped, self._noted = 0, 0.0, False
         self._home = home
         self._output = home / "output.txt"
         ours, theirs = socket.socketpair()
@@ -142,6 +143,9 @@ class Child:
         lines = self._lines(op, self._request(op, args), seconds)
         values = 0
         for line, more in lines:
+            if not self._noted:  # it is in its sandbox when it answers
+                self._noted = True
+                leftovers.note(self._home.parent, self.pid)
             try:
                 answer = reply.validate_json(line)
             except ValidationError as error:

@@ -22,6 +22,8 @@ from weakref import WeakSet
 
 from harness import paths
 from harness.backend import staging
+from harness.machine import leftovers
+from harness.machine.containment import Ports, make_sandbox
 from harness.machine.sandbox import Sandbox
 
 READY_SECONDS = 120.0
@@ -41,10 +43,6 @@ class Running(Protocol):
         """The exit code, negative for a signal; subprocess.TimeoutExpired."""
 
 
-Ports = tuple[int, ...] | None
-"""Those that a child may connect to; None: all of them."""
-
-
 class Launcher(Protocol):
     """Starts the worker of an adapter, which can change nothing but the folder that holds its home.
 
@@ -62,7 +60,7 @@ def spawn(
     """A new interpreter."""
     found = staging.modules(adapter, home.parent, python)
     command = [python, "-m", "harness.backend.worker", str(descriptor), adapter]
-    return _start(command, home, output, found.path, Sandbox(found.reads, (str(home.parent),), ports))
+    return _start(command, home, output, found.path, make_sandbox(found.reads, (str(home.parent),), ports))
 
 
 def _start(
@@ -181,18 +179,19 @@ class ForkServer:
         ours, theirs = socket.socketpair()
         with theirs, (home / "output.txt").open("ab") as output:
             command = [python, "-m", "harness.backend.worker", "--fork", str(theirs.fileno()), adapter]
-            sandbox = Sandbox(found.reads, (str(below),), ports)
+            sandbox = make_sandbox(found.reads, (str(below),), ports, forks=True)
             process = _start(command, home, output.fileno(), found.path, sandbox)
         parent = cls(process, ours, found.reads)
         ours.settimeout(READY_SECONDS)
         if parent._answer().get("ready"):
+            leftovers.note(home, process.pid)
             return parent
         parent.end()
         return None
 
     def fork(self, descriptor: int, home: Path, output: int, ports: Ports) -> Running | None:
         """A child on this descriptor; None if this parent can no longer fork."""
-        sandbox = vars(Sandbox(self._reads, (str(home.parent),), ports))
+        sandbox = vars(make_sandbox(self._reads, (str(home.parent),), ports))
         request = json.dumps({"env": environment(home), "cwd": str(home), "sandbox": sandbox}).encode()
         with self._lock:
             try:

@@ -30,6 +30,7 @@ KNOWN = (
     "backend/raised.py",
     "backend/worker.py",
     "machine/__init__.py",
+    "machine/namespaces.py",
     "machine/sandbox.py",
 )
 """What a child has of the harness."""

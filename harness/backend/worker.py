@@ -313,7 +313,7 @@ def fork_on_request(descriptor: int, name: str) -> None:
         elif _alone():
             if os.fork() == 0:
                 _become_worker(request["env"], request["cwd"], descriptors[1])
-                Sandbox(**request["sandbox"]).enter()
+                Sandbox(**request["sandbox"]).narrow()
                 link.sendall(json.dumps({"pid": os.getpid()}).encode())  # by the child: its group exists from here on
                 link.close()
                 sys.argv[1:] = [str(descriptors[0]), name]
@@ -384,7 +384,8 @@ def forget_checkout() -> None:
 
 if __name__ == "__main__":
     forget_checkout()
-    Sandbox(**json.loads(os.environ.pop("COLDWARM_SANDBOX"))).enter()
-    run = fork_on_request if sys.argv[1] == "--fork" else main
+    forks = sys.argv[1] == "--fork"
+    Sandbox(**json.loads(os.environ.pop("COLDWARM_SANDBOX"))).enter(forks=forks)
+    run = fork_on_request if forks else main
     run(int(sys.argv[-2]), sys.argv[-1])
     leave()

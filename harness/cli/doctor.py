@@ -20,7 +20,7 @@ from harness.cli import env
 from harness.gateway.cache import EmbeddingCache
 from harness.gateway.embedder import EmbedderError, Encoder, MissingEmbedderError, choose
 from harness.gateway.gateway import Gateway
-from harness.machine import bubblewrap, extras, leftovers, sandbox
+from harness.machine import bubblewrap, containment, extras, leftovers
 from harness.model.trial import Spec
 from harness.play.readers.chat import UNCONTAINED
 
@@ -48,7 +48,7 @@ def examine(out: Path, specs: Sequence[Spec] = ()) -> Iterator[Examined]:
     yield Examined("coldwarm", _ours(), metadata.version("coldwarm"))
     for package in PACKAGES:
         yield _package(package)
-    yield Examined("backends", True, f"children are contained by: {sandbox.degree()} (docs/containment.md)")
+    yield Examined("backends", True, f"children are contained by: {containment.describe()} (docs/containment.md)")
     yield Examined("checks", True, bubblewrap.degree())
     yield _agents()
     yield _writable("cache", paths.cache_root())

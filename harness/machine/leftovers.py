@@ -12,7 +12,7 @@ import shutil
 import signal
 import subprocess
 import tempfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
@@ -22,6 +22,8 @@ from filelock import BaseFileLock, FileLock, Timeout
 LOCK = ".lock"
 PREFIX = "coldwarm-"
 PROCESSES = Path("/proc")
+_MARKS: dict[str, Path] = {}
+"""Namespace of a child and of all that it started -> the folder that they belong to."""
 
 
 class InUse(Exception):  # noqa: N818  somebody else's right, not an error of the folder
@@ -111,23 +113,44 @@ def remove(folder: Path) -> None:
         subprocess.run(["rm", "-rf", "--", folder], capture_output=True, check=False)
 
 
+def note(folder: Path, pid: int) -> None:
+    """Takes note of a process in a namespace of its own: whatever it starts belongs to the folder.
+
+    One that got none is in that of the process that it was forked from, which has been noted before it.
+    """
+    with suppress(OSError):
+        if (mark := _read_mark(str(pid))) != _read_mark("self"):
+            _MARKS.setdefault(mark, folder)
+
+
 def end_processes(folder: Path) -> None:
-    """Kills every process that lives below the folder; twice, as one may have been starting another."""
+    """Kills every process that lives below the folder, or was started by one that did; twice, as one may have been
+    starting another."""
+    marks = {mark for mark, place in _MARKS.copy().items() if folder == place or folder in place.parents}
     for _ in range(2):
-        for pid in _find_living(folder):
+        for pid in _find_living(folder, marks):
             with suppress(OSError):
                 os.kill(pid, signal.SIGKILL)
+    for mark in marks:  # its number may be another's once the last process has gone
+        _MARKS.pop(mark, None)
 
 
-def _find_living(folder: Path) -> Iterator[int]:
-    """Processes whose HOME or working folder lies below: a helper inherits both, in whichever session it runs."""
+def _find_living(folder: Path, marks: Container[str]) -> Iterator[int]:
+    """Processes of these namespaces, or whose HOME or working folder lies below: what a helper inherits."""
     top = os.fsencode(folder.resolve())
     for place in PROCESSES.glob("[0-9]*"):
         with suppress(OSError):
-            homes = [entry[5:] for entry in (place / "environ").read_bytes().split(b"\0") if entry.startswith(b"HOME=")]
-            where = os.fsencode((place / "cwd").readlink())
-            if int(place.name) != os.getpid() and any(_within(each, top) for each in (*homes, where)):
+            if int(place.name) != os.getpid() and (_read_mark(place.name) in marks or _lives(place, top)):
                 yield int(place.name)
+
+
+def _lives(process: Path, top: bytes) -> bool:
+    homes = [entry[5:] for entry in (process / "environ").read_bytes().split(b"\0") if entry.startswith(b"HOME=")]
+    return any(_within(each, top) for each in (*homes, os.fsencode((process / "cwd").readlink())))
+
+
+def _read_mark(pid: str) -> str:
+    return str((PROCESSES / pid / "ns" / "ipc").readlink())
 
 
 def _within(path: bytes, top: bytes) -> bool:

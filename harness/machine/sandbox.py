@@ -1,11 +1,13 @@
-"""What a child can reach, held by Linux (Landlock) for it and all that it starts: files by folder, TCP by port.
+"""What a child can reach, held by Linux for it and all that it starts: files by folder, TCP by port (Landlock),
+system calls (seccomp), sockets in common folders (namespaces).
 
-Standard library only: a child enters its sandbox before it imports the adapter, and nothing lets it out again. What
-Landlock does not hold stands in docs/containment.md.
+Standard library only: a child enters its sandbox before it imports the adapter, and nothing lets it out again. What is
+not held stands in docs/containment.md.
 """
 
 from __future__ import annotations
 
+import base64
 import ctypes
 import os
 import stat
@@ -15,19 +17,19 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Literal
 
-Degree = Literal["module path only", "files", "files and network"]
+from harness.machine import namespaces
 
 _CREATE, _ADD, _RESTRICT = 444, 445, 446
 """System calls, by the same numbers on all platforms that Python names Linux and we know."""
 _VERSION, _BENEATH, _PORT = 1, 1, 2
-_NO_NEW_PRIVILEGES = 38
+_NO_NEW_PRIVILEGES, _FILTER = 38, 22
+_BY_PROGRAM = 2
 _EXECUTE, _WRITE_FILE, _READ_FILE, _READ_DIR, _REFER, _TRUNCATE = (1 << at for at in (0, 1, 2, 3, 13, 14))
 _MAKE_AND_REMOVE = sum(1 << at for at in range(4, 13))
 _CONNECT = 1 << 1
 _SCOPES = 0b11  # abstract sockets and signals stay among those of one sandbox
-_FILES, _NETWORK, _SCOPED = 2, 4, 6
+FILES, PORTS, _SCOPED = 2, 4, 6
 """The versions from which on moving files is not forbidden altogether, ports are held, and signals are."""
 DEVICES = ("/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom")
 SYSTEM = (
@@ -46,22 +48,55 @@ class Sandbox:
         reads: Files and folders with all below, beside those of the system.
         writes: What may be changed as well.
         ports: Those of this or any machine that may be connected to, None for all.
+        covers: Folders that are empty, but for what is read or written below them.
+        filter: Of system calls, as base64 (harness/machine/syscalls.py); empty: none.
     """
 
     reads: tuple[str, ...]
     writes: tuple[str, ...]
     ports: tuple[int, ...] | None
+    covers: tuple[str, ...] = ()
+    filter: str = ""
 
-    def enter(self) -> None:
-        """For this process and all that it starts, for good. Does nothing where Linux cannot; OSError if it refuses."""
-        version = abi()
-        if version < _FILES:
+    def enter(self, *, forks: bool = False) -> None:
+        """For this process and all that it starts, for good. Does nothing where Linux cannot; OSError if it refuses.
+
+        Args:
+            forks: Whether others are forked from it, which enter a narrower one.
+        """
+        if sys.platform == "linux":
+            namespaces.isolate(self.covers, (*SYSTEM, *self.reads, *self.writes))
+            self._restrict()
+            self._give_up(forks=forks)
+
+    def narrow(self) -> None:
+        """The same of a process that was forked from one that has entered."""
+        namespaces.mark()
+        self._restrict()
+        self._give_up(forks=False)
+
+    def _give_up(self, *, forks: bool) -> None:
+        """Rights, and system calls."""
+        namespaces.drop_rights(forks=forks)
+        program = base64.b64decode(self.filter)
+        if not program:
             return
-        changed = _WRITE_FILE | _MAKE_AND_REMOVE | _REFER | (_TRUNCATE if version > _FILES else 0)
+        held = ctypes.create_string_buffer(program, len(program))
+        # struct sock_fprog: how many instructions of eight bytes, and where they are.
+        told = struct.pack("HxxxxxxP", len(program) // 8, ctypes.addressof(held))
+        if _library().prctl(_NO_NEW_PRIVILEGES, 1, 0, 0, 0) or _library().prctl(_FILTER, _BY_PROGRAM, told):
+            raise OSError(ctypes.get_errno(), "a child cannot give up system calls")
+
+    def _restrict(self) -> None:
+        """Files and ports."""
+        version = abi()
+        if version < FILES:
+            return
+        changed = _WRITE_FILE | _MAKE_AND_REMOVE | _REFER | (_TRUNCATE if version > FILES else 0)
         read = _EXECUTE | _READ_FILE | _READ_DIR
-        net = _CONNECT if self.ports is not None and version >= _NETWORK else 0
+        net = _CONNECT if self.ports is not None and version >= PORTS else 0
         asked = struct.pack("QQQ", read | changed, net, _SCOPES if version >= _SCOPED else 0)
-        held = asked[: 24 if version >= _SCOPED else 16 if version >= _NETWORK else 8]
+        held = asked[: 24 if version >= _SCOPED else 16 if version >= PORTS else 8]
         rules = _call(_CREATE, held, len(held), 0)
         try:
             for paths, rights in (
@@ -100,11 +135,6 @@ def abi() -> int:
     if sys.platform != "linux":
         return 0
     return max(0, int(_library().syscall(_CREATE, None, ctypes.c_size_t(0), ctypes.c_uint(_VERSION))))
-
-
-def degree() -> Degree:
-    """How far children are contained on this machine."""
-    return "module path only" if abi() < _FILES else "files" if abi() < _NETWORK else "files and network"
 
 
 def around(folder: Path, hidden: Iterable[Path]) -> Iterator[Path]:

@@ -24,7 +24,7 @@ from harness.backend.registry import RegistryError
 from harness.gateway.embedder import Embedder
 from harness.gateway.meter import Ledger
 from harness.log import parcel
-from harness.machine import bubblewrap, leftovers, sandbox
+from harness.machine import bubblewrap, containment, leftovers
 from harness.model.drill import DrillTrial
 from harness.model.scenario import Scenario
 from harness.model.trial import Chat, Selection, Trial
@@ -50,7 +50,7 @@ def list_facts() -> dict[str, str]:
         "playing code": CODE,
         "Python": ".".join(map(str, sys.version_info[:2])),
         "embedder": Embedder.digest[:12],
-        "containment of backends": sandbox.degree(),
+        "containment of backends": containment.describe(),
         "containment of checks": bubblewrap.degree(),
     }
 

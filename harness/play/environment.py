@@ -166,6 +166,7 @@ class Environment:
         try:
             yield path, space
         finally:
+            leftovers.end_processes(space)
             if self.settings.keep and space.exists():
                 leftovers.remove(kept)
                 space.rename(kept)

@@ -21,7 +21,7 @@ from harness.log.lines import LogError
 from harness.log.reader import Log
 from harness.log.transcript import Transcript
 from harness.log.trial_cache import TrialCache
-from harness.machine import bubblewrap, files, leftovers, sandbox
+from harness.machine import bubblewrap, containment, files, leftovers
 from harness.model.backend import SOUND
 from harness.model.drill import DrillTrial
 from harness.model.prices import Prices
@@ -202,7 +202,7 @@ class Runner:
             allowed_faults=self.allowed_faults,
             reused=earlier.reused if earlier else {},
             prices=self.prices or (earlier.prices if earlier else None),
-            backends_contained=sandbox.degree(),
+            backends_contained=containment.describe(),
             checks_contained=bubblewrap.degree(),
         )
 

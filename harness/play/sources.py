@@ -17,7 +17,7 @@ from typing import Any
 
 from harness import paths
 from harness.backend.staging import ALLOW
-from harness.machine import bubblewrap, sandbox
+from harness.machine import bubblewrap, containment
 from harness.model.trial import digest
 from harness.play.trial import describe_machine
 
@@ -43,7 +43,7 @@ def digest_conditions() -> str | None:
     git = subprocess.run(["git", "--version"], capture_output=True, text=True, check=False).stdout
     facts: list[Any] = [
         digest_code(), installed, dict(describe_machine()), platform.machine(), platform.python_implementation(), git,
-        sandbox.degree(), bubblewrap.degree(),
+        containment.describe(), bubblewrap.degree(),
     ]  # fmt: skip
     return digest(facts)
 

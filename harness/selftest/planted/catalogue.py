@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from harness.machine.sandbox import degree
+from harness.machine.containment import degree
 from harness.selftest.planted import (
     alike,
     bounds,

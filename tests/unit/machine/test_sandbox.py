@@ -15,14 +15,14 @@ from harness.adapter import Scope, Space
 from harness.backend import client
 from harness.backend.client import Deadlines, RemoteMemory
 from harness.backend.forkserver import ForkServers, Launcher, spawn
-from harness.machine import sandbox
+from harness.machine import containment, sandbox
 from harness.selftest.planted import cheating, prying
 from harness.selftest.planted.base import Planted
 from harness.selftest.planted.cheating import Knowing
 from tests.support.faulty_backends import lend
 
 PATIENT = Deadlines(open=60, call=30, item=0, exit=5)
-HELD = sandbox.degree() != "module path only"
+HELD = containment.degree() != "module path only"
 CHEATS = [
     pytest.param(cheat, id=cheat.__name__, marks=[] if module is cheating or HELD else pytest.mark.skip("no Landlock"))
     for module in (cheating, prying)
@@ -150,7 +150,7 @@ def test_what_the_user_allows_can_be_read(pries: str, run: Path, monkeypatch: py
         assert "refused" in said(memory, f"write {allowed}/weights")
 
 
-@pytest.mark.skipif(sandbox.degree() != "files and network", reason="no ports in this Landlock")
+@pytest.mark.skipif(containment.degree() != "files and network", reason="no ports in this Landlock")
 def test_a_child_connects_to_its_gateway_and_to_nobody_else(pries: str, run: Path, launch: Launcher) -> None:
     with socket.create_server(("127.0.0.1", 0)) as one, socket.create_server(("127.0.0.1", 0)) as other:
         gateway = f"http://127.0.0.1:{one.getsockname()[1]}/v1"
@@ -177,4 +177,4 @@ def test_what_lies_around_something_hidden_is_lent_without_it(tmp_path: Path) ->
 def test_it_is_said_how_far_a_child_is_held(monkeypatch: pytest.MonkeyPatch) -> None:
     for version, degree in ((0, "module path only"), (1, "module path only"), (3, "files"), (7, "files and network")):
         monkeypatch.setattr(sandbox, "abi", lambda version=version: version)
-        assert sandbox.degree() == degree
+        assert containment.degree() == degree

@@ -1,0 +1,67 @@
+"""How far children are contained on this machine, and what their sandboxes are made of."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tempfile
+from functools import cache
+from pathlib import Path
+from typing import Literal
+
+from harness import paths
+from harness.machine import sandbox, syscalls
+from harness.machine.sandbox import Sandbox
+
+Degree = Literal["module path only", "files", "files and TCP ports", "files and network"]
+Ports = tuple[int, ...] | None
+"""Those that a child may connect to; None: all of them."""
+
+
+def make_sandbox(reads: tuple[str, ...], writes: tuple[str, ...], ports: Ports, *, forks: bool = False) -> Sandbox:
+    """Of a child; `forks`: of one from which others are forked."""
+    program = syscalls.compile_filter(datagrams=ports is None, forks=forks)
+    return Sandbox(reads, writes, ports, _list_covers(), program)
+
+
+@cache
+def _list_covers() -> tuple[str, ...]:
+    """Folders in which other programs keep their sockets."""
+    found = ("/run", "/tmp", "/var/tmp", tempfile.gettempdir())  # noqa: S108  covered, not used
+    places = [each for each in dict.fromkeys(map(os.path.realpath, found)) if Path(each).is_dir()]
+    return tuple(each for each in places if not any(each.startswith(f"{other}/") for other in places))
+
+
+def degree() -> Degree:
+    """What is held of a child for certain. Network: no way but TCP to its own ports."""
+    if sandbox.abi() < sandbox.FILES:
+        return "module path only"
+    if sandbox.abi() < sandbox.PORTS:
+        return "files"
+    return "files and network" if syscalls.compile_filter(datagrams=False, forks=False) else "files and TCP ports"
+
+
+def describe() -> str:
+    """The degree, and what this machine lacks for more."""
+    return "; ".join([degree(), *list_gaps()])
+
+
+def list_gaps() -> list[str]:
+    """What is not held here, and what to do about it."""
+    gaps = []
+    if not syscalls.compile_filter(datagrams=False, forks=False):
+        gaps.append("not UDP, MPTCP, shared memory and keyrings: libseccomp2 is not installed")
+    if not has_namespaces():
+        gaps.append("not sockets in common folders, nor processes that hide: this user may make no namespaces")
+    return gaps
+
+
+@cache
+def has_namespaces() -> bool:
+    """Whether children get namespaces of their own: tried in a process that ends at once."""
+    if sys.platform != "linux":
+        return False
+    code = "from harness.machine import namespaces; raise SystemExit(not namespaces.isolate((), ()))"
+    words = [sys.executable, "-c", code]
+    return subprocess.run(words, cwd=paths.ROOT, capture_output=True, timeout=60, check=False).returncode == 0
