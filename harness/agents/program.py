@@ -29,6 +29,10 @@ MODEL, MEMORY = "model.sock", "memory.sock"
 KEY = "none-is-needed"
 SHOWN = 10_000
 """Characters that are kept of what a program printed or wrote."""
+NAMED = 8
+"""Files that a program left which are named; of more it is said how many."""
+MANAGED = tuple(Path("/etc", name) for name in ("claude-code", "codex", "gemini-cli", "opencode", "qwen-code"))
+"""Where a machine's administrator keeps settings and memory of agent programs: another machine has others."""
 _INSIDE = Path(__file__).with_name("inside.py")
 _COLOUR = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]")
 
@@ -84,6 +88,7 @@ class Job:
         variables = {**self.profile.environment, **(added.environment if self.warm else {})}
         environment = {
             "PATH": os.pathsep.join(self._list_programs(home)), "HOME": str(home), "LC_ALL": "C.UTF-8", "TZ": "UTC",
+            "TMPDIR": "/tmp" if contained else str(self.room),  # noqa: S108  a new one
             **{key: profiles.fill(text, values) for key, text in variables.items()},
         }  # fmt: skip
         inner = [sys.executable, "-I", "-S", str(sockets / _INSIDE.name), "run", str(sockets / MODEL), str(port)]
@@ -103,9 +108,20 @@ class Job:
         return _read(Path(profiles.fill(self.profile.transcript, values))) or done.out
 
     def tell(self, transcript: bytes, done: Finished) -> str:
-        """Its transcript, and what it complained of; the end of each."""
+        """Its transcript, and what it complained of, the end of each; and what it left behind."""
         parts = (part.decode("utf-8", "replace") for part in (transcript, done.err))
-        return "\n".join(filter(None, (_shorten(_COLOUR.sub("", part).strip()) for part in parts)))
+        told = [_shorten(_COLOUR.sub("", part).strip()) for part in parts]
+        if left := self.list_left():
+            more = f" and {len(left) - NAMED:,} more" if len(left) > NAMED else ""
+            told.append(f"left in its home, which no other job sees: {', '.join(left[:NAMED])}{more}")
+        return "\n".join(filter(None, told))
+
+    def list_left(self) -> list[str]:
+        """Names of files in its home that it was not given: its memory, had the next job the same home."""
+        added = self.profile.memory
+        given = {*self.profile.files, *(added.files if self.warm else ()), "bin/memory"}
+        names = (str(each.relative_to(self.home)) for each in self.home.rglob("*") if each.is_file())
+        return sorted(name for name in names if name not in given)
 
     def _list_values(self, tree: Path, home: Path, port: int) -> Mapping[str, str]:
         return {
@@ -143,7 +159,7 @@ class Job:
             TREE,
             {self.home: HOME},
             {self.sockets: SOCKETS},
-            [paths.TASKS, paths.FIXTURES],
+            [paths.TASKS, paths.FIXTURES, *(each for each in MANAGED if each.is_dir())],
         )
 
 

@@ -281,6 +281,19 @@ def test_what_it_leaves_running_ends_with_it(story: Story, tmp_path: Path) -> No
     assert running and not any(f"fork+{tmp_path.name}-{os.getpid()}".encode() in each for each in running)
 
 
+def test_what_it_keeps_of_its_own_is_told_and_seen_by_no_other_job(story: Story, tmp_path: Path) -> None:
+    keep = (
+        "bash",
+        {"command": "cat ~/.digest /tmp/digest ../digest 2>&1; for at in ~/.digest /tmp/digest; do date > $at; done"},
+    )
+    for name in ("warm", "cold"):
+        log = play(story, tmp_path / name, keep, EDIT, cold=name == "cold")
+        assert calls(log)[0].uses[0].result.count("No such file") == 3
+        printed = worked(log).printed
+        assert isinstance(printed, Ref)
+        assert "left in its home, which no other job sees: .digest" in log.blobs.text(printed)
+
+
 ESCAPES = {
     "a file beside the tree": "touch ../planted",
     "a system file": "touch /etc/planted",
