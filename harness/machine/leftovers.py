@@ -23,7 +23,8 @@ LOCK = ".lock"
 PREFIX = "coldwarm-"
 PROCESSES = Path("/proc")
 _MARKS: dict[str, Path] = {}
-"""Namespace of a child and of all that it started -> the folder that they belong to."""
+"""Namespace of a child and of all that it started -> the folder that they belong to. The system gives the number of one
+that nobody is in any more to the next."""
 
 
 class InUse(Exception):  # noqa: N818  somebody else's right, not an error of the folder
@@ -114,13 +115,13 @@ def remove(folder: Path) -> None:
 
 
 def note(folder: Path, pid: int) -> None:
-    """Takes note of a process in a namespace of its own: whatever it starts belongs to the folder.
-
-    One that got none is in that of the process that it was forked from, which has been noted before it.
-    """
-    with suppress(OSError):
-        if (mark := _read_mark(str(pid))) != _read_mark("self"):
-            _MARKS.setdefault(mark, folder)
+    """Takes note of a process in a namespace of its own: whatever it starts belongs to the folder. In that of its parent
+    it has none of its own."""
+    with suppress(OSError, ValueError):
+        told = (PROCESSES / str(pid) / "status").read_text(errors="replace")
+        parent = next(line.split()[1] for line in told.splitlines() if line.startswith("PPid:"))
+        if (mark := _read_mark(str(pid))) != _read_mark(parent):
+            _MARKS[mark] = folder
 
 
 def end_processes(folder: Path) -> None:

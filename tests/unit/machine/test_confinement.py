@@ -206,3 +206,20 @@ def test_the_same_attempt_succeeds_where_nothing_holds_it(name: str) -> None:
     code = f"{ATTEMPTS}\nprint(attempt({name!r}))"
     told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
     assert told == "done\n"
+
+
+@separate
+def test_a_number_that_another_trial_had_before_is_the_new_ones(adapter: str, tmp_path: Path) -> None:
+    """The system gives the number of an abandoned namespace to the next process."""
+    with ForkServers(tmp_path / "work" / "forkservers") as fork_servers:
+        opened = []
+        for name in ("first", "second"):
+            own = tmp_path / "work" / name
+            (own / "store").mkdir(parents=True)
+            space = Space(str(own / "store"), "http://127.0.0.1:9/v1", name, 384, 1)
+            opened.append(client.open_memory(adapter, space, own / "home-1", PATIENT, fork_servers.launch))
+            if name == "first":
+                opened[0].kill()
+        leftovers.end_processes(tmp_path / "work" / "first")
+        assert attempt(opened[1], "own socket") == "done"
+        opened[1].kill()
