@@ -115,8 +115,7 @@ def remove(folder: Path) -> None:
 
 
 def note(folder: Path, pid: int) -> None:
-    """Takes note of a process in a namespace of its own: whatever it starts belongs to the folder. In that of its parent
-    it has none of its own."""
+    """Takes note of a process in a namespace of its own, not its parent's: whatever it starts belongs to the folder."""
     with suppress(OSError, ValueError):
         told = (PROCESSES / str(pid) / "status").read_text(errors="replace")
         parent = next(line.split()[1] for line in told.splitlines() if line.startswith("PPid:"))
