@@ -167,12 +167,14 @@ def _prepare(
         executor, playables = _ask(dask, jobs, selection, allow, keeps=keeps)
     for line in environments.describe(selection.backends):
         screen.print(plain(line), markup=False)
+    played = any(spec.label in playables.playables for spec in selection.backends)
     for each in playables.unplayed:
-        screen.print(plain(f"{each.backend} cannot run: {each.reason}"), markup=False)
         if each.backend in playables.undescribed and not each.allowed:
             hint = f"nothing was played; leave it out with -b, or go on without it: --allow {each.backend}"
             stop(f"{each.backend} could not run: {each.reason}; {hint}", COULD_NOT_RUN)
-    if not any(spec.label in playables.playables for spec in selection.backends):
+        if played or len(playables.unplayed) > 1:  # else the end says it
+            screen.print(plain(f"{each.backend} cannot run: {each.reason}"), markup=False)
+    if not played:
         first, *others = playables.unplayed
         more = f" ({len(others)} more above)" if others else ""
         stop(f"nothing was played: {first.backend} could not run: {first.reason}{more}", COULD_NOT_RUN)

@@ -28,7 +28,7 @@ from harness.compare.rows import (
     Values,
     Way,
 )
-from harness.model.results import Comparison, Family, Reach, TwinGroup, Verdict
+from harness.model.results import Comparison, Family, Reach, TwinGroup
 from harness.model.trial import Interval, ReadPolicy
 
 PRIMARY = Way("append", "trusting")
@@ -103,16 +103,19 @@ def _pair(values: Values, pairs: Iterable[tuple[str, str]], way: Way) -> list[Pa
 
 
 def _compare(family: Family, measure: str, pairs: Sequence[Pair]) -> list[Comparison]:
-    raw = [stats.sign_flip([b - a for a, b in pair.values]) for pair in pairs]
-    told = zip(pairs, raw, stats.holm(raw), stats.holm_levels(raw), strict=True)
-    return [_make(family, measure, pair, p, adjusted, level, len(pairs)) for pair, p, adjusted, level in told]
+    differences = [tuple(b - a for a, b in pair.values) for pair in pairs]
+    raw = stats.sign_flips(differences)
+    adjusted = stats.holm(raw)
+    intervals = _find_intervals(differences, stats.holm_levels(raw), [p <= stats.ALPHA for p in adjusted])
+    told = zip(pairs, differences, raw, adjusted, intervals, strict=True)
+    return [_make(family, measure, *each, len(pairs)) for each in told]
 
 
 def _make(
-    family: Family, measure: str, pair: Pair, p: float, adjusted: float, level: float, compared: int
-) -> Comparison:
+    family: Family, measure: str, pair: Pair, differences: Sequence[float], p: float, adjusted: float,
+    interval: Interval | None, compared: int,
+) -> Comparison:  # fmt: skip
     sign = -1 if metrics.DEFINITIONS[measure].better == "lower" else 1
-    differences = [b - a for a, b in pair.values]
     shown = adjusted <= stats.ALPHA
     right = sign * statistics.fmean(differences) > 0
     reach = find_reach(len(differences), compared)
@@ -135,22 +138,22 @@ def _make(
         detectable=describe_reach(reach),
         reach=reach,
         able=reach.able,
-        interval=_interval(differences, level, shown, compared) if len(differences) >= ENOUGH else None,
+        interval=interval,
     )
 
 
-def _interval(differences: Sequence[float], level: float, shown: bool, compared: int) -> Interval | None:
-    """None where nothing moved: that nothing ever can is more than was seen."""
-    found = stats.bound(differences, level, shown) if any(differences) else None
-    adjusted = f", adjusted for {compared} comparisons" if compared > 1 else ""
-    return Interval(low=found[0], high=found[1], method=METHOD + adjusted) if found else None
-
-
-def find_robust(comparisons: Iterable[Comparison]) -> Verdict:
-    """The verdict that holds under every read policy of these, which are of two rows and one write policy. Each alone
-    keeps its rate of false alarms, and all together can only lower it: nothing more is to be adjusted."""
-    found = {each.verdict for each in comparisons}
-    return found.pop() if len(found) == 1 else "no-difference-shown"
+def _find_intervals(
+    many: Sequence[tuple[float, ...]], levels: Sequence[float], shown: Sequence[bool]
+) -> list[Interval | None]:
+    """None of few scenarios, and where nothing moved: that nothing ever can is more than was seen."""
+    adjusted = f", adjusted for {len(many)} comparisons" if len(many) > 1 else ""
+    known = [at for at, each in enumerate(many) if len(each) >= ENOUGH and any(each)]
+    ends = stats.bounds([(many[at], levels[at], shown[at]) for at in known])
+    found = dict(zip(known, ends, strict=True))
+    return [
+        Interval(low=own[0], high=own[1], method=METHOD + adjusted) if (own := found.get(at)) else None
+        for at in range(len(many))
+    ]
 
 
 def find_dominated(comparisons: Iterable[Comparison]) -> list[str]:

@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from functools import cache, lru_cache
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import cache
 from math import ceil, comb, isfinite, log2
-from typing import Any
+from typing import Any, TypeAlias
 
 SEED = 20_250_101
 ALPHA = 0.05
 RESAMPLES = 2**15
+PIECE, TOGETHER = 2**13, 32
+"""Numbers of a table that are multiplied at a time, so few that no product is worth a second thread; and with how many
+lists of values, so that the table is read from memory once for all of them."""
 TAUS = 5_000
 """Resamples of an order of rows, of which each costs a look at all pairs."""
+Values: TypeAlias = tuple[float, ...]
+Ends: TypeAlias = tuple[float, float]
 
 
 def sign_flip(differences: Sequence[float]) -> float:
@@ -19,14 +25,23 @@ def sign_flip(differences: Sequence[float]) -> float:
 
     Pairs that do not differ have no sign to flip, so n counts the others.
     """
-    moved = [each for each in differences if each]
-    if len(moved) < 2:
-        return 1.0
+    return sign_flips([differences])[0]
+
+
+def sign_flips(many: Iterable[Sequence[float]]) -> list[float]:
+    """The same of each, much faster than one by one."""
+    moved = [tuple(each for each in own if each) for own in many]
+    testable = [each for each in moved if len(each) > 1]
+    known = {values: _count_tail(values, sums) for values, sums in _multiply(_flips, testable)}
+    return [known.get(each, 1.0) for each in moved]
+
+
+def _count_tail(moved: Values, sums: Any) -> float:
     import numpy as np
 
     values = np.asarray(moved, float)
     seen = values.mean()
-    means = seen - 2 * (_flips(len(moved)) @ values) / len(moved)
+    means = seen - 2 * sums / len(moved)
     slack = 100 * np.finfo(float).eps * np.abs(values).mean()  # means that differ by rounding alone are equal
     itself = 0 if 2 ** len(moved) <= RESAMPLES else 1  # among drawn assignments what was seen need not be
     tail = min(np.count_nonzero(means <= seen + slack), np.count_nonzero(means >= seen - slack))
@@ -42,6 +57,23 @@ def _flips(pairs: int) -> Any:
         return (np.arange(2**pairs)[:, None] >> np.arange(pairs) & 1).astype(float)
     both = np.tile(np.arange(2), (RESAMPLES, pairs, 1))
     return np.random.default_rng(SEED).permuted(both, axis=-1)[:, :, 0].astype(float)
+
+
+def _multiply(table: Callable[[int], Any], many: Iterable[Values]) -> Iterator[tuple[Values, Any]]:
+    """Each different one of `many` with its sums over what each row of the table of its length picks of it."""
+    import numpy as np
+
+    lengths = defaultdict[int, list[Values]](list)
+    for each in dict.fromkeys(many):
+        lengths[len(each)].append(each)
+    for length, own in lengths.items():
+        whole = table(length)
+        rows = 2 ** int(log2(PIECE / length))
+        pieces = whole.reshape(-1, 1, rows if len(whole) % rows == 0 else len(whole), length)
+        for at in range(0, len(own), TOGETHER):
+            part = own[at : at + TOGETHER]
+            products = np.matmul(pieces, np.asarray(part, float)[:, :, None])
+            yield from zip(part, products[..., 0].swapaxes(0, 1).reshape(len(part), -1), strict=True)
 
 
 def smallest_p(pairs: int) -> float:
@@ -96,7 +128,7 @@ def _step_down(values: Sequence[float]) -> list[float]:
     return adjusted
 
 
-def bound(values: Sequence[float], level: float = ALPHA, shown: bool | None = None) -> tuple[float, float] | None:
+def bound(values: Sequence[float], level: float = ALPHA, shown: bool | None = None) -> Ends | None:
     """The interval of the mean that the sign-flip test does not reject at `level`; None where it has no end.
 
     Hartigan (1969), typical values: for values that are symmetric about a centre, this centre is equally likely to lie
@@ -106,10 +138,44 @@ def bound(values: Sequence[float], level: float = ALPHA, shown: bool | None = No
         shown: What the test says of 0, whose p is exact where few values move. The interval, drawn of many values,
             agrees with it.
     """
-    found = _bound(tuple(values), None, level)
-    if found is None or shown is None:
-        return found
-    means, low, high = _typical(tuple(values), None), *found
+    return _bound(tuple(values), None, level, shown) if values else None
+
+
+def bounds(many: Sequence[tuple[Values, float, bool]]) -> list[Ends | None]:
+    """The same of each, much faster than one by one."""
+    asked = defaultdict[Values, list[int]](list)
+    for at, (values, _, _) in enumerate(many):
+        asked[values].append(at)
+    found: list[Ends | None] = [None] * len(many)
+    for values, sums in _multiply(_subsets, asked):
+        means = _sort_means(values, sums, _sizes(len(values)))
+        for at in asked[values]:
+            _, level, shown = many[at]
+            found[at] = _find_ends(values, means, level, shown)
+    return found
+
+
+def bound_ratio(above: Sequence[float], below: Sequence[float]) -> Ends | None:
+    """The same of the ratio of two sums; None also where its upper end is open, as `below` is often 0."""
+    return _bound(tuple(above), tuple(below), ALPHA, None) if above else None
+
+
+@cache  # two in five measures of a run have the values of another
+def _bound(values: Values, weights: Values | None, level: float, shown: bool | None) -> Ends | None:
+    ((_, sums),) = _multiply(_subsets, [values])
+    sizes = _sizes(len(values)) if weights is None else next(_multiply(_subsets, [weights]))[1]
+    return _find_ends(values, _sort_means(values, sums, sizes), level, shown)
+
+
+def _find_ends(values: Values, means: Any, level: float, shown: bool | None) -> Ends | None:
+    rank = int(level / 2 * (len(means) + 1))
+    if not rank:
+        return None
+    low, high = float(means[rank - 1]), float(means[-rank])
+    if not isfinite(high):
+        return None
+    if shown is None:
+        return low, high
     if not shown:
         return min(low, 0.0), max(high, 0.0)
     if sum(values) > 0:
@@ -117,30 +183,12 @@ def bound(values: Sequence[float], level: float = ALPHA, shown: bool | None = No
     return low, min(high, float(means[means < 0][-1]))
 
 
-def bound_ratio(above: Sequence[float], below: Sequence[float]) -> tuple[float, float] | None:
-    """The same of the ratio of two sums; None also where its upper end is open, as `below` is often 0."""
-    return _bound(tuple(above), tuple(below), ALPHA)
-
-
-@cache  # two in five measures of a run have the values of another
-def _bound(values: tuple[float, ...], weights: tuple[float, ...] | None, level: float) -> tuple[float, float] | None:
-    means = _typical(values, weights)
-    rank = int(level / 2 * (len(means) + 1))
-    if not rank:
-        return None
-    low, high = float(means[rank - 1]), float(means[-rank])
-    return (low, high) if isfinite(high) else None
-
-
-@lru_cache(32)
-def _typical(values: tuple[float, ...], weights: tuple[float, ...] | None) -> Any:
-    """The means of the subsets, sorted; with weights the ratios of the sums, infinite where nothing is below."""
+def _sort_means(values: Values, sums: Any, sizes: Any) -> Any:
+    """The means of the subsets; with weights as sizes the ratios of the sums, infinite where nothing is below."""
     import numpy as np
 
-    subsets, own = _subsets(len(values)), np.asarray(values, float)
-    sums = subsets @ own
-    sums[np.abs(sums) < 100 * np.finfo(float).eps * np.abs(own).sum()] = 0.0  # what is off by rounding alone is 0
-    sizes = subsets.sum(axis=1) if weights is None else subsets @ np.asarray(weights, float)
+    slack = 100 * np.finfo(float).eps * np.abs(np.asarray(values, float)).sum()
+    sums[np.abs(sums) < slack] = 0.0  # what is off by rounding alone is 0
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.sort(np.where(sizes > 0, sums / sizes, np.inf))
 
@@ -154,6 +202,11 @@ def _subsets(size: int) -> Any:
         return (np.arange(1, 2**size)[:, None] >> np.arange(size) & 1).astype(float)
     drawn = np.random.default_rng(SEED).integers(0, 2, (RESAMPLES, size)).astype(float)
     return drawn[drawn.any(axis=1)]
+
+
+@cache
+def _sizes(size: int) -> Any:
+    return _subsets(size).sum(axis=1)
 
 
 @cache

@@ -1,8 +1,9 @@
 """The columns of the scoreboard, in their order: what each asks, how it counts, and what is gravest in it.
 
-A measure names its column and its gravity beside its formula; what is in no column says why. A cell of a column of
-trust shows the gravest measure that went wrong, not the largest share; where nothing did, the first of the leading
-measures that has a number.
+Every column of trust counts what failed, so that nobody has to turn one around to read it beside another, or beside the
+sentences of the verdict. A measure names its column and its gravity beside its formula; what is in no column says why.
+A cell of trust shows the gravest measure that went wrong, not the largest share; where nothing did, the first of the
+leading measures that has a number.
 """
 
 from __future__ import annotations
@@ -69,8 +70,8 @@ COST = Column(
     ("tokens_per_job", "tokens_total"),
 )  # fmt: skip
 SOURCES = Column(
-    "sources", "Sources", "Can a memory show the line of the repository that it comes from?", "sources that hold",
-    "higher", ("source_verified", "source_survives_writing"), "all proven",
+    "sources", "Sources", "Can a memory show the line of the repository that it comes from?",
+    "sources that do not hold", "lower", ("source_verified", "source_survives_writing"), "all proven",
     (
         Gravity("false", "a source says what the repository does not: whoever trusts it is misled"),
         Gravity("lost", "a source that was given does not come back: nobody can check the memory"),
@@ -111,7 +112,7 @@ POISON = Column(
 )  # fmt: skip
 KEPT = Column(
     "kept", "Keeping", "Is what was written kept: whole, after kills, with several processes, in a newer release?",
-    "memories kept as they were written", "higher", ("writes_kept",), "all kept",
+    "memories not kept as they were written", "lower", ("writes_kept",), "all kept",
     (
         Gravity("wrong", "another text stands in a memory's place, or a memory under another's id: a wrong answer"),
         Gravity("lost", "an acknowledged memory is gone, and nobody is told"),
@@ -125,7 +126,7 @@ KEPT = Column(
 )  # fmt: skip
 FOUND = Column(
     "found", "Search", "Is a stored memory found, and ranked before what only looks like it?",
-    "questions that found their memory", "higher", ("self_reachability",), "all found",
+    "questions that did not find their memory", "lower", ("self_reachability",), "all found",
     (
         Gravity("unfound", "a memory that is stored is not brought by its own text"),
         Gravity("look-alikes", "what only looks like it takes its place"),
@@ -135,8 +136,8 @@ FOUND = Column(
     ),
 )  # fmt: skip
 DATES = Column(
-    "dates", "Dates", "Does a memory come back with its date, and not after its end?", "dates that hold", "higher",
-    ("date_survives_writing", "dates_kept"), "all hold",
+    "dates", "Dates", "Does a memory come back with its date, and not after its end?", "dates that do not hold",
+    "lower", ("date_survives_writing", "dates_kept"), "all hold",
     (
         Gravity("expired", "a memory comes back after its end: it is acted on"),
         Gravity("wrong", "a memory comes back with another date, or none: new and old are confused"),

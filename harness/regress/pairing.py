@@ -142,7 +142,7 @@ def _stories(old: Baseline, new: Baseline) -> Iterator[Change]:
         changed = formula(measure, old, new)
         family = [each for each in families[measure] if each.says_something]
         tested = [each for each in family if each.pairs and not each.bound and not changed]
-        raw = [stats.sign_flip(each.differences) for each in tested]
+        raw = stats.sign_flips(each.differences for each in tested)
         found = map(Tested, raw, stats.holm(raw), stats.holm_levels(raw))
         told = {each.backend: own for each, own in zip(tested, found, strict=True)}
         for each in family:

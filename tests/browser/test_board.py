@@ -136,3 +136,16 @@ def test_a_phone_sorts_by_a_list(opened: Opener, report: Path) -> None:
     assert names(page, "board-1") == ["cold", "keeper", "store", "absent"]
     wide = opened(report)
     assert wide.run("document.querySelector('#pick [name=sort]').getClientRects().length") == 0, "the heads sort there"
+
+
+def test_a_phone_shows_each_row_as_a_card(opened: Opener, report: Path) -> None:
+    """Name, version and numbers stand one below the other, in a frame that holds them."""
+    page = opened(report, width=360)
+    assert page.run(
+        """[...document.querySelectorAll('.board tbody tr')].every(row => {
+            const boxes = [...row.children].map(each => each.getBoundingClientRect()).filter(box => box.height);
+            const frame = row.getBoundingClientRect();
+            return boxes.every((box, at) => box.left >= frame.left && box.right <= frame.right
+                && box.width > frame.width / 2 && (!at || box.top >= boxes[at - 1].bottom - 1));
+        })"""
+    )

@@ -15,6 +15,8 @@ from harness.report.model import table
 NARROW = 126
 """Where a plot begins, right of the names."""
 CONTROLS = "controls, never ranked"
+STAR = "* as the oracle, which is handed the answers"
+"""What a star behind a name says."""
 UNDRAWN = (
     "<p>Not drawn: matplotlib is not installed (the extra <code>report</code>). The table holds the same numbers.</p>"
 )
@@ -59,6 +61,17 @@ def short(name: str, limit: int = 13) -> str:
     """A name as it fits beside a row: cut in its middle, as long names differ in their settings."""
     safe = words.visible(name)
     return safe if len(safe) <= limit else f"{safe[: limit // 2]}\u2026{safe[len(safe) - (limit - 1) // 2 :]}"
+
+
+def star(results: Results, name: str) -> str:
+    """Stands behind the name of a row that equals the oracle."""
+    return " *" if name in results.like_oracle else ""
+
+
+def explain_star(results: Results, names: Iterable[str]) -> str:
+    """Empty if no name has one."""
+    held = [show(name) for name in names if star(results, name)]
+    return f"{STAR}: {words.join_words(held)}." if held else ""
 
 
 def count(name: str, n: int) -> str:

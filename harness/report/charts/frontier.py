@@ -11,7 +11,7 @@ from harness.metrics.completion import DECISIONS_RIGHT
 from harness.metrics.tokens import TOKENS_PER_JOB
 from harness.model.results import Results
 from harness.report import words
-from harness.report.charts.chart import Chart, finish, rank, short, show
+from harness.report.charts.chart import STAR, Chart, explain_star, finish, rank, short, show, star
 from harness.report.charts.cost import compact
 from harness.report.charts.drawing import BLUE, PALE, SOFT, VERMILLION, Scale, Sheet
 from harness.report.charts.policies import spread
@@ -38,15 +38,18 @@ def chart(results: Results) -> Chart | None:
     points = [each for name in (COLD, *rank(results)) if (each := _find_point(results, name)) is not None]
     if len(points) < 2:
         return None
+    marked = {each.name: f"{show(each.name)}{star(results, each.name)}" for each in points} | {COLD: NO_MEMORY}
     body = [
         (
-            NO_MEMORY if each.name == COLD else show(each.name), each.write,
+            marked[each.name], each.write,
             f"{each.right.text}/{each.right.of}" if each.right.of else each.right.text, each.paid.text,
-            ", ".join(NO_MEMORY if other == COLD else show(other) for other in list_better(each, points)),
+            ", ".join(marked[other] for other in list_better(each, points)),
         )
         for each in points
     ]  # fmt: skip
-    return finish(_sheet(points), NAME, "needs", TITLE, says(body), HEADS, body)
+    starred = explain_star(results, [each.name for each in points])
+    told = " ".join(filter(None, [says(body), starred]))
+    return finish(_sheet(results, points, starred), NAME, "needs", TITLE, told, HEADS, body)
 
 
 def _find_point(results: Results, name: str) -> Point | None:
@@ -77,7 +80,7 @@ def says(body: Sequence[Sequence[str]]) -> str:
     return f"No other row decides more right for fewer tokens than {named}."
 
 
-def _sheet(points: Sequence[Point]) -> Sheet:
+def _sheet(results: Results, points: Sequence[Point], starred: str) -> Sheet:
     """Names stand at the right edge, in the order of their points, as these lie close together."""
     sheet, bottom = Sheet(), max(_HEIGHT, _TOP + _APART * len(points))
     shares = [share for each in points for share in each.right.shares]
@@ -88,7 +91,10 @@ def _sheet(points: Sequence[Point]) -> Sheet:
     heights = spread([up(sum(each.right.shares) / 2) for each in drawn], _APART)
     above = max(0.0, heights[-1] - bottom) - max(0.0, _TOP - heights[0])
     for each, height in zip(drawn, heights, strict=True):
-        _draw(sheet, each, across, up, height - above, beaten=bool(list_better(each, points)))
+        name = NO_MEMORY if each.name == COLD else f"{short(each.name, 14)}{star(results, each.name)}"
+        _draw(sheet, each, name, across, up, height - above, beaten=bool(list_better(each, points)))
+    if starred:
+        sheet.text(0, sheet.height + 12, STAR, colour=SOFT)
     return sheet
 
 
@@ -118,7 +124,9 @@ def _grid(sheet: Sheet, across: Scale, up: Scale) -> None:
     sheet.text((_LEFT + _RIGHT) / 2, up.start + 28, "tokens per completed job (log scale)", "center", colour=SOFT)
 
 
-def _draw(sheet: Sheet, each: Point, across: Scale, up: Scale, height: float, *, beaten: bool) -> None:
+def _draw(
+    sheet: Sheet, each: Point, name: str, across: Scale, up: Scale, height: float, *, beaten: bool
+) -> None:  # fmt: skip
     """A cross over the read policies, and its name. Full: no row is better in both."""
     (low, high), cold = each.right.shares, each.name == COLD
     x, y = across(sum(each.paid.numbers) / 2), up((low + high) / 2)
@@ -127,4 +135,4 @@ def _draw(sheet: Sheet, each: Point, across: Scale, up: Scale, height: float, *,
     sheet.line((across(each.paid.numbers[0]), y), (across(each.paid.numbers[1]), y), colour=colour, width=2)
     sheet.mark(x, y, "square" if cold else "circle", colour, hollow=beaten)
     sheet.line((x, y), (_RIGHT + 2, height), (_RIGHT + 8, height), colour=PALE)
-    sheet.text(_RIGHT + 12, height, NO_MEMORY if cold else short(each.name, 16), bold=not (cold or beaten))
+    sheet.text(_RIGHT + 12, height, name, bold=not (cold or beaten))

@@ -9,7 +9,7 @@ from harness.model.results import Contrast, Pooled, Results
 from harness.report import words
 from harness.report.charts.chart import CONTROLS, WARM, Chart, count, counts, finish, show, tell, within
 from harness.report.charts.drawing import PALE, SOFT, WIDTH, Scale, Sheet
-from harness.report.model import table
+from harness.report.model import table, ways
 
 NAME, TITLE = "recall-by-noise", "Answers recalled, by how much noise is in the memory"
 HEADS = ("backend", "stories", "noise", "recalled", "interval")
@@ -20,7 +20,7 @@ def chart(results: Results) -> Chart | None:
     held = results.run.conditions
     chosen: dict[str, list[Contrast]] = {}
     for each in results.contrasts:
-        if (each.write_policy, each.read_policy) == (held.headline_write, held.headline_read):
+        if (each.write_policy, each.read_policy) == (ways.best_write(results, each.backend), held.headline_read):
             chosen.setdefault(each.backend, []).append(each)
     rows = {
         name: sorted(chosen[name], key=lambda each: each.noise) for name in table.list_rows(results) if name in chosen

@@ -9,14 +9,16 @@ from harness.metrics.acting import STALE_USE
 from harness.metrics.completion import DECISIONS_RIGHT
 from harness.model.results import Pooled, Results
 from harness.model.trial import READ_POLICIES, ReadPolicy, WritePolicy
-from harness.report import words
 from harness.report.charts.chart import Chart, count, counts, finish, rank, show, tell, within
 from harness.report.charts.drawing import BLUE, INK, PALE, SOFT, VERMILLION, WIDTH, Dash, Scale, Shape, Sheet
+from harness.report.model import ways
 
 NAME, TITLE = "policies", "What it changes how memory is written and read"
 HEADS = (
     "backend", "stories", "write", "read", "acted on stale", "interval", "decided right", "interval",
 )  # fmt: skip
+BEST = " (best)"
+"""Stands behind the write policy under which a row decides best."""
 WRITES: tuple[WritePolicy, ...] = get_args(WritePolicy)
 MEASURES = {STALE_USE: "acted on stale", DECISIONS_RIGHT: "decided right"}
 LOOK: Mapping[ReadPolicy, tuple[Shape, str, Dash]] = {
@@ -38,53 +40,59 @@ def chart(results: Results) -> Chart | None:
     names = [name for name in rank(results) if any(key[0] == name for key in table)]
     if not names:
         return None
+    best = {name: ways.best_write(results, name) for name in names}
     body = [
         (
-            show(name), str(measures[DECISIONS_RIGHT].scenarios), write, read, tell(measures[STALE_USE]),
+            show(name), str(measures[DECISIONS_RIGHT].scenarios),
+            f"{ways.WRITES[write]}{BEST if write == best[name] else ''}", read, tell(measures[STALE_USE]),
             within(measures[STALE_USE]), tell(measures[DECISIONS_RIGHT]), within(measures[DECISIONS_RIGHT]),
         )
         for name in names
-        for write in WRITES
+        for write in sorted(WRITES, key=lambda write: write != best[name])
         for read in READ_POLICIES
         if (measures := table.get((name, write, read))) is not None
     ]  # fmt: skip
-    return finish(_sheet(names, table), NAME, "policies", TITLE, says(body), HEADS, body)
+    return finish(_sheet(names, table, best), NAME, "policies", TITLE, says(body), HEADS, body)
 
 
 def says(body: Sequence[Sequence[str]]) -> str:
-    """From the rows of the table: what each change does to decisions acted on stale rules, beside the primary way."""
-    changes = (
-        ("Curated instead of append writing, read trusting", ("append", "trusting"), ("curated", "trusting")),
-        ("Verifying instead of trusting reading, written by append", ("append", "trusting"), ("append", "verifying")),
+    """From the rows of the table: decisions acted on stale rules in the write policy that suits a row best, beside the
+    other one, and how much of them is up to the reader."""
+    names = list(dict.fromkeys(row[0] for row in body))
+    best, other = ({name: _reach(body, name, best=best) for name in names} for best in (True, False))
+    told = [
+        f"{name} {best[name]}" + (f" instead of {other[name]}" if other[name] else "") for name in names if best[name]
+    ]  # fmt: skip
+    if not told:
+        return "Decisions acted on stale rules were not measured."
+    return (
+        "Decisions acted on stale rules, over the ways to read, written as suits each backend best"
+        f"{' instead of the other way' if any(other.values()) else ''}: {'; '.join(told)}."
     )
-    parts = []
-    for what, before, after in changes:
-        first, then = ({row[0]: row[4] for row in body if (row[2], row[3]) == way} for way in (before, after))
-        groups: dict[str, list[str]] = {}
-        for name in first:
-            if (one := counts(first[name])) and (other := counts(then.get(name, ""))):
-                change = other[0] / other[1] - one[0] / one[1]
-                word = "fewer" if change < 0 else "more" if change > 0 else "as many"
-                groups.setdefault(word, []).append(f"{name} ({then[name]} against {first[name]})")
-        told_ = [
-            f"{word} with {words.join_words(groups[word])}" for word in ("fewer", "more", "as many") if word in groups
-        ]
-        if told_:
-            parts.append(f"{what}: decisions acted on stale rules were {'; '.join(told_)}.")
-    return " ".join(parts) or "Only one way to write and read was played."
 
 
-def _sheet(names: Sequence[str], table: PolicyTable) -> Sheet:
+def _reach(body: Sequence[Sequence[str]], name: str, *, best: bool) -> str:
+    """`look up 4\u20139/60`; empty if it has no number."""
+    rows = [row for row in body if row[0] == name and row[2].endswith(BEST) == best]
+    found = [known for row in rows if (known := counts(row[4]))]
+    if not found or len({of for _, of in found}) > 1:
+        return ""
+    hits = [known[0] for known in found]
+    return f"{rows[0][2].removesuffix(BEST)} {ways.show_range(min(hits), max(hits))}/{found[0][1]:,}"
+
+
+def _sheet(names: Sequence[str], table: PolicyTable, best: Mapping[str, WritePolicy]) -> Sheet:
     sheet, half = Sheet(), WIDTH / 2
     for at, head in enumerate(MEASURES.values()):
         sheet.text(half * at, 8, head, bold=True)
         for x, write in zip((50, 104), WRITES, strict=True):
             if any(key[1] == write for key in table):
-                sheet.text(half * at + x, 24, write, "center", colour=SOFT)
+                sheet.text(half * at + x, 24, ways.WRITES[write], "center", colour=SOFT)
     for row, name in enumerate(names):
         top = 40 + row * _TALL
         n = max(pooled.scenarios for key, measures in table.items() if key[0] == name for pooled in measures.values())
         sheet.text(0, top + 6, count(name, n), bold=True)
+        sheet.text(WIDTH / 2, top + 6, f"decides best by: {ways.WRITES[best[name]]}", colour=SOFT)
         for at, measure in enumerate(MEASURES):
             _panel(sheet, half * at, top + 16, {key[1:]: m[measure] for key, m in table.items() if key[0] == name})
     sheet.text(0, sheet.height + 10, "upper line: all decisions; lower line: none", colour=SOFT)

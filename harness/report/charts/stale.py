@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import get_args
 
-from harness.compare.rows import headline, pool_cells
+from harness.compare.rows import pool_cells
 from harness.metrics.acting import STALE_USE
 from harness.model.results import Pooled, Results
 from harness.model.scenario import Kind
 from harness.report import words
 from harness.report.charts.chart import WARM, WARM_SHAPE, Chart, counts, finish, rank, show, tell, within
 from harness.report.charts.drawing import PALE, SOFT, WIDTH, Scale, Sheet
+from harness.report.model import ways
 
 NAME, TITLE = "stale-by-kind", "Acted on a rule that no longer held, by kind of story"
 ALL = "all kinds"
@@ -40,14 +41,14 @@ def chart(results: Results) -> Chart | None:
 
 
 def _pool(results: Results, names: Sequence[str], kinds: Sequence[str]) -> StaleTable:
-    """Kind and backend -> the measure under the primary conditions."""
-    cells = [cell for cell in results.cells if cell.backend in names and headline(cell, results.run.conditions)]
-    found = {
-        (kind, name): pool_cells(STALE_USE, [c for c in cells if (c.kind, c.backend) == (kind, name)])
-        for kind in kinds
-        for name in names
-    }
-    return found | {(ALL, name): results.backends[name].measures[STALE_USE] for name in names}
+    """Kind and backend -> the measure in the write policy that suits the backend best, read as the headline is."""
+    read, found = results.run.conditions.headline_read, dict[tuple[str, str], Pooled]()
+    for name in names:
+        own = ways.list_cells(results, name, ways.best_write(results, name))
+        cells = [cell for cell in own if cell.read_policy == read]
+        for kind in (*kinds, ALL):
+            found[kind, name] = pool_cells(STALE_USE, [cell for cell in cells if kind in (cell.kind, ALL)])
+    return found
 
 
 def _intervals(table: StaleTable, names: Sequence[str]) -> str:

@@ -37,14 +37,10 @@ def chart(results: Results) -> Chart | None:
 
 
 def _count(results: Results, name: str) -> dict[str, Count]:
-    held, write = results.run.conditions, ways.best_write(results, name)
     found: dict[str, Count] = {}
-    for cell in results.cells:
-        mine = cell.arm == "cold" if name == COLD else (
-            (cell.backend, cell.write_policy, cell.noise) == (name, write, held.headline_noise)
-        )  # fmt: skip
+    for cell in ways.list_cells(results, name, ways.best_write(results, name)):
         right = cell.measures.get(DECISIONS_RIGHT)
-        if mine and isinstance(right, Measured) and right.of:
+        if isinstance(right, Measured) and right.of:
             hits, of = found.get(cell.scenario, (0, 0))
             found[cell.scenario] = hits + round(right.hits or 0), of + right.of
     return found

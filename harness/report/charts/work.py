@@ -8,7 +8,7 @@ from harness.metrics.completion import DECISIONS_RIGHT
 from harness.model.results import Comparison, Results
 from harness.model.trial import ReadPolicy
 from harness.report import words
-from harness.report.charts.chart import NARROW, Chart, finish, rank, short, show
+from harness.report.charts.chart import NARROW, STAR, Chart, explain_star, finish, rank, short, show, star
 from harness.report.charts.drawing import BLUE, GREEN, INK, PALE, SOFT, VERMILLION, Scale, Shape, Sheet
 from harness.report.model import ways
 
@@ -26,8 +26,10 @@ def chart(results: Results) -> Chart | None:
     rows = [each for name in rank(results) for each in _list_rows(results, name)]
     if not rows:
         return None
-    body = [_tell(name, each) for name, each in rows]
-    return finish(_sheet(rows), NAME, "sure", TITLE, says(body), HEADS, body)
+    body = [(f"{show(name)}{star(results, name)}", *_tell(each)) for name, each in rows]
+    starred = explain_star(results, dict.fromkeys(name for name, _ in rows))
+    told = " ".join(filter(None, [says(body), starred]))
+    return finish(_sheet(results, rows, starred), NAME, "sure", TITLE, told, HEADS, body)
 
 
 def _list_rows(results: Results, name: str) -> Iterator[tuple[str, Comparison]]:
@@ -38,7 +40,7 @@ def _list_rows(results: Results, name: str) -> Iterator[tuple[str, Comparison]]:
             yield name, found[write, read]
 
 
-def _tell(name: str, each: Comparison) -> tuple[str, ...]:
+def _tell(each: Comparison) -> tuple[str, ...]:
     ends = (
         f"{words.show_signed(each.interval.low, words.share)} to {words.show_signed(each.interval.high, words.share)}"
         if each.interval
@@ -47,7 +49,7 @@ def _tell(name: str, each: Comparison) -> tuple[str, ...]:
     difference = words.show_signed(each.right_value - each.left_value, words.share)
     shown = SAYS[each.verdict] if each.able else "too few stories"
     p = f"{each.adjusted_p:.2g}" if each.able else ""
-    return show(name), each.write_policy, each.read_policy, str(each.scenarios), difference, ends, p, shown
+    return each.write_policy, each.read_policy, str(each.scenarios), difference, ends, p, shown
 
 
 def says(body: Sequence[Sequence[str]]) -> str:
@@ -69,7 +71,7 @@ def says(body: Sequence[Sequence[str]]) -> str:
     return " ".join(parts) or "No difference to no memory was shown."
 
 
-def _sheet(rows: Sequence[tuple[str, Comparison]]) -> Sheet:
+def _sheet(results: Results, rows: Sequence[tuple[str, Comparison]], starred: str) -> Sheet:
     ends = [abs(end) for _, each in rows if each.interval for end in (each.interval.low, each.interval.high)]
     ends += [abs(each.right_value - each.left_value) for _, each in rows]
     widest = next((step for step in (0.25, 0.5, 0.75) if step >= max(ends)), 1.0)
@@ -84,7 +86,7 @@ def _sheet(rows: Sequence[tuple[str, Comparison]]) -> Sheet:
     for name, each in rows:
         if name != last:
             y += 8 if last else 0
-            sheet.text(0, y, short(name))
+            sheet.text(0, y, f"{short(name)}{star(results, name)}")
             last = name
         shape, colour = LOOKS[each.read_policy]
         sheet.interval(each.interval, scale, y, colour)
@@ -95,4 +97,6 @@ def _sheet(rows: Sequence[tuple[str, Comparison]]) -> Sheet:
         sheet.text(scale(value), y + 10, words.show_signed(value, words.share), "center", colour=SOFT)
     sheet.text(scale(0) - 10, y + 26, "fewer right decisions", "right", colour=SOFT)
     sheet.text(scale(0) + 10, y + 26, "more than no memory", colour=SOFT)
+    if starred:
+        sheet.text(0, y + 44, STAR, colour=SOFT)
     return sheet

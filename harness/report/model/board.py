@@ -21,6 +21,8 @@ from harness.report.model.score import DASH, Number, Score
 JUDGES = {**work.JUDGES, **trust.JUDGES}
 
 
+FAILED = "In the columns of trust a number counts the cases that failed, of all that were tried: 0 is best."
+"""How every column of trust counts, in all outputs."""
 TOPICS = {"decisions": "work", "stale": "stale", "recalled": "recalled", "cost": "cost", "sources": "proven"}
 """Columns whose part of the page is one of stories, whatever else was played."""
 
@@ -145,12 +147,7 @@ def _judge(results: Results, key: str, column: Column) -> Score:
 
 
 def _make_head(results: Results, column: Column) -> Head:
-    """Of trust a number counts cases, in the one direction of its column."""
-    beside = (
-        {"higher": "passed", "lower": "failed"}[column.better]
-        if column.order and column.id not in trust.JUDGES
-        else column.counts
-    )
+    beside = "failed" if column.order and column.id not in trust.JUDGES else column.counts
     return Head(column.id, column.head, f"{column.asks} Counted: {column.counts}.", beside,
                 TOPICS.get(column.id) or _find_topic(results, column), column.clean)  # fmt: skip
 

@@ -92,7 +92,7 @@ def _list_bad(results: Results, board: Board, gated: set[tuple[str, str]]) -> It
         for row in board.rows:
             members = list_members(results, row.key, column.id)
             free = [each for each in members if (row.key, each.definition.name) not in gated]
-            wrong = (each.turn(column) for each in free if each.wrong)
+            wrong = (each.case for each in free if each.wrong)
             broken = (_describe_failed(each) for each in free if each.pooled.failed)
             if (case := next(chain(wrong, broken), None)) is not None:
                 shown.append((row.name, case))
@@ -103,4 +103,4 @@ def _list_bad(results: Results, board: Board, gated: set[tuple[str, str]]) -> It
 def _describe_failed(member: Member) -> Case:
     """What was tried and broke, which is bad and has no number."""
     told = f"{words.label(member.definition.name)}: failed"
-    return Case(member.definition.name, told, 0, 0, told, 0)
+    return Case(member.definition.name, told, 0, 0)

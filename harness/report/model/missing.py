@@ -59,7 +59,8 @@ def explain_cells(board: Board) -> list[str]:
         for key, held in reasons.items():
             told.setdefault(key, {}).setdefault(tuple(held), []).append(column.head)
     return [
-        f"{words.join_words(heads)} of {words.join_words(list(held))}: {text} ({why})"
+        f"{words.join_words(heads)} of {words.join_words(list(held))}: "
+        + (why if why.startswith(text) else f"{text} ({why})")
         for (text, why), groups in told.items()
         for held, heads in groups.items()
     ]

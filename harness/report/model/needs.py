@@ -77,20 +77,18 @@ def _drill(name: str) -> Rule:
     def rule(results: Results, board: Board, row: BoardRow) -> str:
         cells = {cell.id for cell in trust.list_drills(results, row.key) if cell.drill == name}
         members = [
-            (column, each)
+            each
             for column in COLUMNS.values()
             for each in trust.list_members(results, row.key, column.id)
             if each.drill in cells
         ]
-        if not any(each.pooled.value is not None for _, each in members):
+        if not any(each.pooled.value is not None for each in members):
             return "not measured"
-        wrong = next((each.turn(column) for column, each in members if each.wrong), None)
+        wrong = next((each.case for each in members if each.wrong), None)
         if wrong is not None:
             return wrong.told
         return (
-            "not all of it was measured"
-            if any(each.pooled.failed or each.pooled.not_run for _, each in members)
-            else ""
+            "not all of it was measured" if any(each.pooled.failed or each.pooled.not_run for each in members) else ""
         )
 
     return rule

@@ -20,31 +20,28 @@ MEANING: dict[Judgement, str] = {
 
 
 class Case(NamedTuple):
-    """What one measure of a column found, counted in the direction of the column.
+    """What one measure of a column found.
 
     Attributes:
-        phrase, hits: What the column counts, and how many cases it is true of.
-        fault: What went wrong, in words, whatever the column counts; of how many cases: `wrong`.
+        fault: What went wrong, in words; in how many of the cases: `wrong`.
         cells, drill: Of stories, the cells that it pools; of a drill, its cell.
     """
 
     measure: str
-    phrase: str
-    hits: float
-    of: int
     fault: str
     wrong: float
+    of: int
     cells: tuple[str, ...] = ()
     drill: str = ""
 
     @property
     def counted(self) -> str:
-        return f"{words.number(self.hits)} of {self.of:,}"
+        return f"{words.number(self.wrong)} of {self.of:,}"
 
     @property
     def told(self) -> str:
         """`deleted memories that a history still tells (12 of 12)`, for a sentence."""
-        return f"{self.fault} ({words.number(self.wrong)} of {self.of:,})" if self.of else self.fault
+        return f"{self.fault} ({self.counted})" if self.of else self.fault
 
 
 class Number(NamedTuple):

@@ -1,6 +1,6 @@
 """Cells of trust: of each column the gravest measure that went wrong, with its own cases; clean, its leading measure.
 
-Stories and drills speak in the same column. Every number is turned into the direction of its column.
+Stories and drills speak in the same column. Every number counts what went wrong, as the sentences do.
 """
 
 from __future__ import annotations
@@ -40,15 +40,14 @@ class Member:
         """The share that went wrong, from 0 to 1; 0 without a number."""
         return share_bad(self.definition, self.pooled) or 0.0
 
-    def turn(self, column: Column) -> Case:
-        """The cases that the column counts, with the words for them."""
+    @property
+    def case(self) -> Case:
+        """How many went wrong, whichever of its cases the measure counts."""
         pooled, definition = self.pooled, self.definition
         of = pooled.of or 0
         hits = pooled.hits if pooled.hits is not None else (pooled.value or 0.0) * of
-        own, other = (words.label(definition.name), hits), (words.otherwise(definition), round(of - hits, 6))
-        phrase, counted = own if definition.better == column.better else other
-        fault, wrong = own if definition.better == "lower" else other
-        return Case(definition.name, phrase, counted, of, fault, wrong, pooled.cells, self.drill)
+        wrong = hits if definition.better == "lower" else round(of - hits, 6)
+        return Case(definition.name, words.fault(definition), wrong, of, pooled.cells, self.drill)
 
 
 def share_bad(definition: Definition, pooled: Pooled) -> float | None:
@@ -86,8 +85,8 @@ def judge(results: Results, key: str, column: Column) -> Score:
     members = list_members(results, key, column.id)
     wrong = [each for each in members if each.wrong]
     if wrong:
-        cases = tuple(each.turn(column) for each in wrong)
-        return replace(_show(cases[0]), judgement="bad", word=cases[0].phrase, cases=cases)
+        cases = tuple(each.case for each in wrong)
+        return replace(_show(cases[0]), judgement="bad", word=cases[0].fault, cases=cases)
     missed = [each.pooled for each in members if each.pooled.failed or each.pooled.not_run]
     missed += [each.pooled for each in members if is_hidden(each.pooled)]
     if missed:
@@ -97,12 +96,12 @@ def judge(results: Results, key: str, column: Column) -> Score:
     lead = next((each for each in (*leads, *members) if each.pooled.value is not None), None)
     if lead is None:
         return explain_none(next((each.pooled for each in (*leads, *members)), None))
-    return replace(_show(lead.turn(column)), judgement="good", word=column.clean)
+    return replace(_show(lead.case), judgement="good", word=column.clean)
 
 
 def _show(case: Case) -> Score:
-    text = case.counted if case.of else words.share(case.hits)
-    value = case.hits / case.of if case.of else case.hits
+    text = case.counted if case.of else words.share(case.wrong)
+    value = case.wrong / case.of if case.of else case.wrong
     return Score((Number(text, case.cells),), drill=case.drill, measure=case.measure, value=value)
 
 

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from harness.compare.rows import COLD
+from harness.compare.rows import COLD, GOLD
 from harness.metrics.completion import DECISIONS_RIGHT
-from harness.model.results import Comparison, Pooled, Results
+from harness.model.results import Cell, Comparison, Pooled, Results
 from harness.model.trial import READ_POLICIES, ReadPolicy, WritePolicy
 from harness.report import words
 
@@ -121,6 +121,27 @@ def best_write(results: Results, row: str) -> WritePolicy:
     found = spreads(results, row, DECISIONS_RIGHT)
     best = max(found, key=lambda each: (each.numbers, each.write == "append"), default=None)
     return best.write if best and best.write else results.run.conditions.headline_write
+
+
+def order_writes(results: Results, row: str) -> list[WritePolicy]:
+    """The write policies of a row that were played, its best first; one without a memory."""
+    held = results.run.conditions
+    if row == COLD or row in GOLD:
+        return [held.headline_write]
+    best = best_write(results, row)
+    return sorted(results.list_writes(), key=lambda write: write != best)
+
+
+def list_cells(results: Results, row: str, write: WritePolicy) -> list[Cell]:
+    """The cells of a row under one write policy at the headline's noise, under every read policy; all cells without a
+    memory. Controls with gold play without noise."""
+    noise = results.run.conditions.headline_noise
+    return [
+        cell
+        for cell in results.cells
+        if (cell.arm == "cold" and row == COLD)
+        or (cell.backend == row and cell.write_policy == write and (cell.noise == noise or row in GOLD))
+    ]
 
 
 Standing = Literal["better", "worse", "open", "untold"]

@@ -96,6 +96,7 @@ def render(results: Results, seen: evidence.Evidence) -> str:
             supports=list(sections.supports(results)),
             trust=drilled,
             board=made,
+            failed=board.FAILED,
             needs=needs.answer(results, made),
             verdict=lines,
             pieces=[links.split(line, leads) for line in lines],

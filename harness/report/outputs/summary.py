@@ -99,10 +99,11 @@ def _show_board(results: Results, made: Board) -> list[str]:
     lines = [[_name(row), *map(_show, row.scores)] for row in made.rows]
     legend = ", ".join(f"{SHAPES[each]} {word}" for each, word in MEANING.items() if each != "open")
     notes = [f"{row.name}: {note}." for row in made.rows for note in row.notes]
+    told = [f"{legend}.", board.FAILED if made.trust else "", made.bounds, *notes, table.explain_stand_in(results)]
     return [
         *_grid(["Backend", *(column.head for column in made.columns)], lines),
         "",
-        _safe(" ".join(filter(None, [f"{legend}.", made.bounds, *notes, table.explain_stand_in(results)]))),
+        _safe(" ".join(filter(None, told))),
         "",
     ]
 

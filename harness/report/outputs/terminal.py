@@ -96,9 +96,10 @@ def _explain_board(results: Results, made: Board) -> Iterator[str]:
     """How to read the table, what holds of whole rows, and why cells have no number."""
     yield "  ".join(f"{SHAPES[judgement]} {word}" for judgement, word in MEANING.items())
     if len(results.list_writes()) > 1:
-        yield "Beneath a number stands the same under the other write policy."
+        yield "A number alone: the agent looks up the old note before it writes. With append: it only adds."
     if results.stories:
         yield "A range is over what the agent takes: the first note, the newest, or one whose source it checked."
+    yield from [board.FAILED] if made.trust else []
     yield from filter(None, [made.bounds])
     yield from (f"{row.name}: {note}." for row in made.rows for note in row.notes)
     yield from filter(None, [table.explain_stand_in(results)])

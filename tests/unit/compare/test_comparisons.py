@@ -10,10 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from harness.compare import stats
-from harness.compare.comparisons import compare_pairs, compare_rows, find_dominated, find_reach, find_robust
+from harness.compare.comparisons import compare_pairs, compare_rows, find_dominated, find_reach
 from harness.compare.rows import AGAINST_COLD, BETWEEN, COLD, COMPARED, DOMINANCE, DUMP, LOOKED_UP, Tables, Values, Way
 from harness.model.results import Comparison, TwinGroup
-from harness.model.trial import ReadPolicy
 
 WAYS = [Way(write, read) for write in ("append", "curated") for read in ("trusting", "newest", "verifying")]
 ROWS = ("a", "b", "c", "d")
@@ -98,20 +97,6 @@ def test_twins_stand_for_each_other_where_their_values_are_equal_and_only_there(
         ("recall", "a", "b", 1),
         ("decisions_right", "a", "c", 1),
     ]
-
-
-def test_a_claim_holds_under_every_read_policy_or_is_none() -> None:
-    def made(verdict: str, read: ReadPolicy) -> Comparison:
-        (found,) = compare_pairs(
-            "cold", "recall", [("x", "y")], {"x": {"s": 0.0}, "y": {"s": 1.0}}, Way("append", read)
-        )
-        return found.model_copy(update={"verdict": verdict})
-
-    better = [made("right-better", "trusting"), made("right-better", "newest")]
-    assert find_robust(better) == "right-better"
-    assert find_robust([*better, made("no-difference-shown", "verifying")]) == "no-difference-shown"
-    assert find_robust([*better, made("left-better", "verifying")]) == "no-difference-shown"
-    assert find_robust([]) == "no-difference-shown"
 
 
 @pytest.mark.parametrize("stories", range(0, 41, 4))

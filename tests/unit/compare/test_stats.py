@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import random
 import subprocess
 import sys
 from math import comb
@@ -19,11 +20,13 @@ from harness.compare.stats import (
     SEED,
     bound,
     bound_ratio,
+    bounds,
     fisher,
     holm,
     holm_levels,
     majority,
     sign_flip,
+    sign_flips,
     smallest_p,
     sweep,
 )
@@ -238,3 +241,13 @@ def test_a_sweep_of_so_many_pairs_is_shown_and_one_fewer_is_not(family: int) -> 
     needed = sweep(family, 0.05)
     shown = [holm([sign_flip([1.0] * pairs), *[1.0] * (family - 1)])[0] <= 0.05 for pairs in (needed - 1, needed)]
     assert shown == [False, True]
+
+
+def test_many_at_once_are_as_each_alone() -> None:
+    """To the last bit, also where lengths differ and what is equal is computed once."""
+    rng = random.Random(11)
+    many = [tuple(rng.randrange(-4, 5) / 7 for _ in range(size)) for size in (1, 5, 12, 12, 20, 31, 31, 40)]
+    many += [many[2], tuple(-each for each in many[5])]
+    assert sign_flips(many) == [sign_flip(each) for each in many]
+    asked = [(each, 0.05 / (1 + at % 3), at % 2 == 0) for at, each in enumerate(many)]
+    assert bounds(asked) == [bound(*each) for each in asked]

@@ -59,6 +59,15 @@ def score(made: Results, name: str) -> Score:
 
 
 @pytest.mark.parametrize("name", MEMBERS)
+def test_every_cell_of_trust_counts_what_failed_as_the_verdict_does(name: str) -> None:
+    """Never what passed in one column and what failed in the next."""
+    assert all(each.better == "lower" for each in COLUMNS.values() if each.order)
+    wrong, clean = score(run({name: bad(ALL[name], 3)}), name), score(run({}), name)
+    assert wrong.judgement == "bad" and wrong.text == "3 of 20" and wrong.cases[0].told.endswith("(3 of 20)")
+    assert clean.judgement == "good" and clean.text == "0 of 20"
+
+
+@pytest.mark.parametrize("name", MEMBERS)
 def test_a_store_that_is_bad_in_one_measure_only_is_marked_in_its_column_alone(name: str) -> None:
     made = board.collect(run({name: bad(ALL[name])}))
     marked = {head.id for head in made.columns if made.find("x", head.id).judgement == "bad"}

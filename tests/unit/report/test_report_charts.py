@@ -17,11 +17,12 @@ from harness.compare.rows import pool_cells
 from harness.log.folder import Folder
 from harness.metrics import footprint
 from harness.model.results import LayerLook, LayerRow, Pooled, Results, TrustCell
-from harness.model.trial import Interval, Measured, NotMeasured
+from harness.model.trial import READ_POLICIES, Interval, Measured, NotMeasured
 from harness.report import words
-from harness.report.charts import Chart, charts, cost, policies, stale, work
-from harness.report.charts.chart import counts, short
+from harness.report.charts import Chart, charts, cost, frontier, policies, stale, work
+from harness.report.charts.chart import STAR, counts, short, star
 from harness.report.charts.drawing import SIZE, WIDTH, Scale, Sheet
+from harness.report.model.ways import WRITES, best_write, show_range
 from tests.support.runs import run
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -209,7 +210,7 @@ def test_what_is_drawn_is_in_the_table(drawn: Mapping[str, Chart]) -> None:
 
 
 def test_each_row_says_its_n(drawn: Mapping[str, Chart]) -> None:
-    for name in ("tokens", "recall-by-noise", "policies"):
+    for name in ("recall-by-noise", "policies"):
         chart = drawn[name]
         for row in chart.rows:
             assert row[1] == "0" or f"{row[0]} ({row[1]})" in texts(chart), (name, row)
@@ -217,9 +218,9 @@ def test_each_row_says_its_n(drawn: Mapping[str, Chart]) -> None:
 
 def test_marks_stand_where_the_differences_are(plain: Results) -> None:
     """Of the forest of differences to no memory: each mark is as far from its middle as the difference is from none."""
-    reached = {"store": 0.25, "keeper": -0.5}
+    reached = {"store": 0.25, "keeper *": -0.5}
     shown = [
-        each.model_copy(update={"left_value": 0.5, "right_value": 0.5 + reached[each.right]})
+        each.model_copy(update={"left_value": 0.5, "right_value": 0.5 + reached[each.right + star(plain, each.right)]})
         for each in plain.comparisons
         if each.family == "cold" and each.measure == "decisions_right"
     ]
@@ -239,17 +240,24 @@ def test_the_tables_say_what_the_results_say(results: Results, drawn: Mapping[st
         return words.value(pooled)
 
     for name, write, read, stories, difference, _, _, shown in drawn["against-no-memory"].rows:
-        pair = results.against_cold(name, "decisions_right")[write, read]  # type: ignore[index]
+        pair = results.against_cold(name.removesuffix(" *"), "decisions_right")[write, read]  # type: ignore[index]
         assert stories == str(pair.scenarios) and (shown == "too few stories") is not pair.able
         assert difference == words.show_signed(pair.right_value - pair.left_value, words.share)
     for story, *rows in drawn["stories"].rows:
         own = [c for c in results.cells if (c.scenario, c.arm) == (story, "cold")]
         assert rows[0] == told(pool_cells("decisions_right", own))
     levels = {(row[0], row[2]): row[3] for row in drawn["recall-by-noise"].rows}
-    ways = {(row[0], row[2], row[3]): (row[4], row[6]) for row in drawn["policies"].rows}
+    names = {text: write for write, text in WRITES.items()}
+    ways = {
+        (row[0], names[row[2].removesuffix(policies.BEST)], row[3]): (row[4], row[6]) for row in drawn["policies"].rows
+    }
+    for row in drawn["policies"].rows:
+        assert row[2].endswith(policies.BEST) == (
+            names[row[2].removesuffix(policies.BEST)] == best_write(results, row[0])
+        )
     held = results.run.conditions
     for each in results.contrasts:
-        if (each.write_policy, each.read_policy) == (held.headline_write, held.headline_read):
+        if (each.write_policy, each.read_policy) == (best_write(results, each.backend), held.headline_read):
             assert levels.pop((each.backend, str(each.noise))) == told(each.measures["recall"])
         if each.noise == held.headline_noise and not results.backends[each.backend].control:
             stale_, right = (told(each.measures[name]) for name in ("stale_use", "decisions_right"))
@@ -258,7 +266,12 @@ def test_the_tables_say_what_the_results_say(results: Results, drawn: Mapping[st
     chart = drawn["stale-by-kind"]
     assert chart.rows[-1][0] == stale.ALL
     for column, name in enumerate(chart.heads[2:-1], 2):
-        assert chart.rows[-1][column] == told(results.backends[name].measures["stale_use"])
+        (own_way,) = (
+            each.measures for each in results.contrasts
+            if (each.backend, each.write_policy, each.read_policy, each.noise)
+            == (name, best_write(results, name), held.headline_read, held.headline_noise)
+        )  # fmt: skip
+        assert chart.rows[-1][column] == told(own_way["stale_use"])
         found = [known[0] for row in chart.rows if (known := counts(row[column]))]
         assert sum(found[:-1]) == found[-1]
 
@@ -300,10 +313,10 @@ def test_nine_backends_fit_and_stay_small(results: Results) -> None:
 def test_read_policies_are_named_beside_the_last_write_policy(plain: Results, drawn: Mapping[str, Chart]) -> None:
     assert "all failed" in texts(drawn["policies"])
     chart = policies.chart(plain)
-    assert chart is not None and {row[2] for row in chart.rows} == {"append"}
+    assert chart is not None and {row[2] for row in chart.rows} == {"append (best)"}
     for _, _, _, read, misled, _, _, _ in chart.rows:
         assert {f"{read} {misled}", f"all {misled}"} & set(texts(chart))
-    assert "curated" not in texts(chart)
+    assert "look up" not in texts(chart)
 
 
 @pytest.mark.parametrize("word", ["unsupported", "not-applicable", "failed", "not-run"])
@@ -336,8 +349,8 @@ def test_the_forest_says_what_the_comparisons_showed(plain: Results) -> None:
         shown = tuple(each.model_copy(update={"verdict": verdict, "able": True}) for each in plain.comparisons)
         chart = work.chart(changed(plain, comparisons=shown))
         assert chart is not None
-        told = f"{word} than no memory whatever the agent takes: keeper and store."
-        assert chart.says == (told if word else "No difference to no memory was shown.")
+        told = f"{word} than no memory whatever the agent takes: keeper * and store."
+        assert chart.says == f"{told if word else 'No difference to no memory was shown.'} {STAR}: keeper."
 
 
 def test_where_deleted_memories_are_left(drawn: Mapping[str, Chart]) -> None:
@@ -358,20 +371,63 @@ def test_where_deleted_memories_are_left(drawn: Mapping[str, Chart]) -> None:
     assert {"unsupported", "unknown", "gone", "9 left"} <= set(texts(chart))
 
 
-def test_a_job_costs_all_tokens_that_were_spent_for_those_that_got_done(plain: Results) -> None:
-    chart = cost.chart(plain)
+def test_a_job_costs_all_tokens_that_were_spent_for_those_that_got_done(results: Results) -> None:
+    """Of each write policy, from its cells; the lowest and the highest of the read policies."""
+    chart = cost.chart(results)
     assert chart is not None
-    rows = {row[0]: row for row in chart.rows}
-    for name in ("store", "keeper", "cold"):
-        cells = [cell.measures for cell in plain.cells if cell.id in own(plain, name)]
-        spent = sum(total.value for cell in cells if isinstance(total := cell["tokens_total"], Measured))
-        done = sum(jobs.hits or 0 for cell in cells if isinstance(jobs := cell["jobs_done"], Measured))
-        assert rows[name][4].removeprefix("\u2265 ") == (words.number(round(spent / done)) if done else "no job done")
-    assert rows["stale_oracle"][4] == "no job done" and "no job done" in texts(chart)
+    writes = {text: write for write, text in WRITES.items()}
+    seen = set()
+    for name, written, _, jobs, total, *_ in chart.rows:
+        found = []
+        for read in READ_POLICIES if name != "cold" else (None,):
+            write = writes[written.split(",")[0]] if written else None
+            cells = [
+                cell.measures for cell in results.cells
+                if (cell.backend or "cold", cell.write_policy, cell.read_policy) == (name, write, read)
+                and cell.noise in (results.run.conditions.headline_noise, 0)
+                and (cell.noise == results.run.conditions.headline_noise or name in ("cold", "oracle", "stale_oracle"))
+            ]  # fmt: skip
+            spent = sum(each.value for cell in cells if isinstance(each := cell["tokens_total"], Measured))
+            done = sum(
+                each.hits or 0 for cell in cells
+                if isinstance(each := cell["jobs_done"], Measured) and isinstance(cell["tokens_total"], Measured)
+            )  # fmt: skip
+            found += [round(spent / done)] if done else []
+        assert found or total in ("no job", "failed"), (name, total)
+        if found:
+            seen.add(name)
+            assert total.removeprefix("\u2265 ") == show_range(min(found), max(found)), (name, written)
+            assert jobs
+    assert {"keeper", "oracle"} <= seen
 
 
-def own(results: Results, name: str) -> set[str]:
-    return set(results.backends[name].measures["tokens_total"].cells)
+def test_the_best_write_policy_stands_first_and_the_other_beside_it(plain: Results) -> None:
+    """A cost is never that of a way to write that the verdict advises against, without saying so."""
+    better = []
+    for each in plain.contrasts:
+        if each.backend == "store" and each.noise == plain.run.conditions.headline_noise:
+            right = each.measures["decisions_right"]
+            measures = {**each.measures, "decisions_right": right.model_copy(update={"hits": float(right.of or 0)})}
+            better.append(each.model_copy(update={"write_policy": "curated", "primary": False, "measures": measures}))
+    made = changed(plain, contrasts=(*plain.contrasts, *better))
+    assert best_write(made, "store") == "curated" and best_write(made, "keeper") == "append"
+    shown = {chart.name: chart for chart in charts(made)}
+    written = {name: [row[1] for row in shown["tokens"].rows if row[0] == name] for name in ("store", "keeper")}
+    assert written == {"store": ["look up", "append, for comparison"], "keeper": ["append"]}
+    assert "(look up, " in shown["tokens"].says
+    assert next(row[2] for row in shown["policies"].rows if row[0] == "store") == f"look up{policies.BEST}"
+
+
+def test_a_row_that_equals_the_oracle_is_marked(plain: Results) -> None:
+    assert plain.like_oracle == ("keeper",)
+    paid = with_row(plain, "store", tokens_per_job=Pooled(value=900.0, of=2, scenarios=2))
+    alike, nobody = changed(paid, like_oracle=("store",)), changed(paid, like_oracle=())
+    for make in (work.chart, frontier.chart):
+        marked, without = make(alike), make(nobody)
+        assert marked is not None and without is not None
+        assert {row[0] for row in marked.rows} - {row[0] for row in without.rows} == {"store *"}
+        assert STAR in texts(marked) and "store *" in texts(marked) and f"{STAR}: store." in marked.says
+        assert STAR not in texts(without)
 
 
 # --- scales -----------------------------------------------------------------------------------------------------------

@@ -12,7 +12,7 @@ from harness.metrics.footprint import Sample
 from harness.model.results import Pooled
 from harness.model.trial import READ_POLICIES
 from harness.report.charts import deletion, footprint, frontier, noise, policies, stale, work
-from harness.report.model.ways import Spread
+from harness.report.model.ways import Spread, show_range
 
 
 @pytest.mark.parametrize(
@@ -94,21 +94,16 @@ def test_what_noise_does_is_told_as_it_is(table: dict[str, tuple[str, str]]) -> 
         assert f"{name} ({loud} against {quiet})" in part
 
 
-@given(st.dictionaries(st.sampled_from("abc"), st.tuples(COUNT, COUNT | st.just("unsupported"), COUNT), min_size=1))
+@given(st.dictionaries(st.sampled_from("abc"), st.tuples(COUNT, COUNT, COUNT | st.just("unsupported")), min_size=1))
 def test_what_policies_change_is_told_as_it_is(table: dict[str, tuple[str, str, str]]) -> None:
-    ways = (("append", "trusting"), ("curated", "trusting"), ("append", "verifying"))
+    """The range over the ways to read, of the best way to write; the other beside it where it has numbers."""
+    ways = ((f"look up{policies.BEST}", "trusting"), (f"look up{policies.BEST}", "newest"), ("append", "trusting"))
     body = [(name, "9", *way, row[at], "", "1/2", "") for name, row in table.items() for at, way in enumerate(ways)]
-    said = policies.says(body)
-    for name, (base, curated, verifying) in table.items():
-        for start, text in (("Curated", curated), ("Verifying", verifying)):
-            if text == "unsupported":
-                assert f"{name} (unsupported" not in said
-                continue
-            change = int(text.split("/")[0]) - int(base.split("/")[0])
-            word = "fewer with" if change < 0 else "more with" if change > 0 else "as many with"
-            (sentence,) = (each for each in said.split(". ") if each.startswith(start))
-            (part,) = (part for part in re.split(r"; | were ", sentence) if part.startswith(word))
-            assert f"{name} ({text} against {base})" in part
+    parts = policies.says(body).removesuffix(".").split(": ")[1].split("; ")
+    for (name, (one, two, other)), part in zip(table.items(), parts, strict=True):
+        low, high = sorted(int(each.split("/")[0]) for each in (one, two))
+        told = f"{name} look up {show_range(low, high)}/30"
+        assert part == told + (f" instead of append {other}" if other != "unsupported" else "")
 
 
 def test_sizes_are_pooled_by_half_powers_of_ten() -> None:
