@@ -1,4 +1,7 @@
-"""Ends to the minute: what ends is asked for right before and right after, in another zone than that of its end."""
+"""Ends to the minute: what ends is asked for right before and right after, in another zone than that of its end.
+
+Between writing and asking the store is closed and reopened, if it outlives its process.
+"""
 
 from __future__ import annotations
 
@@ -45,7 +48,7 @@ def _piece(name: str, role: str, end: str, seed: int, twin: str | None = None) -
     return Piece(name=name, role=role, item=replace(item, at=WRITTEN, expires=end), canary=canary, twin=twin)
 
 
-def play(stage: DrillSession) -> None:
+def write(stage: DrillSession) -> None:
     if not stage.supports("expiry"):
         return
     stage.remember("ends", stage.plan.of("ending", "ending before"))
@@ -53,11 +56,15 @@ def play(stage: DrillSession) -> None:
         if stage.supports(op) and (ids := stage.ids.get(f"before {op}")):
             stage.change("ends", op, ids, stage.plan.by_name[f"after {op}"])
     stage.settle("ends")
+
+
+def ask(stage: DrillSession) -> None:
+    """What was acknowledged; none if nothing ends here."""
     asked = [piece for piece in stage.plan.of("ending", "ending changed") if stage.ids.get(piece.name)]
     for step, at in FAR.items():
-        _ask(stage, step, [(piece, at) for piece in asked[:2]])
+        _ask_at(stage, step, [(piece, at) for piece in asked[:2]])
     for step, away in ((BEFORE, -NEAR), (AFTER, NEAR)):
-        _ask(stage, step, [(piece, _shown(piece, away, number)) for number, piece in enumerate(asked)])
+        _ask_at(stage, step, [(piece, _shown(piece, away, number)) for number, piece in enumerate(asked)])
 
 
 def _shown(piece: Piece, away: timedelta, number: int) -> str:
@@ -66,6 +73,6 @@ def _shown(piece: Piece, away: timedelta, number: int) -> str:
     return (datetime.fromisoformat(piece.item.expires) + away).astimezone(ZONES[number % len(ZONES)]).isoformat()
 
 
-def _ask(stage: DrillSession, step: str, questions: Sequence[tuple[Piece, str]]) -> None:
+def _ask_at(stage: DrillSession, step: str, questions: Sequence[tuple[Piece, str]]) -> None:
     for piece, at in questions:
         stage.recall(step, piece.item.text, SCOPE, about=[piece], at=at)

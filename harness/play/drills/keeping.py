@@ -192,7 +192,7 @@ class _TextWriter:
             return Source(session=session)
         commit = digest([number, self.draw.random()])[:40]
         path = f"docs/{self.draw.choice(PARTS).replace(' ', '-').lower()}.md"
-        return Source(commit, f"{LONG_FOLDER if long else ''}{path}", number + 1, session)
+        return Source(commit, f"{LONG_FOLDER if long else ''}{path}", number * 1009 + 1, session)
 
     def fill(self, template: str, part: str | None) -> str:
         first, other = self.draw.sample(PARTS, 2)
@@ -239,8 +239,9 @@ def play(stage: DrillSession) -> None:
         stage.look("closed", {}, {})
         stage.open("reopened")
         _read_again(stage, "reopened", changed)
+    ending.write(stage)
     replacing.play(stage)
-    ending.play(stage)
+    ending.ask(stage)
     bulk.play(stage)
     stage.close("at once")
 

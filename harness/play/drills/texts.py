@@ -85,7 +85,7 @@ NOTES = (
     (
         "Deploy by hand, never from CI:  install -D -m 0644 ./conf/../etc/app.ini /etc/app.d/00-base.ini && rsync -avz "
         "--delete --exclude='*.tmp' --bwlimit=0500 -e \"ssh -p 0022\" ../dist/./ <at>:/srv/www/ 2>&1 | tee -a x.log; "
-        "kill -9 what still hangs"
+        "chmod u=rw,go-w what is -rw-rw-r--; kill -9 what hangs;"
     ),
     (
         "The line of crontab is `0 04 */2 * 1-5 /usr/local/bin/rotate --keep=007 -v >> /var/log/rotate.log 2>&1`. It "
@@ -100,9 +100,9 @@ NOTES = (
         r"""(?<=\d)[,;]\s+ and write userID, UserId, USERID to C:\Users\dana\.cfg, \\nas01\new$ and ~/.c//a/../b"""
     ),
     (
-        "Do not retry a payment after a 409. It doesn't undo the first, and no alert is raised. Never call it twice! "
-        "Isn't there a lock? Only if the flag isn't off (it is off on staging, i.e. not in production); that that had "
-        "had no effect is a colour, not an error: wait ..."
+        "'Do not retry a payment after a 409. It doesn't undo the first, and no alert is raised. Never call it twice! "
+        "Isn't there a lock? You cannot go without it, except if a flag is off (it is off on staging, i.e. not here "
+        "or in production); that that had had no effect is a colour, not an error: wait ...'"
     ),
     (
         "| step | queue | mode |\n|:-----|------:|:----:|\n| seed | 05432 | 0600 |\n| seed | 05432 | 0600 |\n"
@@ -110,7 +110,7 @@ NOTES = (
     ),
     (
         "## Before a release\n\n```sh\nset -euo pipefail\nexport TZ='UTC'  # not local time\nfor f in *.sql; do\n"
-        '    psql -X -v ON_ERROR_STOP=1 -f "$f" || exit 1\ndone\n```\n\n1. **Tag** it _once_: `v2.10.0`.\n'
+        '    psql -X \\\n      -v ON_ERROR_STOP=1 -f "$f" || exit 1\ndone\n```\n\n1. **Tag** it _once_: `v2.10.0`.\n'
         "2. ~~Mail~~ Tell @ops, see [the list](docs/list.md#02), #0815 and :tada:\n   - [ ] then wait\n> and ask?"
     ),
     (
@@ -127,6 +127,7 @@ NOTES = (
         "# stays: this comment\nlist: [01, 02, 3.0]\n\n\nenv:\n  - NULL=null\n  - TRUE='yes'\n# end"
     ),
     "--- a/limits.py\n+++ b/limits.py\n@@ -01,2 +01,2 @@\n-TIMEOUT = 30\n+TIMEOUT = 0.30\n context = '''kept'''",
+    "    if attempts >= 03.0:\n        return -1\n",
 )
 """What engineers write down: each digit, flag, sign, word and line of it matters."""
 GUARDED = (
@@ -135,9 +136,10 @@ GUARDED = (
         "hosts are 10.0.12.7, 192.168.1.10, fe80::1%eth0 and 00:1b:44:11:3a:b7"
     ),
     (
-        f"None of these is real: AKIAIOSFODNN7EXAMPLE, ghp_{'0aB' * 12}, sk-test-{'9xY' * 8}, password=hunter2, KEY: "
-        f"'{'c0ffee' * 6}', Bearer eyJhbGciOiJIUzI1NiJ9.e30.c2lnbmVk, postgres://app:s3cr3t@db:5432/shop, "
-        "4111 1111 1111 1111"
+        f"None of these is real: AKIAIOSFODNN7EXAMPLE, ghp_{'0aB' * 12}, glpat-{'7yZ' * 7}, xoxb-{'12' * 6}-{'aZ' * 9},"
+        f" AIza{'0aB' * 11}a1, sk-test-{'9xY' * 8}, password=hunter2, KEY: '{'c0ffee' * 6}', Bearer "
+        "eyJhbGciOiJIUzI1NiJ9.e30.c2lnbmVk, postgres://app:s3cr3t@db:5432/shop, 4111 1111 1111 1111, DE89 3704 0044 "
+        f"0532 0130 00, 078-05-1120, {'-' * 5}BEGIN PRIVATE KEY{'-' * 5}"
     ),
 )
 """Addresses, and what looks like a credential: a store may say that it masks them."""
@@ -146,7 +148,7 @@ REWRITTEN = (
     "Grant 0640 on /var/lib/app/01.db (never 0666). The owner stays svc-app!",
     "Cache rates for 3.10 s, not for 3 min:\n\n```toml\nttl = '03.10'  # seconds\n```",
     "Réessayer n’est pas permis — “jamais” veut dire jamais. Danach: -1 statt +1",
-    "Send /v1/users/{id}/ to 127.0.0.1:08443; see https://example.com/a?b=1.0#c (TLS 1.20 only).",
+    "Send /v1/users/{id}/ to [::1]:08443; see https://example.com/a?b=1.0#c (TLS 1.20 only).",
     "| flag | since |\n|---|---|\n| ^v?\\d+\\.\\d0$ | 4.20 |\n\nIt takes 512 KiB. Nothing else has to match it.",
 )
 """Notes that take another text's place."""

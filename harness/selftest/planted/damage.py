@@ -226,6 +226,20 @@ class RecallsOneLine(Planted):
             return [replace(hit, text=" ".join(hit.text.split())) for hit in super().recall(query, scope, k, at)]
 
 
+class RestoresWithoutZeros(Planted):
+    """A mark is written as JSON with its numbers read: 3.10 comes back as 3.1."""
+
+    must = ("restored_exactly",)
+    may = ("restored_probes", "other_scopes_restored")
+
+    class Memory(ReferenceMemory):
+        def restore(self, mark: str) -> None:
+            super().restore(mark)
+            for row in self.db.execute("SELECT seq, text FROM memories WHERE mark = 0").fetchall():
+                text = re.sub(r"(\d\.\d)0\b", r"\1", row["text"])
+                self.db.execute("UPDATE memories SET text = ? WHERE seq = ?", [text, row["seq"]])
+
+
 class CutsSources(Planted):
     """Columns for 48 characters: a path or a session that is longer is cut."""
 

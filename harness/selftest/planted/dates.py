@@ -115,6 +115,17 @@ class DatesFromTheEpoch(_Dated):
             return max(datetime.fromisoformat(at), datetime.fromtimestamp(0, UTC)).isoformat()
 
 
+class RestoresUtc(Planted):
+    """A mark has dates without their offsets, and a restore calls them UTC."""
+
+    must = ("restored_exactly",)
+
+    class Memory(ReferenceMemory):
+        def restore(self, mark: str) -> None:
+            super().restore(mark)
+            self.db.execute("UPDATE memories SET at = substr(at, 1, 19) || '+00:00' WHERE mark = 0")
+
+
 class EndsADayEarly(Planted):
     """A memory ends with the day before its last."""
 
@@ -228,6 +239,17 @@ class ComparesClocks(Planted):
 
         def recall(self, query: str, scope: Scope, k: int, at: str) -> list[Hit]:
             return super().recall(query, scope, k, datetime.fromisoformat(at).replace(tzinfo=UTC).isoformat())
+
+
+class EndsOnTheDayAfterReopening(Planted):
+    """Ends are kept as days, which a fresh process reads as their beginning."""
+
+    must = ("ended_early",)
+
+    class Memory(ReferenceMemory):
+        def __init__(self, *args: Any) -> None:
+            super().__init__(*args)
+            self.db.execute("UPDATE memories SET expires = expires - expires % 86400 WHERE mark = 0")
 
 
 class MovesTheEndOnUpdate(Planted):
