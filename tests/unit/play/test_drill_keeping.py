@@ -160,8 +160,8 @@ def test_the_sound_backend_keeps_all(sound: Transcript) -> None:
 def test_what_is_asked_and_in_which_order(sound: Transcript) -> None:
     calls = [event for event in sound.events if isinstance(event, Called)]
     assert list(dict.fromkeys(call.step for call in calls)) == [
-        "written", "own", "asked", "unknown", "narrow", "wide", "revised", "reopened", "several", "joined", "ending",
-        "now", "earlier", "later", "changed", "doomed", "inherited", "reopened later", "ends", "long before",
+        "written", "own", "asked", "unknown", "narrow", "wide", "revised", "reopened", "ends", "several", "joined",
+        "ending", "now", "earlier", "later", "changed", "doomed", "inherited", "reopened later", "long before",
         "long after", "right before", "right after", "at once",
     ]  # fmt: skip
     assert {call.request["k"] for call in calls if call.op == "recall"} == {1, 5, 20}
