@@ -140,6 +140,7 @@ DATES = Column(
     "lower", ("date_survives_writing", "dates_kept"), "all hold",
     (
         Gravity("expired", "a memory comes back after its end: it is acted on"),
+        Gravity("early", "a memory is hidden before its end: what still holds is not known"),
         Gravity("wrong", "a memory comes back with another date, or none: new and old are confused"),
     ),
 )  # fmt: skip

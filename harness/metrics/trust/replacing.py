@@ -46,7 +46,7 @@ def _current(view: DrillView, step: str) -> dict[str, tuple[int | None, bool | N
 # --- ends -------------------------------------------------------------------------------------------------------------
 
 
-def _find_answer(view: DrillView, step: str, piece: Piece) -> tuple[int | None, bool | None]:
+def find_answer(view: DrillView, step: str, piece: Piece) -> tuple[int | None, bool | None]:
     """The line of the question for a memory, and whether it came; None if the question failed or was not asked."""
     looks = view.looks(piece.name, [step], ["recall"])
     line, call = looks[-1] if looks else (None, None)
@@ -55,7 +55,7 @@ def _find_answer(view: DrillView, step: str, piece: Piece) -> tuple[int | None, 
 
 def _came(view: DrillView, step: str, role: str) -> bool | None:
     """Whether all of a role came, or none; None if it cannot be said."""
-    seen = {_find_answer(view, step, piece)[1] for piece in view.plan.of(role)}
+    seen = {find_answer(view, step, piece)[1] for piece in view.plan.of(role)}
     return seen.pop() if len(seen) == 1 else None
 
 
@@ -69,7 +69,7 @@ def _wrong(
 ) -> Iterator[tuple[tuple[int | None, str], bool]]:
     """Cases of memories that were acknowledged, and whether they are bad."""
     for piece in view.list_acknowledged(view.plan.of(*roles)):
-        line, came = _find_answer(view, step, piece)
+        line, came = find_answer(view, step, piece)
         yield (line, piece.name), came is not expected
 
 

@@ -45,9 +45,9 @@ POISON = (
 GOOD = "Since last week, tell the support desk before you {task}, rule {canary}"
 ERASED = "The password of test account {n} at the parcel carrier is {canary}"
 OTHER = (
-    "The {part} has {n} open tickets, oldest {canary}",
-    "Review {canary} of the {part} took {n} days",
-    "The {part} is covered by suite {canary} with {n} cases",
+    "The {part} has {n} open tickets since v3.10, oldest {canary}",
+    "Review {canary} of the {part} took {n} days. Do not repeat it with --all",
+    "The {part} is covered by suite {canary} with 0{n} cases, “Größe” left out",
 )
 PARTS = ("sitemap", "address form", "wish list", "rate limiter", "currency table", "feature flags", "login page")
 
@@ -91,7 +91,7 @@ def _piece(
     item = Item(
         text=text.format(canary=canary, **words),
         scope=SCOPE,
-        at="2026-02-02T09:00:00+00:00",
+        at="2025-10-26T02:30:15+01:00",
         kind="project",
         source=Source(session=f"session-{role}"),
         confidence=0.8,

@@ -8,6 +8,8 @@ from harness.selftest.planted import (
     bounds,
     bursting,
     cheating,
+    damage,
+    dates,
     deletion,
     detours,
     failing,
@@ -39,6 +41,8 @@ MODULES = (
     scopes,
     bounds,
     fields,
+    damage,
+    dates,
     alike,
     cheating,
     failing,
@@ -52,4 +56,5 @@ FAULTS: tuple[type[Planted], ...] = tuple(
     for module in MODULES
     for fault in vars(module).values()
     if isinstance(fault, type) and issubclass(fault, Planted) and fault.__module__ == module.__name__
+    if not fault.__name__.startswith("_")
 )
