@@ -17,7 +17,7 @@ from harness.adapter import Item, Scope, Source
 from harness.log.transcript import Op
 from harness.model.drill import Piece, Plan
 from harness.model.trial import digest
-from harness.play.drills import bulk, replacing
+from harness.play.drills import bulk, repeating, replacing
 from harness.play.drills.fillers import PARTS, PEOPLE, TOOLS, TRAITS, UNRELATED
 from harness.play.drills.reading import read_back
 from harness.play.drills.stage import Drill, DrillSession
@@ -75,7 +75,7 @@ def plan(size: int, seed: int) -> Plan:
         bare = number % 6 == 4
         role = "successor" if number % 2 else "edit"
         writer.add(role, family.answer, HOME, part, twin=twin.name, bare=bare)
-    return Plan(pieces=(*writer.pieces, *replacing.plan(seed), *bulk.plan()))
+    return Plan(pieces=(*writer.pieces, *replacing.plan(seed), *repeating.plan(seed), *bulk.plan(size)))
 
 
 def _fill(
@@ -205,8 +205,10 @@ def play(stage: DrillSession) -> None:
         stage.open("reopened")
         _read_again(stage, "reopened", changed)
     replacing.play(stage)
-    bulk.play(stage)
+    repeating.play(stage)
+    bulk.play(stage, [piece for piece in stage.plan.pieces if piece.item.scope in (HOME, *SIBLINGS)])
     stage.close("at once")
+    repeating.live(stage)
 
 
 def _list_missing(stage: DrillSession, pieces: Sequence[Piece], shown: set[str]) -> list[Piece]:

@@ -9,6 +9,7 @@ from harness.selftest.planted import (
     bursting,
     cheating,
     deletion,
+    derived,
     detours,
     failing,
     fields,
@@ -17,6 +18,7 @@ from harness.selftest.planted import (
     lasting,
     prying,
     recall,
+    repeating,
     scopes,
     sealed,
     seeming,
@@ -45,6 +47,8 @@ MODULES = (
     upgrading,
     bursting,
     switching,
+    repeating,
+    derived,
     *([prying] if degree() != "module path only" else []),
 )
 FAULTS: tuple[type[Planted], ...] = tuple(
