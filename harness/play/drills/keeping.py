@@ -17,7 +17,7 @@ from harness.adapter import Item, Scope, Source
 from harness.log.transcript import Op
 from harness.model.drill import Piece, Plan
 from harness.model.trial import digest
-from harness.play.drills import bulk, ending, replacing
+from harness.play.drills import bulk, ending, repeating, replacing
 from harness.play.drills.fillers import PARTS, PEOPLE, TOOLS, TRAITS, UNRELATED
 from harness.play.drills.reading import read_back
 from harness.play.drills.stage import Drill, DrillSession
@@ -102,7 +102,8 @@ def plan(size: int, seed: int) -> Plan:
             writer.put(role, REWRITTEN[number], HOME, twin=twin.name, bare=bare)
         else:
             writer.add(role, family.answer, HOME, part, twin=twin.name, bare=bare)
-    return Plan(pieces=(*writer.pieces, *replacing.plan(seed), *ending.plan(seed), *bulk.plan()))
+    after = (*replacing.plan(seed), *ending.plan(seed), *repeating.plan(seed), *bulk.plan(size))
+    return Plan(pieces=(*writer.pieces, *after))
 
 
 def _fill(
@@ -242,8 +243,10 @@ def play(stage: DrillSession) -> None:
     ending.write(stage)
     replacing.play(stage)
     ending.ask(stage)
-    bulk.play(stage)
+    repeating.play(stage)
+    bulk.play(stage, [piece for piece in stage.plan.pieces if piece.item.scope in (HOME, *SIBLINGS)])
     stage.close("at once")
+    repeating.live(stage)
 
 
 def _list_missing(stage: DrillSession, pieces: Sequence[Piece], shown: set[str]) -> list[Piece]:

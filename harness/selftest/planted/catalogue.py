@@ -11,6 +11,7 @@ from harness.selftest.planted import (
     damage,
     dates,
     deletion,
+    derived,
     detours,
     failing,
     fields,
@@ -19,6 +20,7 @@ from harness.selftest.planted import (
     lasting,
     prying,
     recall,
+    repeating,
     scopes,
     sealed,
     seeming,
@@ -49,6 +51,8 @@ MODULES = (
     upgrading,
     bursting,
     switching,
+    repeating,
+    derived,
     *([prying] if degree() != "module path only" else []),
 )
 FAULTS: tuple[type[Planted], ...] = tuple(
