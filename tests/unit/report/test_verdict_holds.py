@@ -211,7 +211,8 @@ def a_pair_is_said_to_differ_only_where_its_comparisons_do(found: Judged) -> Non
     reads = len(ways.list_reads(found.results))
     for line in lines:
         for left, right, how in re.findall(
-            r"(?:^|: |\. )([^.:]+?) leads? to more right decisions than ([^.]+?)(?:, if the agent ([^.]+))?\.", line.text
+            r"(?:^|: |\. )([^.:]+?) leads? to more right decisions than ([^.]+?)(?:, if the agent ([^.]+))?\.",
+            line.text,
         ):
             when = [each for part in how.split(" and ") for each in part.split(" or ") if each in READS.values()]
             assert len(found.results.list_writes()) == 1 or how.startswith(tuple(ways.WRITTEN.values()))
