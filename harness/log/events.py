@@ -37,7 +37,10 @@ class Span(Model):
 
 
 class Found(Model):
-    """What a recall brought: hits as the backend ranked them, and the entries in the order in which they are read."""
+    """What a recall brought: hits as the backend ranked them, and the entries in the order in which they are read.
+
+    A hit that nobody stored has no entry; in logs of before it has.
+    """
 
     hits: tuple[Hit, ...] = ()
     entries: tuple[Span, ...] = ()

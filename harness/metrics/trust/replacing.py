@@ -43,6 +43,18 @@ def _current(view: DrillView, step: str) -> dict[str, tuple[int | None, bool | N
     return found
 
 
+def updated_found(transcript: Transcript) -> Measure:
+    lacking = lacks(transcript, "update")
+    if lacking is not None:
+        return lacking
+    view = DrillView.of(transcript)
+    answers = {piece.name: find_answer(view, "turned", piece) for piece in view.list_acknowledged(view.plan.of("turn"))}
+    bad = [(line, name) for name, (line, came) in answers.items() if not came]
+    unanswered = sum(came is None for _, came in answers.values())
+    none = "no update to another matter was acknowledged"
+    return proportion(len(answers) - len(bad), len(answers), view.receipts(bad), none=none, unanswered=unanswered)
+
+
 # --- ends -------------------------------------------------------------------------------------------------------------
 
 
@@ -135,6 +147,13 @@ METRICS: tuple[TrustMetric, ...] = (
         "before, if the supersede was acknowledged", superseded_together, verbatim=True,
         label="memories replaced together", otherwise="memories not replaced together",
         column=columns.KEPT.at("undone"),
+    ),
+    trust(
+        "updated_found", KEEPING, "higher", "proportion",
+        "memories whose text an update exchanged for one on another matter, and that a question of the new text brings "
+        "within k / such updates that were acknowledged", updated_found,
+        label="updated memories found by their new text", otherwise="updated memories not found by their new text",
+        column=columns.FOUND.at("unfound"),
     ),
     trust(
         "expiry_by_wall_clock", KEEPING, "lower", "proportion",

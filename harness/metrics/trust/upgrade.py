@@ -20,6 +20,7 @@ from harness.metrics.trust import fields
 from harness.metrics.trust.fields import Field
 from harness.metrics.trust.metric import DrillWords, TrustMetric, trust
 from harness.metrics.trust.view import DrillView, lacks
+from harness.metrics.trust.wrong import share_wrong
 from harness.model.drill import Piece
 from harness.model.trial import Measure
 
@@ -174,6 +175,19 @@ def silent(transcript: Transcript) -> Measure:
     return proportion(len(wrong), sum(cases.of for cases in found), lines, none=none)
 
 
+def wrong(transcript: Transcript) -> Measure:
+    passes = Passes.of(transcript)
+    steps = [f"{UPGRADE} {step}" for step in (TAKEN, AGAIN)]
+    good = {
+        piece.name for piece in passes.plan.of("kept") if passes.kept(CONTROL, piece) and passes.found(CONTROL, piece)
+    }
+    deeds = [
+        deed for deed in passes.list_written("remember", f"{UPGRADE} written") if deed.ids and deed.piece.name in good
+    ]
+    cases = [(deed, passes.looks(deed.piece.name, steps, ("entries", "recall"))) for deed in deeds]
+    return share_wrong(passes, cases, "no memory was kept and found by the older release")
+
+
 def seconds(transcript: Transcript) -> Measure:
     """The opening, and the first look at each scope or memory."""
     step = f"{UPGRADE} {TAKEN}"
@@ -247,6 +261,14 @@ METRICS: tuple[TrustMetric, ...] = (
         asks=ASKS,
         label="cases silently wrong after an upgrade", otherwise="cases right or refused aloud after an upgrade",
         column=columns.KEPT.at("lost"),
+    ),
+    trust(
+        "wrong_after_upgrade", DRILL, "lower", "proportion",
+        "memories of the older release in whose place the newer one shows another: its text under their id, or itself, "
+        "which its own text does not bring, first for theirs / those that the older one kept and found", wrong,
+        verbatim=True, whole=False, asks=ASKS,
+        label="memories another one stands for after an upgrade",
+        otherwise="memories no other stands for after an upgrade", column=columns.KEPT.at("wrong"),
     ),
     trust(
         "upgrade_seconds", DRILL, "lower", "seconds",

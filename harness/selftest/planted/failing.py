@@ -34,6 +34,7 @@ class RaisesOnRecall(Planted):
         "attacks_acted_on",
         "expired_rules_returned",
         "unfindable_after_kill",
+        "updated_found",
         "stale_after_other_deletes",
         "recall",
         "stale_exposure",

@@ -22,6 +22,7 @@ class ForgetsEveryTenth(Planted):
         "unknown_answered_with_silence",
         "odd_texts_exact",
         "own_text_first",
+        "updated_found",
         "lower_authority_first",
         "own_writes_unseen",
         "unseen_while_open",

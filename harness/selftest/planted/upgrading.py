@@ -129,6 +129,20 @@ class LeavesTheIndexBehind(Upgraded):
             self.db.execute("UPDATE memories SET vector = zeroblob(length(vector))")
 
 
+class PairsAnewOnUpgrade(Upgraded):
+    """Ids and texts are taken over one after the other, in two orders: under each id stands the text of another."""
+
+    must = ("wrong_after_upgrade",)
+    may = ("upgrade",)
+
+    class Memory(MigratingMemory):
+        def migrate(self) -> None:
+            rows = self.db.execute("SELECT seq, text, vector FROM memories ORDER BY id").fetchall()
+            for row, other in zip(rows, [*rows[1:], *rows[:1]], strict=True):
+                content = [other["text"], other["vector"], row["seq"]]
+                self.db.execute("UPDATE memories SET text = ?, vector = ? WHERE seq = ?", content)
+
+
 class ResurrectsOnUpgrade(Upgraded):
     """The migration copies every row of the older release, and does not know that some are marked as deleted."""
 
