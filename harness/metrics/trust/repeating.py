@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from harness.log.transcript import Transcript
+from harness.log.transcript import Op, Transcript
 from harness.metrics import columns
 from harness.metrics.metric import proportion
 from harness.metrics.trust.fields import FIELDS, FieldKept
@@ -19,7 +19,8 @@ from harness.model.drill import Piece
 from harness.model.trial import Measure
 
 BEFORE = ("written", "revised", "reopened", "at once")
-"""The last of these that shows a memory tells that it was there before the rest was written."""
+"""Where the last look of the same kind shows a memory, it was there before the rest was written."""
+ROUTES: tuple[Op, ...] = ("entries", "recall")
 
 
 class Case(NamedTuple):
@@ -99,18 +100,17 @@ def kept_beside_a_batch(transcript: Transcript) -> Measure:
     first = next(transcript.calls("remember", "at once"), None)
     for piece in view.list_acknowledged(view.plan.pieces) if first else ():
         ids = view.ids[piece.name]
-        before = [look for step in BEFORE for look in _telling(view, step, piece)]
-        known = piece.role == "crowd" or _shows(view, before[-1:], ids)
-        after = _telling(view, "beside", piece)
-        if not known or not view.looks(piece.name, ["beside"]):
-            continue
-        good = _shows(view, after, ids) if after else None
-        cases.append(Case(piece.name, view.looks(piece.name, ["beside"])[0], good))
+        looks = view.looks(piece.name, ["beside"], ROUTES)
+        ops = {look.call.op for look in looks}
+        before = [look for step in BEFORE for look in _telling(view, step, piece) if look.call.op in ops]
+        if looks and (piece.role == "crowd" or _shows(view, before[-1:], ids)):
+            after = _telling(view, "beside", piece)
+            cases.append(Case(piece.name, looks[0], _shows(view, after, ids) if after else None))
     return _count(view, cases, "nothing was seen before the large batch")
 
 
 def _telling(view: DrillView, step: str, piece: Piece) -> list[DrillLook]:
-    return [look for look in view.looks(piece.name, [step], ["entries", "recall"]) if not look.call.fault]
+    return [look for look in view.looks(piece.name, [step], ROUTES) if not look.call.fault]
 
 
 def _shows(view: DrillView, looks: Sequence[DrillLook], ids: Sequence[str]) -> bool:

@@ -168,11 +168,12 @@ def good_lost_by_restore(view: RollbackView) -> Measure:
     return wrong(names, view.steps[:1], view, True, "no good memory was seen before the restore")
 
 
-def marks_restored(found: Transcript) -> Measure:
+def marks_restored(view: RollbackView) -> Measure:
     """One that could not be made was not restored."""
-    if lacking := lacks(found, "snapshot", "restore", "entries"):
+    found = view.transcript
+    if lacking := lacks(found, "entries"):
         return lacking
-    view, hits, of, unanswered, lines = RollbackView.of(found), 0, 0, 0, list[str]()
+    hits, of, unanswered, lines = 0, 0, 0, list[str]()
     for line, call in found.calls("snapshot"):
         name = call.step.removeprefix("mark ")
         if name == call.step:
@@ -299,18 +300,16 @@ METRICS: tuple[TrustMetric, ...] = (
         good_lost_by_restore,
         label="later good memories lost by a restore",
     ),
-    trust(
+    _restore(
         "marks_restored",
-        DRILL,
         "higher",
-        "proportion",
         "marks of four of one store, restored in another order than they were made in, partly by a later process, "
         "whose listing is then, memory for memory, what it was at the mark / such marks",
         marks_restored,
         label="marks of several restored",
         otherwise="marks of several not restored",
         column=columns.KEPT.at("undone"),
-        asks=("open", "remember", "entries", "snapshot", "restore"),
+        version=1,
     ),
     trust(
         "left_after_undo",

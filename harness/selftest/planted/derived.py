@@ -72,7 +72,7 @@ class MergesIntoTheTwin(Planted):
     """What is deleted is noted down in the memory that stands beside it."""
 
     must = KEPT
-    may = (*LISTS, "keeping", "rollback", "deletion", "sharing", "durability", "isolation", "poison")
+    may = ("story", *LISTS, "keeping", "rollback", "deletion", "sharing", "durability", "isolation", "poison")
 
     class Memory(ReferenceMemory):
         def erase(self, scope: Scope, memory_id: str) -> bool:

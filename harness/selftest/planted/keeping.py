@@ -16,6 +16,7 @@ class ForgetsEveryTenth(Planted):
 
     must: ClassVar[tuple[str, ...]] = ("writes_kept", "writes_listed", "self_reachability", "lost_between_handles")
     may: ClassVar[tuple[str, ...]] = (
+        "history_tells_all_versions",
         "large_scope_listed",
         "batch_kept",
         "answer_among_look_alikes",
@@ -77,6 +78,9 @@ class CutsTexts(Planted):
 
     must = ("writes_kept", "writes_listed", "odd_texts_exact", "recall")
     may = (
+        "changed_after_a_hit",
+        "same_text_updated",
+        "history_tells_all_versions",
         "isolation",
         "batch_kept",
         "texts_whole",
@@ -114,6 +118,7 @@ class WritesTwice(Planted):
 
     must = ("entries_unaccounted", "doubled_between_handles")
     may = (
+        "changed_after_a_hit",
         "deletion",
         "restored_exactly",
         "other_scopes_restored",
@@ -158,6 +163,8 @@ class TidiesOnOpening(Planted):
 
     must = ("kept_after_reopening", "lost_by_kill", "handed_over")
     may = (
+        "history_tells_all_versions",
+        "kept_through_days",
         "text_gone_after_kill",
         "vector_gone_after_kill",
         "date_survives_reopening",
@@ -206,7 +213,10 @@ class DropsMetadataOnUpdate(Planted):
     """An update writes the text only: source and confidence are gone."""
 
     must = ("source_survives_update",)
-    may = ("confidence_survives_update",)
+    may = (
+        "same_text_updated",
+        "confidence_survives_update",
+    )
 
     class Memory(ReferenceMemory):
         def update(self, scope: Scope, memory_id: str, item: Item) -> Ack:
@@ -232,7 +242,10 @@ class KeepsSourcesInTheProcess(Planted):
     """Sources live in a cache beside the store, and end with the process."""
 
     must = ("source_survives_reopening",)
-    may = ("restored_exactly",)
+    may = (
+        "marks_restored",
+        "restored_exactly",
+    )
 
     class Memory(ReferenceMemory):
         def __init__(self, *args: Any) -> None:
@@ -273,7 +286,13 @@ class ShiftsLines(Planted):
         "source_fidelity",
         "source_verified",
     )
-    may = ("source_at_head_same", "source_at_head_moved", "source_at_head_renamed", "source_at_head_gone")
+    may = (
+        "same_text_updated",
+        "source_at_head_same",
+        "source_at_head_moved",
+        "source_at_head_renamed",
+        "source_at_head_gone",
+    )
 
     class Memory(ReferenceMemory):
         def hit(self, row: sqlite3.Row, score: float | None = None) -> Hit:

@@ -193,6 +193,10 @@ class RefusesPolitely(Planted):
 
     must = ("self_reachability", "own_text_first", "recall")
     may = (
+        "found_after_a_miss",
+        "changed_after_a_hit",
+        "short_questions_answered",
+        "kept_through_days",
         "wordless_text_found",
         "scores_out_of_order",
         "expiry_by_wall_clock",
@@ -323,6 +327,8 @@ class LiesAboutSupport(Planted):
 
     must = ("restored_exactly", "left_after_restore")
     may = (
+        "history_tells_all_versions",
+        "marks_restored",
         "deletion",
         "deleted_after_reopening",
         "history_across_scopes",

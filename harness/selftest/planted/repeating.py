@@ -386,7 +386,7 @@ class PrunesAtNight(Planted):
     """On the first question of a new day, every third memory of the days before is taken for done with."""
 
     must = ("kept_through_days",)
-    may = ("bytes_per_memory", "expiry_by_wall_clock", "expiry_lost", "story")
+    may = ("kept_beside_a_batch", "bytes_per_memory", "expiry_by_wall_clock", "expiry_lost", "story")
 
     class Memory(_Ageing):
         def night(self, day: int) -> None:
@@ -409,7 +409,7 @@ class TidiesOnTheSecondDay(Planted):
     """A process that opens the store on a later day keeps what was asked for on the day before, and drops the rest."""
 
     must = ("kept_through_days",)
-    may = ("bytes_per_memory", "story")
+    may = ("kept_beside_a_batch", "bytes_per_memory", "story")
 
     class Memory(ReferenceMemory):
         def __init__(self, *args: Any) -> None:
@@ -429,5 +429,5 @@ class TidiesOnTheSecondDay(Planted):
                             [last],
                         )
             hits = super().recall(query, scope, k, at)
-            self.db.executemany("INSERT INTO asked VALUES (?, ?)", [(day, hit.memory_id) for hit in hits])
+            self.db.executemany("INSERT INTO asked VALUES (?, ?)", [(day, hit.memory_id) for hit in hits[:1]])
             return hits

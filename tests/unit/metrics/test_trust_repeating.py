@@ -167,5 +167,6 @@ def test_each_of_several_marks_is_restored_for_itself(tmp_path: Path, second: st
         shown = pieces[:1] if number == 2 and second == "wrong" else pieces[:number]
         events.append(Called(step=f"restored {number}", op="restore", fault=FAULT if fails else None))
         events.append(look(f"restored {number}", pieces, *shown, op="entries"))
-    found = rollback.marks_restored(told(tmp_path, pieces, events, "rollback"))
+    view = rollback.RollbackView.of(told(tmp_path, pieces, events, "rollback"))
+    found = rollback.marks_restored(view)
     assert counted(found) == (good, 2, 1 if second == "failed" else None)

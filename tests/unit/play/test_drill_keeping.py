@@ -15,7 +15,7 @@ from harness.log.transcript import Called, Handled, Looked, Transcript
 from harness.metrics.trust import ending, fields, keeping, writes
 from harness.metrics.trust import replacing as replaced
 from harness.model.trial import Measured
-from harness.play.drills import bulk, replacing
+from harness.play.drills import bulk, repeating, replacing
 from harness.play.drills.keeping import DRILL, EXACT, FAR, HOME, NARROWER, SIBLINGS, SMALLEST, STORED, TWINS, plan
 from harness.play.drills.stage import NOW
 from harness.play.drills.texts import ALIKE, GUARDED, NOTES, ODD, REWRITTEN, TWICE, UNKNOWN
@@ -62,7 +62,9 @@ def test_what_tells_stores_apart_is_written_first_at_every_size(size: int) -> No
     assert [len(shared) for shared in ends] == [40, 80, 200] and all(map(str.startswith, ends.values(), ends))
     twice = [piece.item for piece in made.of("alike") if piece.item.text == TWICE]
     assert len({(item.source, item.at) for item in twice}) == len(twice) == 3 + len(NARROWER)
-    assert len(made.of("bulk")) == bulk.SIZE and {piece.role for piece in made.pieces[-bulk.SIZE :]} == {"bulk"}
+    crowd = bulk.CROWD if size >= bulk.FULL else 0
+    assert (len(made.of("bulk")), len(made.of("crowd"))) == (bulk.SIZE, crowd)
+    assert [piece.role for piece in made.pieces[-bulk.SIZE - crowd :]] == ["bulk"] * bulk.SIZE + ["crowd"] * crowd
     assert {piece.role for piece in made.pieces} >= {
         "several",
         "joint",
@@ -162,7 +164,9 @@ def test_what_is_asked_and_in_which_order(sound: Transcript) -> None:
     assert list(dict.fromkeys(call.step for call in calls)) == [
         "written", "own", "asked", "unknown", "narrow", "wide", "revised", "reopened", "ends", "several", "joined",
         "ending", "now", "earlier", "later", "changed", "doomed", "inherited", "reopened later", "long before",
-        "long after", "right before", "right after", "at once",
+        "long after", "right before", "right after", "not yet", "late", "once", "once more", "told", "retold",
+        "version", "history", "short", "history reopened", "at once", "beside", "forgotten",
+        *(f"day {day}" for day in (*repeating.AFTER, *repeating.AT_LAST)),
     ]  # fmt: skip
     assert {call.request["k"] for call in calls if call.op == "recall"} == {1, 5, 20}
     unknown = [call for call in calls if call.step == "unknown"]
@@ -172,7 +176,9 @@ def test_what_is_asked_and_in_which_order(sound: Transcript) -> None:
     assert len([call for call in calls if call.op == "entries" and call.step == "written"]) == 5 + len(SIBLINGS)
     happened = [event.what if isinstance(event, Handled) else "looked"
                 for event in sound.events if isinstance(event, Handled | Looked)]  # fmt: skip
-    assert happened == ["opened", "closed", "looked", "looked", "opened", "closed", "opened", "closed"]
+    again = ["closed", "opened"]
+    store = ["opened", "closed", "looked", "looked", "opened", *again, *again, "closed"]
+    assert happened == [*store, "opened", *again, *again, "closed"], "the days have a store of their own"
 
 
 @pytest.mark.slow
@@ -181,10 +187,18 @@ def test_what_is_asked_and_in_which_order(sound: Transcript) -> None:
     [
         (
             "ForgetsEveryTenth",
-            {"writes_kept", "writes_listed", "odd_texts_exact", "self_reachability", "own_text_first", "batch_kept"},
+            {
+                "writes_kept",
+                "writes_listed",
+                "odd_texts_exact",
+                "self_reachability",
+                "own_text_first",
+                "batch_kept",
+                "history_tells_all_versions",
+            },
         ),
-        ("WritesTwice", {"entries_unaccounted", "several_superseded"}),
-        ("DropsMetadataOnUpdate", {"source_survives_update", "confidence_survives_update"}),
+        ("WritesTwice", {"entries_unaccounted", "several_superseded", "changed_after_a_hit"}),
+        ("DropsMetadataOnUpdate", {"source_survives_update", "confidence_survives_update", "same_text_updated"}),
     ],
 )
 def test_a_fault_moves_its_own_measures_only(tmp_path: Path, sound: Transcript, fault: str, flagged: set[str]) -> None:
