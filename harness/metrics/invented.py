@@ -11,13 +11,14 @@ from harness.model.trial import Measure
 from harness.text.classify import cut
 from harness.text.stored import StoredTexts
 
-MADE_INSIDE = "a model inside words what it is told anew"
+WORDS_ITS_OWN = "a model inside, or a control, brings texts of its own"
 
 
 def hits_invented(view: View) -> Measure:
     """Each hit of each question, by what had been written until then."""
-    if view.record.supports("extracts"):
-        return not_applicable(MADE_INSIDE)
+    backend = view.log.opened.backend
+    if backend is not None and backend.words_its_own:
+        return not_applicable(WORDS_ITS_OWN)
     stored, of, bad = StoredTexts(), 0, list[str]()
     for line, event in enumerate(view.log.events, 1):
         if isinstance(event, Wrote):

@@ -270,7 +270,7 @@ class MemorySession(StoreSession[Handle]):
         for number, hit in enumerate(hits):
             _in_time(until)
             spans = cut(hit.text, self._stored.known)
-            if not (self.supports("extracts") or self._stored.holds(hit.memory_id, hit.text, spans)):
+            if not (self.store.backend.words_its_own or self._stored.holds(hit.memory_id, hit.text, spans)):
                 continue
             whole = self.tools.count(render(hit.text, hit))
             total += whole

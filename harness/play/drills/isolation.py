@@ -273,6 +273,7 @@ def _forget_beside(stage: DrillSession, places: Sequence[Piece]) -> None:
     """Deletes what has an empty name for a part where others have one."""
     for piece in places:
         for blank in _blanks(stage, piece):
+            read_back(stage, "before blank", piece.item.scope, [piece])
             _forget_and_look(stage, f"blank beside {group(piece.name)}", blank, [], [piece])
 
 

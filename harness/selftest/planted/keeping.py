@@ -54,6 +54,7 @@ class AcknowledgesOnly(Planted):
         "rollback",
         "poison",
         "lost_by_kill",
+        "wrong_after_kill",
         "forget_undone_by_kill",
         "update_undone_by_kill",
         "unfindable_after_kill",
@@ -100,6 +101,7 @@ class CutsTexts(Planted):
         "rollback",
         "injections_stored",
         "lost_by_kill",
+        "wrong_after_kill",
         "forget_undone_by_kill",
         "sharing",
         "story",
@@ -200,6 +202,7 @@ class ListsOnePage(Planted):
         "good_lost_by_restore",
         "good_lost_by_undo",
         "lost_by_kill",
+        "wrong_after_kill",
         "update_undone_by_kill",  # whether a new text is among the first 20 depends on what came back from the air
         "lost_between_handles",
     )

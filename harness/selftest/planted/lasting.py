@@ -137,6 +137,7 @@ class LeavesALock(Planted):
         "deletion",
         "torn_by_kill",
         "lost_by_kill",
+        "wrong_after_kill",
         "forget_undone_by_kill",
         "update_undone_by_kill",
         "unfindable_after_kill",

@@ -37,3 +37,8 @@ def test_a_backend_with_a_model_inside_words_its_memories_itself(tmp_path: Path)
     tape = Tape(tmp_path, extracts=True).learn("first", "old").probe("tool-before", NOISE)
     assert invented(tape).status == "not-applicable"
     assert invented(Tape(tmp_path).learn("first", "old")).status == "not-applicable"
+
+
+def test_a_control_may_bring_texts_of_its_own(tmp_path: Path) -> None:
+    tape = Tape(tmp_path, "placebo", control=True).learn("first", "old").probe("tool-before", NOISE)
+    assert invented(tape).status == "not-applicable"
