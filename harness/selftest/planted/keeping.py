@@ -157,6 +157,8 @@ class TidiesOnOpening(Planted):
 
     must = ("kept_after_reopening", "lost_by_kill", "handed_over")
     may = (
+        "ended_late",
+        "ended_early",
         "text_gone_after_kill",
         "vector_gone_after_kill",
         "date_survives_reopening",

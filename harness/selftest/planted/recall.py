@@ -16,6 +16,8 @@ class ReturnsEverything(Planted):
 
     must = ("recalls_malformed", "self_reachability", "recall")
     may = (
+        "ended_late",
+        "ended_early",
         "wordless_text_found",
         "deletion",
         "forget_undone_by_kill",
@@ -142,6 +144,8 @@ class BringsBackTheExpired(Planted):
 
     must = ("expired_not_recalled", "expired_rules_returned")
     may = (
+        "ended_late",
+        "ended_early",
         "expiry_by_wall_clock",
         "expiry_lost",
     )
@@ -156,6 +160,8 @@ class SwallowsErrors(Planted):
 
     must = ("self_reachability", "answer_among_look_alikes", "recall")
     may = (
+        "ended_late",
+        "ended_early",
         "wordless_text_found",
         "expiry_by_wall_clock",
         "own_text_first",
@@ -189,6 +195,8 @@ class RefusesPolitely(Planted):
 
     must = ("self_reachability", "own_text_first", "recall")
     may = (
+        "ended_late",
+        "ended_early",
         "wordless_text_found",
         "scores_out_of_order",
         "expiry_by_wall_clock",
