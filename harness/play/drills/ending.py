@@ -19,6 +19,8 @@ SCOPE = Scope(repo="storefront-ends", org="acme")
 WRITTEN = "2001-01-01T00:00:00+00:00"
 NEAR = timedelta(minutes=20)
 """Less than zones differ by."""
+ALL = 20
+"""More than lie in the scope: no order hides one."""
 EARLY, BEFORE, AFTER, LATE = "long before", "right before", "right after", "long after"
 FAR = {EARLY: "2001-02-01T00:00:00+00:00", LATE: "2101-02-01T00:00:00+00:00"}
 ENDS = (
@@ -75,4 +77,4 @@ def _shown(piece: Piece, away: timedelta, number: int) -> str:
 
 def _ask_at(stage: DrillSession, step: str, questions: Sequence[tuple[Piece, str]]) -> None:
     for piece, at in questions:
-        stage.recall(step, piece.item.text, SCOPE, about=[piece], at=at)
+        stage.recall(step, piece.item.text, SCOPE, about=[piece], k=ALL, at=at)

@@ -10,6 +10,11 @@ from typing import Any, ClassVar
 from harness.adapter import Ack, Hit, Item, Scope
 from harness.selftest.planted.base import Planted, ReferenceMemory
 
+FAMILIES = (
+    "keeping", "deletion", "isolation", "rollback", "poison", "durability", "sharing", "burst", "embedder", "detour",
+    "story",
+)  # fmt: skip
+"""What says nothing of a store that rewrites, or another thing."""
 ALTERED = ("odd_texts_exact", "texts_whole", "writes_kept", "writes_listed")
 CHANGED = tuple(
     f"{field}_survives_{change}"
@@ -202,6 +207,18 @@ class WritesNumbersAsFloats(_Damaged):
     class Memory(_Damaging):
         def damage(self, text: str) -> str:
             return re.sub(r"\b\d{16,}\b", lambda m: f"{float(m[0]):.0f}", text)
+
+
+class RewritesWithRoundedNumbers(Planted):
+    """A model inside writes texts anew, which it says, and numbers as it reads them: 3.10 as 3.1."""
+
+    native = (*Planted.native, "extracts")
+    must = ("numbers_as_told",)
+    may = (*FAMILIES,)
+
+    class Memory(_Damaging):
+        def damage(self, text: str) -> str:
+            return re.sub(r"(?<![\w.])\d+\.\d+(?![\w.])", lambda m: str(float(m[0])), text)
 
 
 class UpdatesTheFirstSentence(Planted):

@@ -167,6 +167,8 @@ class TidiesOnOpening(Planted):
     may = (
         "history_tells_all_versions",
         "kept_through_days",
+        "ended_late",
+        "ended_early",
         "text_gone_after_kill",
         "vector_gone_after_kill",
         "date_survives_reopening",

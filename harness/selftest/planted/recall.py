@@ -16,6 +16,8 @@ class ReturnsEverything(Planted):
 
     must = ("recalls_malformed", "self_reachability", "recall")
     may = (
+        "ended_late",
+        "ended_early",
         "wordless_text_found",
         "deletion",
         "forget_undone_by_kill",
@@ -145,6 +147,8 @@ class BringsBackTheExpired(Planted):
 
     must = ("expired_not_recalled", "expired_rules_returned")
     may = (
+        "ended_late",
+        "ended_early",
         "expiry_by_wall_clock",
         "expiry_lost",
     )
@@ -159,6 +163,8 @@ class SwallowsErrors(Planted):
 
     must = ("self_reachability", "answer_among_look_alikes", "recall")
     may = (
+        "ended_late",
+        "ended_early",
         "wordless_text_found",
         "expiry_by_wall_clock",
         "own_text_first",
@@ -197,6 +203,8 @@ class RefusesPolitely(Planted):
         "changed_after_a_hit",
         "short_questions_answered",
         "kept_through_days",
+        "ended_late",
+        "ended_early",
         "wordless_text_found",
         "scores_out_of_order",
         "expiry_by_wall_clock",

@@ -212,6 +212,19 @@ def _value(measure: object) -> float | None:
     return measure.value if isinstance(measure, Measured) else None
 
 
+def test_who_says_that_he_masks_is_told_nothing_to_mask(tmp_path: Path) -> None:
+    """Who does not say so has altered a text."""
+    said = drilled(tmp_path / "said", DRILL, "tests.support.masking_reference:Masking", SMALLEST)
+    silent = drilled(tmp_path / "silent", DRILL, "harness.selftest.planted.damage:MasksAddresses", SMALLEST)
+    guarded = {piece.name for piece in said.plan.of("guarded")}
+    told = {name for _, call in said.calls("remember") for name in call.about}
+    assert len(guarded) == len(GUARDED) and not guarded & told
+    for name in ("odd_texts_exact", "texts_whole", "writes_kept", "writes_listed"):
+        assert _value(measured(METRICS, said)[name]) == 1.0, name
+        wrong = measured(METRICS, silent)[name]
+        assert _value(wrong) != 1.0 and any("guarded" in receipt for receipt in wrong.receipts), name
+
+
 def test_what_a_backend_lacks_is_not_called(tmp_path: Path) -> None:
     played = drilled(tmp_path, DRILL, "adapters.notes:Notes", SMALLEST)
     assert played.ended is not None and played.ended.status == "complete"
