@@ -40,7 +40,7 @@ def gate(folder: Path, gates: Path | None, baseline: Path | None) -> None:
     Ends with 1 if a gate is broken, with 3 if one could not be measured.
     """
     from harness import regress
-    from harness.regress import baseline as baselines
+    from harness.regress import stored
 
     opened = open_run(folder)
     own, before = opened.root / regress.GATES, opened.root / regress.BASELINE
@@ -49,7 +49,7 @@ def gate(folder: Path, gates: Path | None, baseline: Path | None) -> None:
     gates, baseline = gates or own, baseline or (before if before.exists() else None)
     try:
         regress.check(gates, baseline, opened.read().selection)
-        results = baselines.load_evidence(opened.root).results
+        results = stored.load_evidence(opened.root).results
         assert results is not None, "a folder has results"
         judged = regress.judge(results, gates, baseline)
     except regress.RegressError as error:
@@ -72,11 +72,12 @@ def compare(old: Path, new: Path, as_json: bool, page: Path | None) -> None:
     score` writes it again from the logs. Ends with 1 if something is worse or has no number any more, with 3 if nothing
     could be compared.
     """
-    from harness.regress import baseline, pairing, table
+    from harness.regress import pairing, stored, table
+    from harness.regress.baseline import RegressError
 
     try:
-        sides = baseline.load_evidence(old), baseline.load_evidence(new)
-    except baseline.RegressError as error:
+        sides = stored.load_evidence(old), stored.load_evidence(new)
+    except RegressError as error:
         stop(error)
     before, now = (side.baseline for side in sides)
     against, changes = pairing.against(before, now), pairing.changes(before, now)
@@ -112,13 +113,14 @@ def baseline() -> None:
 @click.option("--output", "-o", type=FOLDER, default="baseline.json", show_default=True, help="The file to write.")
 def save(folder: Path, output: Path) -> None:
     """Write the baseline of the run in FOLDER: a file to commit."""
-    from harness.regress import baseline as baselines
+    from harness.regress import stored
+    from harness.regress.baseline import RegressError
     from harness.report.words import plural
 
     try:
-        made = baselines.load(folder)
-        files.write(output, baselines.text(made))
-    except baselines.RegressError as error:
+        made = stored.load(folder)
+        files.write(output, stored.text(made))
+    except RegressError as error:
         stop(error)
     except OSError as error:
         stop(f"{output}: cannot be written: {error.strerror}; choose another with -o")

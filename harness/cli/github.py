@@ -24,7 +24,7 @@ def github(folder: Path, gates: str) -> None:
     how it ended.
     """
     from harness.model.results import Results
-    from harness.regress.baseline import MOST
+    from harness.regress.stored import MOST
     from harness.report.outputs import github as job
 
     try:

@@ -26,19 +26,20 @@ def trend(runs: tuple[Path, ...], measures: tuple[str, ...], page: Path | None) 
     from difflib import get_close_matches
 
     from harness.compare.rows import CONTRASTED
-    from harness.regress import baseline, trend_page
+    from harness.regress import stored, trend_page
     from harness.regress import trend as trends
+    from harness.regress.baseline import DEFINITIONS, RegressError
 
     for name in measures:
-        if name not in baseline.DEFINITIONS:
-            near = get_close_matches(name, baseline.DEFINITIONS, n=1)
+        if name not in DEFINITIONS:
+            near = get_close_matches(name, DEFINITIONS, n=1)
             hint = f"did you mean {near[0]}?" if near else "docs/measures.md names them"
             stop(f"--measure {name}: there is no such measure; {hint}")
     if len(runs) < 2:
         stop("a trend takes two runs or more: coldwarm trend RUN RUN")
     try:
-        loaded = trends.order([baseline.load(run) for run in runs])
-    except baseline.RegressError as error:
+        loaded = trends.order([stored.load(run) for run in runs])
+    except RegressError as error:
         stop(error)
     found = [made for name in measures or CONTRASTED if (made := trends.collect(loaded, name)).lines]
     if not found:

@@ -28,8 +28,8 @@ from harness.machine import files
 
 if TYPE_CHECKING:
     from harness.model.regression import Change
-    from harness.regress.baseline import Side
     from harness.regress.releases import Reading
+    from harness.regress.stored import Side
 
 SHARED = (*GROUPS["What is played"][1:], *GROUPS["Chat models"], "jobs", "fresh", "out", "tasks", "fixtures")
 """The options of `run` that say how a release is played."""
@@ -59,13 +59,13 @@ def _name(backend: str, release: str) -> str:
 def _play(specs: Sequence[str], asked: dict[str, Any], *, quiet: bool) -> Side:
     """One run of these backends. What could not even begin stops the command."""
     from harness.cli import playing
-    from harness.regress import baseline
+    from harness.regress import stored
 
     defaults = run.make_context("run", []).params
     defaults.pop("browse")
     folder = playing.play(**{**defaults, **asked, "backends": tuple(specs), "quiet": quiet})
     wrote(folder, *score_run(folder, asked["jobs"]))
-    return baseline.load_evidence(folder.root)
+    return stored.load_evidence(folder.root)
 
 
 def _labels(backend: str, releases: Sequence[str]) -> tuple[str, list[str]]:

@@ -12,7 +12,7 @@ from harness.machine import documents, files
 from harness.machine.documents import DocumentError
 from harness.model.results import Results
 from harness.model.trial import Selection
-from harness.regress import baseline, foreseen, gates, judging, pairing
+from harness.regress import baseline, foreseen, gates, judging, pairing, stored
 from harness.regress.baseline import Baseline, RegressError
 from harness.regress.gates import Gates
 
@@ -63,7 +63,7 @@ def _read_files(
         name: What the file of gates is called, if not by its path.
     """
     asked = gates.read(_content(gates_file), name or str(gates_file)) if gates_file else None
-    before = baseline.read(_content(baseline_file), str(baseline_file)) if baseline_file else None
+    before = stored.read(_content(baseline_file), str(baseline_file)) if baseline_file else None
     if asked and before is None and (first := asked.needs_baseline):
         raise RegressError(f"{asked.name}:{first.line}: margin: needs a baseline to compare with: give --baseline FILE")
     return asked, before

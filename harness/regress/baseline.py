@@ -1,25 +1,17 @@
-"""A baseline: what a run measured, small enough to commit. Two runs are compared by their baselines alone.
-
-The file is JSON with one row a line, sorted, so that a diff names what changed. It holds a digest of its own content.
-"""
+"""A baseline: what a run measured, small enough to commit. Two runs are compared by their baselines alone."""
 
 from __future__ import annotations
 
-import json
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from math import isclose
-from pathlib import Path
 from statistics import fmean
-from typing import Annotated, Any, Literal, NamedTuple, get_args
+from typing import Annotated, Literal
 
-from pydantic import Field, ValidationError
+from pydantic import Field
 
 from harness import metrics
 from harness.compare.rows import CONTRASTED, headline
-from harness.log import pack
-from harness.machine import documents
-from harness.machine.documents import DocumentError
 from harness.metrics import trust
 from harness.model.drill import DrillName
 from harness.model.results import Cell, Conditions, Results, Suite
@@ -39,8 +31,6 @@ Word = Literal["failed", "not-run", "unsupported", "not-applicable"]
 WORDS: tuple[Word, ...] = ("failed", "not-run", "unsupported", "not-applicable")
 """The worst first: it is the one that stands for a scenario whose cells say different ones."""
 DEFINITIONS: Mapping[str, Definition] = {**metrics.DEFINITIONS, **trust.DEFINITIONS}
-MOST = 200_000_000
-"""Bytes of the results of a run."""
 ABSENT = "not played in the new run"
 StoredCount = tuple[float, Annotated[int, Field(ge=1)]]
 StoredValue = StoredCount | float | Word | None
@@ -152,7 +142,7 @@ def of(results: Results) -> Baseline:
     ]
     trust.sort(key=lambda row: (row.backend, row.drill, row.measure))
     made = made.model_copy(update={"trust": tuple(trust), "contrasts": tuple(_contrasts(results))})
-    return made.model_copy(update={"digest": _digest(made)})
+    return made.model_copy(update={"digest": find_digest(made)})
 
 
 def under(results: Results, policies: Policies) -> Baseline:
@@ -287,123 +277,6 @@ def sign(measure: str) -> int:
     return -1 if DEFINITIONS[measure].better == "lower" else 1
 
 
-# --- the file -----------------------------------------------------------------------------------------------------
-
-
-def _digest(baseline: Baseline) -> str:
+def find_digest(baseline: Baseline) -> str:
+    """Of all that it holds but the digest itself."""
     return digest(baseline.model_copy(update={"digest": ""}))
-
-
-def text(baseline: Baseline) -> str:
-    """The file: sorted, one row a line."""
-    plain = _plain(baseline.model_dump(mode="json", by_alias=True))
-    parts = [f"{json.dumps(key)}: {_lines(part)}" for key, part in sorted(plain.items())]
-    return "{\n" + ",\n".join(parts) + "\n}\n"
-
-
-def _lines(part: Any) -> str:
-    if isinstance(part, list) and part:
-        return "[\n" + ",\n".join(json.dumps(row, sort_keys=True) for row in part) + "\n]"
-    if isinstance(part, dict) and part:
-        pairs = (f"{json.dumps(key)}: {json.dumps(each, sort_keys=True)}" for key, each in sorted(part.items()))
-        return "{\n" + ",\n".join(pairs) + "\n}"
-    return json.dumps(part, sort_keys=True)
-
-
-def _plain(part: Any) -> Any:
-    """Counts without a decimal point, and nothing that is empty anyway."""
-    if isinstance(part, dict):
-        return {key: _plain(each) for key, each in part.items() if each is not False and each != {}}
-    if isinstance(part, list):
-        return [_plain(each) for each in part]
-    return int(part) if isinstance(part, float) and part.is_integer() else part
-
-
-def read(content: bytes, name: str) -> Baseline:
-    """A saved baseline, called `name` in errors. Raises RegressError, also for one that was edited by hand."""
-    return _read(_parse(content, name), content, name)
-
-
-def _read(plain: Any, content: bytes, name: str) -> Baseline:
-    _check_schema(plain, Baseline, name)
-    try:
-        found = Baseline.model_validate_json(content)
-    except ValidationError as error:
-        raise RegressError(f"{name}: not a baseline of this coldwarm: {first(error)}; save it again") from None
-    if found.digest != _digest(found):
-        raise RegressError(f"{name}: edited since it was saved: its digest differs; save it again from its run")
-    if any(len(row.points) != len(found.stories) for row in (*found.rows, *found.contrasts)):
-        raise RegressError(f"{name}: a row has not one point for each scenario; save it again from its run")
-    return found
-
-
-def first(error: ValidationError) -> str:
-    """The first thing that is wrong: where and why, in one line."""
-    one = error.errors()[0]
-    where = ".".join(str(part) for part in one["loc"])
-    return f"{where}: {one['msg']}" if where else one["msg"]
-
-
-def load(path: Path) -> Baseline:
-    """The baseline behind a run (a folder, or packed), a results.json or a baseline file. Raises RegressError.
-
-    Of a run its results.json is read; `coldwarm score` writes that again.
-    """
-    return load_evidence(path).baseline
-
-
-class Side(NamedTuple):
-    """One of two runs that are compared.
-
-    Attributes:
-        results: None of a baseline file.
-        root: The folder with its logs; None of a single file.
-    """
-
-    baseline: Baseline
-    results: Results | None = None
-    root: Path | None = None
-
-
-def load_evidence(path: Path) -> Side:
-    """As `load`, with what the numbers were made from, where that is there. Raises RegressError."""
-    try:
-        path = pack.unpack(path) if pack.is_packed(path) else path
-    except pack.PackError as error:
-        raise RegressError(str(error)) from None
-    place = path / "results.json" if path.is_dir() else path
-    try:
-        content = documents.read_bytes(place, MOST)
-    except DocumentError as error:
-        hint = "; write it by `coldwarm score`" if path.is_dir() else ""
-        raise RegressError(f"{place}: {error}{hint}") from None
-    plain = _parse(content, str(place))
-    if not (isinstance(plain, dict) and "cells" in plain):  # a baseline has none
-        return Side(_read(plain, content, str(place)))
-    _check_schema(plain, Results, str(place))
-    try:
-        results = Results.model_validate_json(content)
-    except ValidationError as error:
-        raise RegressError(
-            f"{place}: not results of this coldwarm: {first(error)}; write it again by `coldwarm score`"
-        ) from None
-    if results.run.shard or results.run.missing:
-        raise RegressError(f"{place}: only a part of a run: join all of its shards by `coldwarm merge`")
-    return Side(of(results), results, path if path.is_dir() else None)
-
-
-def _parse(content: bytes, name: str) -> Any:
-    try:
-        return documents.parse_json(content)
-    except DocumentError as error:
-        raise RegressError(f"{name}: {error}") from None
-
-
-def _check_schema(plain: Any, kind: type[Model], name: str) -> None:
-    """Refuses what another coldwarm wrote before its other fields can confuse anyone."""
-    (known,) = get_args(kind.model_fields["schema_"].annotation)
-    found = plain.get("schema", known) if isinstance(plain, dict) else known
-    if found != known:
-        raise RegressError(
-            f"{name}: not of this coldwarm: it has schema {str(found)[:40]}, and schema {known} is read; write it again"
-        )

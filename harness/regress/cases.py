@@ -24,7 +24,7 @@ from harness.log.transcript import Called, Handled, Looked, Transcript
 from harness.metrics.view import Record
 from harness.model.results import AnyCell, Cell, TrustCell
 from harness.model.trial import Measured, ReadPolicy
-from harness.regress.baseline import Side
+from harness.regress.stored import Side
 from harness.report import words
 from harness.report.model import receipts
 from harness.report.timeline.entries import list_entries, quote, show, small, verdict

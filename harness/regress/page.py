@@ -13,8 +13,9 @@ from typing import Literal
 from harness.model.regression import Change
 from harness.model.results import Against
 from harness.regress import cases, pairing
-from harness.regress.baseline import ABSENT, DEFINITIONS, Baseline, Side, StoredValue, sign, value
+from harness.regress.baseline import ABSENT, DEFINITIONS, Baseline, StoredValue, sign, value
 from harness.regress.cases import Archive, Case
+from harness.regress.stored import Side
 from harness.report import words
 from harness.report.outputs import templating
 from harness.report.timeline.packed import markup

@@ -8,7 +8,8 @@ from statistics import fmean
 from harness.model.drill import DrillTrial
 from harness.model.results import AnyCell, TrustCell
 from harness.regress import baseline
-from harness.regress.baseline import WORDS, Baseline, Side, StoredValue
+from harness.regress.baseline import WORDS, Baseline, StoredValue
+from harness.regress.stored import Side
 
 
 def side(run: Side, label: str, name: str) -> Side:

@@ -232,6 +232,7 @@ def _paid(sheet: Sheet, results: Results, rows: Sequence[CostRow], top: float) -
         sheet.text(x, y - 2, f"{unit}: {compact(scale.low)} to {compact(scale.high)}", "right", colour=SOFT)
     sheet.text(0, y - 2, "scales, by tens", colour=SOFT)
     sheet.text(0, y + 16, "* word pieces embedded: another unit, in no total", colour=SOFT)
+    sheet.text(0, y + 32, "ranges are over the ways to read; parts are of all of them together", colour=SOFT)
 
 
 def _decades(scale: Scale) -> list[tuple[float, str]]:

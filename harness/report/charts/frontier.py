@@ -55,7 +55,7 @@ def chart(results: Results) -> Chart | None:
 def _find_point(results: Results, name: str) -> Point | None:
     write = ways.best_write(results, name)
     right, paid = (ways.spread(results, name, each, write) for each in (DECISIONS_RIGHT, TOKENS_PER_JOB))
-    return Point(name, "" if name == COLD else write, right, paid) if right and paid else None
+    return Point(name, "" if name == COLD else ways.WRITES[write], right, paid) if right and paid else None
 
 
 def list_better(point: Point, points: Sequence[Point]) -> list[str]:

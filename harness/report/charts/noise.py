@@ -45,7 +45,8 @@ def chart(results: Results) -> Chart | None:
             points = [(each.noise, each.measures[RECALL]) for each in rows[name]]
             _panel(sheet, WIDTH / ACROSS * (at % ACROSS), top + at // ACROSS * _TALL, name, points)
     sheet.text(0, sheet.height + 6, "upper line: all answers; lower line: none", colour=SOFT)
-    return finish(sheet, NAME, "recalled", TITLE, says([row for row in body if row[0] in real]), HEADS, body)
+    told = f"{says([row for row in body if row[0] in real])} {ways.tell_best(results)}"
+    return finish(sheet, NAME, "recalled", TITLE, told, HEADS, body)
 
 
 def says(body: Sequence[Sequence[str]]) -> str:

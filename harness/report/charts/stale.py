@@ -37,7 +37,8 @@ def chart(results: Results) -> Chart | None:
         for kind, n in told_stories.items()
     ]
     sheet = _sheet(names, told_stories, table)
-    return finish(sheet, NAME, "stale", TITLE, says(body), heads, body)
+    told = f"{says(body)} {ways.tell_best(results)}"
+    return finish(sheet, NAME, "stale", TITLE, told, heads, body)
 
 
 def _pool(results: Results, names: Sequence[str], kinds: Sequence[str]) -> StaleTable:

@@ -49,7 +49,7 @@ def _tell(each: Comparison) -> tuple[str, ...]:
     difference = words.show_signed(each.right_value - each.left_value, words.share)
     shown = SAYS[each.verdict] if each.able else "too few stories"
     p = f"{each.adjusted_p:.2g}" if each.able else ""
-    return each.write_policy, each.read_policy, str(each.scenarios), difference, ends, p, shown
+    return ways.WRITES[each.write_policy], each.read_policy, str(each.scenarios), difference, ends, p, shown
 
 
 def says(body: Sequence[Sequence[str]]) -> str:

@@ -144,6 +144,12 @@ def list_cells(results: Results, row: str, write: WritePolicy) -> list[Cell]:
     ]
 
 
+def tell_best(results: Results) -> str:
+    """Of a chart with one way of working for each row."""
+    read = READS[results.run.conditions.headline_read]
+    return f"Each backend is written as suits it best, and the agent {read}."
+
+
 Standing = Literal["better", "worse", "open", "untold"]
 """Against no memory under one way of working: open, if a difference was not shown; untold, if none could have been."""
 

@@ -43,6 +43,7 @@ def summary(results: Results, receipts: Mapping[str, Sequence[BadCase]] = {}) ->
         _gates(results, made),
         _show_board(results, made),
         _cases(receipts),
+        _list_faults(results, bad=False),
         _rest(results, made),
     ]
     return "\n".join(line for part in parts for line in part) + "\n"
@@ -56,16 +57,18 @@ def _head(results: Results, made: Board) -> list[str]:
         "",
         f"{_safe(played)}, logs `{results.run.logs[:12]}`.",
         "",
-        *_list_faults(results),
+        *_list_faults(results, bad=True),
         *(f"- {_safe(line.text)}" for line in verdict.judge(results, made)),
         "",
     ]
 
 
-def _list_faults(results: Results) -> list[str]:
-    """Before anything that the other calls have shown."""
+def _list_faults(results: Results, *, bad: bool) -> list[str]:
+    """The bad ones stand before anything that the other calls have shown; what a drill provoked, below."""
     lines = []
     for each in faults.statements(results):
+        if each.bad != bad:
+            continue
         head = _safe(each.head)
         lines.append(f"**{SHAPES['bad']} {head}**" if each.bad else head)
         lines += ["", *(f"- {code(failing.says, 400)}" for failing in each.failing), ""]

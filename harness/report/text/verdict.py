@@ -14,7 +14,7 @@ from typing import Literal, get_args
 from harness.compare.rows import COLD
 from harness.metrics.completion import DECISIONS_RIGHT
 from harness.model.results import Comparison, Pooled, Results, Unplayed
-from harness.model.trial import ReadPolicy, WritePolicy
+from harness.model.trial import Measured, ReadPolicy, WritePolicy
 from harness.report import words
 from harness.report.model import table, trust, ways, work
 from harness.report.model.board import Board, BoardRow, Head
@@ -64,6 +64,8 @@ def judge(results: Results, board: Board) -> list[VerdictLine]:
         why = "".join(f" {_tell_absent(each)}." for each in results.run.unplayed)
         if failing:
             why += f" The calls of {words.join_words(failing)} failed."
+        if not why and any(isinstance(each, Measured) for cell in results.trust for each in cell.measures.values()):
+            return [VerdictLine("What was measured is in no column of the scoreboard: the tables have it.", "trust")]
         return [VerdictLine(f"Nothing was measured of any backend.{why}", "not-measured", "bad")]
     sound = replace(board, rows=tuple(row for row in board.rows if row.key not in results.beyond()))
     found = [

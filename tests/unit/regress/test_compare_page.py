@@ -13,8 +13,8 @@ from harness.cli.gate import compare
 from harness.log.folder import Folder
 from harness.model.results import Results
 from harness.regress import baseline
-from harness.regress.baseline import Side
 from harness.regress.page import page
+from harness.regress.stored import Side
 from harness.report import write
 from harness.report.model import evidence
 from tests.support.logs import NEW, OLD

@@ -14,7 +14,7 @@ from harness.compare.rows import CONTRASTED
 from harness.model.results import Results
 from harness.model.trial import Measured
 from harness.paths import ROOT
-from harness.regress import baseline
+from harness.regress import baseline, stored
 from harness.regress.baseline import Baseline, RegressError, StoryRow
 from harness.regress.policies import Policies
 from tests.support.made_results import Said, measure, results
@@ -50,9 +50,9 @@ def test_it_holds_backends_under_test_by_scenario_and_no_controls(made: Results)
 
 def test_one_row_a_line_and_read_again_as_it_was(made: Results) -> None:
     found = baseline.of(made)
-    text = baseline.text(found)
-    assert baseline.read(text.encode(), "b.json") == found
-    assert text == baseline.text(baseline.read(text.encode(), "b.json"))
+    text = stored.text(found)
+    assert stored.read(text.encode(), "b.json") == found
+    assert text == stored.text(stored.read(text.encode(), "b.json"))
     lines = [json.loads(line.rstrip(",")) for line in text.splitlines() if line.startswith("{") and '"backend"' in line]
     assert len(lines) == len(found.entrants) + len(found.rows) + len(found.trust) + len(found.contrasts)
 
@@ -70,29 +70,29 @@ def test_it_holds_each_policy_that_was_played_beside_the_primary_ones(made: Resu
 
 def test_a_baseline_of_a_coldwarm_that_kept_the_primary_policies_only_is_read_as_it_was(made: Results) -> None:
     older = baseline.of(made.model_copy(update={"contrasts": ()}))
-    assert "contrasts" not in baseline.text(older)
-    assert baseline.read(baseline.text(older).encode(), "b.json") == older
-    committed = baseline.load(ROOT / "reports" / "baseline.json")
+    assert "contrasts" not in stored.text(older)
+    assert stored.read(stored.text(older).encode(), "b.json") == older
+    committed = stored.load(ROOT / "reports" / "baseline.json")
     assert committed.rows and committed.trust
 
 
 @given(st.lists(SAID, min_size=1, max_size=6), SAID)
 def test_every_kind_of_number_and_word_survives_the_file(points: list[Said], drilled: Said) -> None:
     found = baseline.of(results({"x": {"recall": points}}, {"x": {"writes_kept": drilled}}))
-    assert baseline.read(baseline.text(found).encode(), "b.json") == found
+    assert stored.read(stored.text(found).encode(), "b.json") == found
     for said, point in zip(points, row(found, "recall").points, strict=True):
         told = measure(said)
         assert baseline.value(point) == pytest.approx(told.value if isinstance(told, Measured) else None)
 
 
 def test_an_edited_one_is_refused_and_a_reformatted_one_is_not(made: Results) -> None:
-    text = baseline.text(baseline.of(made))
-    assert baseline.read(json.dumps(json.loads(text)).encode(), "b.json") == baseline.of(made)
+    text = stored.text(baseline.of(made))
+    assert stored.read(json.dumps(json.loads(text)).encode(), "b.json") == baseline.of(made)
     line = next(line for line in text.splitlines() if '"measure": "recall"' in line)
     for old, new in (("9.9", "9.8"), (line, line.replace("[", "[0, ", 1)), (line + "\n", "")):
         assert old in text
         with pytest.raises(RegressError, match=r"^b.json: \S.*; save it again") as caught:
-            baseline.read(text.replace(old, new, 1).encode(), "b.json")
+            stored.read(text.replace(old, new, 1).encode(), "b.json")
         assert "\n" not in str(caught.value)
 
 
@@ -100,15 +100,15 @@ def test_an_edited_one_is_refused_and_a_reformatted_one_is_not(made: Results) ->
 def test_what_is_none_is_one_line(tmp_path: Path, content: bytes) -> None:
     (tmp_path / "b.json").write_bytes(content)
     with pytest.raises(RegressError) as caught:
-        baseline.load(tmp_path / "b.json")
+        stored.load(tmp_path / "b.json")
     assert str(caught.value).startswith(f"{tmp_path / 'b.json'}: not ") and "\n" not in str(caught.value)
 
 
 def test_a_run_is_read_from_its_results_and_a_folder_without_says_what_to_do(made: Results, tmp_path: Path) -> None:
     with pytest.raises(RegressError, match="No such file or directory; write it by `coldwarm score`"):
-        baseline.load(tmp_path)
+        stored.load(tmp_path)
     (tmp_path / "results.json").write_text(made.model_dump_json(by_alias=True))
-    assert baseline.load(tmp_path) == baseline.load(tmp_path / "results.json") == baseline.of(made)
+    assert stored.load(tmp_path) == stored.load(tmp_path / "results.json") == baseline.of(made)
 
 
 @pytest.mark.parametrize("part", [{"shard": "1/2"}, {"missing": ("2/2",)}])
@@ -116,7 +116,7 @@ def test_a_part_of_a_run_is_no_side_of_a_comparison(made: Results, tmp_path: Pat
     torn = made.model_copy(update={"run": made.run.model_copy(update=part)})
     (tmp_path / "results.json").write_text(torn.model_dump_json(by_alias=True))
     with pytest.raises(RegressError, match="only a part of a run: join all of its shards by `coldwarm merge`"):
-        baseline.load(tmp_path)
+        stored.load(tmp_path)
 
 
 def test_seeds_are_averaged_and_the_worst_word_stands_for_several() -> None:

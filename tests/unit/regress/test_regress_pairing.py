@@ -17,7 +17,7 @@ from harness.model.regression import Change
 from harness.model.results import Results
 from harness.model.trial import Measured
 from harness.regress import baseline, pairing, releases
-from harness.regress.baseline import Side
+from harness.regress.stored import Side
 from tests.support.made_results import Said, results
 
 GOOD, BAD = (20, 20), (5, 20)

@@ -135,6 +135,15 @@ def test_a_backend_that_could_not_run_keeps_its_row_and_nothing_measured_is_said
     assert only.text == "Nothing was measured of any backend. letta could not run: no server."
 
 
+def test_what_stands_in_no_column_is_not_called_unmeasured() -> None:
+    """As in a run of one poison drill: what a reader does with planted memories is in the tables alone."""
+    made = results({}, {"x": {"attacks_retrieved": (3, 6)}})
+    (only,) = verdict.judge(made, board.collect(made))
+    assert (
+        only.text == "What was measured is in no column of the scoreboard: the tables have it." and only.tone != "bad"
+    )
+
+
 def test_every_judgement_has_a_shape_and_a_word_of_its_own() -> None:
     assert len(set(SHAPES.values())) == len(set(MEANING.values())) == len(get_args(Judgement))
 

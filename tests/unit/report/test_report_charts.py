@@ -239,15 +239,15 @@ def test_the_tables_say_what_the_results_say(results: Results, drawn: Mapping[st
     def told(pooled: Pooled) -> str:
         return words.value(pooled)
 
+    names = {text: write for write, text in WRITES.items()}
     for name, write, read, stories, difference, _, _, shown in drawn["against-no-memory"].rows:
-        pair = results.against_cold(name.removesuffix(" *"), "decisions_right")[write, read]  # type: ignore[index]
+        pair = results.against_cold(name.removesuffix(" *"), "decisions_right")[names[write], read]  # type: ignore[index]
         assert stories == str(pair.scenarios) and (shown == "too few stories") is not pair.able
         assert difference == words.show_signed(pair.right_value - pair.left_value, words.share)
     for story, *rows in drawn["stories"].rows:
         own = [c for c in results.cells if (c.scenario, c.arm) == (story, "cold")]
         assert rows[0] == told(pool_cells("decisions_right", own))
     levels = {(row[0], row[2]): row[3] for row in drawn["recall-by-noise"].rows}
-    names = {text: write for write, text in WRITES.items()}
     ways = {
         (row[0], names[row[2].removesuffix(policies.BEST)], row[3]): (row[4], row[6]) for row in drawn["policies"].rows
     }
