@@ -12,8 +12,10 @@ import shutil
 import signal
 import subprocess
 import tempfile
+import threading
 from collections.abc import Container, Iterable, Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
@@ -22,9 +24,26 @@ from filelock import BaseFileLock, FileLock, Timeout
 LOCK = ".lock"
 PREFIX = "coldwarm-"
 PROCESSES = Path("/proc")
-_MARKS: dict[str, Path] = {}
-"""Namespace of a child and of all that it started -> the folder that they belong to. The system gives the number of one
-that nobody is in any more to the next."""
+KEPT = 8
+"""Namespaces of one folder that are held before it is looked which of them are still lived in."""
+
+
+@dataclass(frozen=True)
+class _Mark:
+    """The namespace of a child, and of all that it started.
+
+    Attributes:
+        folder: What they belong to.
+        held: A descriptor: while it is open, the system gives the number to no other namespace.
+    """
+
+    folder: Path
+    held: int
+
+
+_MARKS: dict[int, _Mark] = {}
+"""Number of a namespace -> whose it is."""
+_LOCK = threading.Lock()
 
 
 class InUse(Exception):  # noqa: N818  somebody else's right, not an error of the folder
@@ -116,26 +135,38 @@ def remove(folder: Path) -> None:
 
 def note(folder: Path, pid: int) -> None:
     """Takes note of a process in a namespace of its own, not its parent's: whatever it starts belongs to the folder."""
-    with suppress(OSError, ValueError):
+    with suppress(OSError, ValueError), _LOCK:
         told = (PROCESSES / str(pid) / "status").read_text(errors="replace")
         parent = next(line.split()[1] for line in told.splitlines() if line.startswith("PPid:"))
-        if (mark := _read_mark(str(pid))) != _read_mark(parent):
-            _MARKS[mark] = folder
+        held = os.open(PROCESSES / str(pid) / "ns" / "ipc", os.O_RDONLY | os.O_CLOEXEC)
+        mark = os.fstat(held).st_ino
+        if mark in _MARKS or mark == _read_mark(parent):
+            os.close(held)
+            return
+        _MARKS[mark] = _Mark(folder, held)
+        own = {each for each, known in _MARKS.items() if known.folder == folder}
+        if len(own) > KEPT:
+            _forget(own - {_read_mark(place.name) for place in PROCESSES.glob("[0-9]*")})
 
 
 def end_processes(folder: Path) -> None:
     """Kills every process that lives below the folder, or was started by one that did; twice, as one may have been
     starting another."""
-    marks = {mark for mark, place in _MARKS.copy().items() if folder == place or folder in place.parents}
-    for _ in range(2):
-        for pid in _find_living(folder, marks):
-            with suppress(OSError):
-                os.kill(pid, signal.SIGKILL)
-    for mark in marks:  # its number may be another's once the last process has gone
-        _MARKS.pop(mark, None)
+    with _LOCK:
+        marks = {mark for mark, known in _MARKS.items() if folder == known.folder or folder in known.folder.parents}
+        for _ in range(2):
+            for pid in _find_living(folder, marks):
+                with suppress(OSError):
+                    os.kill(pid, signal.SIGKILL)
+        _forget(marks)
 
 
-def _find_living(folder: Path, marks: Container[str]) -> Iterator[int]:
+def _forget(marks: Iterable[int]) -> None:
+    for mark in marks:
+        os.close(_MARKS.pop(mark).held)
+
+
+def _find_living(folder: Path, marks: Container[int]) -> Iterator[int]:
     """Processes of these namespaces, or whose HOME or working folder lies below: what a helper inherits."""
     top = os.fsencode(folder.resolve())
     for place in PROCESSES.glob("[0-9]*"):
@@ -149,8 +180,12 @@ def _lives(process: Path, top: bytes) -> bool:
     return any(_within(each, top) for each in (*homes, os.fsencode((process / "cwd").readlink())))
 
 
-def _read_mark(pid: str) -> str:
-    return str((PROCESSES / pid / "ns" / "ipc").readlink())
+def _read_mark(pid: str) -> int:
+    """The number of its namespace; 0: it cannot be seen."""
+    try:
+        return (PROCESSES / pid / "ns" / "ipc").stat().st_ino
+    except OSError:
+        return 0
 
 
 def _within(path: bytes, top: bytes) -> bool:

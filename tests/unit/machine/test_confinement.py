@@ -209,17 +209,27 @@ def test_the_same_attempt_succeeds_where_nothing_holds_it(name: str) -> None:
 
 
 @separate
-def test_a_number_that_another_trial_had_before_is_the_new_ones(adapter: str, tmp_path: Path) -> None:
-    """The system gives the number of an abandoned namespace to the next process."""
+def test_the_end_of_a_trial_ends_no_child_that_came_after_its_own(adapter: str, tmp_path: Path) -> None:
+    """The system gives the number of an abandoned namespace to the next process, whoever has started that."""
+    first, second = tmp_path / "work" / "first", tmp_path / "work" / "second"
     with ForkServers(tmp_path / "work" / "forkservers") as fork_servers:
         opened = []
-        for name in ("first", "second"):
-            own = tmp_path / "work" / name
+        for own in (first, second):
             (own / "store").mkdir(parents=True)
-            space = Space(str(own / "store"), "http://127.0.0.1:9/v1", name, 384, 1)
+            space = Space(str(own / "store"), "http://127.0.0.1:9/v1", own.name, 384, 1)
             opened.append(client.open_memory(adapter, space, own / "home-1", PATIENT, fork_servers.launch))
-            if name == "first":
-                opened[0].kill()
-        leftovers.end_processes(tmp_path / "work" / "first")
+            opened[0].kill()
+        assert {first, second} <= {each.folder for each in leftovers._MARKS.values()}, "two numbers"
+        leftovers.end_processes(first)
         assert attempt(opened[1], "own socket") == "done"
         opened[1].kill()
+
+
+@separate
+def test_few_namespaces_are_held(memory: RemoteMemory, tmp_path: Path) -> None:
+    own = tmp_path / "work" / "5f0c2a"
+    space = Space(str(own / "store"), "http://127.0.0.1:9/v1", "5f0c2a", 384, 1)
+    for at in range(2 * leftovers.KEPT):
+        memory_again = client.open_memory("tests.support.faulty_backends:Sound", space, own / f"home-{at + 2}", PATIENT)
+        memory_again.kill()
+    assert len([each for each in leftovers._MARKS.values() if each.folder == own]) <= leftovers.KEPT + 1
