@@ -24,8 +24,8 @@ from filelock import BaseFileLock, FileLock, Timeout
 LOCK = ".lock"
 PREFIX = "coldwarm-"
 PROCESSES = Path("/proc")
-KEPT = 8
-"""Namespaces of one folder that are held before it is looked which of them are still lived in."""
+KEPT = 32
+"""Namespaces that are held before it is looked which of them are still lived in."""
 
 
 @dataclass(frozen=True)
@@ -144,9 +144,8 @@ def note(folder: Path, pid: int) -> None:
             os.close(held)
             return
         _MARKS[mark] = _Mark(folder, held)
-        own = {each for each, known in _MARKS.items() if known.folder == folder}
-        if len(own) > KEPT:
-            _forget(own - {_read_mark(place.name) for place in PROCESSES.glob("[0-9]*")})
+        if len(_MARKS) > KEPT:
+            _forget(_MARKS.keys() - {_read_mark(place.name) for place in PROCESSES.glob("[0-9]*")})
 
 
 def end_processes(folder: Path) -> None:
