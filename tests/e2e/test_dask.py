@@ -234,8 +234,10 @@ def test_an_interrupt_ends_what_is_played_there(cluster: Cluster, tmp_path: Path
     process = _play(cluster, *ASKED, "--dask", cluster.address, "--out", str(tmp_path / "out"))
     cluster.until(lambda: cluster.environments("first", "/logs/own*.jsonl"))
     process.send_signal(signal.SIGINT)
-    line = one_line(_done(process), 3)
-    assert "stopped; finished trials are kept" in line
+    done = _done(process)
+    assert done.returncode == 3, done.stderr
+    said, command = done.stderr.splitlines()
+    assert "stopped; finished trials are kept" in said and "--resume" in command
     assert worker.poll() is None and not cluster.environments("first")
     assert not [each for each in _descendants(worker.pid) if not _gone(each)]
 

@@ -20,6 +20,7 @@ from harness.cli import commands
 from harness.log.trial_cache import TrialCache
 from harness.model.drill import DrillTrial
 from harness.model.trial import Selection, Spec
+from harness.play import sources
 from harness.play.backends import describe_all
 from harness.play.environment import Settings
 from harness.play.reuse import Reuse
@@ -242,7 +243,12 @@ def test_a_run_plays_what_can_be_made_and_says_what_cannot() -> None:
 
 
 @pytest.mark.slow
-def test_a_finished_trial_is_taken_for_one_of_the_same_lock_only(tmp_path: Path, wheelhouse: Path) -> None:
+def test_a_finished_trial_is_taken_for_one_of_the_same_lock_only(
+    tmp_path: Path, wheelhouse: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("COLDWARM_ALLOW_READ", raising=False)
+    sources.digest_installed.cache_clear()  # of what a test before may have installed
+
     def key() -> str | None:
         environments._STARTED.clear()
         playables = describe_all(Selection(backends=(asked(),))).playables
