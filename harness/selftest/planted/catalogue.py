@@ -8,21 +8,15 @@ from harness.selftest.planted import (
     bounds,
     bursting,
     cheating,
-    damage,
-    dates,
     deletion,
-    derived,
     detours,
     failing,
     fields,
     isolation,
     keeping,
     lasting,
-    naming,
     prying,
     recall,
-    repeating,
-    reported,
     scopes,
     sealed,
     seeming,
@@ -39,24 +33,18 @@ MODULES = (
     detours,
     isolation,
     lasting,
-    naming,
-    reported,
     sealed,
     seeming,
     places,
     scopes,
     bounds,
     fields,
-    damage,
-    dates,
     alike,
     cheating,
     failing,
     upgrading,
     bursting,
     switching,
-    repeating,
-    derived,
     *([prying] if degree() != "module path only" else []),
 )
 FAULTS: tuple[type[Planted], ...] = tuple(
@@ -64,5 +52,4 @@ FAULTS: tuple[type[Planted], ...] = tuple(
     for module in MODULES
     for fault in vars(module).values()
     if isinstance(fault, type) and issubclass(fault, Planted) and fault.__module__ == module.__name__
-    if not fault.__name__.startswith("_")
 )

@@ -16,8 +16,6 @@ class ReturnsEverything(Planted):
 
     must = ("recalls_malformed", "self_reachability", "recall")
     may = (
-        "ended_late",
-        "ended_early",
         "wordless_text_found",
         "deletion",
         "forget_undone_by_kill",
@@ -41,7 +39,6 @@ class ReturnsEverything(Planted):
         "left_after_undo",
         "poison",
         "unfindable_after_kill",
-        "updated_found",
         "sharing",
         "story",
         "detour",
@@ -87,7 +84,6 @@ class RanksOldestFirst(Planted):
         "unknown_answered_with_silence",
         "lower_authority_first",
         "unfindable_after_kill",
-        "updated_found",
         "own_writes_unseen",
         "unseen_while_open",
         "stale_after_other_deletes",
@@ -128,7 +124,6 @@ class RanksNewestFirst(Planted):
         "low_confidence_first",
         "lower_authority_first",
         "unfindable_after_kill",
-        "updated_found",
         "unfindable_between_handles",
         "story",
         "detour",
@@ -147,8 +142,6 @@ class BringsBackTheExpired(Planted):
 
     must = ("expired_not_recalled", "expired_rules_returned")
     may = (
-        "ended_late",
-        "ended_early",
         "expiry_by_wall_clock",
         "expiry_lost",
     )
@@ -163,8 +156,6 @@ class SwallowsErrors(Planted):
 
     must = ("self_reachability", "answer_among_look_alikes", "recall")
     may = (
-        "ended_late",
-        "ended_early",
         "wordless_text_found",
         "expiry_by_wall_clock",
         "own_text_first",
@@ -173,7 +164,6 @@ class SwallowsErrors(Planted):
         "restored_probes",
         "poison",
         "unfindable_after_kill",
-        "updated_found",
         "own_writes_unseen",
         "unseen_while_open",
         "unfindable_between_handles",
@@ -199,12 +189,6 @@ class RefusesPolitely(Planted):
 
     must = ("self_reachability", "own_text_first", "recall")
     may = (
-        "found_after_a_miss",
-        "changed_after_a_hit",
-        "short_questions_answered",
-        "kept_through_days",
-        "ended_late",
-        "ended_early",
         "wordless_text_found",
         "scores_out_of_order",
         "expiry_by_wall_clock",
@@ -220,7 +204,6 @@ class RefusesPolitely(Planted):
         "restored_probes",
         "poison",
         "unfindable_after_kill",
-        "updated_found",
         "sharing",
         "story",
         "detour",
@@ -266,11 +249,9 @@ class Hangs(Planted):
         "rollback",
         "poison",
         "torn_by_kill",
-        "wrong_after_kill",
         "forget_undone_by_kill",
         "update_undone_by_kill",
         "unfindable_after_kill",
-        "updated_found",
         "sharing",
         "story",
         "detour",
@@ -310,11 +291,9 @@ class Crashes(Planted):
         "rollback",
         "poison",
         "torn_by_kill",
-        "wrong_after_kill",
         "forget_undone_by_kill",
         "update_undone_by_kill",
         "unfindable_after_kill",
-        "updated_found",
         "sharing",
         "story",
         "detour",
@@ -337,8 +316,6 @@ class LiesAboutSupport(Planted):
 
     must = ("restored_exactly", "left_after_restore")
     may = (
-        "history_tells_all_versions",
-        "marks_restored",
         "deletion",
         "deleted_after_reopening",
         "history_across_scopes",
