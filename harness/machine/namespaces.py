@@ -71,13 +71,13 @@ def drop_rights(*, forks: bool) -> None:
     kept = sum(1 << each for each in (*FILES, *((_SYS_ADMIN,) if forks else ())))
     header = (ctypes.c_uint32 * 2)(_CAPABILITIES, 0)
     held = (ctypes.c_uint32 * 6)()
-    if _library().capget(header, held):
+    if library().capget(header, held):
         raise OSError(ctypes.get_errno(), "a child cannot read its capabilities")
     for at, mask in ((0, kept & 0xFFFFFFFF), (3, kept >> 32)):
         held[at] &= mask
         held[at + 1] &= mask
         held[at + 2] = 0
-    if _library().capset(header, held):
+    if library().capset(header, held):
         raise OSError(ctypes.get_errno(), "a child cannot give up its capabilities")
 
 
@@ -94,11 +94,12 @@ def _mount(source: str, target: str, kind: str, flags: int, data: str = "") -> N
 
 
 def _call(name: str, *args: object) -> None:
-    if getattr(_library(), name)(*args):
+    if getattr(library(), name)(*args):
         error = ctypes.get_errno()
         raise OSError(error, f"{name}: {os.strerror(error)}")
 
 
 @cache
-def _library() -> ctypes.CDLL:
+def library() -> ctypes.CDLL:
+    """The C library, which says why a call failed."""
     return ctypes.CDLL(None, use_errno=True)

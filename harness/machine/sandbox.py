@@ -19,6 +19,7 @@ from functools import cache
 from pathlib import Path
 
 from harness.machine import namespaces
+from harness.machine.namespaces import library
 
 _CREATE, _ADD, _RESTRICT = 444, 445, 446
 """System calls, by the same numbers on all platforms that Python names Linux and we know."""
@@ -66,26 +67,21 @@ class Sandbox:
         """
         if sys.platform == "linux":
             namespaces.isolate(self.covers, (*SYSTEM, *self.reads, *self.writes))
-            self._restrict()
-            self._give_up(forks=forks)
+            self._hold(forks=forks)
 
     def narrow(self) -> None:
         """The same of a process that was forked from one that has entered."""
         namespaces.mark()
-        self._restrict()
-        self._give_up(forks=False)
+        self._hold(forks=False)
 
-    def _give_up(self, *, forks: bool) -> None:
-        """Rights, and system calls."""
+    def _hold(self, *, forks: bool) -> None:
+        _control(_NO_NEW_PRIVILEGES, 1, 0, 0, 0)
+        self._restrict()
         namespaces.drop_rights(forks=forks)
-        program = base64.b64decode(self.filter)
-        if not program:
-            return
-        held = ctypes.create_string_buffer(program, len(program))
-        # struct sock_fprog: how many instructions of eight bytes, and where they are.
-        told = struct.pack("HxxxxxxP", len(program) // 8, ctypes.addressof(held))
-        if _library().prctl(_NO_NEW_PRIVILEGES, 1, 0, 0, 0) or _library().prctl(_FILTER, _BY_PROGRAM, told):
-            raise OSError(ctypes.get_errno(), "a child cannot give up system calls")
+        if program := base64.b64decode(self.filter):
+            held = ctypes.create_string_buffer(program, len(program))
+            # struct sock_fprog: how many instructions of eight bytes, and where they are.
+            _control(_FILTER, _BY_PROGRAM, struct.pack("HxxxxxxP", len(program) // 8, ctypes.addressof(held)))
 
     def _restrict(self) -> None:
         """Files and ports."""
@@ -108,8 +104,6 @@ class Sandbox:
                     _allow(rules, path, rights)
             for port in self.ports or () if net else ():
                 _call(_ADD, rules, _PORT, struct.pack("QQ", _CONNECT, port), 0)
-            if _library().prctl(_NO_NEW_PRIVILEGES, 1, 0, 0, 0):
-                raise OSError(ctypes.get_errno(), "a child cannot give up its privileges")
             _call(_RESTRICT, rules, 0)
         finally:
             os.close(rules)
@@ -134,7 +128,7 @@ def abi() -> int:
     """Landlock's version here; 0: there is none, or it is switched off."""
     if sys.platform != "linux":
         return 0
-    return max(0, int(_library().syscall(_CREATE, None, ctypes.c_size_t(0), ctypes.c_uint(_VERSION))))
+    return max(0, int(library().syscall(_CREATE, None, ctypes.c_size_t(0), ctypes.c_uint(_VERSION))))
 
 
 def around(folder: Path, hidden: Iterable[Path]) -> Iterator[Path]:
@@ -147,15 +141,16 @@ def around(folder: Path, hidden: Iterable[Path]) -> Iterator[Path]:
             yield from around(entry, below)
 
 
-@cache
-def _library() -> ctypes.CDLL:
-    return ctypes.CDLL(None, use_errno=True)
+def _control(*args: int | bytes) -> None:
+    """prctl. OSError if it fails."""
+    if library().prctl(*args):
+        raise OSError(ctypes.get_errno(), "a child cannot give up its privileges")
 
 
 def _call(number: int, *args: int | bytes) -> int:
     """A system call of Landlock. OSError if it fails."""
     wide = [ctypes.c_long(arg) if isinstance(arg, int) else arg for arg in args]
-    done = int(_library().syscall(ctypes.c_long(number), *wide))
+    done = int(library().syscall(ctypes.c_long(number), *wide))
     if done < 0:
         error = ctypes.get_errno()
         raise OSError(error, f"the sandbox of a child cannot be made: {os.strerror(error)}")

@@ -21,7 +21,10 @@ from harness.report.model.score import DASH, Number, Score
 JUDGES = {**work.JUDGES, **trust.JUDGES}
 
 
-FAILED = "In the columns of trust a number counts the cases that failed, of all that were tried: 0 is best."
+FAILED = (
+    "In the columns of trust a number counts the cases that failed, of all that were tried: 0 is best. Promises counts "
+    "the operations that were tried, Speed is a time."
+)
 """How every column of trust counts, in all outputs."""
 TOPICS = {"decisions": "work", "stale": "stale", "recalled": "recalled", "cost": "cost", "sources": "proven"}
 """Columns whose part of the page is one of stories, whatever else was played."""

@@ -253,7 +253,7 @@ class TestLetta:
         memory.close()
         left = places()
         assert left & {"dead tuple", "free space of a page"} and "live tuple" not in left
-        client.compact(REFERENCE, store, Path(store.root).parent / "compacting")
+        client.compact(REFERENCE, store, Path(store.root).parent / "compacting", servers=letta[0].ports)
         assert places() == {"write-ahead log"}
 
 
