@@ -63,7 +63,7 @@ UNCOMPILED := /(datasets|fontTools|kubernetes|matplotlib|mypyc?|pandas|pyarrow|s
 	@touch $@
 
 bench: .venv/.ready
-	@echo "playing one story of each kind, and the drills (some three minutes on 2 cores, seconds if nothing changed;"
+	@echo "playing one story of each kind, and the drills (three to five minutes on 2 cores, seconds if nothing changed;"
 	@echo "half a minute: make bench BENCH='-s stale-deploy-rule -d none -j 2'; all stories: make bench-full)"
 	@$(BIN)/coldwarm run $(BENCH)
 
