@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 import shutil
 import signal
 import subprocess
@@ -17,7 +18,8 @@ from harness import paths
 
 CI = paths.ROOT / ".ci" / "run"
 WORKFLOW = yaml.safe_load((paths.ROOT / ".github" / "workflows" / "ci.yml").read_text())
-(TARGETS,) = re.findall(r"^make -j2 (?:.*\\\n)?(.*) </dev/null &$", CI.read_text(), re.MULTILINE)
+(STARTED,) = re.findall(r"^(make -j2 .*) </dev/null &", CI.read_text().replace("\\\n", " "), re.MULTILINE)
+TARGETS = " ".join(word for word in shlex.split(STARTED)[1:] if "=" not in word and not word.startswith("-"))
 
 
 def write(folder: Path, **recipes: str) -> Path:
