@@ -278,7 +278,7 @@ class Reference(FileAdapter):
     name = "reference"
     imports = ("numpy",)
     file = "memories.db"
-    native = tuple(each for each in CAPABILITIES if each != "extracts")
+    native = tuple(each for each in CAPABILITIES if each not in ("extracts", "masks"))
 
     def open(self, space: Space) -> Memory:
         return ReferenceMemory(self.path(space), space, sdk("numpy", "coldwarm"))

@@ -31,14 +31,18 @@ Operation = Literal[
 Trait = Literal[
     "ranked", "abstains", "source", "created", "expiry",
     "scope_org", "scope_repo", "scope_branch", "scope_user",
-    "persistent", "multi_process", "concurrent", "usage", "extracts",
+    "persistent", "multi_process", "concurrent", "usage", "extracts", "masks",
 ]  # fmt: skip
 """concurrent: several threads may call `remember` at once. extracts: a model inside rewrites what it is told; texts
-come back as facts of its own making."""
+come back as facts of its own making. masks: addresses and what looks like a credential are replaced in what it is told.
+"""
 CAPABILITIES: tuple[str, ...] = get_args(Operation) + get_args(Trait)
 CLOSED: Mapping[str, Any] = {"extra": "forbid", "strict": True, "allow_inf_nan": False}
 """How the parent reads the wire types below: no unknown field, no conversion."""
-UNDECLARED: Mapping[str, str] = {"concurrent": "serial: it is told one thing after the other"}
+NOT_OFFERED = "not offered by this adapter"
+UNDECLARED: Mapping[str, str] = {
+    "concurrent": "serial: it is told one thing after the other", "masks": NOT_OFFERED,
+}  # fmt: skip
 """Why a capability is not there that an adapter says nothing of."""
 BATCH = 1024
 """Texts in one request for embeddings."""
@@ -391,7 +395,7 @@ class BaseAdapter(ABC):
         return {
             word: Support("native") if word in self.native
             else Support("emulated", self.emulated[word]) if word in self.emulated
-            else Support("unsupported", self.unsupported.get(word, UNDECLARED.get(word, "not offered by this adapter")))
+            else Support("unsupported", self.unsupported.get(word, UNDECLARED.get(word, NOT_OFFERED)))
             for word in CAPABILITIES
         }  # fmt: skip
 

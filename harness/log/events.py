@@ -37,7 +37,10 @@ class Span(Model):
 
 
 class Found(Model):
-    """What a recall brought: hits as the backend ranked them, and the entries in the order in which they are read."""
+    """What a recall brought: hits as the backend ranked them, and the entries in the order in which they are read.
+
+    A hit that nobody stored has no entry; in logs of before it has.
+    """
 
     hits: tuple[Hit, ...] = ()
     entries: tuple[Span, ...] = ()
@@ -331,11 +334,28 @@ class Sighting(Model):
     nearness: float | None = None
 
 
+class Weight(Model):
+    """How many bytes one place of the storage holds that are not zero, and how many of them look like no text.
+
+    Attributes:
+        place: The rows of a column, as in a sighting; "" for a file that is no database.
+    """
+
+    path: str
+    place: str = ""
+    bytes: int
+    dark: int
+
+
+WEIGHTS: TypeAdapter[tuple[Weight, ...]] = TypeAdapter(tuple[Weight, ...])
+
+
 class Scanned(Event):
     """A look at the bytes of one declared layer; unless the stage is `before`, its owner's process has ended.
 
     Attributes:
         declared: False for all that lies in the trial's folder outside of what the adapter declares.
+        weights: None in an old log.
     """
 
     kind: Literal["scanned"] = "scanned"
@@ -345,6 +365,7 @@ class Scanned(Event):
     files: int
     bytes: int
     sightings: tuple[Sighting, ...] = ()
+    weights: tuple[Weight, ...] | Ref | None = Field(None, exclude_if=lambda weights: weights is None)
     problem: str | None = None
 
 

@@ -17,7 +17,7 @@ from pydantic import Field, JsonValue, TypeAdapter
 
 from harness.adapter import Hit, Layer
 from harness.log.blobs import Blobs, Ref, unpack
-from harness.log.events import LATE, PROTOCOL, SCHEMA, Event, Sighting
+from harness.log.events import LATE, PROTOCOL, SCHEMA, WEIGHTS, Event, Sighting, Weight
 from harness.log.lines import LogError
 from harness.log.reader import FileKind, Outline, Played, read_file, read_told, skim
 from harness.log.receipts import Receipt
@@ -97,6 +97,7 @@ class Looked(Event):
         declared: False for all that lies in the drill's folder outside of what the adapter declares.
         dark: Bytes that look like no text, in files in which nothing was recognised; None in an old transcript.
         vectorless: The same, in files in which no vector was recognised.
+        weights: None in an old transcript.
     """
 
     kind: Literal["looked"] = "looked"
@@ -108,6 +109,7 @@ class Looked(Event):
     dark: int | None = Field(None, exclude_if=lambda value: value is None)
     vectorless: int | None = Field(None, exclude_if=lambda value: value is None)
     sightings: tuple[Sighting, ...] | Ref = ()
+    weights: tuple[Weight, ...] | Ref | None = Field(None, exclude_if=lambda value: value is None)
     problem: str | None = None
 
 
@@ -252,6 +254,9 @@ class Transcript(Played):
 
     def sightings(self, look: Looked) -> tuple[Sighting, ...]:
         return unpack(self.blobs, SIGHTINGS, look.sightings)
+
+    def weights(self, look: Looked) -> tuple[Weight, ...]:
+        return unpack(self.blobs, WEIGHTS, look.weights or ())
 
     def supports(self, capability: str) -> bool:
         """As it was declared; a capability that did not exist then is none."""

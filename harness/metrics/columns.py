@@ -114,7 +114,7 @@ KEPT = Column(
     "kept", "Keeping", "Is what was written kept: whole, after kills, with several processes, in a newer release?",
     "memories not kept as they were written", "lower", ("writes_kept",), "all kept",
     (
-        Gravity("wrong", "another text stands in a memory's place, or a memory under another's id: a wrong answer"),
+        Gravity("wrong", "another memory or text stands in a memory's place, or what nobody stored: a wrong answer"),
         Gravity("lost", "an acknowledged memory is gone, and nobody is told"),
         Gravity("undone", "a change that was acknowledged is undone: the old text, or what was deleted, is back"),
         Gravity("altered", "the memory is there, and its text is not the same"),
@@ -140,6 +140,7 @@ DATES = Column(
     "lower", ("date_survives_writing", "dates_kept"), "all hold",
     (
         Gravity("expired", "a memory comes back after its end: it is acted on"),
+        Gravity("early", "a memory is hidden before its end: what still holds is not known"),
         Gravity("wrong", "a memory comes back with another date, or none: new and old are confused"),
     ),
 )  # fmt: skip

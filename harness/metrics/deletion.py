@@ -7,15 +7,16 @@ failed after that shows nothing, so the target counts as not gone; if that is so
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import NamedTuple, get_args
 
-from harness.log.events import Forgot, Listed, Route, Scanned, Sought, Stage
+from harness.log.blobs import unpack
+from harness.log.events import WEIGHTS, Forgot, Listed, Route, Scanned, Sought, Stage
 from harness.log.reader import Log
 from harness.log.receipts import Receipt
-from harness.metrics import columns
+from harness.metrics import columns, freed
 from harness.metrics.metric import StoryMetric, cannot_tell, failed, metric, not_applicable, proportion, unsupported
 from harness.metrics.view import Record, View
 from harness.metrics.words import DELETED, Case, Words
@@ -279,10 +280,32 @@ def deleted_from_bytes(view: View) -> Measure:
     left = {fact: str(Receipt(each.line, None, fact, stored.get(fact))) for each in verdicts for fact in each.after}
     unseen = ", ".join(f"{each.layer}: {each.problem}" for each in verdicts if each.problem)
     receipts = list(dict.fromkeys(left.values()))
-    if facts and not left and (blind := [f"{each.layer}: {each.problem}" for each in verdicts if each.unread]):
+    blind = [f"{each.layer}: {each.problem}" for each in verdicts if each.unread]
+    if facts and not left and (blind := [*blind, *_list_kept(view, facts)]):
         return cannot_tell(f"no target is left where it could be looked, but {'; '.join(blind)}")
     none = view.record.explain_uncontrolled(f"no layer can be computed ({unseen})", "remember", "supersede")
     return proportion(len(facts - left.keys()), len(facts), receipts, none=none)
+
+
+def _list_kept(view: View, facts: Collection[str]) -> list[str]:
+    """New places that took in what would do for the deleted texts. One that was there before grew with other writes."""
+    scans: dict[tuple[str, Stage], list[Scanned]] = {}
+    for _, event in view.record.of(Scanned):
+        scans.setdefault((event.layer.name, event.stage), []).append(event)
+    if not any(event.weights is not None for (_, stage), each in scans.items() if stage == "before" for event in each):
+        return []
+    due = freed.of_texts(view.scenario.by_id[fact].plain.text for fact in facts)
+    found = []
+    for name in dict.fromkeys(name for name, _ in scans):
+        then, now = (_sizes(view.log, scans.get((name, stage), ())) for stage in ("before", "after"))
+        read = freed.list_read(each for event in scans.get((name, "after"), ()) for each in event.sightings)
+        new = {spot: size for spot, size in now.items() if spot not in then}
+        found += [f"{name}: {why}" for why in freed.taken_in({}, new, read, due, len(facts), {})]
+    return found
+
+
+def _sizes(log: Log, scans: Iterable[Scanned]) -> freed.Held:
+    return freed.sizes(each for event in scans for each in unpack(log.blobs, WEIGHTS, event.weights or ()))
 
 
 _WHERE: dict[Route, tuple[str, str]] = {
@@ -320,8 +343,9 @@ METRICS: tuple[StoryMetric, ...] = (
     _measure(
         DELETED_FROM_BYTES, "higher", "proportion",
         "targets that no layer and no undeclared place shows in its bytes after closing / targets that one showed "
-        "before; where a part could not be looked at and nothing is left elsewhere, nothing is measured",
-        deleted_from_bytes, version=2, words=Words(
+        "before; where a part could not be looked at, or a new place took in with the deletion what would do for the "
+        "texts and shows nothing, and nothing is left elsewhere, nothing is measured",
+        deleted_from_bytes, version=3, words=Words(
             DELETED, 30, thing="deleted secrets gone from storage",
             answers=True, cells="gone after delete",
             case=Case(20, "deleted, and still in the stored bytes"),

@@ -181,10 +181,18 @@ def abstention(view: View) -> Measure:
     if not eligible:
         none = "it answered no probe of the same stratum, so that its silence means nothing"
         return view.record.explain_uncontrolled(none, "recall", "remember", "supersede")
-    wrong = [line for question in eligible if question.fault or question.entries for line in question.receipt]
-    right = sum(not question.fault and not question.entries for question in eligible)
+    silent = [_is_silent(view, question) for question in eligible]
+    wrong = [line for question, good in zip(eligible, silent, strict=True) if not good for line in question.receipt]
+    right = sum(silent)
     return proportion(
         right, len(eligible), wrong, none=NO_PROBE, unanswered=sum(question.fault for question in eligible)
+    )
+
+
+def _is_silent(view: View, question: PhrasingSeen) -> bool:
+    """What nobody stored is no entry, and no silence either."""
+    return question.event is not None and not (
+        question.fault or question.entries or view.record.list_unread(question.event)
     )
 
 
@@ -290,7 +298,7 @@ METRICS = (
     metric(
         "abstention", "higher", "proportion",
         "probes without an answer for which nothing came back / such probes in strata of which a probe with gold was "
-        "answered", abstention, source="own, after LongMemEval", version=2,
+        "answered; what nobody stored is an answer, too", abstention, source="own, after LongMemEval", version=3,
         aside="no column promises silence about what is not known", words=Words(RECALLED, 45),
         label="unknown questions met with silence",
     ),

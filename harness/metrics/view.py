@@ -209,6 +209,12 @@ class Record:
                 raise
         return known
 
+    def list_unread(self, event: Recalled) -> list[Hit]:
+        """The hits without an entry, which no reader was shown: what nobody stored, and blank texts."""
+        found = self.log.find_answer(event)
+        read = {span.hit for span in found.entries}
+        return [hit for at, hit in enumerate(found.hits) if at not in read]
+
     def _read(self, line: int, event: Recalled) -> Iterator[RecalledEntry]:
         found, spent = self.log.find_answer(event), 0
         for position, span in enumerate(found.entries):

@@ -66,6 +66,11 @@ class Backend(Model):
     control: bool = False
     served: bool = Field(False, exclude_if=lambda served: not served)
 
+    @property
+    def words_its_own(self) -> bool:
+        """It may bring what nobody stored: a control (`placebo` does), or one with a model inside."""
+        return self.control or self.supports("extracts")
+
     def supports(self, capability: str) -> bool:
         """Whether it declares the capability, native or emulated. What it says nothing of it does not have."""
         return capability in self.support and self.support[capability].supported

@@ -10,7 +10,8 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 
 from harness.adapter import Hit, Scope
-from harness.log.events import Event, Forgot, Route, Scanned, Sought, Stage
+from harness.log.blobs import pack
+from harness.log.events import WEIGHTS, Event, Forgot, Route, Scanned, Sought, Stage
 from harness.model.canary import memory_word, query_word
 from harness.model.facts import CANARY, Fact
 from harness.model.scenario import Forget, Scenario, Session
@@ -143,5 +144,6 @@ def _scan(memory_session: MemorySession, stage: Stage) -> Iterator[Event]:
             files=found.files,
             bytes=found.bytes,
             sightings=tuple(found.sightings),
+            weights=pack(memory_session.tools.blobs, WEIGHTS, tuple(found.weights)),
             problem=found.problem,
         )

@@ -44,7 +44,8 @@ from harness.play.store import SETTLE_SECONDS, Handle, Lost, Store, StoreSession
 from harness.play.writer import ChatWriter
 from harness.repo.checkout import Repo
 from harness.repo.checks import WorkTrees
-from harness.text.classify import Classifier, KnownTexts, cut
+from harness.text.classify import Classifier, cut
+from harness.text.stored import StoredTexts
 
 T = TypeVar("T")
 Purpose = Literal["learn", "remark"]
@@ -151,7 +152,7 @@ class MemorySession(StoreSession[Handle]):
         self.scenario, self.trial = part.scenario, part.trial
         self.ids: dict[str, tuple[str, ...]] = {}
         self.alive: set[str] = set()
-        self._known = KnownTexts()
+        self._stored = StoredTexts()
         self._dirty = False
         self._usage: Usage | None = None
         self._untold: Fault | None = None
@@ -260,12 +261,17 @@ class MemorySession(StoreSession[Handle]):
         return sorted(newest[:room], key=lambda span: (span.hit, span.start)) + newest[room:]
 
     def _cut(self, hits: Sequence[Hit], until: float) -> tuple[Found, int]:
-        """Hits as entries in reading order, and the tokens of all of them."""
+        """Hits as entries in reading order, and the tokens of all of them.
+
+        What nobody stored has no entry, as no reader is shown it: it would be credited with a guess of the backend.
+        """
         entries: list[Span] = []
         total = 0
         for number, hit in enumerate(hits):
             _in_time(until)
-            spans = cut(hit.text, self._known)
+            spans = cut(hit.text, self._stored.known)
+            if not (self.store.backend.words_its_own or self._stored.holds(hit.memory_id, hit.text, spans)):
+                continue
             whole = self.tools.count(render(hit.text, hit))
             total += whole
             if len(spans) == 1:
@@ -334,7 +340,7 @@ class MemorySession(StoreSession[Handle]):
     def _store(self, written: Sequence[Written], ids: Sequence[tuple[str, ...]]) -> None:
         """What a write means for the pool, for a later forget, and for cutting hits into entries."""
         self.wrote()
-        self._known.add([each.item.text for each in written])
+        self._stored.add([each.item.text for each in written], ids)
         for each, names in zip(written, ids, strict=False):
             for name in (each.name, *self._list_erasable(each)):
                 self.ids[name] = self.ids.get(name, ()) + names

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from harness.adapter import Layer
-from harness.log.events import Sighting
+from harness.log.events import Sighting, Weight
 from harness.machine import files
 from harness.scan import postgres, raw, sqlite
 from harness.scan.needles import Match, Needles
@@ -35,6 +35,7 @@ class Scan:
         dark: Bytes that look like no text, in files in which nothing was recognised.
         vectorless: The same, in files in which no vector was recognised.
         sightings: One per name, form, file and place.
+        weights: One per column of a SQLite file, and per other file.
     """
 
     files: int = 0
@@ -42,6 +43,7 @@ class Scan:
     dark: int = 0
     vectorless: int = 0
     sightings: list[Sighting] = field(default_factory=list)
+    weights: list[Weight] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
 
     @property
@@ -156,6 +158,7 @@ class Survey:
                 found.dark += 0 if file.sightings else file.dark
                 found.vectorless += 0 if any("float" in each.form for each in file.sightings) else file.dark
                 found.sightings += file.sightings
+                found.weights += file.weights
                 found.problems += file.problems
                 self._taken.add(path)
         for path, problem in self._problems:
@@ -195,7 +198,9 @@ class Survey:
                 file.size = os.fstat(opened).st_size
                 searched = self._allow(path, opened, file)
                 self._search(path, opened, searched, file, tally)
-                file.dark = raw.count_dark(opened, searched)
+                held, file.dark = raw.weigh_file(opened, searched)
+                if not file.database:
+                    file.weigh(tally.path, "", held, file.dark)
                 file.read = 1
         except FileNotFoundError:
             pass
@@ -252,8 +257,11 @@ class Survey:
 
     def _database(self, path: Path, opened: int, size: int, file: _File, tally: _Tally, pages: sqlite.Pages) -> None:
         try:
-            for place, match in sqlite.rows(path, self._needles):
+            weights: dict[str, tuple[int, int]] = {}
+            for place, match in sqlite.rows(path, self._needles, weights):
                 tally.add(match, place, row=True)
+            for place, (held, dark) in weights.items():
+                file.weigh(tally.path, place, held, dark)
         except sqlite.Unreadable as reason:
             file.problems.append(f"{path.name[:200]!a} its rows cannot be read: {reason}")
         for match in self._matches(path, opened, size, file):
@@ -272,7 +280,11 @@ class _File:
     read: int = 0
     database: bool = False
     sightings: list[Sighting] = field(default_factory=list)
+    weights: list[Weight] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
+
+    def weigh(self, path: str, place: str, held: int, dark: int) -> None:
+        self.weights += [Weight(path=path, place=place, bytes=held, dark=dark)] if held else []
 
 
 def scan(root: Path, layer: Layer, needles: Needles) -> Scan:
@@ -291,7 +303,7 @@ class _Tally:
     """The sightings in one file, added up by needle, form and place."""
 
     def __init__(self, path: str) -> None:
-        self._path = path
+        self.path = path
         self._seen: dict[tuple[str, str, str, bool], tuple[int, int, float | None]] = {}
         self._rows: dict[tuple[str, str, bool], int | None] = {}
 
@@ -324,6 +336,6 @@ class _Tally:
         for (fact, form, place, near), (count, first, nearness) in sorted(self._seen.items()):
             at = self._rows.get((fact, form, near)) or 0 if place.startswith("rows ") else first
             found.append(
-                Sighting(fact=fact, path=self._path, form=form, count=count, offset=at, place=place, nearness=nearness)
+                Sighting(fact=fact, path=self.path, form=form, count=count, offset=at, place=place, nearness=nearness)
             )
         return found

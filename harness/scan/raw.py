@@ -19,6 +19,7 @@ from harness.scan.packed import Unpacking
 PIECE = 4 << 20
 """Bytes of a file that are searched at once."""
 _LIGHT = bytes([0, *b"\t\n\r", *range(0x20, 0x7F)])
+_ZERO = b"\0"
 THREADS = 2
 """Pieces searched side by side; the search holds no lock."""
 ReportSighting = Callable[[Path, str], None]
@@ -85,15 +86,20 @@ def find_written(file: int, size: int) -> Iterator[tuple[int, int]]:
             yield start, end
 
 
-def count_dark(file: int, size: int) -> int:
-    """Bytes that are neither zero nor plain text: what a cipher, a compression or numbers are made of. A file that was
-    laid out beforehand has its size from the start, and fills with these."""
-    written = find_written(file, size)
-    return sum(
-        len(os.pread(file, min(PIECE, end - at), at).translate(None, _LIGHT))
-        for start, end in written
-        for at in range(start, end, PIECE)
-    )
+def weigh(data: bytes) -> tuple[int, int]:
+    """Bytes that are not zero, and those of them that are no plain text: what a cipher, a compression or numbers are
+    made of."""
+    return len(data) - data.count(_ZERO), len(data.translate(None, _LIGHT))
+
+
+def weigh_file(file: int, size: int) -> tuple[int, int]:
+    """As `weigh`. A file that was laid out beforehand has its size from the start, and fills with these."""
+    total = dark = 0
+    for start, end in find_written(file, size):
+        for at in range(start, end, PIECE):
+            more = weigh(os.pread(file, min(PIECE, end - at), at))
+            total, dark = total + more[0], dark + more[1]
+    return total, dark
 
 
 def search(file: int, size: int, needles: Needles) -> Iterator[Match]:

@@ -14,6 +14,7 @@ from pathlib import Path
 from urllib.parse import quote
 
 from harness.machine import leftovers
+from harness.scan import raw
 from harness.scan.needles import Match, Needles
 from harness.scan.packed import Unpacking
 
@@ -21,6 +22,8 @@ MAGIC = b"SQLite format 3\0"
 LOGS = {"-wal": "write-ahead log", "-journal": "journal"}
 """Files beside a database, by the end of their name, and what they are."""
 BESIDE = (*LOGS, "-shm")
+Weights = dict[str, tuple[int, int]]
+"""`rows table.column` -> bytes that are not zero, and those of them that are no text."""
 SMALLEST = 16
 """Bytes of a value that may hold what it is searched for in fewer, compressed."""
 SHORT, KNOWN = 2048, 10_000
@@ -41,11 +44,15 @@ class Unreadable(Exception):  # noqa: N818  a finding, not an error: the raw byt
 # --- live rows --------------------------------------------------------------------------------------------------------
 
 
-def rows(path: Path, needles: Needles) -> Iterator[tuple[str, Match]]:
+def rows(path: Path, needles: Needles, weights: Weights | None = None) -> Iterator[tuple[str, Match]]:
     """(`rows table.column`, match within the value) for every live row of every stored table.
 
     Stored are shadow tables too, as those of a full-text index. Raises Unreadable at the end if any table was.
+
+    Args:
+        weights: Takes what each column holds, as `raw.weigh`.
     """
+    weights = {} if weights is None else weights
     with _scratch() as folder:
         database = f"file:{quote(os.fsencode(path.absolute()))}?immutable=1"
         if any(_size(path, end) for end in LOGS):
@@ -53,7 +60,7 @@ def rows(path: Path, needles: Needles) -> Iterator[tuple[str, Match]]:
         try:
             with closing(sqlite3.connect(database, uri=True)) as link:
                 _bound_time(link)
-                yield from _rows(link, needles)
+                yield from _rows(link, needles, weights)
         except (sqlite3.Error, ValueError) as error:  # ValueError: a column whose name is no text
             raise Unreadable(str(error)) from None
 
@@ -93,14 +100,14 @@ def _copy(path: Path, folder: Path) -> Path:
     return folder / "copy"
 
 
-def _rows(link: sqlite3.Connection, needles: Needles) -> Iterator[tuple[str, Match]]:
+def _rows(link: sqlite3.Connection, needles: Needles, weights: Weights) -> Iterator[tuple[str, Match]]:
     link.text_factory = bytes
     wide = link.execute("pragma encoding").fetchone()[0] != b"UTF-8"
     listed = link.execute("select name from sqlite_master where type = 'table' and rootpage > 0 order by name")
     problem, unpacking = None, Unpacking(needles)
     for table in ["sqlite_master", *(name.decode("utf-8", "replace") for (name,) in listed.fetchall())]:
         try:
-            yield from _table(link, table, needles, wide, unpacking)
+            yield from _table(link, table, needles, wide, unpacking, weights)
         except sqlite3.Error as error:
             problem = problem or f"table {table}: {error}"
     if problem or unpacking.unread:
@@ -108,7 +115,7 @@ def _rows(link: sqlite3.Connection, needles: Needles) -> Iterator[tuple[str, Mat
 
 
 def _table(
-    link: sqlite3.Connection, table: str, needles: Needles, wide: bool, unpacking: Unpacking
+    link: sqlite3.Connection, table: str, needles: Needles, wide: bool, unpacking: Unpacking, weights: Weights
 ) -> Iterator[tuple[str, Match]]:
     """Also what three characters a row add up to, as in an index of trigrams."""
     grams: dict[str, set[bytes]] = {}
@@ -120,6 +127,9 @@ def _table(
         for place, value in zip(places, row, strict=True):
             if type(value) is not bytes:
                 continue
+            held, dark = raw.weigh(value)
+            before = weights.get(place, (0, 0))
+            weights[place] = before[0] + held, before[1] + dark
             if len(value) == 3:
                 grams.setdefault(place, set()).add(value.lower())
             elif len(value) >= floor and value not in needles.plain:

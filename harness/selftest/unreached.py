@@ -18,6 +18,28 @@ OUT_OF_REACH: Mapping[str, str] = {
     "CompactsTooMuch": "sequences delete few memories by id in one store",
     "RemembersInHistory": "the contract does not say that the history of a deleted memory is empty",
     "KeepsTheFirstDate": "the contract does not say which date an updated memory has",
+    **dict.fromkeys(
+        (
+            "ForgetsTwentyAtOnce", "ForgetsFiftyAtOnce", "ForgetsFiveHundredAtOnce", "ForgetsTheScopeInstead",
+        ),
+        "sequences forget few ids in one call",
+    ),
+    **dict.fromkeys(
+        ("DropsTheOldest", "DropsTheLeastUsed", "RefusesBeyondAThousand"),
+        "sequences hold fewer than a thousand memories",
+    ),
+    "CachesAnswersUntilChanged": "not found in 391 operations",
+    **dict.fromkeys(
+        (
+            "CachesMisses", "CachesAnswersUntilWritten", "SkipsEqualTexts", "KeepsTheLastVersion",
+            "KeepsThreeVersions", "KeepsTheFirstVersions", "KeepsHistoryInTheProcess", "KeepsTwoMarks",
+            "RestoresTheNewestMark", "RestoringEndsLaterMarks", "MarksHoldTheDifference",
+            "IgnoresShortQuestions", "ListsForShortQuestions", "PrunesAtNight", "FadesAfterAYear",
+            "TidiesOnTheSecondDay",
+        ),
+        "not hunted yet",
+    ),
+    "MergesIntoTheTwin": "a hit may show more around a text",
     "NeedsAWord": "sequences write no text without a letter or digit",
     "PacksManyIntoOne": "a hit may show more around a text",
     **dict.fromkeys(("TokensBelowZero", "TokensBeyondCounting", "RaisesOnUsage", "HidesUsage"), MODELS),
@@ -47,6 +69,8 @@ OUT_OF_REACH: Mapping[str, str] = {
             "RoundsTheDeleted", "KeepsTrigrams", "CopiesToHome", "CopiesToTemporaryFolder", "CopiesBesideTheRoot",
             "CopiesToAnUndeclaredFile", "PrintsTexts", "DeclaresAnEmptyFile", "CleansWhenAsked", "CleansOnClosing",
             "KeepsMarksInFiles", "SealsAJournal", "SealsAJournalOfConstantSize", "ProjectsVectors",
+            "TurnsTheDeleted", "NumbersTheDeleted", "PacksTheNumbersOfTheDeleted", "ProjectsTheDeleted",
+            "KeepsPassages", "TurnsTheDeletedInATable", "MirrorsInATable", "EncodesTheDeleted",
         ),
         BYTES,
     ),

@@ -144,7 +144,7 @@ class FakeHost:
         support = {
             word: Declared(level="unsupported", note=f"no {word}") if word in lacks else Declared(level="native")
             for word in CAPABILITIES
-            if word != "extracts"
+            if word not in ("extracts", "masks")
         }
         support["extracts"] = Declared(level="native" if extracts else "unsupported")
         self.backend = Backend(name="fake", version="1", support=support)

@@ -173,7 +173,7 @@ class Tape:
         support = {
             word: Declared(level="unsupported", note=f"no {word}") if word in unsupported else Declared(level="native")
             for word in CAPABILITIES
-            if word != "extracts"
+            if word not in ("extracts", "masks")
         }
         support["extracts"] = Declared(level="native" if extracts else "unsupported")
         made = Backend(name=backend, version="1", support=support, control=control) if backend else None

@@ -48,7 +48,7 @@ def transcript(
     support = {
         word: Declared(level="unsupported", note=lacks[word]) if word in lacks else Declared(level="native")
         for word in CAPABILITIES
-        if word != "extracts"
+        if word not in ("extracts", "masks")
     }
     support["extracts"] = Declared(level="native" if extracts else "unsupported")
     opening = Drilled(

@@ -24,6 +24,7 @@ from harness.metrics.trust.remains import (
     seen_astray,
 )
 from harness.metrics.trust.residue import ResidueKind
+from harness.metrics.trust.retold import retold
 from harness.model.results import LookStage
 from harness.model.trial import Better, Measure
 from harness.text import encodings
@@ -224,6 +225,18 @@ METRICS: tuple[TrustMetric, ...] = (
         column=columns.KEPT.at("fields"),
     ),
     _measure(
+        "retold_after_deletion",
+        "memories deleted by id or with their scope of which a search, a listing or an id still brings half of the "
+        "words that stand in no text that stays, in a hit without their canary, right after the deletion, after "
+        "reopening or after compaction / those whose own words one of them brought before",
+        retold,
+        "lower",
+        version=1,
+        label="deleted memories told in other words",
+        otherwise="deleted memories that nothing tells any more",
+        column=columns.DELETED.at("served"),
+    ),
+    _measure(
         "unknown_id_called_deleted",
         "requests to forget an id that nobody has and that were called done / such requests",
         gone.unknown_called_deleted,
@@ -249,14 +262,14 @@ METRICS: tuple[TrustMetric, ...] = (
             f"{kind}_gone_after_{name}",
             f"memories forgotten by id or with their scope whose {what} no layer and no undeclared place shows {when} "
             "/ those that one showed before, or shows then; where a layer that showed one cannot be looked at any "
-            "more, it is not gone; where one took in bytes with the writes that show nothing of them, it cannot be "
-            f"told. Searched {encodings.describe_searched()}",
+            "more, it is not gone; where one took in bytes with the writes or the deletions that show nothing of them, "
+            f"and gave none back, it cannot be told. Searched {encodings.describe_searched()}",
             partial(bytes_gone, kind=kind, step=step, needs=needs),
             label=f"deleted {kind}s gone from disk {_LATER[name]}",
             otherwise=f"deleted {kind}s still on disk {_LATER[name]}",
             column=place,
             varies=_PAGES,
-            version=3,
+            version=4,
             asks=WRITING,
         )
         for kind, (what, place) in _KINDS.items()
@@ -272,7 +285,7 @@ METRICS: tuple[TrustMetric, ...] = (
             otherwise=f"deleted {kind}s still on disk after a kill",
             column=place,
             varies=_PAGES,
-            version=3,
+            version=4,
             asks=WRITING,
         )
         for kind, (what, place) in _KINDS.items()
@@ -292,7 +305,7 @@ METRICS: tuple[TrustMetric, ...] = (
         "showed before, or shows then; not of a store that offers a history or marks, which keep them on purpose",
         replaced_bytes_gone,
         varies=_PAGES,
-        version=3,
+        version=4,
         asks=WRITING,
         label="replaced texts gone from disk",
         otherwise="replaced texts still on disk",

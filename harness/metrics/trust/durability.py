@@ -17,6 +17,7 @@ from harness.metrics import columns
 from harness.metrics.metric import failed, not_applicable, proportion
 from harness.metrics.trust.metric import ASKS, DrillWords, TrustMetric, trust
 from harness.metrics.trust.view import DrillDeed, DrillLook, DrillView, lacks
+from harness.metrics.trust.wrong import share_wrong
 from harness.model.drill import Piece
 from harness.model.trial import Measure
 from harness.text.finder import Finder
@@ -73,6 +74,11 @@ class Kills(DrillView):
         found = (look for name in names for look in self._of_memory.get((name, failed), ()))
         return sorted(found, key=lambda look: look.line)
 
+    def later_looks(self, deed: DrillDeed) -> list[DrillLook]:
+        """The looks at what it wrote behind the kill that followed it, failed ones among them."""
+        looks = [*self.looks_at(deed.piece, BOTH), *self.looks_at(deed.piece, BOTH, failed=True)]
+        return [look for look in looks if self.era(look.line) > self.era(deed.line)]
+
     def shows(self, piece: Piece, look: DrillLook) -> bool:
         return piece.name in self.list_shown(look.call)
 
@@ -86,6 +92,11 @@ class Kills(DrillView):
         forgets = (call.about[0] for _, call in self.transcript.calls("forget"))
         updates = (self.old(call.about[0]) for _, call in self.transcript.calls("update"))
         return frozenset((*forgets, *(old.name for old in updates)))
+
+    @property
+    def untouched(self) -> list[DrillDeed]:
+        """The writes that were acknowledged, of what nobody changed or deleted."""
+        return [deed for deed in self.deeds("remember") if deed.piece.name not in self.touched]
 
     def old(self, name: str) -> Piece:
         """The text that an update took the place of."""
@@ -157,8 +168,7 @@ def _at_the_end(kills: Kills, deeds: Sequence[DrillDeed], ops: Sequence[Op], eff
 def lost(transcript: Transcript) -> Measure:
     """A listing that leaves it out has not lost it, where its own text still brings it."""
     kills = Kills.of(transcript)
-    kept = [deed for deed in kills.deeds("remember") if deed.piece.name not in kills.touched]
-    deeds = kills.list_controlled(kept, kills.rows, kills.shows)
+    deeds = kills.list_controlled(kills.untouched, kills.rows, kills.shows)
     bad = [
         deed
         for deed in deeds
@@ -168,6 +178,18 @@ def lost(transcript: Transcript) -> Measure:
     lines = _receipts(kills, [(deed, kills.final(kills.rows, deed.piece)) for deed in bad])
     none = "no acknowledged write was readable before a kill"
     return proportion(len(bad), len(deeds), lines, none=none, unanswered=unanswered)
+
+
+def wrong(transcript: Transcript) -> Measure:
+    """A question counts if the same kind of look found it, or others, before a kill."""
+    kills = Kills.of(transcript)
+    found = {deed.piece.name for deed in kills.list_controlled(kills.untouched, ("recall",), kills.shows)}
+    deeds = kills.list_controlled(kills.untouched, kills.rows, kills.shows)
+    cases = [
+        (deed, [look for look in kills.later_looks(deed) if look.call.op == "entries" or deed.piece.name in found])
+        for deed in deeds
+    ]
+    return share_wrong(kills, cases, "no acknowledged write was readable before a kill")
 
 
 def reopened(transcript: Transcript) -> Measure:
@@ -290,6 +312,15 @@ METRICS: tuple[TrustMetric, ...] = (
         "the air, and memories that a forget or update was asked for, are not counted", lost, version=2,
         label="acknowledged writes lost by kills", otherwise="acknowledged writes kept through kills",
         column=columns.KEPT.at("lost"),
+    ),
+    trust(
+        "wrong_after_kill", DRILL, "lower", "proportion",
+        "acknowledged writes in whose place a look after a kill shows another memory: its text under their id, or "
+        "itself, which its own text does not bring, first for theirs / such writes that a look before a kill showed, "
+        "and those that a kill came right behind; memories that a forget or update was asked for are not counted",
+        wrong, verbatim=True,
+        label="memories another one stands for after kills", otherwise="memories no other stands for after kills",
+        column=columns.KEPT.at("wrong"),
     ),
     trust(
         "usable_after_kill", DRILL, "higher", "proportion",

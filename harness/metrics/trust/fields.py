@@ -6,23 +6,26 @@ did not come back at all is counted once, among the writes, not again by each fi
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, NamedTuple, TypedDict
 
-from harness.adapter import Hit, Item, Source
+from harness.adapter import Hit, Item, Scope, Source
 from harness.log.transcript import Op, Transcript
 from harness.metrics import columns
 from harness.metrics.columns import Place
-from harness.metrics.metric import proportion
+from harness.metrics.metric import not_applicable, proportion
 from harness.metrics.trust.metric import TrustMetric, trust
-from harness.metrics.trust.view import READS, DrillView, holds, lacks, line_of
+from harness.metrics.trust.view import READS, DrillView, holds, lacks, line_of, receipts, scope_of
 from harness.metrics.trust.writes import FIRST, KEEPING, STORED
 from harness.metrics.view import same_moment
 from harness.model.drill import Piece
 from harness.model.trial import Measure
 
 NONE_EQUAL = "no memory came back as it was written"
+NUMBER = re.compile(r"(?<![\w.])[-+]?\d[\w.:-]*")
+THOUSANDS = re.compile(r"(?<=\d),(?=\d{3}\b)")
 PARTS = ("repo", "org", "branch", "user")
 
 
@@ -197,6 +200,30 @@ def _note(
         whole[case] = None if shown else (line, pieces[-1].name)
 
 
+def numbers_as_told(transcript: Transcript) -> Measure:
+    """A model inside may leave a number out, and give one to another memory; it may not make another of it."""
+    if not transcript.supports("extracts"):
+        return not_applicable("nothing inside rewrites texts, so that they are compared themselves (see texts_whole)")
+    told: dict[Scope, set[str]] = {}
+    for piece in transcript.plan.pieces:
+        told.setdefault(piece.item.scope, set()).update(_numbers(piece.item.text))
+    view, cases = DrillView.of(transcript), dict[tuple[Scope, str], int | None]()
+    for op in READS:
+        for line, call in transcript.calls(op):
+            scope = scope_of(call)
+            for hit in transcript.hits(call):
+                if view.owns(hit) and (said := _numbers(hit.text)) and cases.get((scope, hit.memory_id)) is None:
+                    cases[scope, hit.memory_id] = None if said <= told.get(scope, set()) else line
+    bad = [line for line in cases.values() if line is not None]
+    none = "no memory with a number came back"
+    return proportion(len(cases) - len(bad), len(cases), receipts(bad), none=none)
+
+
+def _numbers(text: str) -> set[str]:
+    """With what belongs to them, such as dots, signs and units; without separators of thousands."""
+    return {each.rstrip(".:-") for each in NUMBER.findall(THOUSANDS.sub("", text))}
+
+
 PLACES: Mapping[str, Place] = {
     "source": columns.SOURCES.at("lost"),
     "date": columns.DATES.at("wrong"),
@@ -218,6 +245,14 @@ METRICS: tuple[TrustMetric, ...] = (
         "shows that brings them under their id, each operation counted apart / memories that it brings so",
         texts_whole, verbatim=True,
         label="texts returned whole", otherwise="texts cut or changed", column=columns.KEPT.at("altered"),
+    ),
+    trust(
+        "numbers_as_told", KEEPING, "higher", "proportion",
+        "memories each of whose numbers (versions, modes, times, signs and units with them) stands so in a text that "
+        "was told in the asked scope, in every answer / memories with a number; only where a model inside rewrites",
+        numbers_as_told,
+        label="rewritten memories with numbers as told", otherwise="rewritten memories with other numbers",
+        column=columns.KEPT.at("altered"),
     ),
     trust(
         "source_survives_writing", KEEPING, "higher", "proportion",

@@ -41,6 +41,16 @@ FAMILIES = {
         "the names agree in their first 30, 32, 63, 64, 100, 128 or 255 characters",
         "names alike at first",
     ),
+    "path": ("the names are paths that share a part: forks, siblings, a doubled slash", "forks and paths"),
+    "address": ("the names are mail addresses that share a part, or such a part", "mail addresses"),
+    "number": (
+        "the names are numbers or releases that one may read as the same (1.1 and 1.10)",
+        "numbers and releases",
+    ),
+    "separator": (
+        "the names are the same two words, joined in another way, in the other order, or encoded",
+        "the same words joined otherwise",
+    ),
     "join": ("the names of two parts, run together, are the same", "joined names"),
     "position": ("the same name stands in another part", "the same name in another part"),
 }

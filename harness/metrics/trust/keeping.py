@@ -13,12 +13,14 @@ from statistics import median
 from harness.log.transcript import Called, Handled, Transcript
 from harness.metrics import columns
 from harness.metrics.metric import amount, failed, not_applicable, proportion
-from harness.metrics.trust import fields, replacing, writes
+from harness.metrics.trust import ending, fields, repeating, replacing, writes
 from harness.metrics.trust.metric import TrustMetric, trust
 from harness.metrics.trust.view import DrillLook, DrillView, holds, lacks, line_of, receipts
 from harness.metrics.trust.writes import KEEPING, NOTHING, acknowledged, brought, look_receipts
 from harness.model.drill import Piece
 from harness.model.trial import Measure
+from harness.text.classify import cut
+from harness.text.stored import StoredTexts
 
 TIE = 1e-6
 """Scores that differ by no more than rounding are equal."""
@@ -128,6 +130,17 @@ def unknown_answered_with_silence(transcript: Transcript) -> Measure:
     unanswered = sum(call.fault is not None for _, call in cases)
     none = "no question that has an answer got it"
     return proportion(len(cases) - len(bad), len(cases), receipts(bad), none=none, unanswered=unanswered)
+
+
+def answers_invented(transcript: Transcript) -> Measure:
+    """Asked in other words than those of any memory, as whoever says the question again says nothing of his own."""
+    view, stored = DrillView.of(transcript), StoredTexts()
+    for deed in view.writes.values():
+        stored.add([deed.piece.item.text], [deed.ids])
+    calls = [each for step in ("asked", "unknown", "narrow", "wide") for each in transcript.calls("recall", step)]
+    hits = [(line, hit) for line, call in calls for hit in transcript.hits(call)]
+    bad = [line for line, hit in hits if not stored.holds(hit.memory_id, hit.text, cut(hit.text, stored.known))]
+    return proportion(len(bad), len(hits), receipts(bad), none="no question in other words brought anything")
 
 
 # --- reopening --------------------------------------------------------------------------------------------------------
@@ -270,6 +283,13 @@ METRICS: tuple[TrustMetric, ...] = (
         label="unknown questions met with silence",
     ),
     trust(
+        "answers_invented", DRILL, "lower", "proportion",
+        "memories brought by questions in other words that show neither what was stored under their id nor, under an "
+        "id that was never acknowledged, anything that was stored (`hits_invented`) / memories that these bring",
+        answers_invented, verbatim=True,
+        label="answers that nobody stored", otherwise="answers that were stored", column=columns.KEPT.at("wrong"),
+    ),
+    trust(
         "kept_after_reopening", DRILL, "higher", "proportion",
         "memories listed with their text by a fresh process on the same store / those listed before it was closed",
         kept_after_reopening,
@@ -308,4 +328,6 @@ METRICS: tuple[TrustMetric, ...] = (
     ),
     *fields.METRICS,
     *replacing.METRICS,
+    *ending.METRICS,
+    *repeating.METRICS,
 )  # fmt: skip

@@ -43,10 +43,22 @@ def _current(view: DrillView, step: str) -> dict[str, tuple[int | None, bool | N
     return found
 
 
+def updated_found(transcript: Transcript) -> Measure:
+    lacking = lacks(transcript, "update")
+    if lacking is not None:
+        return lacking
+    view = DrillView.of(transcript)
+    answers = {piece.name: find_answer(view, "turned", piece) for piece in view.list_acknowledged(view.plan.of("turn"))}
+    bad = [(line, name) for name, (line, came) in answers.items() if not came]
+    unanswered = sum(came is None for _, came in answers.values())
+    none = "no update to another matter was acknowledged"
+    return proportion(len(answers) - len(bad), len(answers), view.receipts(bad), none=none, unanswered=unanswered)
+
+
 # --- ends -------------------------------------------------------------------------------------------------------------
 
 
-def _find_answer(view: DrillView, step: str, piece: Piece) -> tuple[int | None, bool | None]:
+def find_answer(view: DrillView, step: str, piece: Piece) -> tuple[int | None, bool | None]:
     """The line of the question for a memory, and whether it came; None if the question failed or was not asked."""
     looks = view.looks(piece.name, [step], ["recall"])
     line, call = looks[-1] if looks else (None, None)
@@ -55,7 +67,7 @@ def _find_answer(view: DrillView, step: str, piece: Piece) -> tuple[int | None, 
 
 def _came(view: DrillView, step: str, role: str) -> bool | None:
     """Whether all of a role came, or none; None if it cannot be said."""
-    seen = {_find_answer(view, step, piece)[1] for piece in view.plan.of(role)}
+    seen = {find_answer(view, step, piece)[1] for piece in view.plan.of(role)}
     return seen.pop() if len(seen) == 1 else None
 
 
@@ -69,7 +81,7 @@ def _wrong(
 ) -> Iterator[tuple[tuple[int | None, str], bool]]:
     """Cases of memories that were acknowledged, and whether they are bad."""
     for piece in view.list_acknowledged(view.plan.of(*roles)):
-        line, came = _find_answer(view, step, piece)
+        line, came = find_answer(view, step, piece)
         yield (line, piece.name), came is not expected
 
 
@@ -135,6 +147,13 @@ METRICS: tuple[TrustMetric, ...] = (
         "before, if the supersede was acknowledged", superseded_together, verbatim=True,
         label="memories replaced together", otherwise="memories not replaced together",
         column=columns.KEPT.at("undone"),
+    ),
+    trust(
+        "updated_found", KEEPING, "higher", "proportion",
+        "memories whose text an update exchanged for one on another matter, and that a question of the new text brings "
+        "within k / such updates that were acknowledged", updated_found,
+        label="updated memories found by their new text", otherwise="updated memories not found by their new text",
+        column=columns.FOUND.at("unfound"),
     ),
     trust(
         "expiry_by_wall_clock", KEEPING, "lower", "proportion",

@@ -14,6 +14,8 @@ from typing import Literal, NamedTuple, get_args
 
 from harness.log.events import Sighting
 from harness.log.transcript import Looked, Transcript
+from harness.metrics import freed
+from harness.metrics.freed import COMPONENTS, SQUEEZED, Held, Size
 from harness.metrics.metric import cannot_tell, not_applicable, proportion
 from harness.metrics.trust.reach import ROUTES, Reach, ReachRoute
 from harness.model.results import LayerLook, LayerRow, LookStage
@@ -22,10 +24,6 @@ from harness.model.trial import Measure
 ResidueKind = Literal["text", "vector"]
 ASKED: tuple[LookStage, ...] = ("before", "after", "reopened", "compacted")
 SCANNED: tuple[LookStage, ...] = ("before", "closed", "killed", "churned", "compacted")
-SQUEEZED = 4
-"""How many times smaller a text may be kept, compressed."""
-COMPONENTS = 384
-"""Of an embedding of the bundled model: as many bytes, where each is kept in one."""
 REMOVED = ("forget", "scope")
 """Roles whose texts nothing may keep."""
 
@@ -123,7 +121,7 @@ class Residue:
             left |= bad
             if bad:
                 lines.append(self.line(step, layer) or "L1")
-        blind = [*self.blind("before", step), *self._list_closed(kind)]
+        blind = [*self.blind("before", step), *self._list_closed(kind), *self.list_kept(kind, step)]
         if blind and not left:
             none = "no target is left where it could be looked" if counted else f"no {kind} of a target was seen before"
             return cannot_tell(f"{none}, but {'; '.join(blind)}")
@@ -155,6 +153,52 @@ class Residue:
             return None
         what = "nothing of what was written" if kind == "text" else "no vector of what was written"
         return f"it took in {grown:,} bytes with the writes, and {what} is recognised in them"
+
+    # --- what a deletion gave back ---
+
+    def list_kept(self, kind: ResidueKind, step: LookStage) -> list[str]:
+        """Where what was deleted may still be, unrecognised. After more writes: where it was before these."""
+        found = [f"{layer}: {why}" for layer in self.layers() if (why := self.kept(layer, kind, step))]
+        return list(dict.fromkeys(found))
+
+    def kept(self, layer: str, kind: ResidueKind, step: LookStage) -> str | None:
+        """Why a layer that was read may still hold what was deleted by id."""
+        looked: LookStage = step if step == "killed" else "closed"
+        opened, then, now = (self._sizes(each, layer) for each in ("opened", "before", looked))
+        if not self._weighed or step == "before" or not self._sizes(step, layer):
+            return None  # an old transcript, or a layer that is not there any more
+        reach = Reach.of(self.transcript)
+        pieces, first = self.transcript.plan.by_name, list(reach.first_ids)
+        by_id = [*reach.targets("forget"), *(reach.killed if step == "killed" else ())]
+        gone, new = reach.targets(*REMOVED), len(reach.list_written("update", "deleted"))
+        new += len(reach.list_written("supersede", "deleted"))
+        if not by_id or not first:
+            return None
+        read = {spot for each in ("before", looked) for spot in self._read(each, layer)}
+        later = {spot: (size - opened.get(spot, Size())).share(new / len(first)) for spot, size in then.items()}
+
+        def would_do(names: Sequence[str]) -> Size:
+            if kind == "vector":
+                return freed.of_vectors(len(names))
+            return freed.of_texts(pieces[name].item.text for name in names)
+
+        why = [
+            *freed.taken_in(then, now, read, would_do(by_id), len(by_id), later),
+            *freed.not_given_back(opened, then, now, read, would_do(first), len(gone) / len(first)),
+        ]
+        return why[0] if why else None
+
+    @cached_property
+    def _weighed(self) -> bool:
+        return any(look.weights is not None for _, look in self.transcript.looks("before"))
+
+    def _sizes(self, step: str, layer: str) -> Held:
+        looks = self.looks.get((step, layer), ())
+        return freed.sizes(each for _, look in looks for each in self.transcript.weights(look))
+
+    def _read(self, step: str, layer: str) -> set[freed.Spot]:
+        looks = self.looks.get((step, layer), ())
+        return freed.list_read(each for _, look in looks for each in self.transcript.sightings(look))
 
     def _list_closed(self, kind: ResidueKind) -> list[str]:
         return [f"{layer}: {why}" for layer in self.layers() if (why := self.opaque(layer, kind))]
@@ -248,6 +292,7 @@ def _layers(residue: Residue, targets: Sequence[str], killed: Sequence[str]) -> 
 def _look_by_layer(residue: Residue, step: LookStage, spot: Spot, targets: set[str]) -> LayerLook:
     seen, before = (len(residue.sighted.get(each, {}).get(spot, set()) & targets) for each in (step, "before"))
     problem = residue.problem(step, spot.layer) or residue.opaque(spot.layer, spot.kind)
+    problem = problem or residue.kept(spot.layer, spot.kind, step)
     return LayerLook(
         stage=step,
         verdict="not-computable" if problem and not seen else _verdict(seen, False, bool(before)),

@@ -58,9 +58,10 @@ def measure_marked(measure: Callable[[RollbackView], Measure], found: Transcript
     """For backends with marks; one that could not make its mark has failed."""
     if lacking := lacks(found, "snapshot", "restore"):
         return lacking
-    if next(found.calls("snapshot"), None) is None:
+    if next(found.calls("snapshot", "mark"), None) is None:
         return failed("no mark was made")
-    return broken(found, "snapshot") or broken(found, "restore") or measure(RollbackView.of(found))
+    failing = broken(found, "snapshot", "mark") or broken(found, "restore", "restored")
+    return failing or broken(found, "restore", "again") or measure(RollbackView.of(found))
 
 
 def broken(found: Transcript, op: Op, step: str | None = None) -> Measure | None:
@@ -165,6 +166,25 @@ def lost_by_restore(view: RollbackView) -> Measure:
 def good_lost_by_restore(view: RollbackView) -> Measure:
     names = view.there("relapse", view.names("good"))
     return wrong(names, view.steps[:1], view, True, "no good memory was seen before the restore")
+
+
+def marks_restored(view: RollbackView) -> Measure:
+    """One that could not be made was not restored."""
+    found = view.transcript
+    if lacking := lacks(found, "entries"):
+        return lacking
+    hits, of, unanswered, lines = 0, 0, 0, list[str]()
+    for line, call in found.calls("snapshot"):
+        name = call.step.removeprefix("mark ")
+        if name == call.step:
+            continue
+        of += 1
+        was, now = view.find_listing(f"mark {name}")[1], view.find_listing(f"restored {name}")[1]
+        known = was is not None and now is not None and not broken(found, "restore", f"restored {name}")
+        hits += known and now == was
+        unanswered += not known
+        lines += [] if known and now == was else [view.find_listing(f"restored {name}")[0] or f"L{line}"]
+    return proportion(hits, of, lines, none="only one mark was made", unanswered=unanswered)
 
 
 # --- targeted undo ----------------------------------------------------------------------------------------------------
@@ -279,6 +299,17 @@ METRICS: tuple[TrustMetric, ...] = (
         "point in time takes them by design",
         good_lost_by_restore,
         label="later good memories lost by a restore",
+    ),
+    _restore(
+        "marks_restored",
+        "higher",
+        "marks of four of one store, restored in another order than they were made in, partly by a later process, "
+        "whose listing is then, memory for memory, what it was at the mark / such marks",
+        marks_restored,
+        label="marks of several restored",
+        otherwise="marks of several not restored",
+        column=columns.KEPT.at("undone"),
+        version=1,
     ),
     trust(
         "left_after_undo",

@@ -16,12 +16,15 @@ from harness.metrics import columns
 from harness.metrics.metric import failed, proportion
 from harness.metrics.trust.metric import ASKS, DrillWords, TrustMetric, trust
 from harness.metrics.trust.view import DrillDeed, DrillLook, DrillView, lacks
+from harness.metrics.trust.wrong import share_wrong
 from harness.model.drill import Piece
 from harness.model.trial import Measure
 
 OTHER = {"a": "b", "b": "a"}
 SHARED = ("both write", "settled", "to be deleted", "both delete", "deleted")
 """The steps while two processes have the store open."""
+CALM = ("second reads", "first reads again", "settled", "deleted", "reopened")
+"""Those in which nobody writes, so that each question of a step asks the same store."""
 UNSEEN = "no memory was brought by its own text where it was written"
 
 
@@ -235,6 +238,15 @@ def stale(transcript: Transcript, step: str) -> Measure:
     return agents.share(there, deleted, step, none=none, unanswered=unanswered)
 
 
+def wrong(transcript: Transcript) -> Measure:
+    agents = Agents.of(transcript)
+    deeds = agents.list_spared([*agents.list_known("first writes"), *agents.both], "both delete")
+    cases = [
+        (deed, agents.looks(deed.piece.name, CALM, ("recall",))) for deed in agents.list_spared(deeds, "third deletes")
+    ]
+    return share_wrong(agents, cases, UNSEEN)
+
+
 def unfindable(transcript: Transcript) -> Measure:
     if refused := lacks(transcript, "multi_process", "entries"):
         return refused
@@ -282,6 +294,14 @@ METRICS: tuple[TrustMetric, ...] = (
         "acknowledged writes that nobody deleted, if own texts bring memories at all", lost, version=2,
         label="memories lost with two processes", otherwise="memories kept with two processes",
         column=columns.KEPT.at("lost"),
+    ),
+    trust(
+        "wrong_between_agents", DRILL, "lower", "proportion",
+        "memories in whose place a question of their own text, of another agent or later, shows another one: its text "
+        "under their id, or itself, which its own text does not bring, first / acknowledged writes that nobody "
+        "deleted, if own texts bring memories at all", wrong, verbatim=True, whole=False,
+        label="memories another one stands for with several agents",
+        otherwise="memories no other stands for with several agents", column=columns.KEPT.at("wrong"),
     ),
     trust(
         "doubled_between_handles", DRILL, "lower", "proportion",

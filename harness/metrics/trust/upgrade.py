@@ -7,17 +7,20 @@ answers and gets wrong is wrong in silence.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import NamedTuple
 
 from harness.adapter import Hit
 from harness.log.transcript import Handled, Op, Transcript
 from harness.metrics import columns
+from harness.metrics.columns import Place
 from harness.metrics.metric import amount, not_applicable, proportion
-from harness.metrics.trust.fields import FIELDS, PLACES
+from harness.metrics.trust import fields
+from harness.metrics.trust.fields import Field
 from harness.metrics.trust.metric import DrillWords, TrustMetric, trust
 from harness.metrics.trust.view import DrillView, lacks
+from harness.metrics.trust.wrong import share_wrong
 from harness.model.drill import Piece
 from harness.model.trial import Measure
 
@@ -77,10 +80,10 @@ class Passes(DrillView):
         seen = [self.sees(step, piece.name, op) for step in steps for op in dict.fromkeys((self.route, "recall"))]
         return False if True in seen else None if None in seen else True
 
-    def keeps(self, turn: str, piece: Piece, field: str) -> bool | None:
+    def keeps(self, turn: str, piece: Piece, field: Field) -> bool | None:
         """Its field is as it was written, in every answer that shows it when the store was taken over."""
-        asked, seen = FIELDS[field], list(self._hits_of(f"{turn} {TAKEN}", piece))
-        return all(asked.same(self.transcript, hit, piece.item) for hit in seen) if seen else None
+        seen = list(self._hits_of(f"{turn} {TAKEN}", piece))
+        return all(field.same(self.transcript, hit, piece.item) for hit in seen) if seen else None
 
     def _hits_of(self, step: str, piece: Piece) -> Iterator[Hit]:
         for _, call in self.looks(piece.name, [step], ("entries", "recall")):
@@ -115,19 +118,24 @@ class Question(NamedTuple):
     judge: Judge
 
 
-def _field(name: str) -> Question:
+def _field(name: str, field: Field) -> Question:
     def judge(passes: Passes, turn: str, piece: Piece) -> bool | None:
-        return passes.keeps(turn, piece, name)
+        return passes.keeps(turn, piece, field)
 
-    return Question(("kept",), FIELDS[name].needs, judge)
+    return Question(("kept",), field.needs, judge)
+
+
+FIELDS: Mapping[str, Field] = {
+    "text": Field((), lambda item: item.text, lambda hit: hit.text, lambda _, hit, item: item.text in hit.text),
+    **{name: fields.FIELDS[name] for name in ("source", "date", "scope")},
+}
+PLACES: Mapping[str, Place] = {**fields.PLACES, "text": columns.KEPT.at("altered")}
 
 
 QUESTIONS = {
     "kept": Question(("kept",), (), Passes.kept),
     "found": Question(("kept",), (), Passes.found),
-    "source": _field("source"),
-    "date": _field("date"),
-    "scope": _field("scope"),
+    **{name: _field(name, field) for name, field in FIELDS.items()},
     "stays deleted": Question(("dropped before",), ("forget",), Passes.stays_deleted),
     "written": Question(("new",), (), Passes.written),
     "deleted": Question(("dropped after",), ("forget",), Passes.deleted),
@@ -165,6 +173,19 @@ def silent(transcript: Transcript) -> Measure:
     lines = list(dict.fromkeys(map(passes.where, wrong)))
     none = "nothing went well with the older release"
     return proportion(len(wrong), sum(cases.of for cases in found), lines, none=none)
+
+
+def wrong(transcript: Transcript) -> Measure:
+    passes = Passes.of(transcript)
+    steps = [f"{UPGRADE} {step}" for step in (TAKEN, AGAIN)]
+    good = {
+        piece.name for piece in passes.plan.of("kept") if passes.kept(CONTROL, piece) and passes.found(CONTROL, piece)
+    }
+    deeds = [
+        deed for deed in passes.list_written("remember", f"{UPGRADE} written") if deed.ids and deed.piece.name in good
+    ]
+    cases = [(deed, passes.looks(deed.piece.name, steps, ("entries", "recall"))) for deed in deeds]
+    return share_wrong(passes, cases, "no memory was kept and found by the older release")
 
 
 def seconds(transcript: Transcript) -> Measure:
@@ -206,8 +227,9 @@ METRICS: tuple[TrustMetric, ...] = (
             f"memories that come back with their {name} as it was written / those that the newer release shows and "
             f"that came back so from the older one", partial(well, name=name), whole=False, asks=ASKS,
             label=f"{name}s kept after an upgrade", otherwise=f"{name}s lost by an upgrade", column=PLACES[name],
+            verbatim=name == "text",
         )
-        for name in ("source", "date", "scope")
+        for name in FIELDS
     ),
     trust(
         "deleted_stays_deleted_after_upgrade", DRILL, "higher", "proportion",
@@ -235,9 +257,18 @@ METRICS: tuple[TrustMetric, ...] = (
     trust(
         "silently_wrong_after_upgrade", DRILL, "lower", "proportion",
         "cases of all measures above that went wrong although every call was answered / cases that went well with the "
-        "older release; a refusal in words, or the end of the process, is not silent", silent, whole=False, asks=ASKS,
+        "older release; a refusal in words, or the end of the process, is not silent", silent, version=2, whole=False,
+        asks=ASKS,
         label="cases silently wrong after an upgrade", otherwise="cases right or refused aloud after an upgrade",
         column=columns.KEPT.at("lost"),
+    ),
+    trust(
+        "wrong_after_upgrade", DRILL, "lower", "proportion",
+        "memories of the older release in whose place the newer one shows another: its text under their id, or itself, "
+        "which its own text does not bring, first for theirs / those that the older one kept and found", wrong,
+        verbatim=True, whole=False, asks=ASKS,
+        label="memories another one stands for after an upgrade",
+        otherwise="memories no other stands for after an upgrade", column=columns.KEPT.at("wrong"),
     ),
     trust(
         "upgrade_seconds", DRILL, "lower", "seconds",

@@ -102,6 +102,15 @@ class DrillView:
         return {name: deed.ids for name, deed in self.writes.items() if deed.ids}
 
     @cached_property
+    def named_by_id(self) -> Mapping[str, frozenset[str]]:
+        """Id -> every memory that was ever acknowledged with it."""
+        deeds = (deed for op in WRITES for deed in self.list_written(op))
+        return {
+            name: frozenset(each)
+            for name, each in _group((i, deed.piece.name) for deed in deeds for i in deed.ids).items()
+        }
+
+    @cached_property
     def _owned(self) -> frozenset[str]:
         return frozenset(name for ids in self.ids.values() for name in ids)
 

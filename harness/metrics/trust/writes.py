@@ -12,7 +12,7 @@ from harness.log.transcript import Op, Transcript
 from harness.metrics import columns
 from harness.metrics.metric import not_applicable, proportion
 from harness.metrics.trust.metric import DrillWords, TrustMetric, trust
-from harness.metrics.trust.view import DrillLook, DrillView, holds, lacks, receipts
+from harness.metrics.trust.view import READS, DrillLook, DrillView, holds, lacks, receipts
 from harness.model.drill import Piece
 from harness.model.trial import Measure
 
@@ -21,7 +21,7 @@ FIRST = ("written", "own")
 AGAIN = "again"
 """The step that looks once more for what the first looks did not bring."""
 LATER = (AGAIN, "revised", "reopened")
-STORED = ("answer", "look-alike", "odd", "plain", "bare", "alike")
+STORED = ("answer", "look-alike", "odd", "note", "guarded", "plain", "bare", "alike")
 NOTHING = "nothing was acknowledged"
 
 
@@ -91,20 +91,20 @@ def entries_unaccounted(transcript: Transcript) -> Measure:
 
 def odd_texts_exact(transcript: Transcript) -> Measure:
     view = DrillView.of(transcript)
-    pieces = view.list_acknowledged(transcript.plan.of("odd", "alike"))
+    pieces = view.list_acknowledged(transcript.plan.of("odd", "note", "guarded", "alike"))
 
     def exact(piece: Piece, looks: Sequence[DrillLook]) -> bool:
         hits = (hit for _, call in looks for hit in transcript.hits(call))
         return any(view.own(piece, hit) and piece.item.text in hit.text for hit in hits)
 
-    # A listing is asked first: another route is asked where it leaves the memory out, not where it changes the text.
-    looks = {
-        piece.name: first
-        if brought(view, piece, first := view.looks(piece.name, FIRST, ("entries",)))
-        else view.looks(piece.name, (*FIRST, AGAIN))
-        for piece in pieces
-    }
-    bad = [piece for piece in pieces if not exact(piece, looks[piece.name])]
+    def altered(piece: Piece) -> bool:
+        """What one route leaves out another may show; what it brings is to be the text."""
+        routes = [view.looks(piece.name, (*FIRST, AGAIN), (op,)) for op in READS]
+        told = [each for each in routes if brought(view, piece, each)] or [looks[piece.name]]
+        return not all(exact(piece, each) for each in told)
+
+    looks = {piece.name: view.looks(piece.name, (*FIRST, AGAIN)) for piece in pieces}
+    bad = [piece for piece in pieces if altered(piece)]
     unanswered = sum(_is_unanswered(looks[piece.name]) for piece in bad)
     lines = look_receipts(view, bad, looks)
     return proportion(len(pieces) - len(bad), len(pieces), lines, none=NOTHING, unanswered=unanswered)
@@ -183,11 +183,14 @@ METRICS: tuple[TrustMetric, ...] = (
     ),
     trust(
         "odd_texts_exact", KEEPING, "higher", "proportion",
-        "texts of quotes, markup, control characters, two directions, 10,000 characters and the like, and texts that "
-        "differ by white space, case or how a letter is put together, that are listed byte for byte, alone or inside "
-        "of a larger text / those acknowledged; what a listing leaves out is judged by its id and its own text",
-        odd_texts_exact, verbatim=True, version=2,
-        label="odd texts returned exactly", otherwise="odd texts altered", column=columns.KEPT.at("altered"),
+        "texts of quotes, markup, control characters, two directions, 10,000 characters and the like, notes of "
+        "versions, commands, modes, signs, units, patterns, paths, negations, tables, code and other languages, and "
+        "texts that differ by white space, case or how a letter is put together, that come back byte for byte, alone "
+        "or inside of a larger text, by each operation (listing, get, recall) that brings them with all their words / "
+        "those acknowledged; a backend that declares that it masks is told no address and no credential",
+        odd_texts_exact, verbatim=True, version=3,
+        label="odd texts and notes returned exactly", otherwise="odd texts and notes altered",
+        column=columns.KEPT.at("altered"),
     ),
     trust(
         "settled", KEEPING, "higher", "proportion",

@@ -1,8 +1,10 @@
-"""One batch that is larger than the usual limits of a request: 100, 256, 1,000 and 1,024."""
+"""One batch that is larger than the usual limits of a request: 100, 256, 1,000 and 1,024. Half of it is then forgotten
+in one call; and what was there before has to be there still.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from harness.adapter import Item, Scope
 from harness.model.drill import Piece
@@ -10,24 +12,33 @@ from harness.play.drills.reading import read_back
 from harness.play.drills.stage import DrillSession
 
 SIZE = 1030
+CROWD, FULL = 1600, 500
+"""Memories that come after the batch where a drill has its full size or more: beyond a room for 2,500."""
 STEP = "at once"
 SCOPE = Scope(repo="storefront-archive", org="acme")
 WRITTEN = "2026-02-02T09:00:00+00:00"
 AGAIN = 10
 """Of what a listing leaves out, so many are asked for."""
+BESIDE = 20
+"""Of what was there before, so many are asked for where nothing can be listed."""
 PROBES = (1, 100, 101, 256, 257, 1000, 1001, 1024, 1025, SIZE)
 """Those that are asked for where nothing can be listed, from 1: the last before a limit, and the first behind it."""
 
 
-def plan() -> Iterator[Piece]:
-    """The same at every size and seed: its embeddings are computed once."""
-    for number in range(1, SIZE + 1):
+def plan(size: int) -> Iterator[Piece]:
+    """The same at every seed: its embeddings are computed once."""
+    for number in range(1, SIZE + (CROWD if size >= FULL else 0) + 1):
         item = Item(f"Box {number} of the archive stands on shelf {number * 7919 % 9973}", SCOPE, WRITTEN, "project")
-        yield Piece(name=f"bulk-{number}", role="bulk", item=item)
+        role = "bulk" if number <= SIZE else "crowd"
+        yield Piece(name=f"{role}-{number}", role=role, item=item)
 
 
-def play(stage: DrillSession) -> None:
-    """What a listing leaves out may be there all the same: a few of it are asked for by id, or by their own text."""
+def play(stage: DrillSession, before: Sequence[Piece]) -> None:
+    """What a listing leaves out may be there all the same: a few of it are asked for by id, or by their own text.
+
+    Args:
+        before: What was written before the batch, in other scopes.
+    """
     pieces = stage.plan.of("bulk")
     stage.remember(STEP, pieces)
     stage.settle(STEP)
@@ -39,3 +50,27 @@ def play(stage: DrillSession) -> None:
             stage.call(STEP, "get", SCOPE, stage.ids[piece.name][0], about=[piece])
         else:
             stage.recall(STEP, piece.item.text, SCOPE, about=[piece])
+    if crowd := stage.plan.of("crowd"):
+        for start in range(0, len(crowd), SIZE):
+            stage.remember("crowd", crowd[start : start + SIZE])
+        stage.settle("crowd")
+    _read_beside(stage, [*before, *(asked if crowd else ()), *crowd])
+    if stage.supports("forget"):
+        _forget(stage, pieces, asked)
+
+
+def _read_beside(stage: DrillSession, before: Sequence[Piece]) -> None:
+    sample = before if stage.supports("entries") else before[:: max(1, len(before) // BESIDE)]
+    for scope in dict.fromkeys(piece.item.scope for piece in sample):
+        read_back(stage, "beside", scope, [piece for piece in sample if piece.item.scope == scope])
+
+
+def _forget(stage: DrillSession, pieces: Sequence[Piece], asked: Sequence[Piece]) -> None:
+    """Every other one: some interfaces stop at 20, 50, 100 or 500 ids."""
+    going = [piece for piece in pieces[::2] if stage.ids.get(piece.name)]
+    if going:
+        stage.call(
+            "forgotten", "forget", SCOPE, [each for piece in going for each in stage.ids[piece.name]], about=going
+        )
+        stage.settle("forgotten")
+        read_back(stage, "forgotten", SCOPE, asked)

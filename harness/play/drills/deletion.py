@@ -25,6 +25,8 @@ LARGE = 120
 BATCH = 100
 DEPTH = 25
 """Hits of a search for a target: an absence among 25 says more than one among the first few."""
+KINDS = ("procedural", "episodic", "user", "project")
+"""Of what expires, in turn: a store may keep each kind in a place of its own."""
 QUESTIONS = 3
 SAMPLE = 20
 """Memories of the forgotten scope that carry a canary; the others are counted by the listing."""
@@ -108,12 +110,15 @@ def _make_targets(seed: int, draw: random.Random, parts: dict[str, int]) -> Iter
     beside = {"update": "successor", "supersede": "successor", "expire": "lasting"}
     for at, (role, name) in enumerate(roles):
         turn, which = divmod(at, len(subjects))
-        piece = _piece(seed, draw, role, name, subjects[which], FRAMES[turn])
+        kind = KINDS[at % len(KINDS)] if role == "expire" else "project"
+        piece = _piece(seed, draw, role, name, subjects[which], FRAMES[turn], kind=kind)
         yield piece
         if role == "forget" and at % 2:
             yield _revise(piece)
         if role in beside:
-            yield _piece(seed, draw, beside[role], f"{name}-twin", subjects[which], FRAMES[turn + 2], twin=name)
+            yield _piece(
+                seed, draw, beside[role], f"{name}-twin", subjects[which], FRAMES[turn + 2], twin=name, kind=kind
+            )
 
 
 def _piece(
@@ -124,12 +129,13 @@ def _piece(
     about: tuple[str, str],
     frame: tuple[str, str],
     twin: str | None = None,
+    kind: str = "project",
 ) -> Piece:
     canary = make("deletion", seed, name)
     text = frame[0].format(subject=about[0], canary=canary, person=draw.choice(PEOPLE))
     expires = {"expire": "2000-01-01T00:00:00+00:00", "lasting": "2999-01-01T00:00:00+00:00"}.get(role)
     at = "2026-03-01T09:00:00+00:00" if role == "successor" else "2026-02-02T09:00:00+00:00"
-    item = Item(text, GONE if role == "scope" else HOME, at, "project", expires=expires)
+    item = Item(text, GONE if role == "scope" else HOME, at, kind, expires=expires)
     return Piece(name=name, role=role, item=item, canary=canary, query=frame[1].format(alias=about[1]), twin=twin)
 
 

@@ -13,6 +13,7 @@ asked; the size says for how many pairs memories are changed and deleted.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 from harness.adapter import Item, Scope
@@ -20,7 +21,7 @@ from harness.model.drill import Piece, Plan
 from harness.model.trial import digest
 from harness.play.drills import scopes
 from harness.play.drills.reading import read_back
-from harness.play.drills.scopes import LATTICE, RESPECTS, UNWRITTEN
+from harness.play.drills.scopes import EMPTY, LATTICE, RESPECTS, TEAMS, UNWRITTEN
 from harness.play.drills.stage import Drill, DrillSession
 
 STORED = ("near", "far", "edited", "dropped", "replaced")
@@ -141,6 +142,7 @@ def play(stage: DrillSession) -> None:
     if stage.supports("forget_scope"):
         lattice = [piece for piece in places if group(piece.name) == LATTICE]
         lattice = _forget_around(stage, lattice)
+        _forget_beside(stage, [piece for piece in places if group(piece.name).startswith(EMPTY)])
         for pair in sorted(pairs, key=lambda pair: getattr(pair.first, pair.respect) in scopes.FAR_REACHING):
             _forget_scope(stage, pair)
         _forget_open(stage, lattice)
@@ -157,15 +159,16 @@ def _tells_apart(stage: DrillSession, scope: Scope) -> bool:
 
 
 def _write(stage: DrillSession, pairs: list[ScopePair], places: list[Piece]) -> None:
-    """A batch for each scope of a pair, and for each group of places unless their names are long, so that a name that
-    is refused costs no other name anything."""
+    """A batch for each scope of a pair, and for each group of places unless their names are long or odd, so that a name
+    that is refused costs no other name anything."""
     batches: dict[Scope | str, list[Piece]] = {scope: [] for pair in pairs for scope in (pair.first, pair.second)}
     batches[Scope()] = []
     for piece in stage.plan.of("everywhere", *STORED, "more"):
         if piece.item.scope in batches:
             batches[piece.item.scope].append(piece)
     for piece in places:
-        batches.setdefault(piece.name if piece.name.startswith("length") else group(piece.name), []).append(piece)
+        alone = piece.name.startswith(("length", EMPTY, *TEAMS))
+        batches.setdefault(piece.name if alone else group(piece.name), []).append(piece)
     for pieces in batches.values():
         stage.remember("write", pieces)
     stage.settle("write")
@@ -213,13 +216,21 @@ def _ask_elsewhere(stage: DrillSession, pairs: list[ScopePair], places: list[Pie
         for respect in dict.fromkeys(pair.respect for pair in pairs):
             stage.list_ids("unwritten", scopes.name_scope(respect, UNWRITTEN))
     for place in places:
-        for blank in _blanks(stage) if place.name == f"{LATTICE}.{RESPECTS[0]}" else ():
+        for blank in _blanks(stage, place):
             stage.recall("blank", place.item.text, blank, about=[place], k=DEPTH)
             if listed:
                 stage.list_ids("blank", blank)
 
 
-def _blanks(stage: DrillSession) -> list[Scope]:
+def _blanks(stage: DrillSession, place: Piece) -> list[Scope]:
+    """Scopes with an empty name beside this place: each part alone, or the one that its group is about."""
+    if place.name == f"{LATTICE}.{RESPECTS[0]}":
+        return _list_lone_blanks(stage)
+    family, _, respect = group(place.name).partition("-")
+    return [replace(place.item.scope, **{respect: ""})] if family == EMPTY and place.name.endswith(".other") else []
+
+
+def _list_lone_blanks(stage: DrillSession) -> list[Scope]:
     return [Scope(**{respect: ""}) for respect in RESPECTS if stage.supports(f"scope_{respect}")]
 
 
@@ -258,13 +269,21 @@ def _forget_around(stage: DrillSession, lattice: Sequence[Piece]) -> list[Piece]
     return left
 
 
+def _forget_beside(stage: DrillSession, places: Sequence[Piece]) -> None:
+    """Deletes what has an empty name for a part where others have one."""
+    for piece in places:
+        for blank in _blanks(stage, piece):
+            read_back(stage, "before blank", piece.item.scope, [piece])
+            _forget_and_look(stage, f"blank beside {group(piece.name)}", blank, [], [piece])
+
+
 def _forget_open(stage: DrillSession, lattice: Sequence[Piece]) -> None:
     """Last, what could take everything: a part with an empty name, and the scope without any."""
     targets = [piece for piece in lattice if piece.item.scope == Scope()]
     others = around(Scope(), lattice)
     for piece in others:
         read_back(stage, "before open", piece.item.scope, [piece])
-    for blank in _blanks(stage):
+    for blank in _list_lone_blanks(stage):
         respect = next(part for part in RESPECTS if getattr(blank, part) == "")
         _forget_and_look(stage, f"blank {respect}", blank, [], others)
     for target in targets:

@@ -8,22 +8,32 @@ from __future__ import annotations
 
 import random
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from datetime import datetime, timedelta
+from datetime import datetime, timedelta, timezone
 from itertools import cycle, product
 
 from harness.adapter import Item, Scope, Source
 from harness.log.transcript import Op
 from harness.model.drill import Piece, Plan
 from harness.model.trial import digest
-from harness.play.drills import bulk, replacing
+from harness.play.drills import bulk, ending, repeating, replacing
 from harness.play.drills.fillers import PARTS, PEOPLE, TOOLS, TRAITS, UNRELATED
 from harness.play.drills.reading import read_back
 from harness.play.drills.stage import Drill, DrillSession
-from harness.play.drills.texts import ALIKE, FAMILIES, ODD, TWICE, UNKNOWN, QuestionKind
+from harness.play.drills.texts import (
+    ALIKE,
+    FAMILIES,
+    GUARDED,
+    NOTES,
+    ODD,
+    REWRITTEN,
+    TWICE,
+    UNKNOWN,
+    QuestionKind,
+)
 
-SMALLEST = 40
+SMALLEST = 64
 BATCH = 50
 SAMPLE = 100
 """Memories whose own text is asked for; a fifth of them are read by id too."""
@@ -33,8 +43,10 @@ QUESTIONS = 20
 CROWD = 16
 """Memories of the asked scope that come before its other half goes to the siblings, so that a rank means something."""
 FEW = 5
-STORED = ("answer", "look-alike", "odd", "plain", "bare", "alike")
+STORED = ("answer", "look-alike", "odd", "note", "guarded", "plain", "bare", "alike")
 """What is written first. `bare` has neither source nor confidence; an `edit` or `successor` comes for its twin."""
+EXACT: Mapping[str, Sequence[str]] = {"note": NOTES, "guarded": GUARDED, "odd": ODD}
+"""Role -> texts that are asked for at every size."""
 
 HOME = Scope(repo="storefront", org="acme")
 SIBLINGS = tuple(
@@ -47,6 +59,17 @@ NARROWER = tuple(replace(TWINS, **part) for part in ({"user": "ana"}, {"user": "
 KINDS = ("project", "procedural", "episodic", "user")
 BEGIN = datetime.fromisoformat("2025-11-03T08:00:00+00:00")
 MINUTES = 110 * 24 * 60
+ZONES = tuple(timezone(timedelta(minutes=minutes)) for minutes in (0, 60, -480, 330, -210, 765))
+DATES = (
+    "2025-10-26T02:30:15+02:00", "2025-10-26T02:30:15+01:00", "2025-03-30T01:59:30+01:00", "2025-03-30T03:00:00+02:00",
+    "2025-11-02T01:30:45-04:00", "2025-11-02T01:30:45-05:00", "2025-03-09T03:00:30-04:00", "2025-04-06T02:30:00+10:00",
+    "2024-02-29T23:59:59-08:00", "2024-03-01T00:00:00+05:45", "2025-02-28T23:30:00-03:30", "2025-12-31T23:59:59-11:00",
+    "2026-01-01T00:00:00+14:00", "2025-08-31T00:00:00Z", "2025-07-15T12:34:56+02:00", "1969-12-31T23:59:59+00:00",
+)  # fmt: skip
+"""On both sides of a change of the clock, leap days, ends of months and years, with and without a time of day."""
+LONG_FOLDER = "services/storefront-web/packages/checkout (next)/src/Ökosystem/components/"
+LONG_SESSION = "2026-02-11 review of payments and refunds/desk-7f3a9c1e/"
+"""Longer than a column of 48 characters."""
 FAR = "2999-12-31T00:00:00+00:00"
 
 
@@ -62,8 +85,9 @@ def plan(size: int, seed: int) -> Plan:
         answer = writer.add("answer", family.answer, HOME, part, query=family.question.format(part=part))
         for scope in SIBLINGS:
             writer.add("look-alike", family.look_alike, scope, part, twin=answer.name)
-    for text in ODD:
-        writer.put("odd", text, HOME)
+    dates = cycle(DATES)
+    for role, text in ((role, text) for role, texts in EXACT.items() for text in texts):
+        writer.put(role, text, HOME, at=next(dates))
     replaceable = list(_fill(writer, cycle(others), size - len(writer.pieces)))
     writer.draw.shuffle(writer.pieces)
     alike = [(text, TWINS) for text in (*ALIKE, TWICE, TWICE)] + [(TWICE, scope) for scope in NARROWER]
@@ -74,8 +98,12 @@ def plan(size: int, seed: int) -> Plan:
     for number, (twin, family, part) in enumerate(replaceable[: 2 * changed]):
         bare = number % 6 == 4
         role = "successor" if number % 2 else "edit"
-        writer.add(role, family.answer, HOME, part, twin=twin.name, bare=bare)
-    return Plan(pieces=(*writer.pieces, *replacing.plan(seed), *bulk.plan()))
+        if number < len(REWRITTEN):
+            writer.put(role, REWRITTEN[number], HOME, twin=twin.name, bare=bare)
+        else:
+            writer.add(role, family.answer, HOME, part, twin=twin.name, bare=bare)
+    after = (*replacing.plan(seed), *ending.plan(seed), *repeating.plan(seed), *bulk.plan(size))
+    return Plan(pieces=(*writer.pieces, *after))
 
 
 def _fill(
@@ -135,6 +163,7 @@ class _TextWriter:
         twin: str | None = None,
         query: str | None = None,
         bare: bool = False,
+        at: str | None = None,
     ) -> Piece:
         """With every field of an item, or, if `bare`, without source and confidence."""
         self.seen.add(text)
@@ -142,7 +171,7 @@ class _TextWriter:
         item = Item(
             text,
             scope,
-            at=(BEGIN + timedelta(minutes=self.draw.randrange(MINUTES))).isoformat(),
+            at=at or self.date(number),
             kind=KINDS[number % len(KINDS)],
             source=None if bare else self.source(number),
             confidence=None if bare else self.draw.randrange(30, 100) / 100,
@@ -151,13 +180,20 @@ class _TextWriter:
         self.pieces.append(Piece(name=f"{role}-{number}", role=role, item=item, query=query, twin=twin))
         return self.pieces[-1]
 
+    def date(self, number: int) -> str:
+        """By turns in several zones."""
+        told = BEGIN + timedelta(minutes=self.draw.randrange(MINUTES), seconds=number % 60)
+        return told.astimezone(ZONES[number % len(ZONES)]).isoformat()
+
     def source(self, number: int) -> Source:
-        """A line of a file, a session, or both by turns."""
-        session = f"session-{number}" if number % 3 else None
+        """A line of a file, a session, or both by turns; every other names are long."""
+        long = number % 2 == 0
+        session = f"{LONG_SESSION if long else ''}session-{number}" if number % 3 else None
         if number % 3 == 1:
             return Source(session=session)
         commit = digest([number, self.draw.random()])[:40]
-        return Source(commit, f"docs/{self.draw.choice(PARTS).replace(' ', '-').lower()}.md", number + 1, session)
+        path = f"docs/{self.draw.choice(PARTS).replace(' ', '-').lower()}.md"
+        return Source(commit, f"{LONG_FOLDER if long else ''}{path}", number * 1009 + 1, session)
 
     def fill(self, template: str, part: str | None) -> str:
         first, other = self.draw.sample(PARTS, 2)
@@ -180,7 +216,7 @@ class _TextWriter:
 
 
 def play(stage: DrillSession) -> None:
-    stored = stage.plan.of(*STORED)
+    stored = stage.plan.of(*(role for role in STORED if role != "guarded" or not stage.supports("masks")))
     sample = _sample(stage, stored)
     stage.open("written")
     for start in range(0, len(stored), BATCH):
@@ -204,9 +240,13 @@ def play(stage: DrillSession) -> None:
         stage.look("closed", {}, {})
         stage.open("reopened")
         _read_again(stage, "reopened", changed)
+    ending.write(stage)
     replacing.play(stage)
-    bulk.play(stage)
+    ending.ask(stage)
+    repeating.play(stage)
+    bulk.play(stage, [piece for piece in stage.plan.pieces if piece.item.scope in (HOME, *SIBLINGS)])
     stage.close("at once")
+    repeating.live(stage)
 
 
 def _list_missing(stage: DrillSession, pieces: Sequence[Piece], shown: set[str]) -> list[Piece]:
@@ -225,11 +265,11 @@ def _look_again(stage: DrillSession, missed: Sequence[Piece]) -> None:
 
 
 def _sample(stage: DrillSession, stored: Sequence[Piece]) -> list[Piece]:
-    """All odd texts, and others by chance; of what is nearly alike, none has to be the first."""
-    odd = stage.plan.of("odd")
-    others = [piece for piece in stored if piece.role not in ("odd", "alike")]
+    """All texts that are to be exact, and others by chance; of what is nearly alike, none has to be the first."""
+    exact = [piece for piece in stored if piece.role in EXACT]
+    others = [piece for piece in stored if piece.role not in (*EXACT, "alike")]
     draw = random.Random(f"keeping sample {stage.trial.seed}")  # noqa: S311  reproducible on purpose
-    return [*odd, *draw.sample(others, min(SAMPLE - len(odd), len(others)))]
+    return [*exact, *draw.sample(others, min(SAMPLE - len(exact), len(others)))]
 
 
 def _get(stage: DrillSession, step: str, pieces: Sequence[Piece]) -> None:
@@ -284,4 +324,4 @@ def _read_again(stage: DrillSession, step: str, changed: Sequence[Piece]) -> Non
         stage.recall(step, piece.item.text, HOME, about=[piece])
 
 
-DRILL = Drill("keeping", place=10, size=500, least=60, needs=(), plan=plan, play=play)
+DRILL = Drill("keeping", place=10, size=500, least=SMALLEST, needs=(), plan=plan, play=play)

@@ -20,6 +20,8 @@ SCOPE = Scope(repo="storefront-changes", org="acme")
 ELSEWHERE = Scope(repo="storefront-heirs", org="acme")
 GROUPS, SEVERAL = 2, 3
 """How often memories are replaced together, and how many."""
+TURNED = 6
+"""Memories that an update gives another matter, so that what they were found by finds them no more."""
 LONG_AGO, EARLIER, PAST = "1998-01-01T00:00:00+00:00", "1999-06-01T00:00:00+00:00", "2000-01-01T00:00:00+00:00"
 FUTURE, LATER = "2999-12-31T00:00:00+00:00", "3000-06-01T00:00:00+00:00"
 TIMES = {"now": NOW, "earlier": EARLIER, "later": LATER}
@@ -43,6 +45,9 @@ def plan(seed: int) -> Iterator[Piece]:
         yield _piece(name, name.partition("-")[0], seed, expires=end)
     for twin, name, _ in CHANGES:
         yield _piece(name, name, seed, expires=PAST, twin=twin)
+    for number in range(1, TURNED + 1):
+        yield _piece(f"turned-{number}", "turned", seed)
+        yield _piece(f"turn-{number}", "turn", seed, twin=f"turned-{number}")
     for twin, name, scope in HEIRS:
         yield _piece(twin, "doomed", seed)
         yield _piece(name, "heir", seed, scope=scope, twin=twin)
@@ -60,6 +65,8 @@ def play(stage: DrillSession) -> None:
     """Open before and after; between, the store is closed and reopened if it outlives its process."""
     if stage.supports("supersede"):
         _join(stage)
+    if stage.supports("update"):
+        _turn(stage)
     ending = stage.plan.of(*dict.fromkeys(name.partition("-")[0] for name in ENDS))
     if stage.supports("expiry"):
         _end(stage, ending)
@@ -88,6 +95,16 @@ def _join(stage: DrillSession) -> None:
             stage.change("joined", "supersede", ids, joint)
     stage.settle("joined")
     read_back(stage, "joined", SCOPE, several)
+
+
+def _turn(stage: DrillSession) -> None:
+    stage.remember("turned", stage.plan.of("turned"))
+    stage.settle("turned")
+    for piece in stage.plan.of("turn"):
+        if ids := stage.ids.get(piece.twin or ""):
+            stage.change("turned", "update", ids, piece)
+    stage.settle("turned")
+    _ask(stage, "turned", stage.plan.of("turn"), NOW)
 
 
 def _end(stage: DrillSession, pieces: Sequence[Piece]) -> None:

@@ -23,6 +23,10 @@ AROUND = (
     Scope(repo="fieldkit-docs"),
 )  # fmt: skip
 """A mark is of the whole store: each of these keeps a memory, gains one after the mark, and is told to forget one."""
+MARKED, MARKS = Scope(repo="fieldkit-marks"), 4
+"""A store of its own has so many marks, each with more memories than the one before, and some of them changed."""
+ORDER = (2, 4, 1, 3)
+"""In which they are restored; behind the second the store is closed and reopened."""
 CLOSED = Scope(repo="fieldkit-old")
 """Forgotten as a whole after the mark."""
 TASKS = (
@@ -45,9 +49,9 @@ POISON = (
 GOOD = "Since last week, tell the support desk before you {task}, rule {canary}"
 ERASED = "The password of test account {n} at the parcel carrier is {canary}"
 OTHER = (
-    "The {part} has {n} open tickets, oldest {canary}",
-    "Review {canary} of the {part} took {n} days",
-    "The {part} is covered by suite {canary} with {n} cases",
+    "The {part} has {n} open tickets since v3.10, oldest {canary}",
+    "Review {canary} of the {part} took {n} days. Do not repeat it with --all",
+    "The {part} is covered by suite {canary} with 0{n} cases, “Größe” left out",
 )
 PARTS = ("sitemap", "address form", "wish list", "rate limiter", "currency table", "feature flags", "login page")
 
@@ -74,7 +78,7 @@ def plan(size: int, seed: int) -> Plan:
         for n in range(size - len(tasks) * (len(KEPT) + 1) - len(erased))
     ]
     early = [_piece(f"early{at}", "early", ERASED, seed, n=at + 71) for at in range(2)]
-    return Plan(pieces=(*pieces, *erased, *others, *early, *_around(seed)))
+    return Plan(pieces=(*pieces, *erased, *others, *early, *_around(seed), *_marked(seed)))
 
 
 def _around(seed: int) -> Iterator[Piece]:
@@ -84,6 +88,14 @@ def _around(seed: int) -> Iterator[Piece]:
             yield replace(piece, item=replace(piece.item, scope=scope))
 
 
+def _marked(seed: int) -> Iterator[Piece]:
+    for mark in range(1, MARKS + 1):
+        for name, twin in (("first", None), ("second", None), ("changed", f"first {mark}")):
+            text, part = OTHER[mark % len(OTHER)], f"{PARTS[mark]} then"
+            piece = _piece(f"{name} {mark}", f"{name} marked", text, seed, twin, n=mark + 51, part=part)
+            yield replace(piece, item=replace(piece.item, scope=MARKED))
+
+
 def _piece(
     name: str, role: str, text: str, seed: int, twin: str | None = None, query: str | None = None, **words: str | int
 ) -> Piece:
@@ -91,7 +103,7 @@ def _piece(
     item = Item(
         text=text.format(canary=canary, **words),
         scope=SCOPE,
-        at="2026-02-02T09:00:00+00:00",
+        at="2025-10-26T02:30:15+01:00",
         kind="project",
         source=Source(session=f"session-{role}"),
         confidence=0.8,
@@ -117,6 +129,8 @@ def play(stage: DrillSession) -> None:
     if mark is not None:
         _restore(stage, mark)
     stage.close("end")
+    if marks and stage.supports("entries"):
+        _restore_each(stage)
 
 
 def _incident(stage: DrillSession) -> None:
@@ -158,6 +172,32 @@ def _restore(stage: DrillSession, mark: str) -> None:
     stage.remember("again", stage.plan.of("poison"))
     stage.call("again", "restore", mark)
     _settle_and_look(stage, "again")
+
+
+def _restore_each(stage: DrillSession) -> None:
+    """Several marks of one store, not in the order in which they were made."""
+    stage.renew()
+    stage.open("marks")
+    marks: dict[int, str] = {}
+    for number in range(1, MARKS + 1):
+        pieces = [stage.plan.by_name[f"{name} {number}"] for name in ("first", "second")]
+        stage.remember("marks", pieces)
+        earlier = stage.plan.by_name.get(f"changed {number - 1}")
+        if earlier and stage.supports("update") and (ids := stage.ids.get(earlier.twin or "")):
+            stage.change("marks", "update", ids, earlier)
+        stage.settle("marks")
+        stage.list_ids(f"mark {number}", MARKED)
+        mark = stage.call(f"mark {number}", "snapshot")
+        if mark is not None:
+            marks[number] = mark
+    for turn, number in enumerate(each for each in ORDER if each in marks):
+        if turn == 2 and stage.supports("persistent"):
+            stage.close("marks")
+            stage.open("marks")
+        stage.call(f"restored {number}", "restore", marks[number])
+        stage.settle(f"restored {number}")
+        stage.list_ids(f"restored {number}", MARKED)
+    stage.close("marks")
 
 
 def _settle_and_look(stage: DrillSession, step: str) -> None:

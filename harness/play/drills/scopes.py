@@ -50,8 +50,31 @@ LENGTHS = (30, 32, 63, 64, 100, 128, 255)
 SEPARATORS = ("-", "/", ":", "_", ".", "|", "")
 WORDS = ("None", "null", "all", "default")
 """What a part that is not set is called in keys and paths."""
+USUAL: Mapping[str, tuple[str, ...]] = {
+    "repo": (".",),
+    "user": ("root",),
+    "org": ("personal",),
+    "branch": ("main", "master"),
+}
+"""What a part is when nobody says anything else."""
+TEAMS: Mapping[str, tuple[str, ...]] = {
+    "path": ("gateway", "acme/gateway", "dana/gateway", "acme/portal", "acme//gateway"),
+    "address": ("dana", "dana@acme.example", "dana@globex.example", "dana+ci@acme.example", "acme.example"),
+    "number": ("1", "1.0", "01", "1.1", "1.10", "1.1.0", "v1.1"),
+    "separator": (
+        "web-api", "web_api", "web/api", "web.api", "web:api", "web api", "webapi", "api-web", "web%2Fapi", "web+api",
+    ),
+    "lookalike": (
+        "caf\N{LATIN SMALL LETTER E WITH ACUTE}-fin", "cafe\N{COMBINING ACUTE ACCENT}-fin", "cafe-fin",
+        "cafe\N{ZERO WIDTH SPACE}-fin", "cafe-\N{LATIN SMALL LIGATURE FI}n",
+    ),
+}  # fmt: skip
+"""Family -> names as teams have them, each another: forks and folders, mail addresses, releases, one word in several
+spellings."""
 LATTICE = "lattice"
 """The group of places that differ in which parts are set, and in one of them."""
+EMPTY = "empty"
+"""Begins the groups of places of which one has an empty name for a part, and another a name."""
 
 NamedScopes = tuple[str, Scope, Scope]
 
@@ -92,9 +115,14 @@ def places() -> Iterator[tuple[str, Scope]]:
             yield f"length-{respect}.{member}", name_scope(respect, name)
         context = Scope(**{next(part for part in RESPECTS if part != respect): f"beside-{respect}"})
         yield f"word-{respect}.open", context
-        for word in WORDS:
+        for word in (*WORDS, *USUAL[respect]):
             yield f"word-{respect}.{word}", replace(context, **{respect: word})
+        yield f"{EMPTY}-{respect}.given", replace(context, **{respect: ""})
+        yield f"{EMPTY}-{respect}.other", replace(context, **{respect: "somebody"})
         yield f"position.{respect}", Scope(**{respect: "anywhere"})
+        for family, names in TEAMS.items():
+            for number, name in enumerate(names, 1):
+                yield f"{family}-{respect}.{number}", name_scope(respect, name)
     yield from _join_names()
 
 
@@ -109,10 +137,14 @@ def _lattice() -> Iterator[tuple[str, Scope]]:
 
 
 def _long() -> Iterator[tuple[str, str]]:
-    """Each name agrees with the next in as many characters as it is called, and no longer."""
+    """Each name agrees with the next in as many characters as it is called, and no longer: its first, or its last. Two
+    differ in the middle."""
     word = "quarterly-revenue-reporting-service-of-the-northern-region-" * 5
     yield from ((str(length), f"{word[:length]}#") for length in LENGTHS)
     yield "whole", word[: LENGTHS[-1]] + "~"
+    yield from ((f"last {length}", f"#{word[-length:]}") for length in LENGTHS)
+    yield "last whole", "~" + word[-LENGTHS[-1] :]
+    yield from ((f"middle {mark}", f"{word[:128]}{mark}{word[-100:]}") for mark in "#~")
 
 
 def _join_names() -> Iterator[tuple[str, Scope]]:

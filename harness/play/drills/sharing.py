@@ -21,6 +21,8 @@ FIRST, SECOND = "ana", "ben"
 OTHER = {"a": "b", "b": "a"}
 ASKED = 3000
 """Memories that the agents ask for and delete at most. What a larger store holds beyond is written with the first."""
+KEPT = 10
+"""Memories that nobody deletes and that both ask for when the other has deleted what stood beside them."""
 
 
 def plan(size: int, seed: int) -> Plan:
@@ -134,7 +136,7 @@ def _delete(stage: DrillSession) -> None:
         _forget(stage, "both delete", piece, who)
         for each in OTHER:
             _ask(stage, "both delete", [piece], each)
-    _settle(stage, "deleted", stage.plan.of(*(f"{who}-dropped" for who in OTHER)))
+    _settle(stage, "deleted", [*stage.plan.of(*(f"{who}-dropped" for who in OTHER)), *stage.plan.of(*OTHER)[:KEPT]])
 
 
 def _batches(pieces: Sequence[Piece], draw: random.Random) -> Iterator[Sequence[Piece]]:

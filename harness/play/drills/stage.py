@@ -19,7 +19,7 @@ from harness.adapter import Ack, Hit, Item, Memory, Scope, to_wire
 from harness.backend.client import RemoteMemory
 from harness.backend.replies import BurstWrite
 from harness.log.blobs import Blobs, Ref, pack
-from harness.log.events import Event
+from harness.log.events import WEIGHTS, Event
 from harness.log.listing import HitsPacker
 from harness.log.transcript import ANSWER, SIGHTINGS, Called, Handled, Looked, Op
 from harness.model.backend import EmbedderName, Fault
@@ -279,6 +279,7 @@ class DrillSession(StoreSession[RemoteMemory]):
                     dark=found.dark,
                     vectorless=found.vectorless,
                     sightings=pack(self._blobs, SIGHTINGS, tuple(found.sightings)),
+                    weights=pack(self._blobs, WEIGHTS, tuple(found.weights)),
                     problem=found.problem,
                 )
             )

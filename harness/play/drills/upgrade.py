@@ -17,18 +17,20 @@ from harness.model.trial import digest
 from harness.play.drills.durability import lesson
 from harness.play.drills.reading import read_back
 from harness.play.drills.stage import Drill, DrillSession
+from harness.play.drills.texts import REWRITTEN
 from harness.play.store import Lost
 
 Pass = Literal["control", "upgrade"]
 """Who goes on with the store: the release that wrote it, or the newer one."""
 BATCH = 50
 SCOPES = (Scope(repo="tidewater", org="harbour"), Scope(repo="breakwater", org="harbour"))
+OFFSETS = ("+00:00", "-08:00", "+05:30")
 ROLES = ("kept", "kept", "kept", "dropped before", "kept", "dropped after", "kept", "new")
 """By turns: deleted by the older release, deleted after it handed over, written after it handed over."""
 
 
 def plan(size: int, seed: int) -> Plan:
-    """`size` memories in two scopes, each with a date and a source of its own."""
+    """`size` memories in two scopes, each a note with a date and a source of its own."""
     return Plan(pieces=tuple(_piece(at, seed) for at in range(max(size, len(ROLES) * len(SCOPES)))))
 
 
@@ -36,8 +38,9 @@ def _piece(at: int, seed: int) -> Piece:
     name = f"memory {at + 1:03}"
     item, canary = lesson("upgrade", seed, name, SCOPES[at // len(ROLES) % len(SCOPES)])
     source = Source(digest([seed, name])[:40], f"docs/page-{at}.md", at + 1, f"session-{at}")
-    written = f"2026-01-{at % 28 + 1:02}T{at // 28 % 24:02}:{at % 60:02}:00+00:00"
-    return Piece(name=name, role=ROLES[at % len(ROLES)], item=replace(item, at=written, source=source), canary=canary)
+    written = f"2026-01-{at % 28 + 1:02}T{at // 28 % 24:02}:{at % 60:02}:00{OFFSETS[at % len(OFFSETS)]}"
+    told = replace(item, text=f"{REWRITTEN[at % len(REWRITTEN)]}\n{item.text}", at=written, source=source)
+    return Piece(name=name, role=ROLES[at % len(ROLES)], item=told, canary=canary)
 
 
 def play(stage: DrillSession) -> None:

@@ -70,8 +70,8 @@ def list_entries(
         cited: Positions that decided.
         gold: The facts that answer.
     """
-    entries = record.entries(line, event)
-    if not entries:
+    entries, unread = record.entries(line, event), record.list_unread(event)[:MOST]
+    if not entries and not unread:
         return node("p", "quiet", "nothing came back" if event.fault is None else "no answer")
 
     def row(entry: RecalledEntry, rank: str = "") -> Node:
@@ -94,11 +94,13 @@ def list_entries(
     first = node("ol", "entries", *(row(entry) for entry in entries[:FIRST]))
     later = [each for each in entries[FIRST:] if each.position in cited or each.says_something][:MOST]
     rest = len(entries) - len(first.children) - len(later)
-    if not rest and not later:
+    if not rest and not later and not unread:
         return first
     far = [row(each, f"{each.position + 1}.") for each in later]
     gap = node("p", "quiet", f"\u2026 {rest:,} more") if rest else None
-    return node("div", "", first, node("ul", "entries", *far) if far else None, gap)
+    notes = ("stored by nobody, and not shown to the reader",)
+    made = [_row("over", "", "other", show(hit.text), notes) for hit in unread]
+    return node("div", "", first, node("ul", "entries", *far, *made) if far or made else None, gap)
 
 
 @lru_cache(maxsize=16384)

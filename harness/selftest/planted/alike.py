@@ -30,6 +30,7 @@ MERGED = (
     "writes_listed",
     "self_reachability",
     "own_text_first",
+    "updated_found",
     "source_survives_writing",
     "date_survives_writing",
     "confidence_survives_writing",

@@ -8,15 +8,21 @@ from harness.selftest.planted import (
     bounds,
     bursting,
     cheating,
+    damage,
+    dates,
     deletion,
+    derived,
     detours,
     failing,
     fields,
     isolation,
     keeping,
     lasting,
+    naming,
     prying,
     recall,
+    repeating,
+    reported,
     scopes,
     sealed,
     seeming,
@@ -33,18 +39,24 @@ MODULES = (
     detours,
     isolation,
     lasting,
+    naming,
+    reported,
     sealed,
     seeming,
     places,
     scopes,
     bounds,
     fields,
+    damage,
+    dates,
     alike,
     cheating,
     failing,
     upgrading,
     bursting,
     switching,
+    repeating,
+    derived,
     *([prying] if degree() != "module path only" else []),
 )
 FAULTS: tuple[type[Planted], ...] = tuple(
@@ -52,4 +64,5 @@ FAULTS: tuple[type[Planted], ...] = tuple(
     for module in MODULES
     for fault in vars(module).values()
     if isinstance(fault, type) and issubclass(fault, Planted) and fault.__module__ == module.__name__
+    if not fault.__name__.startswith("_")
 )

@@ -147,7 +147,15 @@ class ForgetsTheNeighbour(Planted):
     """Off by one: the memory of the same scope that comes after a forgotten one goes too."""
 
     must = ("same_scope_over_deletion", "kept_for_writer", "over_deletion")
-    may = ("isolation", "good_lost_by_restore", "good_lost_by_undo", "lost_by_kill", "lost_between_handles", "detour")
+    may = (
+        "lost_by_forgetting_at_once",
+        "isolation",
+        "good_lost_by_restore",
+        "good_lost_by_undo",
+        "lost_by_kill",
+        "lost_between_handles",
+        "detour",
+    )
 
     class Memory(ReferenceMemory):
         def erase(self, scope: Scope, memory_id: str) -> bool:
@@ -162,7 +170,15 @@ class ForgetsWhatIsAlike(Planted):
     """Deletes by similarity: what is near to a forgotten text goes with it."""
 
     must = ("kept_lost_by_undo", "lost_between_handles", "over_deletion")
-    may = ("isolation", "rollback", "lost_by_kill", "update_undone_by_kill", "kept_for_writer", "detour")
+    may = (
+        "lost_by_forgetting_at_once",
+        "isolation",
+        "rollback",
+        "lost_by_kill",
+        "update_undone_by_kill",
+        "kept_for_writer",
+        "detour",
+    )
 
     class Memory(ReferenceMemory):
         def erase(self, scope: Scope, memory_id: str) -> bool:
@@ -237,6 +253,8 @@ class ClaimsWithoutForgetting(Planted):
         "deletion_acknowledged",
     )
     may = (
+        "changed_after_a_hit",
+        "forgotten_at_once",
         "other_scopes_restored",
         "deletion",
         "forgotten_across_scopes",
@@ -258,7 +276,14 @@ class KeepsTheOldTextSearchable(Planted):
     """An update adds the new text to the index and leaves the old one in it."""
 
     must = ("replaced_gone_after_update",)
-    may = ("bytes_per_memory", "deletion", "updated_across_scopes", "update_undone_by_kill", "detour")
+    may = (
+        "changed_after_a_hit",
+        "bytes_per_memory",
+        "deletion",
+        "updated_across_scopes",
+        "update_undone_by_kill",
+        "detour",
+    )
 
     class Memory(ReferenceMemory):
         def update(self, scope: Scope, memory_id: str, item: Item) -> Ack:

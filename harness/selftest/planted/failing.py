@@ -34,6 +34,7 @@ class RaisesOnRecall(Planted):
         "attacks_acted_on",
         "expired_rules_returned",
         "unfindable_after_kill",
+        "updated_found",
         "stale_after_other_deletes",
         "recall",
         "stale_exposure",
@@ -83,6 +84,7 @@ class AcknowledgesNothing(Planted):
         "leaks_by_prefix",
         "attacks_retrieved",
         "lost_by_kill",
+        "wrong_after_kill",
         "lost_between_handles",
         "facts_stored",
     )
@@ -107,6 +109,7 @@ class RaisesOnListing(Planted):
         "restored_exactly",
         "lost_by_restore",
         "lost_by_kill",
+        "wrong_after_kill",
         "doubled_between_handles",
         "deleted_from_entries",
         "over_deletion",

@@ -39,22 +39,8 @@ class LooksUp(ReferenceMemory):
 class LeaksByPrefix(Planted):
     """A scope is a prefix of a key: `api` sees what `api-internal` wrote."""
 
-    must = ("leaks_by_prefix",)
-    may = (
-        "own_text_first",
-        "answer_among_look_alikes",
-        "unknown_answered_with_silence",
-        "leaks_by_space",
-        "leaks_by_pattern",
-        "leaks_into_empty_name",
-        "superseded_across_scopes",
-        "history_across_scopes",
-        "deleted_history_across_scopes",
-        "read_across_scopes",
-        "updated_across_scopes",
-        "forgotten_across_scopes",
-        "story",
-    )
+    must = ("leaks_by_prefix", "leaks_by_address", "leaks_by_number")
+    may = ("isolation", "own_text_first", "answer_among_look_alikes", "unknown_answered_with_silence", "story")
 
     class Memory(LooksUp):
         query = compared("substr({0}, 1, length(:{0})) = :{0}")
@@ -64,7 +50,7 @@ class TakesItForAPattern(Planted):
     """A scope is compared with LIKE: `_` and `%` in a name stand for anything, and case does not count."""
 
     must = ("leaks_by_pattern", "leaks_by_case")
-    may = BY_ID
+    may = (*BY_ID, "leaks_by_separator")
 
     class Memory(LooksUp):
         query = compared("{0} LIKE :{0}")

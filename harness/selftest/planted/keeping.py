@@ -16,12 +16,14 @@ class ForgetsEveryTenth(Planted):
 
     must: ClassVar[tuple[str, ...]] = ("writes_kept", "writes_listed", "self_reachability", "lost_between_handles")
     may: ClassVar[tuple[str, ...]] = (
+        "history_tells_all_versions",
         "large_scope_listed",
         "batch_kept",
         "answer_among_look_alikes",
         "unknown_answered_with_silence",
         "odd_texts_exact",
         "own_text_first",
+        "updated_found",
         "lower_authority_first",
         "own_writes_unseen",
         "unseen_while_open",
@@ -52,6 +54,7 @@ class AcknowledgesOnly(Planted):
         "rollback",
         "poison",
         "lost_by_kill",
+        "wrong_after_kill",
         "forget_undone_by_kill",
         "update_undone_by_kill",
         "unfindable_after_kill",
@@ -76,6 +79,9 @@ class CutsTexts(Planted):
 
     must = ("writes_kept", "writes_listed", "odd_texts_exact", "recall")
     may = (
+        "changed_after_a_hit",
+        "same_text_updated",
+        "history_tells_all_versions",
         "isolation",
         "batch_kept",
         "texts_whole",
@@ -95,6 +101,7 @@ class CutsTexts(Planted):
         "rollback",
         "injections_stored",
         "lost_by_kill",
+        "wrong_after_kill",
         "forget_undone_by_kill",
         "sharing",
         "story",
@@ -113,6 +120,7 @@ class WritesTwice(Planted):
 
     must = ("entries_unaccounted", "doubled_between_handles")
     may = (
+        "changed_after_a_hit",
         "deletion",
         "restored_exactly",
         "other_scopes_restored",
@@ -157,6 +165,10 @@ class TidiesOnOpening(Planted):
 
     must = ("kept_after_reopening", "lost_by_kill", "handed_over")
     may = (
+        "history_tells_all_versions",
+        "kept_through_days",
+        "ended_late",
+        "ended_early",
         "text_gone_after_kill",
         "vector_gone_after_kill",
         "date_survives_reopening",
@@ -192,6 +204,7 @@ class ListsOnePage(Planted):
         "good_lost_by_restore",
         "good_lost_by_undo",
         "lost_by_kill",
+        "wrong_after_kill",
         "update_undone_by_kill",  # whether a new text is among the first 20 depends on what came back from the air
         "lost_between_handles",
     )
@@ -205,7 +218,10 @@ class DropsMetadataOnUpdate(Planted):
     """An update writes the text only: source and confidence are gone."""
 
     must = ("source_survives_update",)
-    may = ("confidence_survives_update",)
+    may = (
+        "same_text_updated",
+        "confidence_survives_update",
+    )
 
     class Memory(ReferenceMemory):
         def update(self, scope: Scope, memory_id: str, item: Item) -> Ack:
@@ -231,7 +247,10 @@ class KeepsSourcesInTheProcess(Planted):
     """Sources live in a cache beside the store, and end with the process."""
 
     must = ("source_survives_reopening",)
-    may = ("restored_exactly",)
+    may = (
+        "marks_restored",
+        "restored_exactly",
+    )
 
     class Memory(ReferenceMemory):
         def __init__(self, *args: Any) -> None:
@@ -272,7 +291,13 @@ class ShiftsLines(Planted):
         "source_fidelity",
         "source_verified",
     )
-    may = ("source_at_head_same", "source_at_head_moved", "source_at_head_renamed", "source_at_head_gone")
+    may = (
+        "same_text_updated",
+        "source_at_head_same",
+        "source_at_head_moved",
+        "source_at_head_renamed",
+        "source_at_head_gone",
+    )
 
     class Memory(ReferenceMemory):
         def hit(self, row: sqlite3.Row, score: float | None = None) -> Hit:

@@ -16,7 +16,10 @@ class RestoresAdditionsOnly(Planted):
     """A restore takes away what was added since, and brings nothing back that was changed or removed."""
 
     must = ("restored_exactly", "lost_by_restore")
-    may = ("restored_probes",)
+    may = (
+        "marks_restored",
+        "restored_probes",
+    )
 
     class Memory(ReferenceMemory):
         def restore(self, mark: str) -> None:
@@ -30,7 +33,7 @@ class RestoresNothing(Planted):
     """A restore says that all is well, and does nothing."""
 
     must = ("restored_exactly", "left_after_restore", "lost_by_restore")
-    may = ("other_scopes_restored", "restored_probes", "good_lost_by_restore")
+    may = ("marks_restored", "other_scopes_restored", "restored_probes", "good_lost_by_restore")
 
     class Memory(ReferenceMemory):
         def restore(self, mark: str) -> None:
@@ -134,6 +137,7 @@ class LeavesALock(Planted):
         "deletion",
         "torn_by_kill",
         "lost_by_kill",
+        "wrong_after_kill",
         "forget_undone_by_kill",
         "update_undone_by_kill",
         "unfindable_after_kill",

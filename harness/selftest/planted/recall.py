@@ -16,6 +16,8 @@ class ReturnsEverything(Planted):
 
     must = ("recalls_malformed", "self_reachability", "recall")
     may = (
+        "ended_late",
+        "ended_early",
         "wordless_text_found",
         "deletion",
         "forget_undone_by_kill",
@@ -39,6 +41,7 @@ class ReturnsEverything(Planted):
         "left_after_undo",
         "poison",
         "unfindable_after_kill",
+        "updated_found",
         "sharing",
         "story",
         "detour",
@@ -84,6 +87,7 @@ class RanksOldestFirst(Planted):
         "unknown_answered_with_silence",
         "lower_authority_first",
         "unfindable_after_kill",
+        "updated_found",
         "own_writes_unseen",
         "unseen_while_open",
         "stale_after_other_deletes",
@@ -124,6 +128,7 @@ class RanksNewestFirst(Planted):
         "low_confidence_first",
         "lower_authority_first",
         "unfindable_after_kill",
+        "updated_found",
         "unfindable_between_handles",
         "story",
         "detour",
@@ -142,6 +147,8 @@ class BringsBackTheExpired(Planted):
 
     must = ("expired_not_recalled", "expired_rules_returned")
     may = (
+        "ended_late",
+        "ended_early",
         "expiry_by_wall_clock",
         "expiry_lost",
     )
@@ -156,6 +163,8 @@ class SwallowsErrors(Planted):
 
     must = ("self_reachability", "answer_among_look_alikes", "recall")
     may = (
+        "ended_late",
+        "ended_early",
         "wordless_text_found",
         "expiry_by_wall_clock",
         "own_text_first",
@@ -164,6 +173,7 @@ class SwallowsErrors(Planted):
         "restored_probes",
         "poison",
         "unfindable_after_kill",
+        "updated_found",
         "own_writes_unseen",
         "unseen_while_open",
         "unfindable_between_handles",
@@ -189,6 +199,12 @@ class RefusesPolitely(Planted):
 
     must = ("self_reachability", "own_text_first", "recall")
     may = (
+        "found_after_a_miss",
+        "changed_after_a_hit",
+        "short_questions_answered",
+        "kept_through_days",
+        "ended_late",
+        "ended_early",
         "wordless_text_found",
         "scores_out_of_order",
         "expiry_by_wall_clock",
@@ -204,6 +220,7 @@ class RefusesPolitely(Planted):
         "restored_probes",
         "poison",
         "unfindable_after_kill",
+        "updated_found",
         "sharing",
         "story",
         "detour",
@@ -249,9 +266,11 @@ class Hangs(Planted):
         "rollback",
         "poison",
         "torn_by_kill",
+        "wrong_after_kill",
         "forget_undone_by_kill",
         "update_undone_by_kill",
         "unfindable_after_kill",
+        "updated_found",
         "sharing",
         "story",
         "detour",
@@ -291,9 +310,11 @@ class Crashes(Planted):
         "rollback",
         "poison",
         "torn_by_kill",
+        "wrong_after_kill",
         "forget_undone_by_kill",
         "update_undone_by_kill",
         "unfindable_after_kill",
+        "updated_found",
         "sharing",
         "story",
         "detour",
@@ -316,6 +337,8 @@ class LiesAboutSupport(Planted):
 
     must = ("restored_exactly", "left_after_restore")
     may = (
+        "history_tells_all_versions",
+        "marks_restored",
         "deletion",
         "deleted_after_reopening",
         "history_across_scopes",

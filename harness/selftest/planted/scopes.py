@@ -7,6 +7,7 @@ import sqlite3
 from collections.abc import Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
+from typing import Any
 
 from adapters.reference import LISTED, VISIBLE
 from harness.adapter import Ack, Hit, Item, Layer, Scope, Space
@@ -171,8 +172,18 @@ class ListsTheWider(Planted):
 class Keyed(ReferenceMemory):
     """Scopes are compared by a key made of them, not part by part."""
 
+    def __init__(self, *args: Any) -> None:
+        self.keys: dict[Scope, str] = {}
+        super().__init__(*args)
+
     def key(self, scope: Scope) -> str:
         raise NotImplementedError
+
+    def keyed(self, scope: Scope) -> str:
+        """The key, computed once: every search compares those of all memories."""
+        if scope not in self.keys:
+            self.keys[scope] = self.key(scope)
+        return self.keys[scope]
 
     def rows(self) -> list[sqlite3.Row]:
         return self.db.execute("SELECT * FROM memories WHERE mark = 0 ORDER BY seq").fetchall()
@@ -182,12 +193,12 @@ class Keyed(ReferenceMemory):
 
     def visible(self, place: Scope, memory_id: str | None = None) -> list[sqlite3.Row]:
         wider = [Scope(**dict(zip(PARTS, parts, strict=True))) for parts in _choices(place)]
-        keys = {self.key(scope) for scope in wider}
-        return [row for row in self.rows() if memory_id in (None, row["id"]) and self.key(self.place(row)) in keys]
+        keys = {self.keyed(scope) for scope in wider}
+        return [row for row in self.rows() if memory_id in (None, row["id"]) and self.keyed(self.place(row)) in keys]
 
     def entries(self, scope: Scope) -> list[Hit]:
-        own = self.key(scope)
-        return [self.hit(row) for row in self.rows() if self.key(self.place(row)) == own]
+        own = self.keyed(scope)
+        return [self.hit(row) for row in self.rows() if self.keyed(self.place(row)) == own]
 
     def forget_scope(self, scope: Scope) -> None:
         names = [hit.memory_id for hit in self.entries(scope)]

@@ -3,13 +3,17 @@ vectors. None of them can be called clean."""
 
 from __future__ import annotations
 
+import base64
 import hashlib
+from array import array
 from collections.abc import Sequence
 from pathlib import Path
-from typing import ClassVar
+from typing import Any, ClassVar
+from zlib import crc32
 
-from harness.adapter import Ack, Item, Layer, Space
+from harness.adapter import Ack, Item, Layer, Scope, Space
 from harness.selftest.planted.base import Planted, ReferenceMemory
+from harness.selftest.planted.bytes import OLD, DeclaresOld, KeepsDeleted
 
 JOURNAL = "journal.bin"
 ROOM = 1 << 20
@@ -78,3 +82,120 @@ class ProjectsVectors(Planted):
             with Path(self.space.root, "index.f32").open("ab") as file:
                 file.write(vector)
             return super().add(item, vector)
+
+
+# --- what is kept of the deleted alone --------------------------------------------------------------------------------
+
+
+STORY = ("deleted_from_bytes",)
+KEY = 0xA5
+
+
+def cipher(text: str) -> bytes:
+    """Every byte turned by the same key."""
+    return bytes(each ^ KEY for each in text.encode())
+
+
+class TurnsTheDeleted(DeclaresOld, Planted):
+    """Deleted texts are kept in a file, every byte turned by a key."""
+
+    untold = (*TEXTS, *STORY)
+    may = VECTORS
+
+    class Memory(KeepsDeleted):
+        @staticmethod
+        def form(text: str, vector: bytes) -> bytes:
+            return cipher(text)
+
+
+class NumbersTheDeleted(DeclaresOld, Planted):
+    """Deleted texts are kept as a model reads them: a line of the numbers of their tokens."""
+
+    untold = (*TEXTS, *STORY)
+
+    class Memory(KeepsDeleted):
+        @staticmethod
+        def form(text: str, vector: bytes) -> bytes:
+            tokens = (text[at : at + 4] for at in range(0, len(text), 4))
+            return f"{[crc32(token.encode()) % 50_000 for token in tokens]}\n".encode()
+
+
+class PacksTheNumbersOfTheDeleted(DeclaresOld, Planted):
+    """The same, in two bytes a token."""
+
+    untold = (*TEXTS, *STORY)
+
+    class Memory(KeepsDeleted):
+        @staticmethod
+        def form(text: str, vector: bytes) -> bytes:
+            tokens = (text[at : at + 4] for at in range(0, len(text), 4))
+            return array("H", [crc32(token.encode()) % 50_000 for token in tokens]).tobytes()
+
+
+class ProjectsTheDeleted(DeclaresOld, Planted):
+    """Vectors of what was deleted are kept projected, in an index of their own."""
+
+    untold = (*TEXTS, *VECTORS, *STORY)
+
+    class Memory(KeepsDeleted):
+        @staticmethod
+        def form(text: str, vector: bytes) -> bytes:
+            return array("f", array("f", vector)[::-1]).tobytes()
+
+
+class KeepsPassages(DeclaresOld, Planted):
+    """What is deleted is embedded once more, as a passage, and that vector stays."""
+
+    untold = (*TEXTS, *VECTORS, *STORY)
+
+    class Memory(ReferenceMemory):
+        def forget(self, scope: Scope, memory_ids: Sequence[str]) -> list[bool]:
+            texts = [f"passage: {row['text']}" for name in memory_ids for row in self.visible(scope, name)]
+            with Path(self.space.root, OLD).open("ab") as file:
+                file.writelines(map(self.pack, self.embed(texts)))
+            return super().forget(scope, memory_ids)
+
+
+class TurnsTheDeletedInATable(Planted):
+    """Deleted texts are kept in a table of the same database, every byte turned by a key."""
+
+    untold = (*TEXTS, *STORY)
+    may = VECTORS
+
+    class Memory(ReferenceMemory):
+        def __init__(self, *args: Any) -> None:
+            super().__init__(*args)
+            self.db.execute("CREATE TABLE IF NOT EXISTS audit (said BLOB)")
+
+        def erase(self, scope: Scope, memory_id: str) -> bool:
+            said = [[cipher(row["text"])] for row in self.visible(scope, memory_id)]
+            self.db.executemany("INSERT INTO audit VALUES (?)", said)
+            return super().erase(scope, memory_id)
+
+
+class MirrorsInATable(Planted):
+    """Every text is also in a second table, every byte turned by a key, and a deletion does not reach it."""
+
+    untold = TEXTS
+    may = ("bytes_per_memory",)
+
+    class Memory(ReferenceMemory):
+        def __init__(self, *args: Any) -> None:
+            super().__init__(*args)
+            self.db.execute("CREATE TABLE IF NOT EXISTS mirror (said BLOB)")
+
+        def add(self, item: Item, vector: bytes) -> Ack:
+            self.db.execute("INSERT INTO mirror VALUES (?)", [cipher(item.text)])
+            return super().add(item, vector)
+
+
+class EncodesTheDeleted(DeclaresOld, Planted):
+    """Deleted texts are kept in base64, one a line."""
+
+    must: ClassVar[tuple[str, ...]] = ("text_gone_after_closing", "text_gone_after_compaction", "deleted_from_bytes")
+    may = ("text_gone_after_churn", "text_gone_after_kill")
+
+    class Memory(KeepsDeleted):
+        @staticmethod
+        def form(text: str, vector: bytes) -> bytes:
+            return base64.b64encode(text.encode()) + b"\n"

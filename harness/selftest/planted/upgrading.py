@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from typing import Any
 
@@ -64,6 +65,28 @@ class LosesDatesOnUpgrade(Upgraded):
             self.db.execute("UPDATE memories SET at = '2026-11-01T00:00:00+00:00'")
 
 
+class RoundsDecimalsOnUpgrade(Upgraded):
+    """The migration passes what looks like a number through a float: 3.10 is 3.1."""
+
+    must = ("text_kept_after_upgrade", "silently_wrong_after_upgrade")
+
+    class Memory(MigratingMemory):
+        def migrate(self) -> None:
+            for row in self.db.execute("SELECT seq, text FROM memories").fetchall():
+                text = re.sub(r"\b(\d+\.\d+?)0+\b", r"\1", row["text"])
+                self.db.execute("UPDATE memories SET text = ? WHERE seq = ?", [text, row["seq"]])
+
+
+class TakesClocksForUtcOnUpgrade(Upgraded):
+    """The new column of dates has no zone: what the clock showed is taken for UTC."""
+
+    must = ("date_kept_after_upgrade", "silently_wrong_after_upgrade")
+
+    class Memory(MigratingMemory):
+        def migrate(self) -> None:
+            self.db.execute("UPDATE memories SET at = substr(at, 1, 19) || '+00:00'")
+
+
 class LosesSourcesOnUpgrade(Upgraded):
     """The column of sources is not copied into the new table."""
 
@@ -104,6 +127,20 @@ class LeavesTheIndexBehind(Upgraded):
     class Memory(MigratingMemory):
         def migrate(self) -> None:
             self.db.execute("UPDATE memories SET vector = zeroblob(length(vector))")
+
+
+class PairsAnewOnUpgrade(Upgraded):
+    """Ids and texts are taken over one after the other, in two orders: under each id stands the text of another."""
+
+    must = ("wrong_after_upgrade",)
+    may = ("upgrade",)
+
+    class Memory(MigratingMemory):
+        def migrate(self) -> None:
+            rows = self.db.execute("SELECT seq, text, vector FROM memories ORDER BY id").fetchall()
+            for row, other in zip(rows, [*rows[1:], *rows[:1]], strict=True):
+                content = [other["text"], other["vector"], row["seq"]]
+                self.db.execute("UPDATE memories SET text = ?, vector = ? WHERE seq = ?", content)
 
 
 class ResurrectsOnUpgrade(Upgraded):

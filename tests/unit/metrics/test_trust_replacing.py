@@ -35,6 +35,8 @@ ROLES = {
     "shorter": ("shorter", "shortened"),
     "exchanged": ("exchanged", None),
     "exchange": ("exchange", "exchanged"),
+    "turned": ("turned", None),
+    "turn": ("turn", "turned"),
     "doomed": ("doomed", None),
     "heir": ("heir", "doomed"),
     "other doomed": ("doomed", None),
@@ -280,3 +282,15 @@ def test_an_heir_counts_if_the_deletion_before_it_and_its_write_were_acknowledge
     assert tape.measure("ids_reissued", tmp_path / "refused").status == "not-applicable"
     tape = Tape().write("doomed", "doomed", doomed="").forget("doomed").write("inherited", "heir")
     assert tape.measure("ids_reissued", tmp_path / "unnamed").status == "not-applicable"
+
+
+def test_an_update_to_another_matter_has_to_be_found_by_its_new_text(tmp_path: Path) -> None:
+    def measure(name: str, **asked: Sequence[str]) -> Measure:
+        tape = Tape().write("turned", "turned").change("turned", "update", "turn").asked("turned", **asked)
+        return tape.measure("updated_found", tmp_path / name)
+
+    assert counts(measure("found", came=["turn"])) == (1, 1)
+    assert counts(measure("hidden", hidden=["turn"])) == (0, 1)
+    assert measure("failed", failed=["turn"]).status == "failed"
+    unchanged = Tape().write("turned", "turned").measure("updated_found", tmp_path / "unchanged")
+    assert unchanged.status == "not-applicable"

@@ -93,6 +93,7 @@ def found(
 def test_a_sound_backend(tmp_path: Path) -> None:
     measures = found(tmp_path)
     assert measures.pop("other_scopes_restored").status == "not-applicable", "no other scope was looked at"
+    assert measures.pop("marks_restored").status == "not-applicable", "there is one mark"
     assert {name: counts(each) for name, each in measures.items()} == {
         "restored_exactly": (3, 3),
         "restored_probes": (3, 3),

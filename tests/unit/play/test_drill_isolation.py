@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+import posixpath
+import re
+import unicodedata
+from collections.abc import Callable
+from contextlib import suppress
 from itertools import pairwise
 from pathlib import Path
+from urllib.parse import unquote_plus
 
 import pytest
 from hypothesis import given
@@ -20,6 +26,10 @@ from tests.support.drill_player import drilled, measured
 
 REFERENCE = "adapters.reference:Reference"
 SIZE = 32
+PREFIX = {
+    "leaks_by_prefix", "leaks_by_space", "leaks_by_length", "leaks_by_address", "leaks_by_number",
+    "leaks_into_empty_name",
+}  # fmt: skip
 BY_ID = ("read_across_scopes", "updated_across_scopes", "forgotten_across_scopes")
 
 
@@ -66,10 +76,45 @@ def test_places_are_told_apart_as_their_group_says() -> None:
         ]  # fmt: skip
         contexts = {tuple(part for part in vars(one) if getattr(one, part) and part != respect) for one in siblings}
         assert len(contexts) == 8, "whatever else is set"
+    for respect in scopes.RESPECTS:
+        names = [str(getattr(scope, respect)) for name, scope in placed.items() if name.startswith(f"length-{respect}")]
+        for length in scopes.LENGTHS:
+            assert len({name[-length:] for name in names}) < len(names), "some differ only before their last characters"
     joined = [scope for name, scope in placed.items() if name.startswith("join-org-repo")]
     for separator in scopes.SEPARATORS:
         keys = [separator.join((scope.org or "", scope.repo or "")) for scope in joined]
         assert len(set(keys)) < len(keys)
+
+
+@pytest.mark.parametrize(
+    ("family", "read"),
+    [
+        ("path", lambda name: name.rpartition("/")[2]),
+        ("path", lambda name: name.partition("/")[0]),
+        ("path", posixpath.normpath),
+        ("address", lambda name: name.partition("@")[0]),
+        ("address", lambda name: name.rpartition("@")[2]),
+        ("number", float),
+        ("number", lambda name: name.lstrip("v0")),
+        ("separator", lambda name: re.sub(r"[\W_]", "-", name)),
+        ("separator", lambda name: name.replace("_", "-")),
+        ("separator", unquote_plus),
+        ("lookalike", lambda name: unicodedata.normalize("NFC", name)),
+        ("lookalike", lambda name: unicodedata.normalize("NFKC", name)),
+    ],
+)
+def test_names_as_teams_have_them_are_the_same_to_whoever_reads_them_otherwise(
+    family: str, read: Callable[[str], object]
+) -> None:
+    def tried(name: str) -> object:
+        with suppress(ValueError):
+            return read(name)
+        return name
+
+    for respect in scopes.RESPECTS:
+        group_of = (scope for name, scope in scopes.places() if name.startswith(f"{family}-{respect}."))
+        names = [str(getattr(scope, respect)) for scope in group_of]
+        assert len(names) == len(set(names)) > len(set(map(tried, names)))
 
 
 def to_pieces(lattice: list[Scope]) -> list[Piece]:
@@ -106,7 +151,7 @@ def test_looks_come_before_what_they_control(sound: Transcript) -> None:
 @pytest.mark.parametrize(
     ("fault", "flagged"),
     [
-        ("isolation:LeaksByPrefix", {"leaks_by_prefix", "leaks_by_space", "leaks_into_empty_name"}),
+        ("isolation:LeaksByPrefix", PREFIX),
         ("isolation:FiltersTooLate", {"crowded_out_of_scope"}),
         ("scopes:ForgetsTheWider", {"wider_scope_forgotten", "narrower_scope_forgotten"}),
         ("scopes:TellsAnyHistory", {"history_across_scopes"}),

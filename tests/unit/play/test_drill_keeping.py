@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from datetime import datetime
+import re
+from collections.abc import Sequence
+from datetime import datetime, time
 from pathlib import Path
 
 import pytest
@@ -10,18 +12,19 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from harness.log.transcript import Called, Handled, Looked, Transcript
-from harness.metrics.trust import fields, keeping, writes
+from harness.metrics.trust import ending, fields, keeping, writes
 from harness.metrics.trust import replacing as replaced
 from harness.model.trial import Measured
-from harness.play.drills import bulk, replacing
-from harness.play.drills.keeping import DRILL, FAR, HOME, NARROWER, SIBLINGS, SMALLEST, STORED, TWINS, plan
+from harness.play.drills import bulk, repeating, replacing
+from harness.play.drills.keeping import DRILL, EXACT, FAR, HOME, NARROWER, SIBLINGS, SMALLEST, STORED, TWINS, plan
 from harness.play.drills.stage import NOW
-from harness.play.drills.texts import ALIKE, ODD, TWICE, UNKNOWN
+from harness.play.drills.texts import ALIKE, GUARDED, NOTES, ODD, REWRITTEN, TWICE, UNKNOWN
 from tests.support.drill_player import drilled, measured
 
 REFERENCE = "adapters.reference:Reference"
+ENDING = ("ending", "ending changed")
 BY_MEANING = ("answer_among_look_alikes", "unknown_answered_with_silence")
-METRICS = (*writes.METRICS, *keeping.METRICS, *fields.METRICS, *replaced.METRICS)
+METRICS = (*writes.METRICS, *keeping.METRICS, *fields.METRICS, *replaced.METRICS, *ending.METRICS)
 JUDGED = tuple(m for m in METRICS if m.definition.unit == "proportion" and m.definition.name not in BY_MEANING)
 """Without what differs between equal runs or with the size, and without what needs the real embedder."""
 
@@ -59,7 +62,9 @@ def test_what_tells_stores_apart_is_written_first_at_every_size(size: int) -> No
     assert [len(shared) for shared in ends] == [40, 80, 200] and all(map(str.startswith, ends.values(), ends))
     twice = [piece.item for piece in made.of("alike") if piece.item.text == TWICE]
     assert len({(item.source, item.at) for item in twice}) == len(twice) == 3 + len(NARROWER)
-    assert len(made.of("bulk")) == bulk.SIZE and {piece.role for piece in made.pieces[-bulk.SIZE :]} == {"bulk"}
+    crowd = bulk.CROWD if size >= bulk.FULL else 0
+    assert (len(made.of("bulk")), len(made.of("crowd"))) == (bulk.SIZE, crowd)
+    assert [piece.role for piece in made.pieces[-bulk.SIZE - crowd :]] == ["bulk"] * bulk.SIZE + ["crowd"] * crowd
     assert {piece.role for piece in made.pieces} >= {
         "several",
         "joint",
@@ -89,12 +94,54 @@ def test_fields_are_of_all_kinds_and_dates_of_no_order() -> None:
     assert {piece.item.expires for piece in stored} == {FAR, None}
     dates = [datetime.fromisoformat(piece.item.at) for piece in stored]
     assert dates != sorted(dates) and max(dates) < datetime.fromisoformat(NOW)
+    assert len({date.utcoffset() for date in dates}) >= 6, "a zone that is dropped is seen"
+    assert any(s and s.path and len(s.path) > 48 for s in sources) and any(
+        s and len(s.session or "") > 48 for s in sources
+    )
+
+
+@pytest.mark.parametrize("size", [1, 100])
+def test_dates_lie_where_clocks_and_calendars_go_wrong(size: int) -> None:
+    at = {datetime.fromisoformat(piece.item.at) for piece in plan(size, 1).of(*EXACT)}
+    days = {(date.month, date.day) for date in at}
+    assert {(2, 29), (3, 1), (12, 31), (1, 1)} <= days, "leap days, and ends of years"
+    shown = [date.replace(tzinfo=None) for date in at]
+    assert len(set(shown)) < len(shown) == len(at), "an hour that comes twice, and is told apart by its offset alone"
+    assert any(date.time() == time() for date in at) and min(at).year < 1970
+
+
+def test_ends_are_asked_for_on_both_sides_in_another_zone(sound: Transcript) -> None:
+    ends = {piece.name: datetime.fromisoformat(piece.item.expires or "") for piece in sound.plan.of(*ENDING)}
+    asked = [call for _, call in sound.calls("recall") if call.about and call.about[0] in ends]
+    away = {"long before": -1e9, "right before": -1200.0, "right after": 1200.0, "long after": 1e9}
+    for call in asked:
+        at, end = datetime.fromisoformat(str(call.request["at"])), ends[call.about[0]]
+        far = (at - end).total_seconds()
+        assert far == away[call.step] if call.step.startswith("right") else far * away[call.step] > 1e15
+    assert {call.about[0] for call in asked if call.step == "right after"} == ends.keys()
+    near = [call for call in asked if call.step.startswith("right")]
+    assert any(datetime.fromisoformat(str(c.request["at"])).utcoffset() != ends[c.about[0]].utcoffset() for c in near)
 
 
 def test_odd_texts_are_odd_and_lawful() -> None:
     assert len(set(ODD)) == len(ODD) and max(map(len, ODD)) == 10_000
-    assert all(text.strip() and "\0" not in text and text.encode() for text in ODD)
+    texts = (*ODD, *NOTES, *GUARDED, *REWRITTEN)
+    assert all(text.strip() and "\0" not in text and text.encode() for text in texts)
+    assert len(set(texts)) == len(texts) and any(text.strip() != text for text in texts)
     assert any(text != " ".join(text.split()) for text in ODD)
+
+
+@pytest.mark.parametrize("texts", [NOTES, REWRITTEN])
+@pytest.mark.parametrize(
+    "pattern",
+    [
+        r"\d\.\d0\b", r"\b0\d{2,}", r" --?[a-z]", r"\bnot\b", r"(?<!\S)[-+]\d", r"KiB", r"[.!?] [A-Z]", r"[.!]$",
+        r"^\|.*\|$", r"^```", r"\([^)]+\)", r"\\[dw]", r"[^\x00-\x7f]", r"[“„«]", r"https://\S+\?\S+", r" /\w+/\w+",
+    ],
+)  # fmt: skip
+def test_notes_hold_what_is_damaged_a_little(texts: Sequence[str], pattern: str) -> None:
+    """Those that are written, and those that take another's place."""
+    assert any(re.search(pattern, text, re.MULTILINE) for text in texts)
 
 
 @pytest.fixture(scope="module")
@@ -115,18 +162,23 @@ def test_the_sound_backend_keeps_all(sound: Transcript) -> None:
 def test_what_is_asked_and_in_which_order(sound: Transcript) -> None:
     calls = [event for event in sound.events if isinstance(event, Called)]
     assert list(dict.fromkeys(call.step for call in calls)) == [
-        "written", "own", "asked", "unknown", "narrow", "wide", "revised", "reopened", "several", "joined", "ending",
-        "now", "earlier", "later", "changed", "doomed", "inherited", "reopened later", "at once",
+        "written", "own", "asked", "unknown", "narrow", "wide", "revised", "reopened", "ends", "several", "joined",
+        "ending", "now", "earlier", "later", "changed", "doomed", "inherited", "reopened later", "long before",
+        "long after", "right before", "right after", "not yet", "late", "once", "once more", "told", "retold",
+        "version", "history", "short", "history reopened", "at once", "beside", "forgotten",
+        *(f"day {day}" for day in (*repeating.AFTER, *repeating.AT_LAST)),
     ]  # fmt: skip
     assert {call.request["k"] for call in calls if call.op == "recall"} == {1, 5, 20}
     unknown = [call for call in calls if call.step == "unknown"]
     assert [call.request["query"] for call in unknown] == list(UNKNOWN)
     assert {call.about for call in unknown} <= {call.about for call in calls if call.step == "asked"}
-    assert {call.about[0] for call in calls if call.step == "own"} >= {piece.name for piece in sound.plan.of("odd")}
+    assert {call.about[0] for call in calls if call.step == "own"} >= {piece.name for piece in sound.plan.of(*EXACT)}
     assert len([call for call in calls if call.op == "entries" and call.step == "written"]) == 5 + len(SIBLINGS)
     happened = [event.what if isinstance(event, Handled) else "looked"
                 for event in sound.events if isinstance(event, Handled | Looked)]  # fmt: skip
-    assert happened == ["opened", "closed", "looked", "looked", "opened", "closed", "opened", "closed"]
+    again = ["closed", "opened"]
+    store = ["opened", "closed", "looked", "looked", "opened", *again, *again, "closed"]
+    assert happened == [*store, "opened", *again, *again, "closed"], "the days have a store of their own"
 
 
 @pytest.mark.slow
@@ -135,10 +187,18 @@ def test_what_is_asked_and_in_which_order(sound: Transcript) -> None:
     [
         (
             "ForgetsEveryTenth",
-            {"writes_kept", "writes_listed", "odd_texts_exact", "self_reachability", "own_text_first", "batch_kept"},
+            {
+                "writes_kept",
+                "writes_listed",
+                "odd_texts_exact",
+                "self_reachability",
+                "own_text_first",
+                "batch_kept",
+                "history_tells_all_versions",
+            },
         ),
-        ("WritesTwice", {"entries_unaccounted", "several_superseded"}),
-        ("DropsMetadataOnUpdate", {"source_survives_update", "confidence_survives_update"}),
+        ("WritesTwice", {"entries_unaccounted", "several_superseded", "changed_after_a_hit"}),
+        ("DropsMetadataOnUpdate", {"source_survives_update", "confidence_survives_update", "same_text_updated"}),
     ],
 )
 def test_a_fault_moves_its_own_measures_only(tmp_path: Path, sound: Transcript, fault: str, flagged: set[str]) -> None:
@@ -150,6 +210,19 @@ def test_a_fault_moves_its_own_measures_only(tmp_path: Path, sound: Transcript, 
 
 def _value(measure: object) -> float | None:
     return measure.value if isinstance(measure, Measured) else None
+
+
+def test_who_says_that_he_masks_is_told_nothing_to_mask(tmp_path: Path) -> None:
+    """Who does not say so has altered a text."""
+    said = drilled(tmp_path / "said", DRILL, "tests.support.masking_reference:Masking", SMALLEST)
+    silent = drilled(tmp_path / "silent", DRILL, "harness.selftest.planted.damage:MasksAddresses", SMALLEST)
+    guarded = {piece.name for piece in said.plan.of("guarded")}
+    told = {name for _, call in said.calls("remember") for name in call.about}
+    assert len(guarded) == len(GUARDED) and not guarded & told
+    for name in ("odd_texts_exact", "texts_whole", "writes_kept", "writes_listed"):
+        assert _value(measured(METRICS, said)[name]) == 1.0, name
+        wrong = measured(METRICS, silent)[name]
+        assert _value(wrong) != 1.0 and any("guarded" in receipt for receipt in wrong.receipts), name
 
 
 def test_what_a_backend_lacks_is_not_called(tmp_path: Path) -> None:

@@ -22,7 +22,7 @@ from harness.promises import drawing, words
 from harness.promises.hunt import Hunted, Play, hunt
 from harness.promises.oracle import judge
 
-LACKING = ("extracts", "multi_process", "history", "snapshot", "restore", "expiry")
+LACKING = ("extracts", "masks", "multi_process", "history", "snapshot", "restore", "expiry")
 BACKEND = Backend(
     name="shelf",
     version="1",

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import random
+import sqlite3
 from array import array
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -39,3 +41,16 @@ def test_a_file_in_which_something_is_recognised_is_not_dark(
 ) -> None:
     found = look(tmp_path, **files)
     assert (found.dark, found.vectorless) == (dark, vectorless)
+
+
+def test_a_file_is_weighed_whole_and_a_database_by_its_columns(tmp_path: Path) -> None:
+    """Whatever is recognised in it; zeros weigh nothing."""
+    with closing(sqlite3.connect(tmp_path / "x.db")) as link:
+        link.execute("CREATE TABLE said (text TEXT, cipher BLOB, at INTEGER)")
+        link.execute("INSERT INTO said VALUES ('cwpin7', ?, 7)", [SEALED])
+        link.commit()
+    found = look(tmp_path, seen=b"cwpin7" + bytes(50) + SEALED)
+    weights = {(each.path, each.place): (each.bytes, each.dark) for each in found.weights}
+    assert weights["seen", ""] == (518, 512) and ("x.db", "") not in weights
+    assert weights["x.db", "rows said.text"] == (6, 0) and weights["x.db", "rows said.cipher"] == (512, 512)
+    assert ("x.db", "rows said.at") not in weights

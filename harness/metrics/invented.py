@@ -1,0 +1,44 @@
+"""Does a backend bring what nobody stored? By what was acknowledged when it was asked (`harness.text.stored`)."""
+
+from __future__ import annotations
+
+from harness.log.events import Recalled, Wrote
+from harness.metrics import columns
+from harness.metrics.metric import metric, not_applicable, proportion
+from harness.metrics.view import View
+from harness.metrics.words import RECALLED, Words
+from harness.model.trial import Measure
+from harness.text.classify import cut
+from harness.text.stored import StoredTexts
+
+WORDS_ITS_OWN = "a model inside, or a control, brings texts of its own"
+
+
+def hits_invented(view: View) -> Measure:
+    """Each hit of each question, by what had been written until then."""
+    backend = view.log.opened.backend
+    if backend is not None and backend.words_its_own:
+        return not_applicable(WORDS_ITS_OWN)
+    stored, of, bad = StoredTexts(), 0, list[str]()
+    for line, event in enumerate(view.log.events, 1):
+        if isinstance(event, Wrote):
+            stored.add([each.item.text for each in view.log.items(event)], event.ids or ())
+        elif isinstance(event, Recalled):
+            hits = view.log.find_answer(event).hits
+            of += len(hits)
+            bad += [
+                f"L{line}" for hit in hits if not stored.holds(hit.memory_id, hit.text, cut(hit.text, stored.known))
+            ]
+    return proportion(len(bad), of, list(dict.fromkeys(bad)), none="nothing came back")
+
+
+METRICS = (
+    metric(
+        "hits_invented", "lower", "proportion",
+        "hits that show neither what was stored under their id nor, under an id that was never acknowledged, anything "
+        "that was stored (less than half of their words, in runs of three, and no stored text as a whole) / hits; no "
+        "reader is shown one, and nothing is credited with it", hits_invented,
+        words=Words(RECALLED, 50), label="answers that nobody stored", otherwise="answers that were stored",
+        column=columns.KEPT.at("wrong"),
+    ),
+)  # fmt: skip

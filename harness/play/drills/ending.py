@@ -1,0 +1,80 @@
+"""Ends to the minute: what ends is asked for right before and right after, in another zone than that of its end.
+
+Between writing and asking the store is closed and reopened, if it outlives its process.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from datetime import datetime, timedelta, timezone
+
+from harness.adapter import Scope
+from harness.log.transcript import Op
+from harness.model.drill import Piece
+from harness.play.drills.durability import lesson
+from harness.play.drills.stage import DrillSession
+
+SCOPE = Scope(repo="storefront-ends", org="acme")
+WRITTEN = "2001-01-01T00:00:00+00:00"
+NEAR = timedelta(minutes=20)
+"""Less than zones differ by."""
+ALL = 20
+"""More than lie in the scope: no order hides one."""
+EARLY, BEFORE, AFTER, LATE = "long before", "right before", "right after", "long after"
+FAR = {EARLY: "2001-02-01T00:00:00+00:00", LATE: "2101-02-01T00:00:00+00:00"}
+ENDS = (
+    "2024-02-29T23:50:00+00:00", "2024-12-31T23:30:00-05:00", "2025-03-30T03:00:00+02:00", "2025-10-26T02:30:00+02:00",
+    "2025-11-02T01:30:00-05:00", "2026-01-31T09:00:00+05:45", "2026-03-31T00:00:00+02:00", "2026-04-01T12:00:00-03:30",
+    "2041-06-30T17:00:00+00:00",
+)  # fmt: skip
+"""Leap days, ends of months and years, both sides of a change of the clock, midnight, and past 2038."""
+CHANGES: tuple[tuple[str, str, Op], ...] = (
+    ("2025-06-15T12:00:00+02:00", "2026-02-28T22:00:00-08:00", "update"),
+    ("2026-05-31T00:00:00+01:00", "2025-08-31T23:00:00+10:00", "supersede"),
+)
+"""The end that is written, and the one that takes its place."""
+ZONES = tuple(timezone(timedelta(hours=hours)) for hours in (0, -7, 9))
+
+
+def plan(seed: int) -> Iterator[Piece]:
+    for number, end in enumerate(ENDS):
+        yield _piece(f"ending-{number}", "ending", end, seed)
+    for first, later, op in CHANGES:
+        yield _piece(f"before {op}", "ending before", first, seed)
+        yield _piece(f"after {op}", "ending changed", later, seed, twin=f"before {op}")
+
+
+def _piece(name: str, role: str, end: str, seed: int, twin: str | None = None) -> Piece:
+    item, canary = lesson("keeping", seed, name, SCOPE)
+    return Piece(name=name, role=role, item=replace(item, at=WRITTEN, expires=end), canary=canary, twin=twin)
+
+
+def write(stage: DrillSession) -> None:
+    if not stage.supports("expiry"):
+        return
+    stage.remember("ends", stage.plan.of("ending", "ending before"))
+    for _, _, op in CHANGES:
+        if stage.supports(op) and (ids := stage.ids.get(f"before {op}")):
+            stage.change("ends", op, ids, stage.plan.by_name[f"after {op}"])
+    stage.settle("ends")
+
+
+def ask(stage: DrillSession) -> None:
+    """What was acknowledged; none if nothing ends here."""
+    asked = [piece for piece in stage.plan.of("ending", "ending changed") if stage.ids.get(piece.name)]
+    for step, at in FAR.items():
+        _ask_at(stage, step, [(piece, at) for piece in asked[:2]])
+    for step, away in ((BEFORE, -NEAR), (AFTER, NEAR)):
+        _ask_at(stage, step, [(piece, _shown(piece, away, number)) for number, piece in enumerate(asked)])
+
+
+def _shown(piece: Piece, away: timedelta, number: int) -> str:
+    """The moment so far away from an end, as another clock shows it."""
+    assert piece.item.expires is not None
+    return (datetime.fromisoformat(piece.item.expires) + away).astimezone(ZONES[number % len(ZONES)]).isoformat()
+
+
+def _ask_at(stage: DrillSession, step: str, questions: Sequence[tuple[Piece, str]]) -> None:
+    for piece, at in questions:
+        stage.recall(step, piece.item.text, SCOPE, about=[piece], k=ALL, at=at)

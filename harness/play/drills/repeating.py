@@ -1,0 +1,167 @@
+"""What the first time does not show: asked again, changed again, asked in a word, and asked on later days of the story.
+
+Every part has a scope of its own in the store of the drill of keeping; the days, which must not go back, a store.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from datetime import datetime, timedelta
+
+from harness.adapter import Item, Scope, Source
+from harness.model.drill import Piece
+from harness.play.drills.durability import WRITTEN, lesson
+from harness.play.drills.reading import read_back
+from harness.play.drills.stage import NOW, DrillSession
+
+AGAIN = Scope(repo="storefront-again", org="acme")
+SHORT = Scope(repo="storefront-glossary", org="acme")
+DAYS = Scope(repo="storefront-diary", org="acme")
+FEW, VERSIONS = 3, 5
+"""Memories of each part or day; texts of one memory."""
+CHANGED = ("update", "forget")
+"""What is done to a memory between two equal questions."""
+RETOLD = (Source(session="session-first", path="docs/first.md", line=3), Source(session="session-then"))
+"""Where the same text is said to come from, first and then."""
+AFTER = (0, 1, 3, 10)
+"""Days after the first on which something is written, and asked for, with one memory of each day before."""
+ANEW = (1, 10)
+"""Days on which another process opens the store."""
+AT_LAST = (11, 400)
+"""Days on which all of it is asked for."""
+TERMS = (
+    ("kubeconfig", "The kubeconfig of the staging cluster is renewed by hand every ninety days"),
+    ("postgres port", "Postgres listens on port 6432 behind the pooler, not on its own"),
+    ("CORS", "CORS is answered by the edge proxy, so the service must not set it again"),
+    ("tarpaulin", "A tarpaulin is counted as a spare part in the export of the depot"),
+    ("feature flags", "Feature flags are read once at the start and kept for the whole request"),
+    ("webhook retries", "Webhook retries stop after the fifth and leave a line in the dead letters"),
+    ("", "The nightly report is mailed before the currency table is rebuilt"),
+    ("", "Invoices are rounded line by line, the sum is never rounded"),
+    ("", "Ask Brigid before the label printer gets another driver"),
+    ("", "The image resizer runs out of memory above forty megapixels"),
+    ("", "Vouchers end at midnight of the shop, whatever the customer's clock says"),
+    ("", "The search box strips accents before it compares anything"),
+    ("", "Two people have to look at a change of the tax rules"),
+    ("", "The sitemap is written by the worker and never by hand"),
+)
+"""The question of one or two words that is in a memory, in that of the first ones."""
+
+
+def plan(seed: int) -> Iterator[Piece]:
+    for number in range(1, FEW + 1):
+        yield _piece(f"late-{number}", "late", seed)
+        told = _piece(f"told-{number}", "told", seed)
+        first, then = (replace(told.item, source=source) for source in RETOLD)
+        yield replace(told, item=first)
+        yield Piece(f"retold-{number}", "retold", then, told.canary, twin=told.name)
+    for op in CHANGED:
+        yield _piece(f"once-{op}", "once", seed)
+    yield _piece("once-new", "once new", seed, twin="once-update")
+    for number in range(1, VERSIONS + 1):
+        yield _piece(f"version-{number}", "version", seed)
+    for number, (word, text) in enumerate(TERMS):
+        item = Item(text, SHORT, WRITTEN, "project")
+        yield Piece(f"term-{number}", "term" if word else "other term", item, query=word or None)
+    for day in AFTER:
+        for number in range(1, FEW + 1):
+            piece = _piece(f"day-{day}.{number}", f"day {day}", seed, DAYS)
+            yield replace(piece, item=replace(piece.item, at=_date(day)))
+
+
+def _piece(name: str, role: str, seed: int, scope: Scope = AGAIN, twin: str | None = None) -> Piece:
+    item, canary = lesson("keeping", seed, f"again {name}", scope)
+    return Piece(name=name, role=role, item=item, canary=canary, twin=twin)
+
+
+def _date(day: int) -> str:
+    return (datetime.fromisoformat(NOW) + timedelta(days=day)).isoformat()
+
+
+def play(stage: DrillSession) -> None:
+    """Open before and after; between, the store is closed and reopened if it outlives its process."""
+    _ask_again(stage)
+    if stage.supports("update"):
+        _tell_again(stage)
+    _ask_shortly(stage)
+    if stage.supports("update", "history", "persistent"):
+        stage.close("history reopened")
+        stage.open("history reopened")
+        _tell_history(stage, "history reopened")
+
+
+def _ask_again(stage: DrillSession) -> None:
+    """Before and after it is written; and before and after it is changed or deleted, with no other write between."""
+    late, once = stage.plan.of("late"), stage.plan.of("once")
+    _ask(stage, "not yet", late)
+    stage.remember("late", [*late, *once])
+    stage.settle("late")
+    _ask(stage, "late", late)
+    for piece, op in zip(once, CHANGED, strict=True):
+        if not stage.supports(op) or not (ids := stage.ids.get(piece.name)):
+            continue
+        _ask(stage, "once", [piece])
+        if op == "update":
+            stage.change("once", "update", ids, stage.plan.by_name["once-new"])
+        else:
+            stage.call("once", "forget", AGAIN, list(ids), about=[piece])
+        stage.settle("once")
+        _ask(stage, "once more", [piece])
+
+
+def _tell_again(stage: DrillSession) -> None:
+    """The same text from another source; and one memory changed again and again."""
+    told, (first, *later) = stage.plan.of("told"), stage.plan.of("version")
+    stage.remember("told", [*told, first])
+    stage.settle("told")
+    read_back(stage, "told", AGAIN, told)
+    for piece in stage.plan.of("retold"):
+        if ids := stage.ids.get(piece.twin or ""):
+            stage.change("retold", "update", ids, piece)
+    ids = stage.ids.get(first.name, ())
+    for piece in later if ids else ():
+        stage.change("version", "update", ids, piece)
+        ids = stage.ids[piece.name] or ids
+    stage.settle("retold")
+    read_back(stage, "retold", AGAIN, stage.plan.of("retold"))
+    if stage.supports("history"):
+        _tell_history(stage, "history")
+
+
+def _tell_history(stage: DrillSession, step: str) -> None:
+    versions = stage.plan.of("version")
+    for memory_id in dict.fromkeys(each for piece in versions for each in stage.ids.get(piece.name, ())):
+        stage.call(step, "history", AGAIN, memory_id, about=versions)
+
+
+def _ask_shortly(stage: DrillSession) -> None:
+    stage.remember("short", stage.plan.of("term", "other term"))
+    stage.settle("short")
+    for piece in stage.plan.of("term"):
+        stage.recall("short", piece.query or "", SHORT, about=[piece])
+
+
+def live(stage: DrillSession) -> None:
+    """A store that is told something on each of several days, and asked by one process after the other."""
+    stage.renew()
+    stage.open("day 0")
+    before: list[Piece] = []
+    for day in AFTER:
+        if day in ANEW and stage.supports("persistent"):
+            stage.close(f"day {day}")
+            stage.open(f"day {day}")
+        _ask(stage, f"day {day}", before[::FEW], day)
+        own = stage.plan.of(f"day {day}")
+        stage.remember(f"day {day}", own)
+        stage.settle(f"day {day}")
+        _ask(stage, f"day {day}", own, day)
+        before += own
+    for day in AT_LAST:
+        _ask(stage, f"day {day}", before, day)
+    stage.close("days")
+
+
+def _ask(stage: DrillSession, step: str, pieces: Sequence[Piece], day: int = 0) -> None:
+    for piece in pieces:
+        stage.recall(step, piece.item.text, piece.item.scope, about=[piece], at=_date(day))
