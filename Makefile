@@ -124,7 +124,7 @@ selftest: .venv/.ready
 	@echo "proving every scenario of the suite, then every measure against planted faults (at most 20 minutes on 2 busy cores,"
 	@echo "two or three where nothing that plays has changed)"
 	@$(BIN)/coldwarm selftest suite
-	@$(BIN)/coldwarm selftest measures $(if $(filter 1,$(WORKERS)),--jobs 2)
+	@$(BIN)/coldwarm selftest measures $(if $(filter 1,$(WORKERS)),--jobs 2) $(if $(filter 1,$(COLDWARM_FRESH)),--every-drill)
 
 # Each in a shell of its own, two at once, told whole when it has ended. Those of a release have an environment made, or start
 # a server. Two rows keep their memories in the PostgreSQL that comes with Letta's server, two in that server.

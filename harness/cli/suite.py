@@ -163,10 +163,12 @@ def selftest_suite(names: tuple[str, ...], tasks: Path, fixtures: Path) -> None:
 @click.argument("names", nargs=-1, metavar="[FAULT]...")
 @click.option("--jobs", "-j", type=click.IntRange(1, 64), help="Plays side by side. Default: one more than processors.")
 @click.option("--fresh", is_flag=True, envvar="COLDWARM_FRESH", help="Play anew what an earlier self-test has played.")
-def selftest_measures(names: tuple[str, ...], jobs: int | None, fresh: bool) -> None:
+@click.option("--every-drill", is_flag=True, help="Play every drill with every fault.")
+def selftest_measures(names: tuple[str, ...], jobs: int | None, fresh: bool, every_drill: bool) -> None:
     """Prove that the measures see each planted fault.
 
-    And that nothing else moves. All of them take some minutes.
+    And that nothing else moves: a fault plays the drills that must flag it, and a third of the others, drawn by its
+    name. All of them take some minutes.
     """
     from harness.gateway.embedder import EmbedderError
     from harness.selftest import faults, measures, measures_table
@@ -174,8 +176,9 @@ def selftest_measures(names: tuple[str, ...], jobs: int | None, fresh: bool) -> 
     try:
         planted = faults.list_planted(names)
         proven = measures.prove(
-            planted, paths.cache_root(), jobs, lambda name: click.echo(f"measured {name}"), fresh=fresh
-        )
+            planted, paths.cache_root(), jobs, lambda name: click.echo(f"measured {name}"),
+            fresh=fresh, every_drill=every_drill,
+        )  # fmt: skip
     except faults.FaultNameError as error:
         stop(error)
     except EmbedderError as error:

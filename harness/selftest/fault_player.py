@@ -6,7 +6,7 @@ the same conditions is taken from a cache of its own. No score is computed here.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, nullcontext
 from dataclasses import replace
 from datetime import date
@@ -44,6 +44,9 @@ STORY_SEED = 3
 """Of the noise and the canaries of the story: with these the reference is silent about one unknown thing, so that a
 store that never is can be worse."""
 DEADLINES = Deadlines(open=60.0, call=5.0, item=0.02)
+STORY = "story"
+"""The family of the measures that read the log of a story."""
+EVERY = frozenset(drills.ALL) - {"promises"} | {STORY}
 PAPER = PaperWorkTrees()
 """A check would see the value that was chosen: no measure of the story is of the work itself."""
 
@@ -96,19 +99,21 @@ class FaultPlayer:
         trials = [_make_trial(None, self._story, None), *(_make_trial(each, self._story, "append") for each in ORACLES)]
         return list(self._play(trials, lambda: nullcontext(LocalStores())))
 
-    def play(self, name: str, older: str = "") -> list[Play]:
+    def play(self, name: str, older: str = "", families: Container[str] = EVERY) -> list[Play]:
         """Every drill but that of random sequences, of which docs/promises.md tells; then the story.
 
         Args:
             older: The release whose stores it takes over; without one, drills of that are left out.
+            families: Drills, and `STORY`, that are played.
         """
         drilled = [
             DrillTrial(backend=name, drill=each.name, size=each.least, seed=SEED, k=DEFAULT_K,
                        older=older if each.hands_over else "")
             for each in drills.ALL.values()
-            if each.name != "promises" and (older or not each.hands_over)
+            if each.name in families and (older or not each.hands_over)
         ]  # fmt: skip
-        return list(self._play([*drilled, _make_trial(name, self._story, "curated")], self._open_children))
+        told = [_make_trial(name, self._story, "curated")] * (STORY in families)
+        return list(self._play([*drilled, *told], self._open_children))
 
     def _play(
         self, trials: Sequence[Trial | DrillTrial], lend: Callable[[], AbstractContextManager[Stores]]

@@ -57,20 +57,33 @@ USUAL: Mapping[str, tuple[str, ...]] = {
     "branch": ("main", "master"),
 }
 """What a part is when nobody says anything else."""
-TEAMS: Mapping[str, tuple[str, ...]] = {
-    "path": ("gateway", "acme/gateway", "dana/gateway", "acme/portal", "acme//gateway"),
-    "address": ("dana", "dana@acme.example", "dana@globex.example", "dana+ci@acme.example", "acme.example"),
-    "number": ("1", "1.0", "01", "1.1", "1.10", "1.1.0", "v1.1"),
+TEAMS: Mapping[str, tuple[tuple[str, str], tuple[str, ...]]] = {
+    "path": (
+        ("repo", "branch"),
+        ("gateway", "acme/gateway", "dana/gateway", "acme/portal", "acme//gateway"),
+    ),
+    "address": (
+        ("user", "org"),
+        ("dana", "dana@acme.example", "dana@globex.example", "dana+ci@acme.example", "acme.example"),
+    ),
+    "number": (("branch", "user"), ("1", "1.0", "01", "1.1", "1.10", "1.1.0", "v1.1")),
     "separator": (
-        "web-api", "web_api", "web/api", "web.api", "web:api", "web api", "webapi", "api-web", "web%2Fapi", "web+api",
+        ("repo", "branch"),
+        (
+            "web-api", "web_api", "web/api", "web.api", "web:api", "web api", "webapi", "api-web", "web%2Fapi",
+            "web+api",
+        ),
     ),
     "lookalike": (
-        "caf\N{LATIN SMALL LETTER E WITH ACUTE}-fin", "cafe\N{COMBINING ACUTE ACCENT}-fin", "cafe-fin",
-        "cafe\N{ZERO WIDTH SPACE}-fin", "cafe-\N{LATIN SMALL LIGATURE FI}n",
+        ("repo", "user"),
+        (
+            "caf\N{LATIN SMALL LETTER E WITH ACUTE}-fin", "cafe\N{COMBINING ACUTE ACCENT}-fin", "cafe-fin",
+            "cafe\N{ZERO WIDTH SPACE}-fin", "cafe-\N{LATIN SMALL LIGATURE FI}n",
+        ),
     ),
 }  # fmt: skip
-"""Family -> names as teams have them, each another: forks and folders, mail addresses, releases, one word in several
-spellings."""
+"""Family -> the parts that are called so, and names as teams have them, each another: forks and folders, mail
+addresses, releases, one word in several spellings."""
 LATTICE = "lattice"
 """The group of places that differ in which parts are set, and in one of them."""
 EMPTY = "empty"
@@ -120,9 +133,10 @@ def places() -> Iterator[tuple[str, Scope]]:
         yield f"{EMPTY}-{respect}.given", replace(context, **{respect: ""})
         yield f"{EMPTY}-{respect}.other", replace(context, **{respect: "somebody"})
         yield f"position.{respect}", Scope(**{respect: "anywhere"})
-        for family, names in TEAMS.items():
+    for family, (parts, names) in TEAMS.items():
+        for part in parts:
             for number, name in enumerate(names, 1):
-                yield f"{family}-{respect}.{number}", name_scope(respect, name)
+                yield f"{family}-{part}.{number}", name_scope(part, name)
     yield from _join_names()
 
 
