@@ -183,6 +183,7 @@ def test_a_sound_store_is_clean_everywhere(tmp_path: Path) -> None:
     assert "a history" in reason(found.pop("replaced_text_gone_after_closing"), "not-applicable")
     assert "two texts" in reason(found.pop("history_tells_earlier_text"), "not-applicable")
     assert "only declared" in reason(found.pop("seen_in_undeclared_places"), "not-applicable")
+    assert "words of its own" in reason(found.pop("retold_after_deletion"), "not-applicable")
     of = {
         "expired_not_recalled": 1, "replaced_gone_after_update": 1, "replaced_gone_after_supersede": 1,
         "scope_forgotten_from_search": 1, "text_gone_after_kill": 1, "scope_forgotten_from_listing": 2,

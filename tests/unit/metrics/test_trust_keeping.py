@@ -156,6 +156,7 @@ GOOD: Mapping[str, tuple[int, int]] = {
     **{f"{field}_survives_reopening": (5, 5) for field in ("date", "scope")},
     "texts_whole": (13, 13),
     "scores_out_of_order": (0, 1),
+    "answers_invented": (0, 2),
     "calls_failed": (0, 18),
 }
 
@@ -164,7 +165,10 @@ def test_a_sound_backend_keeps_all(tmp_path: Path) -> None:
     found = Play().measures(tmp_path)
     assert {name: counts(found[name]) for name in GOOD} == GOOD
     unplayed = {"batch_kept", "several_superseded", "expiry_by_wall_clock", "expiry_lost", "ids_reissued"}
-    unplayed |= {"wordless_text_found", "ended_late", "ended_early", "numbers_as_told"}
+    unplayed |= {"wordless_text_found", "ended_late", "ended_early", "numbers_as_told", "updated_found"}
+    unplayed |= {"short_questions_answered", "forgotten_at_once", "lost_by_forgetting_at_once", "kept_through_days"}
+    unplayed |= {"same_text_updated", "kept_beside_a_batch", "changed_after_a_hit", "found_after_a_miss"}
+    unplayed |= {"history_tells_all_versions"}
     aside = {"recall_seconds", "bytes_per_memory", "undeclared_bytes", "first_date_after_update"}
     assert set(found) - set(GOOD) == {*aside, *unplayed}
     assert {found[name].status for name in unplayed} == {"not-applicable"}, "an older transcript lacks these steps"
@@ -193,7 +197,7 @@ def under(**fields: Any) -> Callable[[Hit], Hit]:
         (changed("recall", "bare", lost),
          {"self_reachability": (5, 6), "own_text_first": (5, 6), "recalls_malformed": (0, 6), "texts_whole": (12, 12)}),
         (changed("recall", "odd", under(memory_id="id-right"), "asked"),
-         {"recalls_malformed": (1, 7), "texts_whole": (12, 13)}),
+         {"recalls_malformed": (1, 7), "texts_whole": (12, 13), "answers_invented": (1, 2)}),
         (changed("recall", "odd", under(text="two"), "own"),
          {"texts_whole": (12, 13), "self_reachability": (6, 6)}),
         (changed("recall", "odd", under(score=0.95), "asked"), {"scores_out_of_order": (1, 1)}),
@@ -337,12 +341,21 @@ def test_a_whole_file_is_found_by_its_text(tmp_path: Path) -> None:
         ("ranked", {"own_text_first", "answer_among_look_alikes", "scores_out_of_order"}),
         ("abstains", {"unknown_answered_with_silence"}),
         ("expiry", {"expiry_by_wall_clock", "expiry_lost", "ended_late", "ended_early"}),
-        ("forget", {"ids_reissued"}),
-        ("source", {name for name in GOOD if name.startswith("source_")}),
+        ("forget", {"ids_reissued", "forgotten_at_once", "lost_by_forgetting_at_once"}),
+        ("source", {"same_text_updated", *(name for name in GOOD if name.startswith("source_"))}),
         ("created", {"first_date_after_update", *(name for name in GOOD if name.startswith("date_"))}),
         ("entries", {"entries_unaccounted", "writes_listed"}),
         ("scope_repo", {"answer_among_look_alikes", *(name for name in GOOD if name.startswith("scope_"))}),
-        ("update", {"first_date_after_update", *(name for name in GOOD if name.endswith("_update"))}),
+        (
+            "update",
+            {
+                "first_date_after_update",
+                "history_tells_all_versions",
+                "same_text_updated",
+                "updated_found",
+                *(name for name in GOOD if name.endswith("_update")),
+            },
+        ),
         ("supersede", {"several_superseded", *(name for name in GOOD if name.endswith("_supersede"))}),
         (
             "persistent",

@@ -111,7 +111,7 @@ def test_names_as_teams_have_them_are_the_same_to_whoever_reads_them_otherwise(
             return read(name)
         return name
 
-    for respect in scopes.RESPECTS:
+    for respect in scopes.TEAMS[family][0]:
         group_of = (scope for name, scope in scopes.places() if name.startswith(f"{family}-{respect}."))
         names = [str(getattr(scope, respect)) for scope in group_of]
         assert len(names) == len(set(names)) > len(set(map(tried, names)))

@@ -23,7 +23,7 @@ from tests.support.drill_player import drilled, measured
 
 REFERENCE = "adapters.reference:Reference"
 ENDING = ("ending", "ending changed")
-BY_MEANING = ("answer_among_look_alikes", "unknown_answered_with_silence")
+BY_MEANING = ("answer_among_look_alikes", "unknown_answered_with_silence", "numbers_as_told")
 METRICS = (*writes.METRICS, *keeping.METRICS, *fields.METRICS, *replaced.METRICS, *ending.METRICS)
 JUDGED = tuple(m for m in METRICS if m.definition.unit == "proportion" and m.definition.name not in BY_MEANING)
 """Without what differs between equal runs or with the size, and without what needs the real embedder."""
@@ -163,7 +163,7 @@ def test_what_is_asked_and_in_which_order(sound: Transcript) -> None:
     calls = [event for event in sound.events if isinstance(event, Called)]
     assert list(dict.fromkeys(call.step for call in calls)) == [
         "written", "own", "asked", "unknown", "narrow", "wide", "revised", "reopened", "ends", "several", "joined",
-        "ending", "now", "earlier", "later", "changed", "doomed", "inherited", "reopened later", "long before",
+        "turned", "ending", "now", "earlier", "later", "changed", "doomed", "inherited", "reopened later", "long before",
         "long after", "right before", "right after", "not yet", "late", "once", "once more", "told", "retold",
         "version", "history", "short", "history reopened", "at once", "beside", "forgotten",
         *(f"day {day}" for day in (*repeating.AFTER, *repeating.AT_LAST)),

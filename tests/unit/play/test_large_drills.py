@@ -34,7 +34,7 @@ def test_a_large_plan_has_more_memories_and_no_more_calls(drill: Drill, roles: s
     assert sum(found[role] for role in roles) == most and found.total() >= LARGE
 
 
-@pytest.mark.parametrize("drill", [sharing.DRILL, embedder.DRILL, keeping.DRILL])
+@pytest.mark.parametrize("drill", [sharing.DRILL, embedder.DRILL])
 def test_what_was_played_at_smaller_sizes_is_played_still(drill: Drill) -> None:
     assert not drill.plan(1000, 1).of("crowd")
 
