@@ -1,1 +1,1 @@
-"""Figures that were measured once, as data, each with the date and the machine: they age, so no document repeats them."""
+"""Figures that were measured once, as data, each with its date and machine: they age, so no document repeats them."""

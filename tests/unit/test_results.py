@@ -1,4 +1,4 @@
-"""Measured figures as data: each table is whole, says under which conditions it was measured, and prints as Markdown."""
+"""Measured figures as data: each table is whole, says how it was measured, and prints as Markdown."""
 
 from __future__ import annotations
 
