@@ -17,7 +17,7 @@ from benchmarks.mutants.rooms import ROOT
 LISTED = Path(__file__).with_name("survivors.toml")
 KEPT = Path(__file__).with_name("verdicts")
 """One file for each room, a line for each mutant: what it is called, in short, and what told it apart."""
-PAGE = ROOT / "docs" / "mutants.md"
+PAGE = Path(__file__).with_name("README.md")
 Verdicts = Mapping[str, str]
 """Mutant -> what told it apart; empty or `units.UNREACHED`: nothing."""
 
@@ -97,7 +97,7 @@ def page(modules: Mapping[str, Mapping[str, Module]]) -> str:
             verdicts |= dict.fromkeys(others, "")
         found[room] = every, verdicts
     PAGE.write_text("\n".join(_page(found)) + "\n", "utf-8")
-    return "docs/mutants.md tells it"
+    return f"{PAGE.relative_to(ROOT)} tells it"
 
 
 Found = Mapping[str, tuple[Mapping[str, Mutant], Verdicts]]
@@ -162,8 +162,8 @@ HEAD = """# Mutants
 Can the tests notice a slip? `make mutants` makes one small change after the other: a comparison, a bound, `and` for
 `or`, a negated condition, a number, a flag, a sign, a step left out, nothing returned; of SQL a condition, a number
 or the order. Each mutant has to be told apart from the program as it is: one of the reference store by the contract,
-the drills or random sequences ([promises.md](promises.md)), one of the classifier, the scanner or the measures by
-their tests.
+the drills or random sequences ([promises.md](../../docs/promises.md)), one of the classifier, the scanner or the
+measures by their tests.
 
 The job fails for a survivor that `benchmarks/mutants/survivors.toml` does not list with a reason, and for a listed
 one that is told apart now. A survivor with a reason changes nothing that is promised. The last column leaves these
