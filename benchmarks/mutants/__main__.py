@@ -31,7 +31,7 @@ def judge(room: Room, modules: Mapping[str, Module], mutants: Sequence[Mutant], 
 @click.option("--jobs", default=2, show_default=True, help="Processes side by side.")
 @click.option("--again", is_flag=True, help="Only those that survived last time, as it was kept; with --more, too.")
 @click.option("--more", is_flag=True, help="Only those that were not judged before, as it was kept.")
-@click.option("--keep", is_flag=True, help="Keep the verdicts, and write docs/mutants.md.")
+@click.option("--keep", is_flag=True, help="Keep the verdicts, and write the README beside this.")
 @click.option(
     "--file", type=click.Path(exists=True, resolve_path=True, path_type=Path), help="A module of your own ..."
 )

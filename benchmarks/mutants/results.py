@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import platform
 import tomllib
-from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from datetime import UTC, datetime
 from importlib.metadata import version
@@ -18,7 +17,7 @@ from benchmarks.mutants.rooms import ROOT
 LISTED = Path(__file__).with_name("survivors.toml")
 KEPT = Path(__file__).with_name("verdicts")
 """One file for each room, a line for each mutant: what it is called, in short, and what told it apart."""
-PAGE = ROOT / "docs" / "mutants.md"
+PAGE = Path(__file__).with_name("README.md")
 Verdicts = Mapping[str, str]
 """Mutant -> what told it apart; empty or `units.UNREACHED`: nothing."""
 
@@ -98,7 +97,7 @@ def page(modules: Mapping[str, Mapping[str, Module]]) -> str:
             verdicts |= dict.fromkeys(others, "")
         found[room] = every, verdicts
     PAGE.write_text("\n".join(_page(found)) + "\n", "utf-8")
-    return "docs/mutants.md tells it"
+    return f"{PAGE.relative_to(ROOT)} tells it"
 
 
 Found = Mapping[str, tuple[Mapping[str, Mutant], Verdicts]]
@@ -129,16 +128,6 @@ def _page(found: Found) -> Iterator[str]:
     yield f"\nTogether {dead:,} of {len(judged):,} are told apart: {raw:.1f} % with equivalent ones as survivors,"
     yield f"{rest:.1f} % without those {known:,} that are listed with a reason."
     yield f"{datetime.now(UTC):%Y-%m-%d}, {_versions()}"
-    yield "\n## By what\n| room | told apart by | mutants |\n|---|---|---|"
-    for room, (_, verdicts) in found.items():
-        by = Counter(_by(killer) for killer in verdicts.values() if not survives(killer))
-        yield from (f"| {room} | {name} | {count} |" for name, count in by.most_common())
-    yield "\n## Survivors"
-    for room, (_, verdicts) in found.items():
-        left = sorted(name for name, killer in verdicts.items() if survives(killer))
-        if left:
-            yield f"\n### {room}\n| place | line | change | why nothing tells it apart |\n|---|---|---|---|"
-            yield from (_row(name, reasons.get(name, "**no reason is given**")) for name in left)
 
 
 def _share(dead: int, of: int, part: bool) -> str:
@@ -162,26 +151,6 @@ def _judged(every: Mapping[str, Mutant], verdicts: Verdicts) -> str:
     return f"{len(verdicts):,}: {told}"
 
 
-def _row(name: str, why: str) -> str:
-    file, place, rest = name.split(": ", 2)
-    line, _, change = rest.rpartition("  [")
-    cells = (f"`{file}` {place}", _code(line), _code(change.removesuffix("]")), why)
-    return f"| {' | '.join(cells)} |"
-
-
-def _code(text: str) -> str:
-    marks = "``" if "`" in text else "`"
-    pad = " " if "`" in text else ""
-    return f"{marks}{pad}{text.replace('|', chr(92) + '|')}{pad}{marks}"
-
-
-def _by(killer: str) -> str:
-    """A test by its file; checks, drills and sequences by their sort."""
-    if killer in ("time", "died") or killer.startswith("cannot be"):
-        return {"time": "it does not end", "died": "its process ends"}.get(killer, "it cannot be imported")
-    return f"`{killer.partition('::')[0]}`" if killer.startswith("tests/") else killer.partition(": ")[0]
-
-
 def _versions() -> str:
     names = ("pytest", "hypothesis", "numpy", "pydantic")
     shown = ", ".join(f"{name} {version(name)}" for name in names)
@@ -189,39 +158,29 @@ def _versions() -> str:
 
 
 HEAD = """# Mutants
-Are the tests able to notice a slip? A program makes one small change after the other: a comparison, a bound, `and`
-for `or`, a condition the other way round, a number, a flag, a sign, a step left out, nothing returned; of SQL a
-condition, a number or the order. Each mutant has to be told apart: one of the reference store by the contract, the
-drills with one story, or random sequences of operations ([promises.md](promises.md)), as any backend is judged; one
-of the classifier, the scanner or the measures by their tests.
 
-This page is written by `make mutants`, which takes long. The job fails for a survivor that
-`benchmarks/mutants/survivors.toml` does not list with a reason, and for a listed one that is told apart now. A survivor
-with a reason is equivalent: it changes nothing that is promised. The last column leaves it out; the fourth does not.
-Where none but listed ones have not been judged, these count as survivors.
-Where not all mutants of a room were judged, they are a sample in an order that is drawn by their names, given with
-Wilson's interval at 95 %. Tests were written in sight of survivors, so mutants that nobody has looked at may do worse.
+Can the tests notice a slip? `make mutants` makes one small change after the other: a comparison, a bound, `and` for
+`or`, a negated condition, a number, a flag, a sign, a step left out, nothing returned; of SQL a condition, a number
+or the order. Each mutant has to be told apart from the program as it is: one of the reference store by the contract,
+the drills or random sequences ([promises.md](../../docs/promises.md)), one of the classifier, the scanner or the
+measures by their tests.
 
-At `30c15a5` 3,791 mutants of the measures were judged; 3,586 of them (94.6 %) were told apart. Six survivors showed a
-measure that gave a wrong figure (version 3 of eighteen measures in the changelog). Others showed code that decided
-nothing, which is gone, and for the rest tests were written, or the reason is listed. A sample of 480, in sight of which
-tests had been written before, had shown no survivor: what nobody had looked at did worse.
-Two golden files notice much of it: any change of what damaged logs give, and of words shown.
+The job fails for a survivor that `benchmarks/mutants/survivors.toml` does not list with a reason, and for a listed
+one that is told apart now. A survivor with a reason changes nothing that is promised. The last column leaves these
+out; the fourth counts them as survivors. Where only a sample of a room was judged, its share has Wilson's interval at
+95 %. Tests were written in sight of survivors, so mutants that nobody has looked at may do worse: of 3,791 mutants of
+the measures that were judged first at `30c15a5`, 94.6 % were told apart, and six survivors showed a measure that gave
+a wrong figure.
 
-What runs on import is judged in a process that imports ours anew. The module as it is goes the same way first; if a
-test fails there, nothing is judged.
+    python -m benchmarks.mutants ROOM --sample 50              # minutes
+    python -m benchmarks.mutants ROOM --keep --more            # goes on where the last run was stopped
+    python -m benchmarks.mutants ROOM --keep --again           # only those that survived, after a test was written
 
-`python -m benchmarks.mutants ROOM --sample 50` takes minutes; with `--keep` and `--more` a run goes on where the last
-one was stopped, and with `--again` it asks only those that survived, which is what one wants after writing a test.
-Verdicts are kept in `benchmarks/mutants/verdicts/`. One is forgotten when its line changes; tests that became weaker
-since are noticed by a run without `--more`.
+Verdicts are kept in `benchmarks/mutants/verdicts/`, and forgotten when the line of the mutant changes. Not changed
+are docstrings, annotations, decorators, assertions, messages of errors and words of the page. Left out are tests of
+the syntax of formulas and of time.
 
-Two sorts of tests are left out: those of `tests/unit/metrics/test_formulas.py`, which notice any change of the
-syntax, and those of `tests/unit/text/test_linear.py`, which measure time. Docstrings, annotations, decorators,
-assertions, messages of errors and words of the page are not changed.
-
-mutmut 3.8.1 was looked at first: it changes neither decorated functions (properties, cached ones) nor constants and SQL
-of a module, which is where much of this stands. cosmic-ray 8.7.0 starts a process of pytest for each mutant, of which
-there are five thousand. So `benchmarks/mutants/` forks a process that has collected the tests and runs those that
+mutmut changes neither decorated functions nor the SQL and constants of a module; cosmic-ray starts a process of
+pytest for each mutant. So `benchmarks/mutants/` forks a process that has collected the tests, and runs those that
 reach the line.
 """

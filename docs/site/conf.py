@@ -8,30 +8,44 @@ if typing.TYPE_CHECKING:
     from sphinx.application import Sphinx
 
 PAGES = {
-    "Use": ("docs/getting-started", "docs/commands", "docs/ci", "docs/faq", "docs/choosing", "docs/findings"),
-    "Extend": ("docs/adapters", "docs/scenarios", "tasks/README"),
-    "Understand": (
-        "docs/concepts",
-        "docs/drills",
-        "docs/measures",
-        "docs/statistics",
-        "docs/promises",
-        "docs/mutants",
-        "docs/published-sets",
+    "Tutorials": ("docs/getting-started", "docs/scenarios"),
+    "How to": (
+        "docs/adapters",
+        "docs/ci",
+        "docs/choosing",
         "docs/mining",
-        "docs/calibration",
-        "docs/backends",
-        "docs/speed",
-        "docs/scale",
-        "docs/upgrades",
-        "docs/containment",
         "docs/readers",
         "docs/agents",
+        "docs/upgrades",
         "docs/mcp",
+        "docs/published-sets",
+        "docs/scale",
     ),
-    "Project": ("docs/decisions/README", "docs/stability", "CONTRIBUTING", "SECURITY", "CHANGELOG"),
+    "Reference": (
+        "docs/commands",
+        "docs/backends",
+        "docs/drills",
+        "docs/measures",
+        "docs/concepts",
+        "tasks/README",
+        "docs/stability",
+        "CHANGELOG",
+    ),
+    "Explanation": (
+        "docs/findings",
+        "docs/faq",
+        "docs/statistics",
+        "docs/calibration",
+        "docs/promises",
+        "docs/containment",
+        "docs/speed",
+        "docs/decisions/README",
+    ),
+    "Project": ("CONTRIBUTING", "benchmarks/mutants/README", "SECURITY"),
 }
 """Caption of the menu -> pages, as paths in the checkout without `.md`. A page in no menu fails the build."""
+LISTS = {"docs/decisions/README": "0*", "docs/backends": "backends/*"}
+"""A page that lists others -> those, which stand below it in the menu."""
 
 project = "coldwarm"
 html_title = "coldwarm"
@@ -49,12 +63,12 @@ myst_heading_anchors = 4
 
 
 def add_menu(app: Sphinx, name: str, source: list[str]) -> None:
-    """The README and the list of decisions are read as they are where nobody knows menus."""
+    """README and lists of pages are read as they are where nobody knows menus."""
     if name == root_doc:
         for caption, pages in PAGES.items():
             source[0] += _write_menu(caption, pages)
-    if name == "docs/decisions/README":
-        source[0] += "\n```{toctree}\n:hidden:\n:glob:\n0*\n```\n"
+    if pattern := LISTS.get(name):
+        source[0] += f"\n```{{toctree}}\n:hidden:\n:glob:\n{pattern}\n```\n"
 
 
 def _write_menu(caption: str, pages: tuple[str, ...]) -> str:

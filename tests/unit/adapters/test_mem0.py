@@ -218,7 +218,7 @@ def test_a_fault_of_the_model_is_logged_as_the_backends(saying: Space) -> None:
         memory.kill()
 
 
-# --- what the library does by itself (docs/backends.md) ---------------------------------------------------------------
+# --- what the library does by itself (docs/backends/mem0.md) ----------------------------------------------------------
 
 
 @backend

@@ -1,4 +1,4 @@
-"""docs/backends.md says what the adapters declare: the table is what the command above it prints."""
+"""tests/golden/declared.md says what the adapters declare: the table is what the command above it prints."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ PART = re.compile(r"<!-- coldwarm list ((?:-b \S+ ?)+)-->\n(.*?)<!-- end -->", r
 @pytest.mark.slow
 def test_the_docs_show_what_every_backend_declares(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MEM0_API_KEY", "to be described it is only needed, not used")
-    found = PART.search((paths.ROOT / "docs" / "backends.md").read_text("utf-8"))
+    found = PART.search((paths.ROOT / "tests" / "golden" / "declared.md").read_text("utf-8"))
     assert found is not None
     words = found[1].split()
     shown = CliRunner().invoke(commands, ["list", *words])
