@@ -26,7 +26,7 @@ class Retelling(Reach):
     @cached_property
     def own_words(self) -> Mapping[str, frozenset[str]]:
         """What was deleted on request -> its own words."""
-        gone = set(self.targets(*REMOVED))
+        gone = dict.fromkeys(self.targets(*REMOVED))
         staying = {word for piece in self.plan.pieces if piece.name not in gone for word in _words(piece.item.text)}
         told = {name: self.plan.by_name[name] for name in gone}
         words = {
