@@ -17,6 +17,8 @@ FILES = {
     "harness/play/engine.py": "SPEED = 1\n",
     "harness/report/page.py": "from harness.report import inks\n",
     "harness/report/inks.py": "BLACK = 1\n",
+    "reports/gates.toml": "",
+    "reports/templates/page.html": "",
     "harness/mine/history.py": "DEPTH = 1\n",
     "docs/guide.md": "# Guide\n",
     "docs/calibration.md": "# Calibration\n",
@@ -78,6 +80,8 @@ def project(pytester: pytest.Pytester, tmp_path_factory: pytest.TempPathFactory)
         ("tests/unit/conftest.py", "passed"),
         ("tests/unit/test_it.py", "passed"),
         ("requirements.lock", "passed"),
+        ("reports/templates/page.html", "passed"),  # of the page, which it imports
+        ("reports/gates.toml", BEFORE),
         ("harness/mine/history.py", BEFORE),
         ("docs/guide.md", BEFORE),
         ("README.md", BEFORE),
@@ -98,6 +102,7 @@ def test_who_passed_is_played_again_if_something_changed_that_it_reaches(
     [
         ("COMMAND = ['python', '-m', 'harness']", "harness/mine/history.py"),
         ("LENT = f'harness.mine.{1}'", "harness/mine/history.py"),
+        ("GATES = 'reports/gates.toml'", "reports/gates.toml"),
         ("PAGE = ROOT / 'docs' / 'calibration.md'", "docs/calibration.md"),
         ("COMMAND, PLACE = ['git', 'ls-files'], ROOT", "docs/guide.md"),
     ],
