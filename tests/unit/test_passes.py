@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
 
+from harness import paths
 from tests.support.passes import BEFORE, PassCache, Passes
 
 pytest_plugins = ["pytester"]
@@ -178,3 +181,19 @@ def test_a_damaged_store_is_as_good_as_none(project: Project) -> None:
     entry.path.unlink()
     entry.path.mkdir()
     assert project.play() == ["passed"]
+
+
+@pytest.mark.slow
+def test_workers_keep_and_take_passes_too(tmp_path: Path) -> None:
+    words = ("-q", "-n", "1", "-m", "slow", "tests/unit/log/test_lines.py")
+    given = {name: value for name, value in os.environ.items() if name != "COLDWARM_FRESH"}
+
+    def play(**more: str) -> str:
+        command = [sys.executable, "-m", "pytest", *words]
+        env = {**given, "COLDWARM_PROOFS": str(tmp_path), **more}
+        done = subprocess.run(command, cwd=paths.ROOT, env=env, capture_output=True, text=True, check=True)
+        return done.stdout.splitlines()[-1]
+
+    assert play().startswith("1 passed in ")
+    assert play().startswith(f"1 {BEFORE} in ")
+    assert play(COLDWARM_FRESH="1").startswith("1 passed in ")
