@@ -25,7 +25,9 @@ COMMANDS = (
 )  # fmt: skip
 PAGE = ("harness/report/charts", "harness/report/model", "harness/report/text", "harness/report/timeline")
 PLAYED = pytest.mark.apart(*COMMANDS, *PAGE, "harness/report/outputs")
-"""Of a module that asserts what was played and measured: nothing on other commands, and nothing on the page."""
+"""Of a module that asserts what was played and measured: nothing on other commands, and nothing on what is shown."""
+MEASURED = pytest.mark.apart(*COMMANDS, *PAGE)
+"""Of one that also asserts what `calibrate` prints."""
 
 
 def environment(cache: Path, more: Mapping[str, str] | None = None) -> dict[str, str]:

@@ -11,13 +11,14 @@ import pytest
 from harness import paths
 from harness.log.events import Choice, Worked
 from harness.log.folder import Folder
-from tests.e2e.conftest import Cli, only
+from tests.e2e.conftest import MEASURED, Cli, only
 
 RECORDED = paths.FIXTURES.parent / "chat" / "calibration.tar.xz"
 MODEL = "qwen2.5-coder-1.5b-instruct"
 STORIES = re.search(r"^STORIES := (.*?[^\\])$", (paths.ROOT / "Makefile").read_text(), re.MULTILINE | re.DOTALL)
 
 
+@MEASURED
 @pytest.mark.slow
 @pytest.mark.timeout(600)
 def test_the_recorded_decisions_replay_to_the_rows_of_the_page(cli: Cli, tmp_path: Path) -> None:
@@ -34,7 +35,7 @@ def test_the_recorded_decisions_replay_to_the_rows_of_the_page(cli: Cli, tmp_pat
         assert (done.returncode, done.stderr) == (0, ""), "an answer is missing: a prompt has changed"
     shown = cli("calibrate", only(tmp_path / "scripted"), only(tmp_path / "model")).stdout.splitlines()
     rows = [line for line in shown if line.startswith("| <code>chroma</code>")]
-    assert len(rows) == 2 and set(rows) <= set((paths.ROOT / "docs" / "calibration.md").read_text().splitlines())
+    assert len(rows) == 2 and set(rows) <= set((paths.ROOT / "docs/calibration.md").read_text().splitlines())
     first, again = _list_calls(only(tmp_path / "model")), _list_calls(only(tmp_path / "again"))
     assert again and again == {name: first[name] for name in again}
 

@@ -100,10 +100,10 @@ class Checkout:
                 module = resolve_name("." * node.level + (node.module or ""), package) if node.level else node.module
                 modules |= {f"{module}.{each.name}" for each in node.names}
             elif isinstance(node, ast.Constant) and isinstance(node.value, str):
-                if leaves:
-                    words.add(node.value.partition("/")[0])
                 if tests and "/" in node.value and node.value.rstrip("/") in self._paths:
                     words.add(node.value.rstrip("/"))
+                elif leaves:
+                    words.add(node.value.partition("/")[0])
                 if tests and (named := _MODULE.match(node.value)):
                     wholes.add(named[0])
         scanned = (self.root / place).glob("*.py") if any(each.startswith(_SCANS) for each in modules) else ()

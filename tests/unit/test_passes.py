@@ -107,6 +107,7 @@ def test_who_passed_is_played_again_if_something_changed_that_it_reaches(
         ("LENT = f'harness.mine.{1}'", "harness/mine/history.py"),
         ("GATES = 'reports/gates.toml'", "reports/gates.toml"),
         ("PAGE = ROOT / 'docs' / 'calibration.md'", "docs/calibration.md"),
+        ("PAGE = ROOT / 'docs/calibration.md'", "docs/calibration.md"),
         ("COMMAND, PLACE = ['git', 'ls-files'], ROOT", "docs/guide.md"),
     ],
 )
