@@ -28,8 +28,6 @@ OWN = "tests/support/reached.py"
 _MODULE = re.compile(rf"(({'|'.join(PACKAGES)})(\.\w+)+|benchmarks|harness)(?=\.?(:\w*)?$)")
 _SCANS = "harness.machine.modules"
 """Whoever imports it also imports modules of its own folder that nobody names."""
-_ROOT = re.compile(r"\bROOT\b|\bparents\b(?!=)|parent\.parent")
-"""Whoever does not say it reads nothing outside of its own folder."""
 _ALL = "ls-files"
 """A text with which all of the checkout is looked through."""
 
@@ -92,24 +90,31 @@ class Checkout:
         place = Path(file).parent
         package, modules, wholes, words = ".".join(place.parts), set[str](), set[str](), set[str]()
         source, tests = (self.root / file).read_text("utf-8"), file.startswith("tests/") and file != OWN
-        leaves = tests and _ROOT.search(source)
-        for node in ast.walk(ast.parse(source)):
+        nodes = [*ast.walk(ast.parse(source))]
+        said = {id(each.value) for each in nodes if isinstance(each, ast.Expr)}  # docstrings read nothing
+        pieces = {id(piece) for each in nodes if isinstance(each, ast.JoinedStr) for piece in each.values}
+        for node in nodes:
             if isinstance(node, ast.Import):
                 modules |= {each.name for each in node.names}
             elif isinstance(node, ast.ImportFrom):
                 module = resolve_name("." * node.level + (node.module or ""), package) if node.level else node.module
                 modules |= {f"{module}.{each.name}" for each in node.names}
-            elif isinstance(node, ast.Constant) and isinstance(node.value, str):
-                if tests and "/" in node.value and node.value.rstrip("/") in self._paths:
-                    words.add(node.value.rstrip("/"))
-                elif leaves:
-                    words.add(node.value.partition("/")[0])
+            elif isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in said:
+                if tests:
+                    words.add(self._find_path(node.value, whole=id(node) not in pieces))
                 if tests and (named := _MODULE.match(node.value)):
                     wholes.add(named[0])
         scanned = (self.root / place).glob("*.py") if any(each.startswith(_SCANS) for each in modules) else ()
         files = {*scanned, *(each for name in modules | wholes for each in self._find(name))}
         files |= {each for name in wholes for each in self.root.joinpath(*name.split(".")).rglob("*.py")}
         return Named(frozenset(str(each.relative_to(self.root)) for each in files), frozenset(words))
+
+    def _find_path(self, text: str, *, whole: bool) -> str:
+        """What a text names of the checkout; of one that is a piece, or a pattern, the folder at the top."""
+        path, top = text.rstrip("/"), text.partition("/")[0]
+        if path in self._paths or (whole and "*" not in text and "/" in text):
+            return path
+        return top
 
     def _find(self, module: str) -> Iterator[Path]:
         """A module's file, and those of the packages around it, which are imported before it."""

@@ -108,6 +108,8 @@ def test_who_passed_is_played_again_if_something_changed_that_it_reaches(
         ("GATES = 'reports/gates.toml'", "reports/gates.toml"),
         ("PAGE = ROOT / 'docs' / 'calibration.md'", "docs/calibration.md"),
         ("PAGE = ROOT / 'docs/calibration.md'", "docs/calibration.md"),
+        ("PAGE = f'docs/{ROOT}.md'", "docs/calibration.md"),
+        ("PAGES = ROOT.glob('docs/*.md')", "docs/calibration.md"),
         ("COMMAND, PLACE = ['git', 'ls-files'], ROOT", "docs/guide.md"),
     ],
 )
