@@ -16,7 +16,7 @@ from contextlib import suppress
 from datetime import UTC, date, datetime
 from functools import cached_property
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import pytest
 from pydantic import ValidationError
@@ -77,39 +77,46 @@ class PassCache(Entries):
             self.write(key, row.model_copy(update={"sum": row.digest}).model_dump_json().encode())
 
 
+class Reached(NamedTuple):
+    """The files that a test module reaches, and the digest of their names and of what they hold."""
+
+    files: list[str]
+    digest: str
+
+
 class Conditions:
     """What decides how the tests of a checkout end, as it was when the first of them was asked for."""
 
     def __init__(self, root: Path, environment: Mapping[str, str]) -> None:
         self._checkout = Checkout(root)
         self._facts = [FORM, sources.digest_conditions(), _describe_node(), os.geteuid(), _list_ours(environment)]
-        self._digests = dict[str, str]()
-        self._reached = dict[tuple[str, frozenset[str]], list[str]]()
+        self._files = dict[str, str]()
+        self._reached = dict[tuple[str, frozenset[str]], Reached]()
         self._stamps = {each: sources.stamp([root / each]) for each in self._checkout.files}
 
     def make_key(self, item: pytest.Item) -> str | None:
         """Equal for two plays of a test that must end alike; None: who knows."""
         if self._facts[1] is None:
             return None
-        files = [[each, self._digest(each)] for each in self._list_reached(item)]
-        return digest([*self._facts, item.nodeid, files])
+        return digest([*self._facts, item.nodeid, self._find_reached(item).digest])
 
     def hold(self, item: pytest.Item) -> bool:
         """Whether nothing that decides how a test ends was edited meanwhile."""
         root = self._checkout.root
-        return all(self._stamps[each] == sources.stamp([root / each]) for each in self._list_reached(item))
+        return all(self._stamps[each] == sources.stamp([root / each]) for each in self._find_reached(item).files)
 
-    def _list_reached(self, item: pytest.Item) -> list[str]:
+    def _find_reached(self, item: pytest.Item) -> Reached:
         test = item.path.relative_to(self._checkout.root).as_posix()
         apart = frozenset(name for mark in item.iter_markers("apart") for name in mark.args)
         if (test, apart) not in self._reached:
-            self._reached[test, apart] = self._checkout.find_reached(test, apart)
+            files = self._checkout.find_reached(test, apart)
+            self._reached[test, apart] = Reached(files, digest([[each, self._digest(each)] for each in files]))
         return self._reached[test, apart]
 
     def _digest(self, file: str) -> str:
-        if file not in self._digests:
-            self._digests[file] = hashlib.sha256((self._checkout.root / file).read_bytes()).hexdigest()
-        return self._digests[file]
+        if file not in self._files:
+            self._files[file] = hashlib.sha256((self._checkout.root / file).read_bytes()).hexdigest()
+        return self._files[file]
 
 
 class Passes:
@@ -190,4 +197,4 @@ def _describe_node() -> str:
 def _list_ours(environment: Mapping[str, str]) -> list[tuple[str, str]]:
     """What our variables say, and those that every program heeds."""
     names = {name for name in environment if name.startswith("COLDWARM_")} - {*_OURS} | {*_ALSO}
-    return sorted((name, environment[name]) for name in names if name in environment)
+    return sorted((name, environment[name]) for name in names if environment.get(name))
