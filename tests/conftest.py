@@ -4,7 +4,12 @@ import gc
 import os
 import tempfile
 
+import pytest
 from hypothesis import HealthCheck, settings
+
+from tests.support.passes import Passes
+
+GIVEN = dict(os.environ)
 
 # Mem0 reads both when it is first imported, by whichever test that is: with the defaults it would report to its vendor,
 # and all workers would share one locked folder.
@@ -20,6 +25,10 @@ settings.load_profile("coldwarm")
 
 # What is imported and collected lives as long as the process: no search for garbage looks through it again and again.
 gc.disable()
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.pluginmanager.register(Passes.of(config, GIVEN))
 
 
 def pytest_collection_finish() -> None:

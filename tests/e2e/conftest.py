@@ -19,6 +19,15 @@ from harness.cli import commands
 Cli = Callable[..., "subprocess.CompletedProcess[str]"]
 SMALL = ("-s", "forgotten-runbook", "-n", "0", "--write", "append", "--drill", "none")
 """One scenario without noise and drills: a few seconds."""
+COMMANDS = (
+    "harness/conformance", "harness/mine", "harness/published", "harness/pytest_plugin", "harness/regress",
+    "harness/selftest", "harness/serving",
+)  # fmt: skip
+PAGE = ("harness/report/charts", "harness/report/model", "harness/report/text", "harness/report/timeline")
+PLAYED = pytest.mark.apart(*COMMANDS, *PAGE, "harness/report/outputs")
+"""Of a module that asserts what was played and measured: nothing on other commands, and nothing on what is shown."""
+MEASURED = pytest.mark.apart(*COMMANDS, *PAGE)
+"""Of one that also asserts what `calibrate` prints."""
 
 
 def environment(cache: Path, more: Mapping[str, str] | None = None) -> dict[str, str]:

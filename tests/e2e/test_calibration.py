@@ -11,13 +11,14 @@ import pytest
 from harness import paths
 from harness.log.events import Choice, Worked
 from harness.log.folder import Folder
-from tests.e2e.conftest import Cli, only
+from tests.e2e.conftest import MEASURED, Cli, only
 
 RECORDED = paths.FIXTURES.parent / "chat" / "calibration.tar.xz"
 MODEL = "qwen2.5-coder-1.5b-instruct"
 STORIES = re.search(r"^STORIES := (.*?[^\\])$", (paths.ROOT / "Makefile").read_text(), re.MULTILINE | re.DOTALL)
 
 
+@MEASURED
 @pytest.mark.slow
 @pytest.mark.timeout(600)
 def test_the_recorded_decisions_replay_to_the_rows_of_the_page(cli: Cli, tmp_path: Path) -> None:
@@ -25,15 +26,18 @@ def test_the_recorded_decisions_replay_to_the_rows_of_the_page(cli: Cli, tmp_pat
         packed.extractall(tmp_path / "chats", filter="data")
     assert STORIES
     stories = [word for name in STORIES[1].replace("\\", " ").split() for word in ("-s", name)]
-    cells = ("run", "-q", "-b", "chroma", *stories, "-n", "0", "-d", "none", "--trial", "cold", "--trial", "chroma")
+    cells = ("run", "-q", "-b", "chroma", "-n", "0", "-d", "none", "--trial", "cold", "--trial", "chroma")
     asked = ("--reader", "choice", "--model", MODEL, "--chat", tmp_path / "chats")
-    for name, words in {"scripted": (), "model": asked, "again": asked}.items():
+    few = stories[:6]
+    runs = {"scripted": stories, "model": (*stories, *asked), "again": (*few, *asked)}
+    for name, words in runs.items():
         done = cli(*cells, *words, "--out", tmp_path / name)
         assert (done.returncode, done.stderr) == (0, ""), "an answer is missing: a prompt has changed"
     shown = cli("calibrate", only(tmp_path / "scripted"), only(tmp_path / "model")).stdout.splitlines()
     rows = [line for line in shown if line.startswith("| <code>chroma</code>")]
-    assert len(rows) == 2 and set(rows) <= set((paths.ROOT / "docs" / "calibration.md").read_text().splitlines())
-    assert _list_calls(only(tmp_path / "model")) == _list_calls(only(tmp_path / "again"))
+    assert len(rows) == 2 and set(rows) <= set((paths.ROOT / "docs/calibration.md").read_text().splitlines())
+    first, again = _list_calls(only(tmp_path / "model")), _list_calls(only(tmp_path / "again"))
+    assert again and again == {name: first[name] for name in again}
 
 
 def _name(choice: Choice) -> Choice:
@@ -41,12 +45,14 @@ def _name(choice: Choice) -> Choice:
     return choice.model_copy(update={"memory_id": None})
 
 
-def _list_calls(folder: Path) -> list[tuple[str, object]]:
-    """Everything that the model was asked, and what was made of it, trial by trial."""
+def _list_calls(folder: Path) -> dict[str, object]:
+    """Everything that the model was asked, and what was made of it, by trial."""
     logs, problems = Folder(folder).logs()
     assert not problems
-    return [
-        (log.trial.id, ([_name(each) for each in event.choices], event.checks, log.calls(event)))
-        for log in sorted(logs.values(), key=lambda log: log.trial.id)
-        for event in log.list_events(Worked)
-    ]
+    return {
+        log.trial.id: [
+            ([_name(each) for each in event.choices], event.checks, log.calls(event))
+            for event in log.list_events(Worked)
+        ]
+        for log in logs.values()
+    }

@@ -13,10 +13,12 @@ import pytest
 from harness.log.events import Metered, Wrote
 from harness.log.folder import Folder
 from harness.log.reader import Log, canonical
-from tests.e2e.conftest import SMALL, Cli, one_line, only, resumable
+from tests.e2e.conftest import PLAYED, SMALL, Cli, one_line, only, resumable
 
 BACKEND = "tests.support.extracting_backend:Extracting"
 RUN = ("run", "-b", BACKEND, *SMALL)
+pytestmark = PLAYED
+
 STAND_IN = "stand-in coldwarm-extractor-1"
 
 

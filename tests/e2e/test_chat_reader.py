@@ -20,11 +20,14 @@ from harness.play.environment import Settings
 from harness.play.readers import chat
 from harness.play.story import Story
 from tasks import loader
-from tests.e2e.conftest import SMALL, Cli, only
+from tests.e2e.conftest import MEASURED, SMALL, Cli, only
 from tests.support.fake_performer import FakePerformer, know
 from tests.support.fake_upstream import KEY, Handler, completion, served
 
-pytestmark = pytest.mark.skipif(not bubblewrap.available(), reason="bubblewrap is not here, or may not do its work")
+pytestmark = [
+    MEASURED,
+    pytest.mark.skipif(not bubblewrap.available(), reason="bubblewrap is not here, or may not do its work"),
+]
 RUN = ("run", "-b", "bm25", *SMALL, "--reader", "chat", "--model", "fake-performer")
 
 

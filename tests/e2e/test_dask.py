@@ -21,10 +21,10 @@ import pytest
 from harness import paths
 from harness.log.folder import Folder
 from harness.play import dask
-from tests.e2e.conftest import SMALL, Cli, environment, one_line, only, resumable
+from tests.e2e.conftest import PLAYED, SMALL, Cli, environment, one_line, only, resumable
 from tests.e2e.test_kill import _gone, _heed
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
+pytestmark = [PLAYED, pytest.mark.slow, pytest.mark.timeout(300)]
 
 STORES = """import time
 

@@ -12,10 +12,10 @@ import pytest
 from harness import paths
 from harness.log.folder import Folder
 from tests.e2e import test_chat
-from tests.e2e.conftest import SMALL, only, resumable
+from tests.e2e.conftest import PLAYED, SMALL, only, resumable
 from tests.e2e.test_dask import ASKED, Cluster, _done, _play, _told, _until_played
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(400)]
+pytestmark = [PLAYED, pytest.mark.slow, pytest.mark.timeout(400)]
 
 DAMAGES = """import sys
 

@@ -15,9 +15,11 @@ import pytest
 from harness import paths
 from harness.log.folder import Folder
 from harness.log.reader import Log, canonical
-from tests.e2e.conftest import SMALL, Cli, bytes_of, environment, one_line, only, resumable
+from tests.e2e.conftest import PLAYED, SMALL, Cli, bytes_of, environment, one_line, only, resumable
 from tests.support import faulty_backends
 from tests.support.fake_upstream import fake_upstream, wait_for_the_end
+
+pytestmark = PLAYED
 
 ASKED = ("run", "-b", "tests.support.faulty_backends:SlowRecall", "-b", "none", *SMALL)
 

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from tests.e2e.conftest import SMALL, Cli, only
+from tests.e2e.conftest import PLAYED, SMALL, Cli, only
 
-pytestmark = [pytest.mark.slow, pytest.mark.backend]
+pytestmark = [PLAYED, pytest.mark.slow, pytest.mark.backend]
 
 
 def test_what_a_model_inside_makes_of_a_story_is_told(cli: Cli, tmp_path: Path) -> None:

@@ -1,0 +1,200 @@
+"""Slow tests that passed under the very same conditions are not played again.
+
+A pass is kept below COLDWARM_PROOFS, by the digest of all that may decide how the test ends: the files that it reaches,
+what is installed, the machine, and what our variables say. Without that variable everything is played, with
+COLDWARM_FRESH=1, too, and kept anew. What failed, was skipped or was expected to fail is never kept.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import subprocess
+from collections.abc import Generator, Mapping
+from contextlib import suppress
+from datetime import UTC, date, datetime
+from functools import cached_property
+from pathlib import Path
+from typing import Any, ClassVar, NamedTuple
+
+import pytest
+from pydantic import ValidationError
+
+from harness import paths
+from harness.machine.entries import Entries
+from harness.model.trial import Model, digest
+from harness.play import sources
+from tests.support.reached import Checkout
+
+FORM = 1
+BEFORE = "passed before under the same conditions"
+DAYS = 30
+_INPUT = "coldwarm_passes"
+_OURS = ("COLDWARM_PROOFS", "COLDWARM_FRESH")
+_ALSO = ("CI", "LANG", "LC_ALL", "TZ")
+_REPORTS = pytest.StashKey[list[bool]]()
+
+
+class Pass(Model):
+    """An entry: one test that passed.
+
+    Attributes:
+        sum: The digest of all the rest.
+    """
+
+    key: str
+    test: str
+    day: date
+    sum: str = ""
+
+    @property
+    def digest(self) -> str:
+        return digest(self.model_dump(mode="json", exclude={"sum"}))
+
+
+class PassCache(Entries):
+    """A folder of passes. Whatever cannot be kept is not kept."""
+
+    suffix: ClassVar[str] = ".pass"
+
+    def find(self, key: str) -> Pass | None:
+        """None: there is none, or it is damaged and removed."""
+        try:
+            found = Pass.model_validate_json(self.read(key))
+        except FileNotFoundError:
+            return None
+        except (OSError, ValidationError):
+            found = None
+        if found is None or (found.key, found.sum) != (key, found.digest):
+            self.forget(key)
+            return None
+        return found
+
+    def keep(self, key: str, test: str) -> None:
+        row = Pass(key=key, test=test, day=datetime.now(UTC).date())
+        with suppress(OSError):
+            self.write(key, row.model_copy(update={"sum": row.digest}).model_dump_json().encode())
+
+
+class Reached(NamedTuple):
+    """The files that a test module reaches, and the digest of their names and of what they hold."""
+
+    files: list[str]
+    digest: str
+
+
+class Conditions:
+    """What decides how the tests of a checkout end, as it was when the first of them was asked for."""
+
+    def __init__(self, root: Path, environment: Mapping[str, str]) -> None:
+        self._checkout = Checkout(root)
+        self._facts = [FORM, sources.digest_conditions(), _describe_node(), os.geteuid(), _list_ours(environment)]
+        self._files = dict[str, str]()
+        self._reached = dict[tuple[str, frozenset[str]], Reached]()
+        self._stamps = {each: sources.stamp([root / each]) for each in self._checkout.files}
+
+    def make_key(self, item: pytest.Item) -> str | None:
+        """Equal for two plays of a test that must end alike; None: who knows."""
+        if self._facts[1] is None:
+            return None
+        return digest([*self._facts, item.nodeid, self._find_reached(item).digest])
+
+    def hold(self, item: pytest.Item) -> bool:
+        """Whether nothing that decides how a test ends was edited meanwhile."""
+        root = self._checkout.root
+        return all(self._stamps[each] == sources.stamp([root / each]) for each in self._find_reached(item).files)
+
+    def _find_reached(self, item: pytest.Item) -> Reached:
+        test = item.path.relative_to(self._checkout.root).as_posix()
+        apart = frozenset(name for mark in item.iter_markers("apart") for name in mark.args)
+        if (test, apart) not in self._reached:
+            files = self._checkout.find_reached(test, apart)
+            self._reached[test, apart] = Reached(files, digest([[each, self._digest(each)] for each in files]))
+        return self._reached[test, apart]
+
+    def _digest(self, file: str) -> str:
+        if file not in self._files:
+            self._files[file] = hashlib.sha256((self._checkout.root / file).read_bytes()).hexdigest()
+        return self._files[file]
+
+
+class Passes:
+    """The plugin.
+
+    Args:
+        kept: None: everything is played, and nothing is kept.
+        fresh: Everything is played, and kept.
+        environment: As it was before the tests set something.
+    """
+
+    def __init__(
+        self, kept: Path | None, *, fresh: bool = False, root: Path = paths.ROOT, environment: Mapping[str, str]
+    ) -> None:
+        self._kept, self._fresh, self._root, self._environment = kept, fresh, root, environment
+
+    @classmethod
+    def of(cls, config: pytest.Config, environment: Mapping[str, str]) -> Passes:
+        """Those that the variables name; in a worker, those of whoever started it."""
+        folder, fresh = environment.get("COLDWARM_PROOFS"), environment.get("COLDWARM_FRESH", "")
+        folder, fresh = getattr(config, "workerinput", {_INPUT: (folder, fresh)})[_INPUT]
+        kept = Path(folder).absolute() / "tests" if folder else None
+        return cls(kept, fresh=fresh not in ("", "0"), environment=environment)
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_configure_node(self, node: Any) -> None:
+        node.workerinput[_INPUT] = tuple(self._environment.get(each, "") for each in _OURS)
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_setup(self, item: pytest.Item) -> None:
+        item.stash[_REPORTS] = []
+        key = self._make_key(item)
+        if key and not self._fresh and (found := self._cache.find(key)):
+            pytest.skip(f"{BEFORE} ({found.day}, {key[:16]})")
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_makereport(self, item: pytest.Item) -> Generator[None, Any, Any]:
+        report = yield
+        done = item.stash.setdefault(_REPORTS, [])
+        done.append(report.outcome == "passed" and not hasattr(report, "wasxfail"))
+        if report.when == "setup" and report.skipped and BEFORE in str(report.longrepr):
+            report.before = True
+        passed = report.when == "teardown" and done == [True] * 3
+        if passed and (key := self._make_key(item)) and self._conditions.hold(item):
+            self._cache.keep(key, item.nodeid)
+        return report
+
+    def pytest_report_teststatus(self, report: Any) -> tuple[str, str, str] | None:
+        return (BEFORE, "b", "BEFORE") if getattr(report, "before", False) else None
+
+    def pytest_sessionfinish(self, session: pytest.Session) -> None:
+        if self._kept is not None and not hasattr(session.config, "workerinput"):
+            self._cache.prune(most_seconds=DAYS * 86400.0)
+
+    def _make_key(self, item: pytest.Item) -> str | None:
+        if self._kept is None or item.get_closest_marker("slow") is None:
+            return None
+        try:
+            return self._conditions.make_key(item)
+        except (OSError, subprocess.CalledProcessError):  # no git, or a file that is gone
+            return None
+
+    @cached_property
+    def _conditions(self) -> Conditions:
+        return Conditions(self._root, self._environment)
+
+    @cached_property
+    def _cache(self) -> PassCache:
+        assert self._kept is not None
+        return PassCache(self._kept)
+
+
+def _describe_node() -> str:
+    node = shutil.which("node")
+    return subprocess.run([node, "--version"], capture_output=True, text=True, check=False).stdout if node else ""
+
+
+def _list_ours(environment: Mapping[str, str]) -> list[tuple[str, str]]:
+    """What our variables say, and those that every program heeds."""
+    names = {name for name in environment if name.startswith("COLDWARM_")} - {*_OURS} | {*_ALSO}
+    return sorted((name, environment[name]) for name in names if environment.get(name))
