@@ -108,17 +108,19 @@ def _compare(family: Family, measure: str, pairs: Sequence[Pair]) -> list[Compar
     adjusted = stats.holm(raw)
     intervals = _find_intervals(differences, stats.holm_levels(raw), [p <= stats.ALPHA for p in adjusted])
     told = zip(pairs, differences, raw, adjusted, intervals, strict=True)
-    return [_make(family, measure, *each, len(pairs)) for each in told]
+    shown = sum(p <= stats.ALPHA for p in adjusted)
+    return [_make(family, measure, *each, len(pairs), shown) for each in told]
 
 
 def _make(
     family: Family, measure: str, pair: Pair, differences: Sequence[float], p: float, adjusted: float,
-    interval: Interval | None, compared: int,
+    interval: Interval | None, compared: int, all_shown: int,
 ) -> Comparison:  # fmt: skip
     sign = -1 if metrics.DEFINITIONS[measure].better == "lower" else 1
     shown = adjusted <= stats.ALPHA
     right = sign * statistics.fmean(differences) > 0
-    reach = find_reach(len(differences), compared)
+    # Holm steps down: what others of the family have shown no longer counts among what this one is adjusted for.
+    reach = find_reach(len(differences), compared - (all_shown - shown))
     return Comparison(
         family=family,
         measure=measure,

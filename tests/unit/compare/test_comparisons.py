@@ -66,6 +66,20 @@ def test_an_adjusted_p_is_no_smaller_and_the_interval_beside_it_agrees(made: Tab
             assert each.interval.low - 1e-9 <= difference <= each.interval.high + 1e-9
 
 
+def test_what_others_have_shown_leaves_more_reach_to_the_rest() -> None:
+    """Six stories reach no adjusted p of two comparisons, but that of the one that the step-down test has left."""
+    stories = {f"s{at}": 0.0 for at in range(8)}
+    better = dict.fromkeys(stories, 1.0)
+    few = {each: better[each] for each in list(better)[:6]}
+    eight, six = compare_pairs("pairs", "recall", [("x", "y"), ("x", "z")], {"x": stories, "y": better, "z": few})
+    assert (eight.verdict, six.verdict) == ("right-better", "right-better")
+    assert eight.able and six.able and six.compared == 2 and six.reach.compared == 1
+    (alone,) = compare_pairs("pairs", "recall", [("x", "z")], {"x": stories, "z": few})
+    assert alone.able
+    flat = compare_pairs("pairs", "recall", [("x", "w"), ("x", "z")], {"x": stories, "w": stories, "z": few})
+    assert not flat[1].able and flat[1].verdict == "no-difference-shown"
+
+
 def test_only_the_decisions_are_compared_in_every_way_and_knowing_everything_only_in_the_first() -> None:
     stories = {f"rename/s{at}": at / 12 for at in range(12)}
     names = (COLD, DUMP, *ROWS)
