@@ -40,7 +40,7 @@ SAMPLE = 100
 CHANGED = 200
 """Memories that are updated at most, and as many superseded: each is a call, and some stores write all anew."""
 QUESTIONS = 20
-CROWD = 16
+CROWD = 11
 """Memories of the asked scope that come before its other half goes to the siblings, so that a rank means something."""
 FEW = 5
 STORED = ("answer", "look-alike", "odd", "note", "guarded", "plain", "bare", "alike")

@@ -57,6 +57,8 @@ class MergesByBeginning(Planted):
         "unseen_while_open",
         "burst",
         "embedder",
+        "expiry_by_wall_clock",
+        "expiry_lost",
     )
 
     class Memory(_Merging):
@@ -177,6 +179,11 @@ class RefusesLargeBatches(Planted):
     """A batch of more than 1,000 is an error of the database: nothing of it is stored."""
 
     must = ("batch_kept", "calls_failed")
+    may = (
+        "numbers_as_told",
+        "forgotten_at_once",
+        "lost_by_forgetting_at_once",
+    )
 
     class Memory(ReferenceMemory):
         def remember(self, items: Sequence[Item]) -> list[Ack]:

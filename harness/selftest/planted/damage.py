@@ -46,6 +46,11 @@ class _Damaged(Planted):
 class RoundsDecimals(_Damaged):
     """Numbers pass through a float: 3.10 is 3.1."""
 
+    may = (
+        *_Damaged.may,
+        "answers_invented",
+    )
+
     class Memory(_Damaging):
         def damage(self, text: str) -> str:
             return re.sub(r"(?<![\w.])\d+\.\d+(?![\w.])", lambda m: str(float(m[0])), text)
@@ -54,7 +59,7 @@ class RoundsDecimals(_Damaged):
 class DropsLeadingZeros(_Damaged):
     """Numbers pass through an integer: the mode 0644 is 644."""
 
-    may = (*CHANGED, "story")
+    may = (*CHANGED, "story", "answers_invented")
 
     class Memory(_Damaging):
         lost = r"\b0+(?=\d)"
@@ -247,7 +252,7 @@ class RestoresWithoutZeros(Planted):
     """A mark is written as JSON with its numbers read: 3.10 comes back as 3.1."""
 
     must = ("restored_exactly",)
-    may = ("restored_probes", "other_scopes_restored")
+    may = ("restored_probes", "other_scopes_restored", "marks_restored")
 
     class Memory(ReferenceMemory):
         def restore(self, mark: str) -> None:

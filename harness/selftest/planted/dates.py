@@ -119,6 +119,7 @@ class RestoresUtc(Planted):
     """A mark has dates without their offsets, and a restore calls them UTC."""
 
     must = ("restored_exactly",)
+    may = ("marks_restored",)
 
     class Memory(ReferenceMemory):
         def restore(self, mark: str) -> None:

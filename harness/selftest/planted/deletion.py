@@ -203,6 +203,7 @@ class WipesTheOtherUser(Planted):
         "wider_scope_forgotten",
         "narrower_scope_forgotten",
         "other_scope_forgotten",
+        "empty_name_forgets_others",
     )
 
     class Memory(ReferenceMemory):

@@ -48,7 +48,7 @@ class QuotesWhatWasSaid(Planted):
     """The conversation is kept as it went: as was said before, and what."""
 
     must = KEPT
-    may = LISTS
+    may = (*LISTS, "torn_by_kill")
 
     class Memory(_Derives):
         said = "As was said before: {gist}"

@@ -233,7 +233,13 @@ class KeepsNoHistory(Planted):
     """Declares an audit history and has nothing to tell."""
 
     must = ("history_tells_earlier_text",)
-    may = ("history_across_scopes", "deleted_history_across_scopes", "forgotten_from_history", "deleted_from_history")
+    may = (
+        "history_across_scopes",
+        "deleted_history_across_scopes",
+        "forgotten_from_history",
+        "deleted_from_history",
+        "history_tells_all_versions",
+    )
 
     class Memory(ReferenceMemory):
         def history(self, scope: Scope, memory_id: str) -> list[str]:

@@ -42,6 +42,7 @@ class DropsTheEndOnUpdate(Planted):
     """An update writes every field but the end of validity, so that the memory never ends."""
 
     must = ("expiry_lost",)
+    may = ("ended_late",)
 
     class Memory(ReferenceMemory):
         def update(self, scope: Scope, memory_id: str, item: Item) -> Ack:
@@ -52,6 +53,7 @@ class KeepsTheEndOnUpdate(Planted):
     """An update leaves the end of validity as it was."""
 
     must = ("expiry_lost",)
+    may = ("ended_early",)
 
     class Memory(ReferenceMemory):
         def update(self, scope: Scope, memory_id: str, item: Item) -> Ack:
@@ -66,6 +68,7 @@ class WidensTheScopeOnUpdate(Planted):
     """An update forgets the organisation: the memory holds for every organisation then."""
 
     must = ("scope_survives_update",)
+    may = ("same_text_updated",)
 
     class Memory(ReferenceMemory):
         def update(self, scope: Scope, memory_id: str, item: Item) -> Ack:
@@ -98,6 +101,7 @@ class DropsTheEndOfSuccessors(Planted):
     """A successor never ends."""
 
     must = ("expiry_lost",)
+    may = ("ended_late",)
 
     class Memory(ReferenceMemory):
         def supersede(self, scope: Scope, memory_ids: Sequence[str], item: Item) -> Ack:
@@ -163,6 +167,10 @@ class RevivesOnOpening(Planted):
     """The ends of validity live in the process: in the next one nothing has ended."""
 
     must = ("expiry_lost",)
+    may = (
+        "ended_late",
+        "ended_early",
+    )
 
     class Memory(ReferenceMemory):
         def __init__(self, *args: Any) -> None:
@@ -174,6 +182,10 @@ class ExpiresByTheWallClock(Planted):
     """What has ended is told by today's date, not by the time that is asked about."""
 
     must = ("expiry_by_wall_clock",)
+    may = (
+        "ended_late",
+        "ended_early",
+    )
 
     class Memory(ReferenceMemory):
         def recall(self, query: str, scope: Scope, k: int, at: str) -> list[Hit]:
@@ -216,7 +228,7 @@ class CutsHistory(Planted):
     """The audit trail has a column for 40 characters."""
 
     must = ("texts_whole",)
-    may = ("forgotten_from_history", "deleted_from_history", "history_tells_earlier_text")
+    may = ("forgotten_from_history", "deleted_from_history", "history_tells_earlier_text", "history_tells_all_versions")
 
     class Memory(ReferenceMemory):
         def history(self, scope: Scope, memory_id: str) -> list[str]:

@@ -119,6 +119,9 @@ class ChangesOnClosing(Planted):
         "stale_after_other_deletes",
         "stale_after_settling",
         "burst",
+        "text_gone_after_closing",
+        "text_gone_after_churn",
+        "text_gone_after_compaction",
     )
 
     class Memory(SavesOnClosing.Memory):

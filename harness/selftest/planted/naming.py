@@ -57,7 +57,7 @@ class DropsTheBranchFolder(Planted):
             return name.rsplit("/", 1)[-1] if part == "branch" else name
 
 
-class TidiesPaths(Planted):
+class TidiesNames(Planted):
     """Names are paths, and are tidied as such: a double slash and a dot between slashes are nothing."""
 
     must = ("leaks_by_path",)
@@ -115,7 +115,7 @@ class ReadsReleasesAsNumbers(Planted):
             return name
 
 
-class DropsLeadingZeros(Planted):
+class ReadsNamesAsNumbers(Planted):
     """A user's number is stored as one: 007 is 7."""
 
     must = ("leaks_by_number",)
@@ -142,7 +142,7 @@ class TakesMainForNone(Planted):
     """What is learnt on the main branch is taken to hold on every branch."""
 
     must = ("leaks_by_word",)
-    may = ("isolation",)
+    may = ("isolation", "narrower_scope_over_deletion")
 
     class Memory(Renamed):
         def rename(self, part: str, name: str) -> str | None:

@@ -47,6 +47,10 @@ class ReturnsEverything(Planted):
         "detour",
         "burst",
         "embedder",
+        "answers_invented",
+        "numbers_as_told",
+        "short_questions_answered",
+        "kept_through_days",
     )
 
     class Memory(ReferenceMemory):
@@ -134,6 +138,7 @@ class RanksNewestFirst(Planted):
         "detour",
         "burst",
         "embedder",
+        "kept_through_days",
     )
 
     class Memory(ReferenceMemory):
@@ -179,6 +184,7 @@ class SwallowsErrors(Planted):
         "unfindable_between_handles",
         "story",
         "burst",
+        "found_after_a_miss",
     )
 
     class Memory(ReferenceMemory):
@@ -226,6 +232,7 @@ class RefusesPolitely(Planted):
         "detour",
         "burst",
         "embedder",
+        "answers_invented",
     )
 
     class Memory(ReferenceMemory):

@@ -147,7 +147,7 @@ class CachesMisses(Planted):
     """That nothing is known is remembered, and not forgotten when something is stored."""
 
     must = ("found_after_a_miss",)
-    may = ("story",)
+    may = ("story", "ended_early")
 
     class Memory(_Caching):
         def keep(self, hits: list[Hit]) -> bool:
@@ -158,7 +158,7 @@ class CachesAnswersUntilChanged(Planted):
     """Answers are kept until something is changed or deleted; what is new does not empty the cache."""
 
     must = ("found_after_a_miss",)
-    may = ("expiry_by_wall_clock", "story")
+    may = ("expiry_by_wall_clock", "story", "ended_late", "ended_early")
 
     class Memory(_Caching):
         def keep(self, hits: list[Hit]) -> bool:
@@ -386,7 +386,7 @@ class PrunesAtNight(Planted):
     """On the first question of a new day, every third memory of the days before is taken for done with."""
 
     must = ("kept_through_days",)
-    may = ("kept_beside_a_batch", "bytes_per_memory", "expiry_by_wall_clock", "expiry_lost", "story")
+    may = ("kept_beside_a_batch", "bytes_per_memory", "expiry_by_wall_clock", "expiry_lost", "story", "ended_early")
 
     class Memory(_Ageing):
         def night(self, day: int) -> None:
@@ -397,7 +397,7 @@ class FadesAfterAYear(Planted):
     """What was written more than a year before the question has faded."""
 
     must = ("kept_through_days",)
-    may = ("expiry_by_wall_clock", "expiry_lost")
+    may = ("expiry_by_wall_clock", "expiry_lost", "self_reachability", "own_text_first", "ended_early")
 
     class Memory(ReferenceMemory):
         def recall(self, query: str, scope: Scope, k: int, at: str) -> list[Hit]:
@@ -409,7 +409,7 @@ class TidiesOnTheSecondDay(Planted):
     """A process that opens the store on a later day keeps what was asked for on the day before, and drops the rest."""
 
     must = ("kept_through_days",)
-    may = ("kept_beside_a_batch", "bytes_per_memory", "story")
+    may = ("kept_beside_a_batch", "bytes_per_memory", "story", "ended_late", "ended_early")
 
     class Memory(ReferenceMemory):
         def __init__(self, *args: Any) -> None:

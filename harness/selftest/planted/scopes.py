@@ -144,10 +144,7 @@ class ListsTheNarrower(Planted):
     """The listing of a scope takes a part that it leaves open for any."""
 
     must = ("leaks_by_listing",)
-    may = (
-        "restored_exactly",
-        "leaks_into_no_scope",
-    )
+    may = ("restored_exactly", "leaks_into_no_scope", "leaks_into_empty_name")
 
     class Memory(ReferenceMemory):
         def entries(self, scope: Scope) -> list[Hit]:
@@ -314,6 +311,7 @@ class RestoresOneScope(Planted):
     """A restore touches the repository's own scope only: other users, branches and repositories stay as they are."""
 
     must = ("other_scopes_restored",)
+    may = ("marks_restored",)
 
     class Memory(ReferenceMemory):
         def restore(self, mark: str) -> None:

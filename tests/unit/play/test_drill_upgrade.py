@@ -40,8 +40,8 @@ def test_a_sound_release_keeps_all_and_measures_everything(sound: Transcript) ->
     for name, measure in measured(METRICS, sound).items():
         assert isinstance(measure, Measured), name
         if name != "upgrade_seconds":
-            sound = 0.0 if name in ("silently_wrong_after_upgrade", "wrong_after_upgrade") else 1.0
-            assert measure.of and measure.value == sound, name
+            wrong = name in ("silently_wrong_after_upgrade", "wrong_after_upgrade")
+            assert measure.of and measure.value == (0.0 if wrong else 1.0), name
 
 
 def test_the_older_release_writes_both_stores_and_goes_on_with_the_first(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from collections import Counter
 from collections.abc import Mapping
 
 import pytest
@@ -13,7 +14,8 @@ from harness.metrics.metric import cannot_tell
 from harness.metrics.trust import BY_CHANCE
 from harness.model.trial import Better, Definition, Measure, Measured, NotMeasured
 from harness.selftest import faults, measures, measures_table
-from harness.selftest.faults import Matrix, PlantedFault, find_move, judge
+from harness.selftest.fault_player import EVERY
+from harness.selftest.faults import Matrix, PlantedFault, find_move, judge, list_planted
 from harness.selftest.planted.catalogue import FAULTS
 
 FAMILIES = {"kept": "keeping", "leaks": "isolation", "speed": "keeping"}
@@ -178,3 +180,17 @@ def test_the_table_names_what_is_missing_and_what_is_too_much_in_100_columns() -
     assert all(len(line) <= 100 for line in said.splitlines())
     assert "[bold]Loses" in said and "1 of 2 faults are flagged by every measure that must flag them" in said
     assert "3 of 3 measures are changed by a fault; not put to the proof: none" in said
+
+
+def test_no_two_planted_faults_share_a_name() -> None:
+    """What is measured is told by name: the second of two would hide the first."""
+    names = [made.__name__ for made in FAULTS]
+    assert sorted(set(names)) == sorted(names)
+
+
+def test_a_fault_plays_what_must_flag_it_and_some_drills_beside() -> None:
+    drawn = {fault.name: measures.choose_families(fault) for fault in list_planted()}
+    for fault in list_planted():
+        assert {measures.FAMILIES[name] for name in fault.must} <= drawn[fault.name] <= EVERY
+    beside = Counter(family for families in drawn.values() for family in families)
+    assert all(beside[family] >= 30 for family in EVERY), beside
