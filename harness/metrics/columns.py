@@ -70,9 +70,10 @@ COST = Column(
     ("tokens_per_job", "tokens_total"),
 )  # fmt: skip
 SOURCES = Column(
-    "sources", "Sources", "Can a memory show the line of the repository that it comes from?",
+    "sources", "Sources", "Was each answer stored, and can it show the line of the repository that it comes from?",
     "sources that do not hold", "lower", ("source_verified", "source_survives_writing"), "all proven",
     (
+        Gravity("invented", "an answer is no memory: nobody stored what it says"),
         Gravity("false", "a source says what the repository does not: whoever trusts it is misled"),
         Gravity("lost", "a source that was given does not come back: nobody can check the memory"),
     ),
@@ -114,7 +115,7 @@ KEPT = Column(
     "kept", "Keeping", "Is what was written kept: whole, after kills, with several processes, in a newer release?",
     "memories not kept as they were written", "lower", ("writes_kept",), "all kept",
     (
-        Gravity("wrong", "another memory or text stands in a memory's place, or what nobody stored: a wrong answer"),
+        Gravity("wrong", "another memory or text stands in a memory's place: a wrong answer"),
         Gravity("lost", "an acknowledged memory is gone, and nobody is told"),
         Gravity("undone", "a change that was acknowledged is undone: the old text, or what was deleted, is back"),
         Gravity("altered", "the memory is there, and its text is not the same"),

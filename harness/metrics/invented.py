@@ -39,6 +39,6 @@ METRICS = (
         "that was stored (less than half of their words, in runs of three, and no stored text as a whole) / hits; no "
         "reader is shown one, and nothing is credited with it", hits_invented,
         words=Words(RECALLED, 50), label="answers that nobody stored", otherwise="answers that were stored",
-        column=columns.KEPT.at("wrong"),
+        column=columns.SOURCES.at("invented"),
     ),
 )  # fmt: skip

@@ -287,7 +287,8 @@ METRICS: tuple[TrustMetric, ...] = (
         "memories brought by questions in other words that show neither what was stored under their id nor, under an "
         "id that was never acknowledged, anything that was stored (`hits_invented`) / memories that these bring",
         answers_invented, verbatim=True,
-        label="answers that nobody stored", otherwise="answers that were stored", column=columns.KEPT.at("wrong"),
+        label="answers that nobody stored", otherwise="answers that were stored",
+        column=columns.SOURCES.at("invented"),
     ),
     trust(
         "kept_after_reopening", DRILL, "higher", "proportion",

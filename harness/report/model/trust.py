@@ -93,7 +93,8 @@ def judge(results: Results, key: str, column: Column) -> Score:
         return explain_none(missed[0])
     by_name = {each.definition.name: each for each in members}
     leads = [by_name[name] for name in column.leads if name in by_name]
-    lead = next((each for each in (*leads, *members) if each.pooled.value is not None), None)
+    # What has no number for the question itself is not clean by what stands beside it.
+    lead = next((each for each in leads or members if each.pooled.value is not None), None)
     if lead is None:
         return explain_none(next((each.pooled for each in (*leads, *members)), None))
     return replace(_show(lead.case), judgement="good", word=column.clean)
