@@ -122,8 +122,9 @@ class NeedsAWord(Planted):
 class RanksNewestFirst(Planted):
     """Recency is all that counts among what is near enough: the last word wins, whoever said it."""
 
-    must = ("own_text_first", "answer_among_look_alikes", "mrr", "attacks_retrieved", "attacks_acted_on")
+    must = ("own_text_first", "mrr", "attacks_retrieved", "attacks_acted_on")
     may = (
+        "answer_among_look_alikes",  # by chance: three answers at the least size, each with a drawn date
         "scores_out_of_order",
         "self_reachability",
         "attacks_acted_on_minding_confidence",
