@@ -63,7 +63,7 @@ UNCOMPILED := /(datasets|fontTools|kubernetes|matplotlib|mypyc?|pandas|pyarrow|s
 	@touch $@
 
 bench: .venv/.ready
-	@echo "playing one story of each kind, and the drills (three to five minutes on 2 cores, seconds if nothing changed;"
+	@echo "playing one story of each kind, and the drills (four to six minutes on 2 cores, seconds if nothing changed;"
 	@echo "half a minute: make bench BENCH='-s stale-deploy-rule -d none -j 2'; all stories: make bench-full)"
 	@$(BIN)/coldwarm run $(BENCH)
 
@@ -121,7 +121,7 @@ contained:
 	  echo "installing bubblewrap"; apt-get -qq update && apt-get -qq install -y --no-install-recommends bubblewrap >/dev/null; }
 
 selftest: .venv/.ready
-	@echo "proving every scenario of the suite, then every measure against planted faults (at most 20 minutes on 2 busy cores,"
+	@echo "proving every scenario of the suite, then every measure against planted faults (some 25 minutes on 2 busy cores,"
 	@echo "two or three where nothing that plays has changed)"
 	@$(BIN)/coldwarm selftest suite
 	@$(BIN)/coldwarm selftest measures $(if $(filter 1,$(WORKERS)),--jobs 2) $(if $(filter 1,$(COLDWARM_FRESH)),--every-drill)
@@ -151,7 +151,7 @@ bench-short: .venv/.ready $(LETTA)/.ready
 	@$(BIN)/coldwarm run --fresh --jobs 2 -b letta -s forgotten-runbook -n 0 --write append -d deletion --drill-size 60
 
 sample: .venv/.ready
-	@echo "playing the committed sample anew (two minutes)"
+	@echo "playing the committed sample anew (some five minutes)"
 	@rm -rf .cache/sample
 	@$(BIN)/coldwarm run $(SAMPLE) --out .cache/sample
 	@rm -rf reports/sample reports/sample.tar.xz
