@@ -7,7 +7,8 @@
 # make speed   the project's own benchmarks
 # make mutants  makes small slips in the reference store, the measures, the scanner and the classifier: each must be noticed
 # make browser tries the report in a real browser: installs what that needs, then runs tests/browser
-# make conform checks every adapter against the contract, but what held before under the same conditions (COLDWARM_FRESH=1: all)
+# make conform checks adapters against the contract, but what held before under the same conditions; with RELEASES=1 those
+#              of releases and servers, too (COLDWARM_FRESH=1: all anew)
 # make letta   installs Letta's server and PostgreSQL beside .venv;   make bench-letta  plays the suite against them
 # make bench-local-model   proves the chat half of the gateway with a small model that runs here
 # make calibration   replays a chat model's recorded decisions beside the scripted reader's (docs/calibration.md)
@@ -22,6 +23,8 @@ PYTHON ?= python3
 BIN := .venv/bin
 TESTS ?= -m "not slow and not browser"
 WORKERS ?= 2
+# Nothing is taken from an earlier run, and what takes long is played, too: COLDWARM_FRESH=1.
+FRESH := $(filter 1,$(COLDWARM_FRESH))
 
 # Tests of what is committed and made by the code: the sample and its page, digests of formulas, survivors, tables in documents.
 COMMITTED := tests/unit/metrics/test_sample.py tests/unit/metrics/test_formulas.py tests/unit/cli/test_declared.py \
@@ -91,8 +94,9 @@ test: .venv/.ready
 	@echo "running the tests (some three minutes on 2 cores; the slow ones: make slow)"
 	@$(BIN)/python -m pytest -q -n $(WORKERS) --dist worksteal $(TESTS)
 
+# The longest are left to a fresh run, which is that of each night.
 slow: .venv/.ready
-	@$(BIN)/python -m pytest -q -n $(WORKERS) --dist worksteal --durations 25 -m "slow and not browser"
+	@$(BIN)/python -m pytest -q -n $(WORKERS) --dist worksteal --durations 25 -m "slow and not browser$(if $(FRESH),, and not nightly)"
 
 test-all: .venv/.ready
 	@$(BIN)/python -m pytest -q -n $(WORKERS) --dist worksteal
@@ -121,19 +125,23 @@ contained:
 	  echo "installing bubblewrap"; apt-get -qq update && apt-get -qq install -y --no-install-recommends bubblewrap >/dev/null; }
 
 selftest: .venv/.ready
-	@echo "proving every scenario of the suite, then every measure against planted faults (some 25 minutes on 2 busy cores,"
-	@echo "two or three where nothing that plays has changed)"
+	@echo "proving every scenario of the suite, then every measure against planted faults (some 15 minutes on 2 cores,"
+	@echo "two or three where nothing that plays has changed; COLDWARM_FRESH=1: every drill with every fault)"
 	@$(BIN)/coldwarm selftest suite
-	@$(BIN)/coldwarm selftest measures $(if $(filter 1,$(WORKERS)),--jobs 2) $(if $(filter 1,$(COLDWARM_FRESH)),--every-drill)
+	@$(BIN)/coldwarm selftest measures $(if $(filter 1,$(WORKERS)),--jobs 2) $(if $(FRESH),--every-drill)
 
 # Each in a shell of its own, two at once, told whole when it has ended. Those of a release have an environment made, or start
-# a server. Two rows keep their memories in the PostgreSQL that comes with Letta's server, two in that server.
-CHECKED := agents_md bm25 chroma chroma_plain chroma_server claude_memory codex_memories mem0 mem0,store=chroma \
-  mem0,store=faiss mem0,infer=true notes vector_file reference hindsight@1.1.0,infer=true hindsight@1.1.0 langgraph@3.1.2 \
-  langmem@0.0.30 memsearch@0.4.23 mcp@2026.8.31 mcp@3.11.0,server=mempalace mcp@0.9.29,server=agentmemory \
-  claude_mem@13.25.3 claude_memory_tool@2.12.0 langgraph_postgres@3.2.0 mem0_pgvector@2.2.1 letta letta_blocks
-conform: .venv/.ready $(if $(and $(LETTA_BASE_URL),$(COLDWARM_POSTGRES_URL)),,$(LETTA)/.ready)
-	@echo "checking every adapter against the contract (at most 19 minutes on 2 busy cores, two where nothing has changed)"
+# a server: they are checked where COLDWARM_FRESH=1, or `make conform RELEASES=1`. Two rows keep their memories in the
+# PostgreSQL that comes with Letta's server, two in that server.
+RELEASES := $(FRESH)
+EMBEDDED := agents_md bm25 chroma chroma_plain chroma_server claude_memory codex_memories mem0 mem0,store=chroma \
+  mem0,store=faiss mem0,infer=true notes vector_file reference
+RELEASED := hindsight@1.1.0,infer=true hindsight@1.1.0 langgraph@3.1.2 langmem@0.0.30 memsearch@0.4.23 mcp@2026.8.31 \
+  mcp@3.11.0,server=mempalace mcp@0.9.29,server=agentmemory claude_mem@13.25.3 claude_memory_tool@2.12.0 \
+  langgraph_postgres@3.2.0 mem0_pgvector@2.2.1 letta letta_blocks
+CHECKED := $(EMBEDDED) $(if $(RELEASES),$(RELEASED))
+conform: .venv/.ready $(if $(and $(RELEASES),$(if $(and $(LETTA_BASE_URL),$(COLDWARM_POSTGRES_URL)),,1)),$(LETTA)/.ready)
+	@echo "checking adapters against the contract (some minutes on 2 cores; RELEASES=1: those of releases and servers, too)"
 	@printf '%s\n' $(CHECKED) | xargs -P 2 -n 1 sh -c \
 	  'told=$$($(BIN)/coldwarm conform "$$0" 2>&1); ended=$$?; printf "%s\n" "$$told"; exit $$ended'
 

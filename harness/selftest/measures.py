@@ -46,7 +46,7 @@ FAMILIES: Mapping[str, str] = {
 }
 
 
-BESIDE = 6
+BESIDE = 12
 """One in so many of the drills that need not flag a fault is played with it, unless all are asked for."""
 
 
@@ -127,7 +127,7 @@ def choose_families(fault: PlantedFault) -> frozenset[str]:
     """The drills (and the story) that have to flag a fault, and one in `BESIDE` of the others, drawn by its name.
 
     Each of the others shows that a fault moves nothing that it should not. Hundreds of faults spread over them, so that
-    each drill still meets fifty of them.
+    each drill still meets some two dozen of them.
     """
     named = {FAMILIES.get(name, name) for name in (*fault.must, *fault.never, *fault.untold)}
     drawn = {each for each in EVERY if int(digest([fault.name, each])[:8], 16) % BESIDE == 0}

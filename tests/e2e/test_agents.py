@@ -37,7 +37,7 @@ FEW = ("cross-repo", "preference", "stale-deploy-rule")
 depends on no program, and the chat reader is tried on all of them."""
 
 
-@pytest.fixture(scope="module", params=PROGRAMS)
+@pytest.fixture(scope="module", params=[PROGRAMS[0], pytest.param(PROGRAMS[1], marks=pytest.mark.nightly)])
 def agent(request: pytest.FixtureRequest, cache: Path) -> Iterator[Profile]:
     """An agent program that is installed here."""
     found = profile.read(request.param)

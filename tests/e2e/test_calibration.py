@@ -20,6 +20,7 @@ STORIES = re.search(r"^STORIES := (.*?[^\\])$", (paths.ROOT / "Makefile").read_t
 
 @MEASURED
 @pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.timeout(600)
 def test_the_recorded_decisions_replay_to_the_rows_of_the_page(cli: Cli, tmp_path: Path) -> None:
     with tarfile.open(RECORDED) as packed:

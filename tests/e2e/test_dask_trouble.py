@@ -74,6 +74,7 @@ def cluster(tmp_path: Path, cache: Path) -> Iterator[Cluster]:
     started.end()
 
 
+@pytest.mark.nightly
 def test_a_worker_that_joins_late_plays(cluster: Cluster, tmp_path: Path) -> None:
     cluster.worker("first")
     cluster.ready("first")

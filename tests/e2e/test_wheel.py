@@ -74,6 +74,7 @@ def test_a_wheel_holds_suite_fixtures_and_templates_and_no_tests(wheel: Path) ->
 
 
 @pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.timeout(600)
 def test_an_installed_coldwarm_proves_its_measures_and_its_suite(installed: Path, cache: Path, tmp_path: Path) -> None:
     """One fault of a store, and one that looks for the suite, which now lies beside the packages."""

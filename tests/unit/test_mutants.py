@@ -159,6 +159,7 @@ def test_it_fails_where_no_test_notices(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.timeout(600)
 def test_a_handful_of_real_ones_is_told_apart_or_listed() -> None:
     done = run("classifier", "--sample", "6")

@@ -194,6 +194,7 @@ def test_what_is_asked_and_in_which_order(sound: Transcript) -> None:
                 "self_reachability",
                 "own_text_first",
                 "batch_kept",
+                "expiry_by_wall_clock",
                 "history_tells_all_versions",
             },
         ),

@@ -178,5 +178,7 @@ def test_the_size_of_a_batch_does_not_depend_on_what_the_story_says_in_it(amount
 
 
 @pytest.mark.slow
+@pytest.mark.nightly
+@pytest.mark.timeout(600)
 def test_ten_thousand_are_still_distinct() -> None:
     assert len({each.item.text for each in made(story(RUNBOOK), 10_000, 1)}) == 10_000
