@@ -315,6 +315,7 @@ def test_a_trial_that_does_not_exist_is_one_line(cli: Cli, tmp_path: Path) -> No
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(600)
 @pytest.mark.parametrize("answer", HEAVY)
 def test_the_heaviest_answers_end_their_trial_within_bounds(cli: Cli, tmp_path: Path, answer: str) -> None:
     done = cli(
