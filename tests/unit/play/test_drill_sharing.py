@@ -15,7 +15,7 @@ from harness.play.drills.sharing import DRILL, plan
 from tests.support.drill_player import drilled, measured
 
 SIZE = 16
-GOOD = {"handed_over": 1.0, "deleted_for_writer": 1.0, "kept_for_writer": 1.0}
+GOOD = {"handed_over": 1.0, "deleted_for_writer": 1.0, "kept_for_writer": 1.0, "wrong_between_agents": 0.0}
 TWO_AT_ONCE = {each.definition.name for each in METRICS} - set(GOOD)
 
 
