@@ -206,7 +206,7 @@ def test_a_fault_moves_its_own_measures_only(tmp_path: Path, sound: Transcript, 
     played = drilled(tmp_path, DRILL, f"harness.selftest.planted.keeping:{fault}", SMALLEST)
     good, found = measured(JUDGED, sound), measured(JUDGED, played)
     assert {name for name in found if _value(found[name]) != _value(good[name])} == flagged
-    assert all(found[name].receipts for name in flagged)
+    assert all(found[name].receipts for name in flagged if isinstance(found[name], Measured))
 
 
 def _value(measure: object) -> float | None:
