@@ -191,7 +191,7 @@ def test_what_cannot_be_served_is_one_line(
     assert (done.returncode, done.stdout) == (code, "") and line.startswith("coldwarm: ") and why in line
 
 
-def test_the_lines_of_the_readme_give_opencode_a_memory(tmp_path: Path, repo: Path) -> None:
+def test_the_lines_of_the_page_give_opencode_a_memory(tmp_path: Path, repo: Path) -> None:
     """Copied as they are: two sessions of the real program, the second of which is told what the first one kept."""
     found = profile.read("opencode")
     try:
@@ -201,8 +201,8 @@ def test_the_lines_of_the_readme_give_opencode_a_memory(tmp_path: Path, repo: Pa
             pytest.fail(f"{fault} (COLDWARM_INDEX=required)")
         pytest.skip(str(fault))
     assert made is not None
-    readme = (paths.ROOT / "README.md").read_text("utf-8")
-    lines = re.search(r'```json\n("mcp": \{.*?)```', readme, re.DOTALL)
+    page = (paths.ROOT / "docs" / "mcp.md").read_text("utf-8")
+    lines = re.search(r'```json\n("mcp": \{.*?)```', page, re.DOTALL)
     assert lines is not None
     with served(FakeUpstream()) as model:
         values = {"url": model.url, "key": KEY, "model": "fake"}
