@@ -167,8 +167,8 @@ def selftest_suite(names: tuple[str, ...], tasks: Path, fixtures: Path) -> None:
 def selftest_measures(names: tuple[str, ...], jobs: int | None, fresh: bool, every_drill: bool) -> None:
     """Prove that the measures see each planted fault.
 
-    And that nothing else moves: a fault plays the drills that must flag it, and one in twelve of the others, drawn by
-    its name. All of them take some minutes.
+    And that nothing else moves: a fault plays the drills that must flag it, and some of the others, drawn by its
+    name. All of them take some minutes.
     """
     from harness.gateway.embedder import EmbedderError
     from harness.selftest import faults, measures, measures_table

@@ -71,7 +71,8 @@ COST = Column(
 )  # fmt: skip
 SOURCES = Column(
     "sources", "Sources", "Was each answer stored, and can it show the line of the repository that it comes from?",
-    "sources that do not hold", "lower", ("source_verified", "source_survives_writing"), "all proven",
+    "answers that nobody stored, or sources that do not hold", "lower",
+    ("source_verified", "source_survives_writing"), "all proven",
     (
         Gravity("invented", "an answer is no memory: nobody stored what it says"),
         Gravity("false", "a source says what the repository does not: whoever trusts it is misled"),

@@ -40,12 +40,12 @@ def _count(view: DrillView, cases: Iterable[Case], none: str, *, bad: bool = Fal
     return proportion(hits, len(known), lines, none=none, unanswered=sum(case.good is None for case in known))
 
 
-def _came(view: DrillView, step: str, piece: Piece, *, shows: bool = True) -> Case:
-    """Whether a question for it brings it, or, if it should not, does not."""
+def _came(view: DrillView, step: str, piece: Piece) -> Case:
+    """Whether a question for it brings it."""
     look = next(iter(view.looks(piece.name, [step], ["recall"])), None)
     if look is None or look.call.fault:
         return Case(piece.name, look, None)
-    return Case(piece.name, look, (view.rank(look.call, piece) is not None) is shows)
+    return Case(piece.name, look, view.rank(look.call, piece) is not None)
 
 
 # --- many at once -----------------------------------------------------------------------------------------------------

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from harness.machine.containment import degree
 from harness.selftest.planted import (
+    ageing,
     alike,
     bounds,
     bursting,
@@ -56,6 +57,7 @@ MODULES = (
     bursting,
     switching,
     repeating,
+    ageing,
     derived,
     *([prying] if degree() != "module path only" else []),
 )

@@ -46,10 +46,7 @@ class _Damaged(Planted):
 class RoundsDecimals(_Damaged):
     """Numbers pass through a float: 3.10 is 3.1."""
 
-    may = (
-        *_Damaged.may,
-        "answers_invented",
-    )
+    may = (*CHANGED, "answers_invented")
 
     class Memory(_Damaging):
         def damage(self, text: str) -> str:
@@ -219,11 +216,8 @@ class RewritesWithRoundedNumbers(Planted):
 
     native = (*Planted.native, "extracts")
     must = ("numbers_as_told",)
-    may = (*FAMILIES,)
-
-    class Memory(_Damaging):
-        def damage(self, text: str) -> str:
-            return re.sub(r"(?<![\w.])\d+\.\d+(?![\w.])", lambda m: str(float(m[0])), text)
+    may = FAMILIES
+    Memory = RoundsDecimals.Memory
 
 
 class UpdatesTheFirstSentence(Planted):
