@@ -12,7 +12,7 @@
 # make letta   installs Letta's server and PostgreSQL beside .venv;   make bench-letta  plays the suite against them
 # make bench-local-model   proves the chat half of the gateway with a small model that runs here
 # make calibration   replays a chat model's recorded decisions beside the scripted reader's (docs/calibration.md)
-# make docs    writes docs/measures.md from the definitions of the measures
+# make golden  writes anew what is committed and made by the code (tables, documents, the sample's page), and says what changed
 # make site    builds the documents into build/site; a link or an anchor that leads nowhere fails it
 # make lock    resolves the dependencies anew;      make clean      removes everything that can be made again
 
@@ -52,7 +52,7 @@ AS_A_PLACE := --config-settings editable_mode=compat
 UNCOMPILED := /(datasets|fontTools|kubernetes|matplotlib|mypyc?|pandas|pyarrow|setuptools|sklearn|sqlalchemy)/
 
 .PHONY: bench bench-all bench-full bench-letta bench-local-model bench-mem0 bench-short browser calibration chromium clean conform \
-  contained docs letta lint lock mutants sample selftest site slow speed static test test-all
+  contained golden letta lint lock mutants sample selftest site slow speed static test test-all
 .DEFAULT_GOAL := bench
 
 .venv/.ready: requirements.lock installer.lock pyproject.toml
@@ -164,10 +164,12 @@ sample: .venv/.ready
 	@$(BIN)/coldwarm run $(SAMPLE) --out .cache/sample
 	@rm -rf reports/sample reports/sample.tar.xz
 	@$(BIN)/coldwarm pack .cache/sample/latest -o reports/sample.tar.xz
-	@$(BIN)/coldwarm report -q reports/sample.tar.xz
-	@$(BIN)/python -m tests.support.golden_sample
-	@$(BIN)/python -m tests.support.golden_damaged
-	@$(BIN)/python -m tests.support.golden_verdicts
+	@$(BIN)/python -m tests.support.golden
+
+# What is committed and made by the code. A formula that changed without its version stops it; GOLDEN=--same-values says that
+# it moves no value, GOLDEN=--declared also writes what adapters declare, which opens every SDK.
+golden: .venv/.ready
+	@$(BIN)/python -m tests.support.golden $(GOLDEN)
 
 static: .venv/.ready
 	@$(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/mypy && $(BIN)/lint-imports
@@ -214,10 +216,6 @@ calibration: .venv/.ready
 	@$(BIN)/coldwarm run $(CELLS) --out .cache/calibration/scripted
 	@$(BIN)/coldwarm run $(CELLS) --out .cache/calibration/model --reader choice --model qwen2.5-coder-1.5b-instruct --chat .cache/calibration/chats
 	@$(BIN)/coldwarm calibrate .cache/calibration/scripted/latest .cache/calibration/model/latest
-
-docs: .venv/.ready
-	@$(BIN)/python -m harness.report.measures >docs/measures.md
-	@echo "docs/measures.md is what the definitions say"
 
 # Sphinx with MyST (both MIT or BSD) in an environment of its own, so that nothing else grows by it.
 $(SITE)/.ready: site.lock | .venv/.ready

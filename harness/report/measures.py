@@ -14,7 +14,7 @@ from harness.model.trial import Definition
 _HEAD = """\
 # Measures
 
-This page is made from the definitions in `harness/metrics/`. To change it, change a definition and run `make docs`.
+This page is made from the definitions in `harness/metrics/`. To change it, change a definition and run `make golden`.
 The words are those of [concepts.md](concepts.md).
 
 - **Formula**: `A / B` counts the cases A among the cases B. The report prints both numbers. Where an absence is

@@ -1,6 +1,6 @@
 """What the value of a measure is computed by, as a digest.
 
-`python -m tests.support.formulas` writes the golden table anew.
+`make golden` writes the table anew.
 
 A digest is over the syntax of a measure's function and of everything of ours that it names: functions, constants, the
 fields of classes, and their methods by the names of the attributes that are read. Docstrings, annotations, comments,
@@ -179,7 +179,3 @@ def write() -> int:
         return 1
     TABLE.write_text(json.dumps(new, indent=1) + "\n", "utf-8")
     return 0
-
-
-if __name__ == "__main__":
-    raise SystemExit(write())

@@ -1,6 +1,6 @@
 """What every measure says of the golden drills and of the committed sample when a few of their events are damaged.
 
-`python -m tests.support.golden_damaged` writes the table anew; tests/golden/README.md says when.
+`make golden` writes the table anew; tests/golden/README.md says when.
 """
 
 from __future__ import annotations
@@ -114,7 +114,3 @@ def write() -> int:
         return 1
     TABLE.write_text(json.dumps(new, indent=1) + "\n", "utf-8")
     return 0
-
-
-if __name__ == "__main__":
-    sys.exit(write())

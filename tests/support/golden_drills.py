@@ -1,6 +1,6 @@
 """The golden drills: packed transcripts that every later version has to load, and to score as it did.
 
-`python -m tests.support.golden_drills` writes the table of their values anew; tests/golden/README.md says when.
+`make golden` writes the table of their values anew; tests/golden/README.md says when.
 """
 
 from __future__ import annotations
@@ -74,7 +74,3 @@ def write() -> int:
         return 1
     TABLE.write_text(json.dumps(new, indent=1) + "\n", "utf-8")
     return 0
-
-
-if __name__ == "__main__":
-    raise SystemExit(write())

@@ -1,6 +1,6 @@
 """Every measure of the committed sample and of the golden drills, as it was when the table was last written.
 
-`python -m tests.support.golden_sample` writes the table anew. For the same sample it refuses a value that moved under
+`make golden` writes the table anew. For the same sample it refuses a value that moved under
 the version of its measure; a sample that was played anew brings values of its own.
 """
 
@@ -135,7 +135,3 @@ def write() -> int:
             return 1
     TABLE.write_text(json.dumps(new, indent=1) + "\n", "utf-8")
     return 0
-
-
-if __name__ == "__main__":
-    raise SystemExit(write())

@@ -1,6 +1,6 @@
 """How every measure is asked and shown: all of its definition but the formula, its flags, its words and their order.
 
-`python -m tests.support.golden_shown` writes the table anew, after a change that was meant.
+`make golden` writes the table anew, after a change that was meant.
 """
 
 from __future__ import annotations
@@ -67,5 +67,6 @@ def known() -> dict[str, Any]:
     return read
 
 
-if __name__ == "__main__":
+def write() -> int:
     TABLE.write_text(json.dumps(table(), indent=1, ensure_ascii=False) + "\n", "utf-8")
+    return 0

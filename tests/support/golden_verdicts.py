@@ -1,6 +1,6 @@
 """The sentences and marks of eight recorded runs, word by word.
 
-`python -m tests.support.golden_verdicts` writes the table anew, after a change that was meant; `make sample` does, too.
+`make golden` writes the table anew, after a change that was meant.
 """
 
 from __future__ import annotations
@@ -87,6 +87,7 @@ def known() -> dict[str, Any]:
     return read
 
 
-if __name__ == "__main__":
+def write() -> int:
     table = {name: tell(make()) for name, make in RUNS.items()}
     TABLE.write_text(json.dumps(table, indent=1, ensure_ascii=False) + "\n", "utf-8")
+    return 0

@@ -30,7 +30,7 @@ def read(page: Path) -> str:
 
 
 def test_the_page_of_measures_is_what_the_definitions_say() -> None:
-    assert read(ROOT / "docs" / "measures.md") == measures.page(), "run make docs"
+    assert read(ROOT / "docs" / "measures.md") == measures.page(), "run make golden"
 
 
 def test_every_measure_has_one_row_of_seven_cells() -> None:

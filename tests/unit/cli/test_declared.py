@@ -26,7 +26,7 @@ def test_the_docs_show_what_every_backend_declares(monkeypatch: pytest.MonkeyPat
     words = found[1].split()
     shown = CliRunner().invoke(commands, ["list", *words])
     assert shown.exit_code == 0, shown.output
-    assert found[2].strip() == shown.output.strip(), f"put the output of coldwarm list {found[1]} there"
+    assert found[2].strip() == shown.output.strip(), "make golden GOLDEN=--declared"
     named = {registry.parse(word).adapter for word in words if word != "-b"}
     assert named == {name for name, entry in registry.list_adapters().items() if not entry.control}
 

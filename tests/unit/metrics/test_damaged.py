@@ -16,7 +16,7 @@ DRILLS = [each for each in golden_damaged.known() if each.startswith("drills-")]
 
 @pytest.mark.parametrize("name", DRILLS)
 def test_a_damaged_drill_says_what_it_said(name: str) -> None:
-    """If this fails, mend the code, or raise the measure's version, and: python -m tests.support.golden_damaged."""
+    """If this fails, mend the code, or raise the measure's version, and: make golden."""
     cells = golden_damaged.score_drill(name)
     check_counts(cells)
     assert golden_damaged.entries(cells) == golden_damaged.known()[name]
@@ -57,5 +57,5 @@ def test_a_measure_that_moved_is_named_unless_its_version_was_raised() -> None:
 
 
 def test_every_measure_is_asked_and_shown_as_it_was() -> None:
-    """After a change that was meant: python -m tests.support.golden_shown."""
+    """After a change that was meant: make golden."""
     assert golden_shown.table() == golden_shown.known()

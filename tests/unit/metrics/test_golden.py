@@ -20,7 +20,7 @@ def test_a_golden_drill_keeps_its_values() -> None:
     """If this fails, mend the code, or raise the measure's version; never play the golden drills anew."""
     old, new = golden_drills.known(), golden_drills.table()
     assert golden_drills.moved(old, new) == []
-    assert old == new, "a version was raised, or a measure added: python -m tests.support.golden_drills"
+    assert old == new, "a version was raised, or a measure added: make golden"
 
 
 def test_golden_drills_show_what_a_transcript_can_hold(transcripts: list[Transcript]) -> None:

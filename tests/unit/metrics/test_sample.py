@@ -11,7 +11,7 @@ from tests.support import golden_sample
 def test_the_sample_scores_as_it_did() -> None:
     """If this fails, mend the code, or raise the measure's version; then, or after `make sample`, write it anew."""
     old, new = golden_sample.known(), golden_sample.table()
-    assert golden_sample.moved(old, new) == [], "python -m tests.support.golden_sample"
+    assert golden_sample.moved(old, new) == [], "make golden"
 
 
 def test_a_value_that_moved_is_named_with_where_and_what_it_was() -> None:

@@ -9,5 +9,5 @@ from tests.support import golden_verdicts
 
 @pytest.mark.parametrize("name", golden_verdicts.RUNS)
 def test_a_recorded_run_says_what_it_said(name: str) -> None:
-    """If the change was meant: `python -m tests.support.golden_verdicts`, and read what became of the sentences."""
+    """If the change was meant: `make golden`, and read what became of the sentences."""
     assert golden_verdicts.tell(golden_verdicts.RUNS[name]()) == golden_verdicts.known()[name]
