@@ -128,7 +128,7 @@ KEPT = Column(
 )  # fmt: skip
 FOUND = Column(
     "found", "Search", "Is a stored memory found, and ranked before what only looks like it?",
-    "questions that did not find their memory", "lower", ("self_reachability",), "all found",
+    "questions that did not find their memory", "lower", ("self_reachability",), "own text found",
     (
         Gravity("unfound", "a memory that is stored is not brought by its own text"),
         Gravity("look-alikes", "what only looks like it takes its place"),
@@ -148,14 +148,15 @@ DATES = Column(
 )  # fmt: skip
 EMBEDDER = Column(
     "embedder", "Change of embedder", "When another embedding model answers, does the store say so or find the memory?",
-    "memories lost without an error", "lower", ("silently_unfound_with_another_embedder",), "no silent loss",
+    "memories no longer found, without an error", "lower",
+    ("silently_unfound_with_another_embedder",), "no silent loss",
     (
         Gravity("silent", "other memories are returned without an error: nobody is told that the old ones are gone"),
     ),
 )  # fmt: skip
 PROMISES = Column(
     "promises", "Promises", "Does any sequence of operations get an answer that the contract rules out?",
-    "broken promises", "lower", ("broken_promises",), "held",
+    "broken promises", "lower", ("broken_promises",), "none broken",
     (Gravity("broken", "an answer is not what the contract says"),),
 )  # fmt: skip
 SPEED = Column(

@@ -13,7 +13,7 @@ from statistics import median
 from harness.log.transcript import Called, Handled, Transcript
 from harness.metrics import columns
 from harness.metrics.metric import amount, failed, not_applicable, proportion
-from harness.metrics.trust import ending, fields, repeating, replacing, writes
+from harness.metrics.trust import ending, fields, ranking, repeating, replacing, writes
 from harness.metrics.trust.metric import TrustMetric, trust
 from harness.metrics.trust.view import DrillLook, DrillView, holds, lacks, line_of, receipts
 from harness.metrics.trust.writes import KEEPING, NOTHING, acknowledged, brought, look_receipts
@@ -330,5 +330,6 @@ METRICS: tuple[TrustMetric, ...] = (
     *fields.METRICS,
     *replacing.METRICS,
     *ending.METRICS,
+    *ranking.METRICS,
     *repeating.METRICS,
 )  # fmt: skip

@@ -17,7 +17,7 @@ from harness.adapter import Item, Scope, Source
 from harness.log.transcript import Op
 from harness.model.drill import Piece, Plan
 from harness.model.trial import digest
-from harness.play.drills import bulk, ending, repeating, replacing
+from harness.play.drills import bulk, ending, ranking, repeating, replacing
 from harness.play.drills.fillers import PARTS, PEOPLE, TOOLS, TRAITS, UNRELATED
 from harness.play.drills.reading import read_back
 from harness.play.drills.stage import Drill, DrillSession
@@ -102,7 +102,8 @@ def plan(size: int, seed: int) -> Plan:
             writer.put(role, REWRITTEN[number], HOME, twin=twin.name, bare=bare)
         else:
             writer.add(role, family.answer, HOME, part, twin=twin.name, bare=bare)
-    after = (*replacing.plan(seed), *ending.plan(seed), *repeating.plan(seed), *bulk.plan(size))
+    parts = (replacing, ending, ranking, repeating)
+    after = (*(piece for part in parts for piece in part.plan(seed)), *bulk.plan(size))
     return Plan(pieces=(*writer.pieces, *after))
 
 
@@ -243,6 +244,7 @@ def play(stage: DrillSession) -> None:
     ending.write(stage)
     replacing.play(stage)
     ending.ask(stage)
+    ranking.play(stage)
     repeating.play(stage)
     bulk.play(stage, [piece for piece in stage.plan.pieces if piece.item.scope in (HOME, *SIBLINGS)])
     stage.close("at once")

@@ -113,6 +113,7 @@ def list_cells(results: Results, name: str) -> list[Cell]:
 
 
 def describe_suite(results: Results) -> str:
-    """Which suite the run played, and which split of it; empty for a run from before runs said so."""
+    """Which suite the run played, and which split of it if not all; empty for a run from before runs said so."""
     said = results.run.suite
-    return f"suite {words.visible(said.version, 40)}, split {said.split}" if said else ""
+    split = f", split {said.split}" if said and said.split != "all" else ""
+    return f"suite {words.visible(said.version, 40)}{split}" if said else ""

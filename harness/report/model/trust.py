@@ -118,7 +118,7 @@ def judge_promises(results: Results, key: str, column: Column) -> Score:
         operations = words.plural(pooled.of or 0, "operation")
         made = Score((Number(operations),), drill=cell.id, measure=BROKEN_PROMISES, value=pooled.of)
         if not pooled.value:
-            return replace(made, judgement="good", word="held")
+            return replace(made, judgement="good", word=column.clean)
         says = words.visible(cell.promise.says, 160) if cell.promise else ""
         if cell.promise and cell.promise.random:  # a sequence that shows it now and then is no receipt
             return replace(made, judgement="bad", word="broken, not every time", why=says)

@@ -19,7 +19,7 @@ WRITTEN: Mapping[WritePolicy, str] = {"append": "only adds notes", "curated": "l
 READS: Mapping[ReadPolicy, str] = {
     "trusting": "takes the first note it gets",
     "newest": "takes the newest note",
-    "verifying": "checks the cited line",
+    "verifying": "checks its notes against git",
     "model": "is a chat model",
 }
 """What an agent does under a read policy."""
@@ -76,9 +76,9 @@ def show_range(low: float, high: float) -> str:
     return words.number(low) if low == high else f"{words.number(low)}\u2013{words.number(high)}"
 
 
-def list_reads(results: Results) -> list[ReadPolicy]:
-    """The read policies that were played, the headline's first."""
-    played = {each.read_policy for each in results.contrasts}
+def list_reads(results: Results, row: str = "") -> list[ReadPolicy]:
+    """The read policies that were played, by one row or by any, the headline's first."""
+    played = {each.read_policy for each in results.contrasts if row in ("", each.backend)}
     known = [read for read in (*READ_POLICIES, "model") if read in played]
     return sorted(known, key=lambda read: read != results.run.conditions.headline_read)
 
@@ -157,7 +157,7 @@ Standing = Literal["better", "worse", "open", "untold"]
 def stand(results: Results, row: str, write: WritePolicy) -> dict[ReadPolicy, Standing]:
     """How right decisions of a row compare with no memory, under each read policy; empty: it was not compared."""
     found = results.against_cold(row, DECISIONS_RIGHT)
-    ways = {read: found.get((write, read)) for read in list_reads(results)}
+    ways = {read: found.get((write, read)) for read in list_reads(results, row)}
     return {read: _stand(each) for read, each in ways.items()} if any(ways.values()) else {}
 
 

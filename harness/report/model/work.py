@@ -76,13 +76,16 @@ def judge_stale(results: Results, key: str, column: Column) -> Score:
     if found is None:  # a number under the other write policy alone
         return made
     low, high = found.shares
+    word = " to ".join(dict.fromkeys(_tell_often(share) for share in found.shares))
     if high <= RARELY:
         if right is None or (cold is not None and right.shares[0] < cold.shares[0]):
             return replace(made, word="decides too little right to tell")
-        return replace(made, judgement="good", word="rarely")
-    if low > OFTEN:
-        return replace(made, judgement="bad", word="often")
-    return replace(made, judgement="middling", word="at times" if high <= OFTEN else "depends on the reading")
+        return replace(made, judgement="good", word=word)
+    return replace(made, judgement="bad" if low > OFTEN else "middling", word=word)
+
+
+def _tell_often(share: float) -> str:
+    return "rarely" if share <= RARELY else "at times" if share <= OFTEN else "often"
 
 
 def judge_recall(results: Results, key: str, column: Column) -> Score:
@@ -118,7 +121,7 @@ def judge_cost(results: Results, key: str, column: Column) -> Score:
     if cold is None:
         return replace(made, word=f"{jobs}; without memory none was completed")
     low, high = (value / cold.numbers[0] for value in found.numbers)
-    word = f"{_tell_ratio(low, high)} of no memory; {jobs} against {words.number(_count_jobs(cold)[0])}"
+    word = f"{_tell_ratio(low, high)} of no memory; completes {jobs}, no memory {words.number(_count_jobs(cold)[0])}"
     if high <= CHEAPER and _count_jobs(found)[0] >= _count_jobs(cold)[1]:
         return replace(made, judgement="good", word=word)
     return replace(made, judgement="bad" if low > DEARER else "middling", word=word)

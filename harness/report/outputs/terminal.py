@@ -98,7 +98,7 @@ def _explain_board(results: Results, made: Board) -> Iterator[str]:
     if len(results.list_writes()) > 1:
         yield "A number alone: the agent looks up the old note before it writes. With append: it only adds."
     if results.stories:
-        yield "A range is over what the agent takes: the first note, the newest, or one whose source it checked."
+        yield "A range is over the note that the agent takes: the first, the newest, or one checked against git."
     yield from [board.FAILED] if made.trust else []
     yield from filter(None, [made.bounds])
     yield from (f"{row.name}: {note}." for row in made.rows for note in row.notes)

@@ -16,6 +16,9 @@ SCRIPTED_READER = (
     "What a live agent would do: the scripted reader follows fixed rules. It compares memories under equal reading "
     "and predicts no agent's success."
 )
+SCRIPT = "Fixed rules took the decisions; how a live agent would decide was not measured."
+NAMED = 2
+"""As many backends as are named with what has no number."""
 ONE_READER = "What another agent would do: the reader {reader} did the jobs, and it is one of many."
 DRILLS = (
     "How likely a fault of trust is in your use: a drill shows what can happen in one store of some hundred memories, "
@@ -27,16 +30,32 @@ def tell(results: Results, board: Board) -> Iterator[str]:
     """Sentences for the last point of the verdict."""
     if results.stories:
         yield tell_reach(results)
-    lacking = [score for row in board.rows for score in row.scores if not score.measured and score.why]
-    if lacking:
-        many = words.plural(len(lacking), "number is", "numbers are")
-        yield f"{many[0].upper()}{many[1:]} missing, each with its reason."
+    yield from _tell_lacking(board)
     failing = [row.name for row in board.rows if row.key in results.beyond()]
     if failing:
         yield f"Nothing is said of {words.join_words(failing)}, whose calls failed."
     if results.stories:
         scripted = results.run.conditions.reader == SCRIPTED
-        yield "How a live agent would decide was not measured." if scripted else "Another agent may decide otherwise."
+        yield SCRIPT if scripted else "Another agent may decide otherwise."
+
+
+def _tell_lacking(board: Board) -> Iterator[str]:
+    """`No number: notes in Sources and Dates.`; of many backends, how many."""
+    lacking: dict[str, list[str]] = {}
+    for row in board.rows:
+        for column, score in zip(board.columns, row.scores, strict=True):
+            if not score.measured and score.why:
+                lacking.setdefault(row.name, []).append(column.head)
+    if len(lacking) > NAMED:
+        many = words.plural(sum(map(len, lacking.values())), "number is", "numbers are")
+        yield f"{many[0].upper()}{many[1:]} missing in the table; what is missing has its reason there."
+    elif lacking:
+        whole = len(board.columns)
+        told = [
+            f"{name} in {'every column' if len(heads) == whole else words.join_words(heads)}"
+            for name, heads in lacking.items()
+        ]
+        yield f"Without a number: {'; '.join(told)}."
 
 
 def explain(results: Results) -> list[str]:
@@ -72,10 +91,9 @@ def tell_reach(results: Results) -> str:
     if not evenly:
         return f"With {many}, no difference in decisions can be proven."
     enough = max(each.enough for each in known)
-    return (
-        f"With {many}, at least {enough} have to show a difference, and none the opposite, for it to be proven; about "
-        f"{max(evenly)} if all others show the opposite."
-    )
+    told = f"With {many}, a difference is proven only if at least {enough} show it and none shows the opposite"
+    against = len(results.stories) - max(evenly)
+    return f"{told}, or about {max(evenly)} if {against} {'shows' if against == 1 else 'show'} the opposite."
 
 
 def _tell_guesses(results: Results) -> list[str]:

@@ -7,7 +7,7 @@ backend alone; only sentences that compare backends look at several.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, get_args
 
@@ -23,6 +23,8 @@ from harness.report.model.ways import READS, Spread
 from harness.report.text import limits
 
 Tone = Literal["good", "bad", "plain"]
+WHICHEVER = "whichever note it then takes"
+"""Under every read policy that was played."""
 NAMED = 4
 """As many backends as a sentence names; of more it says how many, as the scoreboard below names them."""
 FEW = 6
@@ -113,41 +115,44 @@ def _judge_decisions(results: Results, board: Board) -> Iterator[VerdictLine]:
     cold = ways.spread(results, COLD, DECISIONS_RIGHT, held.headline_write)
     if cold is None:
         return
-    groups: dict[tuple[str, str], list[Reached]] = {}
+    groups: dict[tuple[str, str, int], list[Reached]] = {}
     for row, spread in _list_reached(results, board):
-        _, word = work.tell_standing(ways.stand(results, row.key, spread.write or held.headline_write))
-        groups.setdefault((word, spread.write or ""), []).append((row, spread))
+        stand = ways.stand(results, row.key, spread.write or held.headline_write)
+        _, word = work.tell_standing(stand)
+        groups.setdefault((word, spread.write or "", len(stand)), []).append((row, spread))
     base = f"{cold.text} of {cold.of:,}" if cold.of else cold.text
-    for (word, _), reached in groups.items():
+    for (word, _, reads), reached in groups.items():
         claims = [_claim(row, spread.text, "decisions") for row, spread in reached]
         claims = _shorten(claims, [spread for _, spread in reached])
         names = words.join_words([each.phrase for each in claims])
         named = len(results.list_writes()) > 1 and reached[0][1].write
-        text, tone = _tell_standing(word, names, base, ways.WRITTEN[named] if named else "")
+        text, tone = _tell_standing(word, names, base, ways.WRITTEN[named] if named else "", several=reads > 1)
         rests = tuple(_list_rests(results, [row.key for row, _ in reached]))
         yield VerdictLine(text, "work", tone, tuple(claims), rests)
 
 
-def _tell_standing(word: str, names: str, base: str, written: str) -> tuple[str, Tone]:
+def _tell_standing(word: str, names: str, base: str, written: str, *, several: bool) -> tuple[str, Tone]:
     """One word of the scoreboard as a sentence.
 
     Args:
         written: What the agent does when it writes; empty if only one write policy was played.
+        several: It holds for several read policies.
     """
     way = f", if the agent {written}" if written else ""
+    always = f"{way}, {WHICHEVER}" if several else way
     if word == "better than no memory":
-        return f"Memory helps: with {names}, more decisions are right than without memory ({base}){way}.", "good"
+        return f"Memory helps with {names}: more decisions are right than without memory ({base}){always}.", "good"
     if word == "worse than no memory":
-        return f"With {names}, fewer decisions are right than without memory ({base}){way}.", "bad"
+        return f"With {names}, fewer decisions are right than without memory ({base}){always}.", "bad"
     if word == "no difference shown":
-        return f"No difference to no memory ({base} right) was proven for {names}{way}.", "plain"
+        return f"For {names}, no difference from no memory ({base} right) could be proven{always}.", "plain"
     if word == "too few stories":
         return f"Too few stories to tell whether memory helps: {base} right without it; with {names}{way}.", "plain"
     if word == "not compared":
         return f"With {names}{way}: compared with no memory in no story.", "plain"
     if word.startswith("better if the agent ") and ";" not in word:
         when = word.removeprefix("better if the agent ")
-        both = f"{written}, and {when}" if written else when
+        both = f"{written} and, when it asks, {when}" if written else when
         return (
             f"With {names}, more right decisions than without memory ({base}) were proven only if the agent {both}.",
             "plain",
@@ -165,7 +170,8 @@ def _list_rests(results: Results, keys: Sequence[str]) -> Iterator[Comparison]:
 
 
 def _advise(results: Results, board: Board) -> Iterator[VerdictLine]:
-    """What a look-up before each write changes: counts under each read policy, of the rows that it suits best."""
+    """What a look-up before each write changes: counts under each read policy, from the row with the fewest to the one
+    with the most, of the rows that it suits best."""
     gaining, others, pairs = list[str](), list[str](), defaultdict[ReadPolicy, list[tuple[Pooled, Pooled]]](list)
     for row in board.rows:
         own = {} if row.cold or row.key in results.like_oracle else _pair_writes(results, row.key)
@@ -182,13 +188,17 @@ def _advise(results: Results, board: Board) -> Iterator[VerdictLine]:
     cases = {each.of for own in pairs.values() for pair in own for each in pair}
     of = f" of {cases.pop():,}" if len(cases) == 1 and None not in cases else ""
     parts = [
-        f"{_range(after for _, after in own)}{'' if at else f'{of} decisions are right'} instead of "
-        f"{_range(before for before, _ in own)} if the agent {READS[read]}"
+        f"from {_range(before for before, _ in own)} to {_range(after for _, after in own)}{'' if at else of} if it "
+        f"{READS[read]}"
         for at, (read, own) in enumerate(pairs.items())
     ]
-    names = names if len(gaining) <= NAMED else f"each of {len(gaining)} backends"
+    names = names if len(gaining) <= NAMED else f"the {len(gaining)} backends"
+    ends = ", from the worst backend to the best," if len(gaining) > 1 else ""
     rest = f" {words.join_words(others)} {'gains' if len(others) == 1 else 'gain'} nothing by it." if others else ""
-    text = f"Search for the old note and replace it before you write: with {names}, {'; '.join(parts)}.{rest}"
+    text = (
+        f"The agent should search for the old note and replace it, not only add the new one. With {names}, right "
+        f"decisions{ends} then go {', '.join(parts)}.{rest}"
+    )
     yield VerdictLine(text, "policies", "good")
 
 
@@ -261,10 +271,20 @@ def _compare_under(
         told.append(
             f"No difference in right decisions was proven between {_join(results, names)}{_tell_when(written, [])}."
         )
+    elif alike and told and _are_all_told(results, found):
+        told.append(f"Between any other two, no difference in right decisions was proven{_tell_when(written, [])}.")
     if len(told) > NAMED:
         differ = len(found) - len(alike)
         told = [f"Of {len(found)} pairs of backends, {differ} differ in right decisions{_tell_when(written, [])}."]
     return told, tuple(pairs)
+
+
+def _are_all_told(results: Results, found: Mapping[frozenset[str], Mapping[ReadPolicy, str]]) -> bool:
+    """Whether a sentence names each pair that differs: not where it depends on the reading who leads, nor where one of
+    a pair stands for its twins."""
+    twins = {name for group in results.twins for name in group.rows}
+    differ = {pair: {winner for winner in winners.values() if winner} for pair, winners in found.items()}
+    return all(len(shown) < 2 and not (shown and pair & twins) for pair, shown in differ.items())
 
 
 def _tell_when(written: str, read: Sequence[str]) -> str:
@@ -338,7 +358,7 @@ def _judge_rows(board: Board, wrong: Sequence[tuple[Head, Cells]]) -> Iterator[V
         elif not row.cold and any(other.key == row.key for _, cells in wrong for other, _ in cells):
             sound.append(row.name)
     if sound:
-        text = f"{words.join_words(sound)}: no test failed of those that could be made."
+        text = f"{words.join_words(sound)}: none of the tests that could be made failed."
         yield VerdictLine(text, wrong[0][0].topic, "good")
 
 

@@ -21,6 +21,7 @@ from harness.selftest.planted import (
     lasting,
     naming,
     prying,
+    ranking,
     recall,
     repeating,
     reported,
@@ -58,6 +59,7 @@ MODULES = (
     switching,
     repeating,
     ageing,
+    ranking,
     derived,
     *([prying] if degree() != "module path only" else []),
 )

@@ -80,7 +80,7 @@ def test_words_are_whole_at_every_width_and_the_verdict_is_last(results: Results
         lines = shown(results, width).splitlines()
         assert max(map(len, lines)) <= width
         assert all(any(head in line for line in lines) for head in heads)
-        assert "How a live agent would decide" in " ".join(" ".join(lines[lines.index("Verdict") :]).split())
+        assert "how a live agent would decide" in " ".join(" ".join(lines[lines.index("Verdict") :]).split())
 
 
 # --- how it ended -----------------------------------------------------------------------------------------------------

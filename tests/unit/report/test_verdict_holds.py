@@ -13,6 +13,7 @@ from harness.compare.rows import COLD, Way
 from harness.metrics import trust
 from harness.model.results import Faults, Pooled, Results, TrustCell, TwinGroup, Unplayed
 from harness.model.trial import READ_POLICIES, NotMeasured, ReadPolicy, WritePolicy
+from harness.report import words
 from harness.report.model import board as scoreboard
 from harness.report.model import needs, ways
 from harness.report.model.board import Board
@@ -139,7 +140,7 @@ class Judged(NamedTuple):
         """Read policy -> what its comparison with no memory says, in the best write policy."""
         write = ways.best_write(self.results, key)
         found = self.results.against_cold(key, "decisions_right")
-        told = {read: found.get((write, read)) for read in ways.list_reads(self.results)}
+        told = {read: found.get((write, read)) for read in ways.list_reads(self.results, key)}
         return {read: each.verdict if each and each.able else "untold" for read, each in told.items()}
 
 
@@ -180,14 +181,18 @@ def a_word_on_no_memory_holds_under_every_read_policy_or_names_the_one(found: Ju
             assert key not in found.results.like_oracle
             stood, text = found.stood(key), line.text
             for word, verdict_ in (("more", "right-better"), ("fewer", "left-better")):
-                if at := re.search(rf"{word} decisions are right if the agent (.*?)(?:,|$)", text):
-                    named = {read for read, each in READS.items() if each in at[1].split(" or ")}
-                    assert named == {read for read, each in stood.items() if each == verdict_}
-                elif f"{word} decisions are right" in text:
+                if f"{word} decisions are right" in text:
                     assert stood and set(stood.values()) == {verdict_}
-            if text.startswith("No difference"):
+            if at := re.search(r"were proven only if the agent (.*)\.$", text):
+                when = at[1].rpartition("when it asks, ")[2].split(" or ")
+                named = {read for read, each in READS.items() if each in when}
+                assert named == {read for read, each in stood.items() if each == "right-better"}
+                assert "left-better" not in stood.values()
+            if "no difference from no memory" in text:
                 assert "no-difference-shown" in stood.values()
                 assert set(stood.values()) <= {"no-difference-shown", "untold"}
+            if verdict.WHICHEVER in text:
+                assert len(stood) > 1
             if text.startswith("Too few"):
                 assert set(stood.values()) == {"untold"}
 
@@ -206,7 +211,7 @@ def counts_of_a_sentence_are_those_of_its_rows_in_their_order(found: Judged) -> 
 
 
 LEADS = re.compile(
-    r"(?:^|: |\. )([^.:]+?) leads? to more right decisions than ([^.]+?)(?:, if the agent ([^.]+))?\."
+    r"(?:^|(?<=: )|(?<=\. ))([^.:]+?) leads? to more right decisions than ([^.]+?)(?:, if the agent ([^.]+))?\."
 )  # fmt: skip
 
 
@@ -229,13 +234,17 @@ def a_pair_is_said_to_differ_only_where_its_comparisons_do(found: Judged) -> Non
                     ]
                     assert not [each for each in own if each not in won and each.verdict != "no-difference-shown"]
                     assert {READS[each.read_policy] for each in won} == set(when) if when else len(won) == reads
-        if at := re.search(r"Between ([^.]*) no difference", line.text):
-            names = _names(at[1])
-            assert not [
-                each
-                for each in line.rests
-                if {each.left, each.right} <= names and each.verdict != "no-difference-shown"
+        differ = {frozenset((each.left, each.right)) for each in line.rests if each.verdict != "no-difference-shown"}
+        if at := re.search(r"was proven between ([^.,]*)", line.text):
+            assert not [pair for pair in differ if pair <= _names(at[1])]
+        if "Between any other two" in line.text:
+            told = [
+                frozenset((winner, loser))
+                for left, right, _ in LEADS.findall(line.text)
+                for winner in _names(left)
+                for loser in _names(right)
             ]
+            assert differ == set(told)
 
 
 def _names(text: str) -> set[str]:
@@ -245,18 +254,18 @@ def _names(text: str) -> set[str]:
 @check
 def advice_on_writing_counts_what_its_rows_reached(found: Judged) -> None:
     for line in found.lines:
-        if not line.text.startswith("Search for"):
+        if not line.text.startswith("The agent should search for"):
             continue
-        named = re.search(r"with (.*?), [\d,.\u2013]+", line.text)
+        named = re.search(r" With (.*?), right decisions", line.text)
         assert named
-        rows = _names(named[1]) or set()
-        if re.match(r"\d+ backends", named[1]):
+        if re.match(r"the \d+ backends", named[1]):
             continue
+        rows = _names(named[1])
+        assert rows and ("from the worst backend to the best" in line.text) is (len(rows) > 1)
         assert all(ways.best_write(found.results, name) == "curated" for name in rows)
-        for after, before, text in re.findall(
-            r"([\d.,\u2013]+)(?: of \d+)?(?: decisions are right)? instead of ([\d.,\u2013]+) if the agent ([^;.]*)",
-            line.text,
-        ):
+        parts = re.findall(r"from ([\d\u2013]+) to ([\d\u2013]+)(?: of \d+)? if it ([^,.]*)", line.text)
+        assert parts
+        for before, after, text in parts:
             (read,) = (read for read, each in READS.items() if each == text)
             for write, said in (("curated", after), ("append", before)):
                 other = {"curated": "append", "append": "curated"}[write]
@@ -272,21 +281,42 @@ def advice_on_writing_counts_what_its_rows_reached(found: Judged) -> None:
 
 @check
 def a_clean_word_stands_only_where_all_of_its_column_is_known_and_right(found: Judged) -> None:
-    results = found.results
     for row in found.board.rows:
         for head in found.board.trust:
             score = found.board.find(row.key, head.id)
-            faults = list(_list_faults(results, row.key, head.id))
+            faults = list(_list_faults(found.results, row.key, head.id))
             if score.judgement == "good" or (head.clean and score.word == head.clean):
                 assert not faults, (row.key, head.id, faults)
             if "wrong" in faults and not row.cold:
                 assert score.judgement == "bad", (row.key, head.id, score)
+
+
+@check
+def what_failed_nowhere_is_good_in_every_row(found: Judged) -> None:
+    beyond = found.results.beyond()
     for line in found.lines:
-        if line.text.startswith("Nothing went wrong in: "):
-            for head in found.board.trust:
-                if re.search(rf"[:,] {head.head}\b", line.text):
-                    own = [score for row, score in found.board.list_scores(head.id) if row.key not in results.beyond()]
-                    assert all(score.judgement == "good" for score in own) or "no number" in line.text
+        if at := re.match(r"No test failed with any backend in: (.*?)\.(?: |$)", line.text):
+            heads = [head for head in found.board.trust if re.search(rf"(^|, ){head.head} \(", at[1])]
+            assert len(heads) == at[1].count("(")
+            for head in heads:
+                own = [score for row, score in found.board.list_scores(head.id) if row.key not in beyond]
+                assert all(score.judgement == "good" for score in own)
+        if at := re.match(r"(.*): none of the tests that could be made failed\.$", line.text):
+            for name in _names(at[1]):
+                own = [found.board.find(name, head.id) for head in found.board.trust]
+                assert not [score for score in own if score.judgement == "bad"]
+
+
+@check
+def what_is_said_to_lack_a_number_is_all_that_lacks_one(found: Judged) -> None:
+    for line in found.lines:
+        if at := re.search(r"Without a number: (.*?)\.(?: |$)", line.text):
+            told = {name: heads for name, _, heads in (part.partition(" in ") for part in at[1].split("; "))}
+            for row in found.board.rows:
+                cells = zip(found.board.columns, row.scores, strict=True)
+                none = [head.head for head, score in cells if not score.measured and score.why]
+                whole = len(none) == len(found.board.columns)
+                assert told.get(row.name, "") == ("every column" if whole else words.join_words(none))
 
 
 def _list_faults(results: Results, key: str, column: str) -> Iterator[str]:
@@ -348,6 +378,44 @@ def _list_bad(cells: Sequence[TrustCell]) -> Iterator[str]:
             pooled, better = Pooled.of_one(said), trust.DEFINITIONS[name].better
             if pooled.failed or (pooled.value is not None and pooled.value != {"higher": 1.0}.get(better, 0.0)):
                 yield name
+
+
+KINDS = tuple(
+    map(
+        re.compile,
+        (
+            r"(Memory helps with|With) .*: more decisions are right than without memory \(.*\.$",
+            r"With .*, fewer decisions are right than without memory \(",
+            r"For .*, no difference from no memory \(.* right\) could be proven",
+            r"Too few stories to tell whether memory helps: ",
+            r"With .*: compared with no memory in no story\.$",
+            r"With .*, more right decisions than without memory \(.*\) were proven only if the agent .*\.$",
+            r"With .*, right decisions are .*(better|worse) if the agent .*\. Without memory: ",
+            r"The agent should search for the old note and replace it, not only add the new one\. With ",
+            r".*: the same decisions",
+            r".* leads? to more right decisions than ",
+            r"No difference in right decisions was proven between ",
+            r"Of \d+ pairs of backends, \d+ differ in right decisions",
+            r"With \d+ stor(y|ies), (no difference in decisions can|a difference is) ",
+            r"(Without a number: |\d+ numbers? (is|are) missing in the table|Nothing is said of )",
+            r"No drill was played: ",
+            r"Noth?ing (can be concluded|was measured)",
+            r"What was measured is in no column of the scoreboard",
+            r"No test failed with any backend in: ",
+            r".*: none of the tests that could be made failed\.$",
+            r"[A-Z][\w ]*: .* in .*; no number for .*\.$",
+            r"[\w ,]+: .* \(\d+ of \d+\)",
+            r"[\w ]+: .*(the test|broken|recalled|every|failed)",
+        ),
+    )
+)
+"""Every sentence begins as one of them, so that a new wording cannot slip past the checks of this module."""
+
+
+@check
+def every_line_is_of_a_kind_that_is_checked(found: Judged) -> None:
+    for line in found.lines:
+        assert any(kind.match(line.text) for kind in KINDS), line.text
 
 
 @check
