@@ -14,7 +14,7 @@ from harness.model.results import Cell
 from harness.model.scenario import MINED
 from harness.model.trial import READ_POLICIES
 from harness.repo.checks import WorkTrees
-from harness.selftest import bounds, cheats, playing, pooling, telling, wording, working
+from harness.selftest import bounds, cheats, leaning, playing, pooling, telling, wording, working
 from harness.selftest.local import PaperWorkTrees
 from harness.selftest.proof import Breach, Count, Told
 from tasks import loader
@@ -40,6 +40,8 @@ class ScenarioRow:
     texts: Count
     names: Count
     noise: Count
+    leaning: leaning.Leaning
+    """To which side the questions are worded."""
     cold: Count
     open_: pooling.Pooling
     """The full pool of a store that heeds no scopes."""
@@ -126,6 +128,7 @@ def row(told: Told, work_trees: WorkTrees) -> ScenarioRow:
         texts=wording.texts(told),
         names=wording.names(told),
         noise=wording.quiet(told),
+        leaning=leaning.weigh(told),
         cold=Count(sum(right), len(right)),
         open_=pooling.pool(told, paper, scoped=False),
         scoped=pooling.pool(told, paper, scoped=True),
@@ -154,6 +157,7 @@ def judge(rows: Sequence[ScenarioRow], drawn: pooling.Chance | None) -> Iterator
         if share(wrong) < MISLED:
             yield Breach("suite", "newest", f"the newest entry of the {name} is wrong in {share(wrong):.0%} of the "
                          f"decisions; at least {MISLED:.0%} are needed")  # fmt: skip
+    yield from (Breach("suite", "questions", why) for why in leaning.judge(each.leaning for each in rows))
     for key, what in (("head_misleads", "the source at HEAD misleads"), ("only_memory", "only memory knows")):
         if not any(getattr(each.open_, key).hits for each in rows):
             yield Breach("suite", key, f"there is no decision in which {what}")

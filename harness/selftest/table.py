@@ -15,7 +15,7 @@ from harness.model.results import Comparison
 from harness.model.trial import DEFAULT_K, READ_POLICIES
 from harness.report import words
 from harness.report.words import plain
-from harness.selftest import bounds, cheats, telling
+from harness.selftest import bounds, cheats, leaning, telling
 from harness.selftest.pooling import Pooling
 from harness.selftest.proof import Count
 from harness.selftest.suite import ENOUGH, MISLED, SOLVED, ScenarioRow, SelfTest, share, total
@@ -92,6 +92,12 @@ def _suite(report: SelfTest) -> list[str]:
     cold = total(row.cold for row in rows)
     misled, knows, right = map(_show_share, (head, told, cold))
     lines.append(f"HEAD misleads: {misled}; only memory knows: {knows}; cold is right: {right}")
+    lean = leaning.add(row.leaning for row in rows)
+    lines.append(
+        f"questions about a replaced rule that share a rare word with one side only: with the current rule "
+        f"{lean.current}, with the one before {lean.superseded}, of {lean.of}; at most {leaning.BOUND:.0%} more with "
+        f"one than with the other{judged}"
+    )
     lines.append(f"more than k = {DEFAULT_K} memories stored: for {_show_share(large)} of the questions of probes")
     small = [f"{row.scenario.partition('/')[2]} {', '.join(row.open_.small)}" for row in rows if row.open_.small]
     if small:

@@ -16,9 +16,13 @@ ENDS = "dates: sequences write one clock and far ends, and 1,000 operations do n
 UNFOUND = "4,000 operations do not find it"
 SUITE = "knows the suite, answers rightly"
 OUT_OF_REACH: Mapping[str, str] = {
-    "Slow": "time: no promise of the contract",
+    **dict.fromkeys(
+        ("Slow", "SlowNowAndThen", "SlowToStart", "SlowToWrite", "SlowToDelete"), "time: no promise of the contract"
+    ),
     "ExpiresByTheWallClock": "time: ends of validity are in the years 2000 and 2999",
-    **dict.fromkeys(("NeverAbstains", "DeletedTakePlaces"), "ranking: only membership by own text is judged"),
+    **dict.fromkeys(
+        ("NeverAbstains", "DeletedTakePlaces", "PrefersTheSameBeginning", "PrefersTheNewestOfAFile"),
+        "ranking: only membership by own text is judged"),
     "CompactsTooMuch": "sequences delete few memories by id in one store",
     "RemembersInHistory": "the contract does not say that the history of a deleted memory is empty",
     "KeepsTheFirstDate": "the contract does not say which date an updated memory has",

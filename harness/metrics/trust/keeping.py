@@ -8,12 +8,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import pairwise
-from statistics import median
 
 from harness.log.transcript import Called, Handled, Transcript
 from harness.metrics import columns
 from harness.metrics.metric import amount, failed, not_applicable, proportion
-from harness.metrics.trust import ending, fields, ranking, repeating, replacing, writes
+from harness.metrics.trust import ending, fields, ranking, repeating, replacing, speed, writes
 from harness.metrics.trust.metric import TrustMetric, trust
 from harness.metrics.trust.view import DrillLook, DrillView, holds, lacks, line_of, receipts
 from harness.metrics.trust.writes import KEEPING, NOTHING, acknowledged, brought, look_receipts
@@ -174,16 +173,6 @@ def calls_failed(transcript: Transcript) -> Measure:
     return proportion(len(bad), len(events), receipts(bad), none="nothing was called")
 
 
-def recall_seconds(transcript: Transcript) -> Measure:
-    """Only answered recalls of the trial's k."""
-    times = [
-        call.took
-        for _, call in transcript.calls("recall")
-        if call.fault is None and call.took is not None and call.request["k"] == transcript.trial.k
-    ]
-    return amount(median(times), len(times)) if times else not_applicable("no recall was answered and timed")
-
-
 def bytes_per_memory(transcript: Transcript) -> Measure:
     lacking = lacks(transcript, "persistent")
     if lacking is not None:
@@ -215,7 +204,6 @@ def undeclared_bytes(transcript: Transcript) -> Measure:
     return proportion(astray, total, lines, none="no place has bytes")
 
 
-RECALL_SECONDS = "recall_seconds"
 DRILL = KEEPING
 METRICS: tuple[TrustMetric, ...] = (
     *writes.METRICS,
@@ -303,13 +291,7 @@ METRICS: tuple[TrustMetric, ...] = (
         calls_failed, whole=False,
         label="calls that failed", otherwise="calls that were answered", column=columns.KEPT.at("refused"),
     ),
-    trust(
-        RECALL_SECONDS, DRILL, "lower", "seconds",
-        "median time inside the adapter of a recall at the trial's k, the endpoint's embedding of the question "
-        "included, beside the trial's number of memories; a timing, which differs between equal runs",
-        recall_seconds, varies="it is a time",
-        label="time of one recall", column=columns.SPEED.at(),
-    ),
+    *speed.METRICS,
     trust(
         "bytes_per_memory", DRILL, "lower", "bytes",
         "bytes of all files that are found after closing, whether an adapter declares them or not / acknowledged "

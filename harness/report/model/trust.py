@@ -11,8 +11,8 @@ from math import isclose
 
 from harness.metrics import columns
 from harness.metrics.columns import Column
-from harness.metrics.trust.keeping import RECALL_SECONDS
 from harness.metrics.trust.promises import BROKEN_PROMISES
+from harness.metrics.trust.speed import RECALL_SECONDS
 from harness.model.results import Pooled, Results, TrustCell
 from harness.model.trial import Definition
 from harness.report import words

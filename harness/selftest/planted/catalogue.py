@@ -28,6 +28,7 @@ from harness.selftest.planted import (
     scopes,
     sealed,
     seeming,
+    slow,
     switching,
     upgrading,
 )
@@ -60,6 +61,7 @@ MODULES = (
     repeating,
     ageing,
     ranking,
+    slow,
     derived,
     *([prying] if degree() != "module path only" else []),
 )

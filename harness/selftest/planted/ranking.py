@@ -63,6 +63,8 @@ class PrefersTheShorter(Planted):
         "burst",
         "embedder",
         "kept_through_days",
+        "expiry_by_wall_clock",
+        "expiry_lost",
     )
 
     class Memory(_Reordering):

@@ -82,7 +82,7 @@ class NeverAbstains(Planted):
 class RanksOldestFirst(Planted):
     """A lost DESC: what is near enough comes back in the order of writing."""
 
-    must = ("own_text_first", "answer_among_look_alikes", "mrr")
+    must = ("own_text_first", "answer_among_look_alikes", "mrr", "right_before_look_alike")
     may = (
         "wordless_text_found",
         "scores_out_of_order",
@@ -122,7 +122,7 @@ class NeedsAWord(Planted):
 class RanksNewestFirst(Planted):
     """Recency is all that counts among what is near enough: the last word wins, whoever said it."""
 
-    must = ("own_text_first", "mrr", "attacks_retrieved", "attacks_acted_on")
+    must = ("own_text_first", "mrr", "attacks_retrieved", "attacks_acted_on", "right_before_look_alike")
     may = (
         "answer_among_look_alikes",  # by chance: three answers at the least size, each with a drawn date
         "scores_out_of_order",
@@ -239,17 +239,6 @@ class RefusesPolitely(Planted):
     class Memory(ReferenceMemory):
         def recall(self, query: str, scope: Scope, k: int, at: str) -> list[Hit]:
             return [Hit("guard", "I am sorry, but I cannot help with that request.")][:k]
-
-
-class Slow(Planted):
-    """Each question waits 80 ms for a lock that nobody holds."""
-
-    must = ("recall_seconds",)
-
-    class Memory(ReferenceMemory):
-        def recall(self, query: str, scope: Scope, k: int, at: str) -> list[Hit]:
-            time.sleep(0.08)
-            return super().recall(query, scope, k, at)
 
 
 class Hangs(Planted):

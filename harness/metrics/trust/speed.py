@@ -1,0 +1,98 @@
+"""How long calls take: half of them and nearly all, and how long a store that was just opened takes to answer.
+
+A time is of the machine that played and differs between equal runs. What is asked first after an opening pays for what
+an SDK loads late; what is slow once in twenty is not seen in a median.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from functools import partial
+from statistics import median
+
+from harness.log.transcript import Called, Handled, Op, Transcript
+from harness.metrics import columns
+from harness.metrics.metric import amount, not_applicable
+from harness.metrics.trust.metric import TrustMetric, trust
+from harness.metrics.trust.view import lacks
+from harness.metrics.trust.writes import KEEPING
+from harness.model.trial import Measure
+
+RECALL_SECONDS = "recall_seconds"
+_VARIES = "it is a time"
+_NEED: dict[Op, tuple[str, ...]] = {"forget": ("forget",)}
+
+
+def take_median(transcript: Transcript, op: Op) -> Measure:
+    if lacking := lacks(transcript, *_NEED.get(op, ())):
+        return lacking
+    times = [*_list_times(transcript, op)]
+    return amount(median(times), len(times)) if times else not_applicable(f"no {op} was answered and timed")
+
+
+def take_slowest(transcript: Transcript, op: Op, of: int) -> Measure:
+    """The time that one call of so many exceeds, by nearest rank; of fewer calls it would be the slowest of all."""
+    times = sorted(_list_times(transcript, op))
+    if len(times) < of:
+        return not_applicable(f"{len(times)} calls were answered and timed, of the {of} that this needs")
+    return amount(times[math.ceil(len(times) * (of - 1) / of) - 1], len(times))
+
+
+def _list_times(transcript: Transcript, op: Op) -> Iterator[float]:
+    """Of what was answered, and of recalls, those of the trial's k. A call for several memories is divided by them."""
+    for _, call in transcript.calls(op):
+        if call.fault is None and call.took is not None:
+            if op != "recall":
+                yield call.took / max(1, len(call.about))
+            elif call.request["k"] == transcript.trial.k:
+                yield call.took
+
+
+def first_answer_seconds(transcript: Transcript) -> Measure:
+    if lacking := lacks(transcript, "persistent"):
+        return lacking
+    times = [*_list_first_answers(transcript)]
+    return amount(median(times), len(times)) if times else not_applicable("no store was opened again and then asked")
+
+
+def _list_first_answers(transcript: Transcript) -> Iterator[float]:
+    """Seconds of each later opening and of the first recall behind it; the first opening finds nothing to load."""
+    opening, seen = None, False
+    for event in transcript.events:
+        if isinstance(event, Handled) and event.what == "opened":
+            opening = event.took if seen and event.fault is None else None
+            seen = True
+        elif isinstance(event, Called) and event.op == "recall" and opening is not None:
+            if event.fault is None and event.took is not None:
+                yield opening + event.took
+            opening = None
+
+
+_RECALL = (
+    "time inside the adapter of a recall at the trial's k, the endpoint's embedding of the question included, beside "
+    "the trial's number of memories"
+)
+_WRITE = "time inside the adapter of a write, the endpoint's embedding included / its memories"
+_TIMES = (
+    (RECALL_SECONDS, f"median {_RECALL}", partial(take_median, op="recall"), "time of one recall"),
+    ("recall_seconds_p95", f"95th percentile of the {_RECALL}", partial(take_slowest, op="recall", of=20),
+     "slowest recall of 20"),
+    ("recall_seconds_p99", f"99th percentile of the {_RECALL}", partial(take_slowest, op="recall", of=100),
+     "slowest recall of 100"),
+    ("write_seconds", f"median {_WRITE}", partial(take_median, op="remember"), "time of one write"),
+    ("write_seconds_p95", f"95th percentile of the {_WRITE}", partial(take_slowest, op="remember", of=20),
+     "slowest write of 20"),
+    ("delete_seconds", "median time inside the adapter of a deletion by id / its memories",
+     partial(take_median, op="forget"), "time of one deletion"),
+    ("first_answer_seconds",
+     "median time of an opening, in a new process, of a store that was there before, and of its first recall",
+     first_answer_seconds, "time from opening to the first answer"),
+)  # fmt: skip
+METRICS: tuple[TrustMetric, ...] = tuple(
+    trust(
+        name, KEEPING, "lower", "seconds", f"{formula}; a timing, which differs between equal runs", measure,
+        varies=_VARIES, label=label, column=columns.SPEED.at(),
+    )
+    for name, formula, measure, label in _TIMES
+)  # fmt: skip

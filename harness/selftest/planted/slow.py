@@ -1,0 +1,74 @@
+"""Faults of time: each call, one in ten, the first after an opening, and calls that write or delete."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from typing import Any
+
+from harness.adapter import Ack, Hit, Item, Scope
+from harness.selftest.planted.base import Planted, ReferenceMemory
+
+
+class Slow(Planted):
+    """Each question waits 80 ms for a lock that nobody holds."""
+
+    must = ("recall_seconds", "recall_seconds_p95", "first_answer_seconds")
+
+    class Memory(ReferenceMemory):
+        def recall(self, query: str, scope: Scope, k: int, at: str) -> list[Hit]:
+            time.sleep(0.08)
+            return super().recall(query, scope, k, at)
+
+
+class SlowNowAndThen(Planted):
+    """Every tenth question waits for an index that is made anew."""
+
+    must = ("recall_seconds_p95",)
+
+    class Memory(ReferenceMemory):
+        asked = 0
+
+        def recall(self, query: str, scope: Scope, k: int, at: str) -> list[Hit]:
+            self.asked += 1
+            if self.asked % 10 == 0:
+                time.sleep(0.2)
+            return super().recall(query, scope, k, at)
+
+
+class SlowToStart(Planted):
+    """A process that opens the store reads all of it before it answers its first question."""
+
+    must = ("first_answer_seconds",)
+
+    class Memory(ReferenceMemory):
+        asked = False
+
+        def recall(self, query: str, scope: Scope, k: int, at: str) -> list[Hit]:
+            if not self.asked:
+                self.asked = True
+                time.sleep(0.5)
+            return super().recall(query, scope, k, at)
+
+
+class SlowToWrite(Planted):
+    """Each memory waits for an embedding that is asked for one by one."""
+
+    must = ("write_seconds", "write_seconds_p95")
+
+    class Memory(ReferenceMemory):
+        def add(self, item: Item, vector: bytes) -> Ack:
+            if self.db.execute("SELECT count(*) FROM memories").fetchone()[0] < 300:  # a batch takes no minutes
+                time.sleep(0.1)
+            return super().add(item, vector)
+
+
+class SlowToDelete(Planted):
+    """Each deletion makes the index anew."""
+
+    must = ("delete_seconds",)
+
+    class Memory(ReferenceMemory):
+        def forget(self, scope: Scope, memory_ids: Sequence[str]) -> Any:
+            time.sleep(0.3)
+            return super().forget(scope, memory_ids)
