@@ -66,9 +66,11 @@ def headline(cell: Cell, conditions: Conditions) -> bool:
 
 
 def make_rows(cells: Sequence[Cell], opened: Iterable[Opened], conditions: Conditions) -> dict[str, Row]:
-    cards: dict[str, Backend] = {
-        each.trial.backend: each.backend for each in opened if each.trial.backend and each.backend
-    }
+    cards, code = dict[str, Backend](), defaultdict[str, set[str]](set)
+    for each in opened:
+        if each.trial.backend and each.backend:
+            cards[each.trial.backend] = each.backend
+            code[each.trial.backend] |= {each.digests["adapter"]} if "adapter" in each.digests else set()
     groups: dict[str, list[Cell]] = defaultdict(list)
     for cell in cells:
         if headline(cell, conditions):
@@ -76,6 +78,7 @@ def make_rows(cells: Sequence[Cell], opened: Iterable[Opened], conditions: Condi
     return {
         name: Row(
             backend=cards.get(name),
+            code=tuple(sorted(code[name])),
             control=name == COLD or (name in cards and cards[name].control),
             measures={measure: pool_cells(measure, groups[name]) for measure in sorted(metrics.DEFINITIONS)},
         )

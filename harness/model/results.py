@@ -212,9 +212,14 @@ class Pooled(Model):
 
 
 class Row(Model):
-    """One backend (or the cold arm) under the primary conditions."""
+    """One backend (or the cold arm) under the primary conditions.
+
+    Attributes:
+        code: Digests of its adapter's files, one unless they were edited while the run was played.
+    """
 
     backend: Backend | None
+    code: tuple[str, ...] = Field((), exclude_if=lambda code: not code)
     control: bool
     measures: Mapping[str, Pooled]
 

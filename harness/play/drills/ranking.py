@@ -36,7 +36,7 @@ PAIRS = (
     (
         "where do failed invoices go after the last retry",
         "after the last retry failed invoices go to the queue parked-invoices",
-        "where do failed seedlings go: on the compost behind the canteen",
+        "where do failed invoices hang: framed, in the hall of the museum",
     ),
     (
         "what has to run before a schema migration",
@@ -56,7 +56,7 @@ PAIRS = (
     (
         "which flag turns off the cache of the search page",
         "the cache of the search page is turned off by --no-page-cache",
-        "which flag turns out to fly over the harbour depends on the visiting ship",
+        "which flag turns off the harbour lights is not for a visiting ship to say",
     ),
     (
         "where does the mobile app read its feature switches",
@@ -71,12 +71,12 @@ PAIRS = (
     (
         "who owns the alerts of the message broker",
         "alerts of the message broker are owned by the platform desk",
-        "who owns the red bicycle in the cellar has not been found out",
+        "who owns the alerts bell in the cellar has not been found out",
     ),
     (
         "how are release tags of the client library named",
         "release tags of the client library are named client-YYYY.MM.N",
-        "how are release parties paid for: each team has a budget for cake",
+        "how are release tags sewn on: with red thread, says the tailor",
     ),
 )
 """A question, the memory that answers it, and one that begins as the question does."""

@@ -147,9 +147,11 @@ def _anchor(name: str, rest: str) -> str:
 def supports(results: Results) -> Iterator[tuple[str, list[tuple[str, list[str]]]]]:
     """What each backend declares: level -> capabilities with their notes."""
     for name in table.list_rows(results):
-        backend = results.backends[name].backend
+        row = results.backends[name]
+        backend = row.backend
         if backend is not None and name != COLD:
-            told: dict[str, list[str]] = {"native": [], "emulated": [], "unsupported": []}
+            told: dict[str, list[str]] = {"native": [], "emulated": [], "unsupported": [], "adapter's code": []}
+            told["adapter's code"] = [f"sha256 {words.visible(each, 64)}" for each in row.code]
             for capability in CAPABILITIES:
                 if (declared := backend.support.get(capability)) is not None:
                     note = f" ({words.visible(declared.note, 200)})" if declared.note else ""

@@ -168,8 +168,10 @@ def test_a_sound_backend_keeps_all(tmp_path: Path) -> None:
     unplayed |= {"wordless_text_found", "ended_late", "ended_early", "numbers_as_told", "updated_found"}
     unplayed |= {"short_questions_answered", "forgotten_at_once", "lost_by_forgetting_at_once", "kept_through_days"}
     unplayed |= {"same_text_updated", "kept_beside_a_batch", "changed_after_a_hit", "found_after_a_miss"}
-    unplayed |= {"history_tells_all_versions"}
-    aside = {"recall_seconds", "bytes_per_memory", "undeclared_bytes", "first_date_after_update"}
+    unplayed |= {"history_tells_all_versions", "right_before_look_alike"}
+    unplayed |= {"recall_seconds_p95", "recall_seconds_p99", "write_seconds_p95", "delete_seconds"}
+    unplayed |= {"first_answer_seconds"}
+    aside = {"recall_seconds", "write_seconds", "bytes_per_memory", "undeclared_bytes", "first_date_after_update"}
     assert set(found) - set(GOOD) == {*aside, *unplayed}
     assert {found[name].status for name in unplayed} == {"not-applicable"}, "an older transcript lacks these steps"
     seconds, size = found["recall_seconds"], found["bytes_per_memory"]
@@ -338,10 +340,10 @@ def test_a_whole_file_is_found_by_its_text(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("capability", "names"),
     [
-        ("ranked", {"own_text_first", "answer_among_look_alikes", "scores_out_of_order"}),
+        ("ranked", {"own_text_first", "answer_among_look_alikes", "scores_out_of_order", "right_before_look_alike"}),
         ("abstains", {"unknown_answered_with_silence"}),
         ("expiry", {"expiry_by_wall_clock", "expiry_lost", "ended_late", "ended_early"}),
-        ("forget", {"ids_reissued", "forgotten_at_once", "lost_by_forgetting_at_once"}),
+        ("forget", {"ids_reissued", "forgotten_at_once", "lost_by_forgetting_at_once", "delete_seconds"}),
         ("source", {"same_text_updated", *(name for name in GOOD if name.startswith("source_"))}),
         ("created", {"first_date_after_update", *(name for name in GOOD if name.startswith("date_"))}),
         ("entries", {"entries_unaccounted", "writes_listed"}),
@@ -359,7 +361,12 @@ def test_a_whole_file_is_found_by_its_text(tmp_path: Path) -> None:
         ("supersede", {"several_superseded", *(name for name in GOOD if name.endswith("_supersede"))}),
         (
             "persistent",
-            {"bytes_per_memory", "undeclared_bytes", *(name for name in GOOD if name.endswith("_reopening"))},
+            {
+                "bytes_per_memory",
+                "first_answer_seconds",
+                "undeclared_bytes",
+                *(name for name in GOOD if name.endswith("_reopening")),
+            },
         ),
     ],
 )
