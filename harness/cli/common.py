@@ -19,8 +19,9 @@ from harness.model.trial import Split
 
 if TYPE_CHECKING:
     from harness.log.folder import Folder
+    from harness.model.cells import AnyCell
     from harness.model.prices import Prices
-    from harness.model.results import AnyCell, Results
+    from harness.model.results import Results
     from harness.model.scenario import Scenario
     from harness.repo.checkout import Repo
     from harness.report import ReportFiles

@@ -16,7 +16,8 @@ from harness.compare import stats
 from harness.log.events import Opened
 from harness.metrics.metric import wilson
 from harness.model.backend import Backend
-from harness.model.results import Cell, Conditions, Contrast, Pooled, Row
+from harness.model.cells import Cell
+from harness.model.results import Conditions, Contrast, Pooled, Row
 from harness.model.trial import Interval, Measured, NotMeasured, ReadPolicy, WritePolicy
 
 COLD = "cold"

@@ -18,7 +18,8 @@ from harness.log.reader import Log
 from harness.log.transcript import Transcript
 from harness.metrics import broken, faults, trust
 from harness.metrics.view import View
-from harness.model.results import Cell, Conditions, Faults, TrustCell
+from harness.model.cells import Cell, Faults, TrustCell
+from harness.model.results import Conditions
 from harness.model.scenario import Scenario
 from harness.model.trial import Definition
 

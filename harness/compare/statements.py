@@ -16,13 +16,8 @@ from harness.log.events import PROTOCOL
 from harness.log.folder import Folder, RunFile
 from harness.machine.processes import map_parts
 from harness.metrics import broken, trust
-from harness.model.results import (
-    Conditions,
-    Faults,
-    Results,
-    Run,
-    Story,
-)
+from harness.model.cells import Faults
+from harness.model.results import Conditions, Results, Run, Story
 from harness.model.scenario import Job, Probe
 from harness.model.trial import list_policies
 

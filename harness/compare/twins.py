@@ -11,7 +11,8 @@ from harness.log.events import Metered
 from harness.log.reader import Log
 from harness.metrics import broken
 from harness.metrics.view import View
-from harness.model.results import Cell, TwinGroup
+from harness.model.cells import Cell
+from harness.model.results import TwinGroup
 from harness.model.trial import Measured, ReadPolicy, Trial, digest
 
 ORACLE = GOLD[0]

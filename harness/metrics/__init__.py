@@ -15,7 +15,7 @@ from harness.metrics import broken
 from harness.metrics.metric import StoryMetric, explain_unmeasured, failed, make_missing, not_applicable
 from harness.metrics.view import Record, View
 from harness.metrics.words import WORDLESS, Words
-from harness.model.results import Cell, Status
+from harness.model.cells import Cell, Status
 from harness.model.trial import CellKey, Definition, Measure, Trial, list_policies
 from harness.text.classify import Classifier
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import TypeVar
 
-from harness.model.results import AnyCell
+from harness.model.cells import AnyCell
 from harness.model.trial import NotMeasured
 
 V = TypeVar("V")

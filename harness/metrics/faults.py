@@ -16,7 +16,7 @@ from harness.log.events import Closed, Drafted, Event, Forgot, Listed, Metered, 
 from harness.log.reader import Log
 from harness.log.transcript import Called, Ended, Handled, Transcript
 from harness.model.backend import NOBODYS, Fault, FaultKind
-from harness.model.results import Faults
+from harness.model.cells import Faults
 
 PLAIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9._/-]*")
 """Scope names that no store may refuse."""

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, TypeVar
 import pytest
 
 if TYPE_CHECKING:
-    from harness.model.results import AnyCell, Results
+    from harness.model.cells import AnyCell
+    from harness.model.results import Results
     from harness.model.trial import Measured
     from harness.pytest_plugin.session import Plays
 

@@ -24,8 +24,9 @@ from harness.log.reader import Log
 from harness.log.transcript import Transcript
 from harness.metrics import faults
 from harness.model.backend import SOUND
+from harness.model.cells import Faults
 from harness.model.drill import DrillTrial
-from harness.model.results import Faults, Results
+from harness.model.results import Results
 from harness.model.scenario import Scenario
 from harness.model.trial import Selection, Trial
 from harness.play import backends as casting

@@ -13,8 +13,9 @@ from pydantic import Field
 from harness import metrics
 from harness.compare.rows import CONTRASTED, headline
 from harness.metrics import trust
+from harness.model.cells import Cell
 from harness.model.drill import DrillName
-from harness.model.results import Cell, Conditions, Results, Suite
+from harness.model.results import Conditions, Results, Suite
 from harness.model.trial import (
     Definition,
     Measure,

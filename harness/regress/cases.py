@@ -22,7 +22,7 @@ from harness.log.lines import LogError
 from harness.log.reader import read
 from harness.log.transcript import Called, Handled, Looked, Transcript
 from harness.metrics.view import Record
-from harness.model.results import AnyCell, Cell, TrustCell
+from harness.model.cells import AnyCell, Cell, TrustCell
 from harness.model.trial import Measured, ReadPolicy
 from harness.regress.stored import Side
 from harness.report import words

@@ -7,7 +7,8 @@ from difflib import get_close_matches
 
 from harness.compare.rows import headline, pool_cells
 from harness.metrics import trust
-from harness.model.results import AnyCell, Cell, Results, TrustCell
+from harness.model.cells import AnyCell, Cell, TrustCell
+from harness.model.results import Results
 from harness.model.trial import Measure, Measured, NotMeasured
 from harness.report.words import plain
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from statistics import fmean
 
+from harness.model.cells import AnyCell, TrustCell
 from harness.model.drill import DrillTrial
-from harness.model.results import AnyCell, TrustCell
 from harness.regress import baseline
 from harness.regress.baseline import WORDS, Baseline, StoredValue
 from harness.regress.stored import Side

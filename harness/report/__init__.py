@@ -10,7 +10,8 @@ from typing import Any
 
 from harness.log.folder import Folder, FolderError
 from harness.machine import files
-from harness.model.results import Cell, Results
+from harness.model.cells import Cell
+from harness.model.results import Results
 from harness.report.model import evidence
 from harness.report.model.evidence import Evidences
 from harness.report.outputs import junit

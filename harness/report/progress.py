@@ -16,8 +16,9 @@ from harness.compare.statements import LARGE
 from harness.log.reader import Log
 from harness.log.transcript import Transcript
 from harness.metrics import faults, trust
+from harness.model.cells import Faults
 from harness.model.drill import DrillTrial
-from harness.model.results import Faults, Unplayed
+from harness.model.results import Unplayed
 from harness.model.trial import Measured, Trial
 from harness.report.model.receipts import sound
 from harness.report.words import plain, plural

@@ -11,7 +11,8 @@ from collections.abc import Sequence
 
 from harness.compare.comparisons import compare_pairs
 from harness.compare.rows import COLD, DOMINANCE, DUMP, by_scenario
-from harness.model.results import Cell, Comparison
+from harness.model.cells import Cell
+from harness.model.results import Comparison
 from harness.selftest import playing
 from harness.selftest.local import PaperWorkTrees
 from harness.selftest.proof import Told

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from harness.adapter import Item
-from harness.model.results import Cell
+from harness.model.cells import Cell
 from harness.model.trial import Measured
 from harness.selftest import playing
 from harness.selftest.local import Keeps, PaperWorkTrees

@@ -11,7 +11,7 @@ from harness import metrics
 from harness.log.events import Recalled, Worked, Written, Wrote
 from harness.log.reader import Log, read
 from harness.machine import leftovers
-from harness.model.results import Cell
+from harness.model.cells import Cell
 from harness.model.scenario import Decision, DecisionOutcome, Job, Session
 from harness.model.trial import DEFAULT_BUDGET, DEFAULT_K, READ_POLICIES, SCRIPTED, ReadPolicy, Trial
 from harness.play.environment import Environment, Settings

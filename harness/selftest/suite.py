@@ -10,7 +10,7 @@ from pathlib import Path
 
 from harness.compare.comparisons import find_dominated
 from harness.compare.rows import DUMP
-from harness.model.results import Cell
+from harness.model.cells import Cell
 from harness.model.scenario import MINED
 from harness.model.trial import READ_POLICIES
 from harness.repo.checks import WorkTrees

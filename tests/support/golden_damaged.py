@@ -18,7 +18,7 @@ from harness.log.folder import Folder
 from harness.log.reader import Log, read
 from harness.log.transcript import Transcript
 from harness.metrics import trust
-from harness.model.results import AnyCell, TrustCell
+from harness.model.cells import AnyCell, TrustCell
 from harness.model.trial import Measure, Measured
 from tests.support import golden_drills
 from tests.support.damage import damage

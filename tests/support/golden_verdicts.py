@@ -17,7 +17,8 @@ from harness.compare.rows import headline, list_ranked, make_contrasts, pool_cel
 from harness.compare.twins import find_like_oracle
 from harness.log import pack
 from harness.log.folder import Folder
-from harness.model.results import Cell, Results
+from harness.model.cells import Cell
+from harness.model.results import Results
 from harness.report.model import board
 from harness.report.model.score import DASH
 from harness.report.text import verdict

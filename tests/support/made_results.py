@@ -12,7 +12,8 @@ from harness.compare.rows import COLD, GOLD, Way, pool_cells, tabulate
 from harness.compare.twins import find_like_oracle
 from harness.metrics import trust
 from harness.model.backend import Backend
-from harness.model.results import Cell, Conditions, Contrast, Results, Row, Run, Story, TrustCell, TwinGroup
+from harness.model.cells import Cell, TrustCell
+from harness.model.results import Conditions, Contrast, Results, Row, Run, Story, TwinGroup
 from harness.model.trial import Measure, Measured, NotMeasured
 
 Said = Measure | tuple[int, int] | float | str | None

@@ -15,8 +15,8 @@ from harness.metrics.metric import UNANSWERED, explain_unmeasured, failed, make_
 from harness.metrics.trust import deletion, promises
 from harness.metrics.trust.metric import DrillWords, TrustMetric
 from harness.metrics.trust.residue import matrix
+from harness.model.cells import BrokenPromise, LayerRow, Status, TrustCell
 from harness.model.drill import DrillName, DrillTrial
-from harness.model.results import BrokenPromise, LayerRow, Status, TrustCell
 from harness.model.trial import Definition, Measure, Measured, NotMeasured
 
 _MODULES = sorted(

@@ -25,7 +25,7 @@ from harness.metrics.trust.remains import (
 )
 from harness.metrics.trust.residue import ResidueKind
 from harness.metrics.trust.retold import retold
-from harness.model.results import LookStage
+from harness.model.cells import LookStage
 from harness.model.trial import Better, Measure
 from harness.text import encodings
 

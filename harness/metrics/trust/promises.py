@@ -7,7 +7,7 @@ from harness.log.transcript import ANSWERS, STEPS, Broke, Transcript, Tried
 from harness.metrics import columns
 from harness.metrics.metric import cannot_tell, failed, proportion
 from harness.metrics.trust.metric import DrillWords, TrustMetric, trust
-from harness.model.results import BrokenPromise
+from harness.model.cells import BrokenPromise
 from harness.model.sequence import Difference
 from harness.model.trial import Measure
 from harness.promises import words

@@ -8,7 +8,7 @@ from harness.log.transcript import Transcript
 from harness.metrics.metric import cannot_tell, not_applicable, proportion
 from harness.metrics.trust.reach import Reach
 from harness.metrics.trust.residue import REMOVED, ResidueKind, residue_of
-from harness.model.results import LookStage
+from harness.model.cells import LookStage
 from harness.model.trial import Measure, Measured
 
 

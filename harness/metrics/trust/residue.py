@@ -18,7 +18,7 @@ from harness.metrics import freed
 from harness.metrics.freed import COMPONENTS, SQUEEZED, Held, Size
 from harness.metrics.metric import cannot_tell, not_applicable, proportion
 from harness.metrics.trust.reach import ROUTES, Reach, ReachRoute
-from harness.model.results import LayerLook, LayerRow, LookStage
+from harness.model.cells import LayerLook, LayerRow, LookStage
 from harness.model.trial import Measure
 
 ResidueKind = Literal["text", "vector"]

@@ -17,7 +17,8 @@ from harness.metrics.tokens import (
     TOKENS_RECALL,
     TOKENS_TOTAL,
 )
-from harness.model.results import Cell, Results
+from harness.model.cells import Cell
+from harness.model.results import Results
 from harness.model.trial import Measured, WritePolicy
 from harness.report import words
 from harness.report.charts.chart import (

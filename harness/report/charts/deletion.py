@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 from harness.metrics.trust.deletion import DRILL
 from harness.model.backend import SOUND
-from harness.model.results import LayerLook, LayerRow, LookStage, Results, TrustCell
+from harness.model.cells import LayerLook, LayerRow, LookStage, TrustCell
+from harness.model.results import Results
 from harness.report import words
 from harness.report.charts.chart import Chart, finish, short, show
 from harness.report.charts.drawing import GREEN, INK, PALE, SOFT, VERMILLION, WIDTH, Sheet

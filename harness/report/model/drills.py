@@ -8,8 +8,9 @@ from itertools import zip_longest
 
 from harness.metrics import trust
 from harness.model.backend import SOUND
+from harness.model.cells import LayerRow, LookStage, TrustCell
 from harness.model.drill import DrillName
-from harness.model.results import LayerRow, LookStage, Results, TrustCell
+from harness.model.results import Results
 from harness.model.trial import Definition, Measured
 from harness.report import words
 from harness.report.model import table

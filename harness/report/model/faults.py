@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from harness.model.results import Faults, Results
+from harness.model.cells import Faults
+from harness.model.results import Results
 from harness.report import words
 
 MESSAGE = 160

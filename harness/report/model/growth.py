@@ -10,7 +10,8 @@ from harness.compare.rows import pool_cells
 from harness.metrics.footprint import Sample, What
 from harness.metrics.recall import RECALL
 from harness.metrics.staleness import STALE_EXPOSURE
-from harness.model.results import Cell, Pooled, Results
+from harness.model.cells import Cell
+from harness.model.results import Pooled, Results
 from harness.report.model import table
 from harness.report.model.table import Figure
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from harness.compare.rows import COLD, headline
-from harness.model.results import Cell, Results
+from harness.model.cells import Cell
+from harness.model.results import Results
 from harness.model.trial import NotMeasured
 from harness.report import words
 from harness.report.model.board import Board

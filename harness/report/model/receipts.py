@@ -18,8 +18,8 @@ from harness.log.transcript import Broke, Called, Handled, Looked, Transcript
 from harness.metrics.trust.promises import find_promise
 from harness.metrics.view import same_moment
 from harness.model.canary import memory_word
+from harness.model.cells import BrokenPromise, TrustCell
 from harness.model.drill import Piece
-from harness.model.results import BrokenPromise, TrustCell
 from harness.model.trial import Definition, Measure, Measured
 from harness.report import words
 from harness.report.timeline.repeat import Replay, repeat

@@ -14,7 +14,8 @@ from harness.metrics import deletion
 from harness.metrics.completion import DECISIONS_RIGHT
 from harness.metrics.recall import RECALL
 from harness.metrics.words import PROVEN, Topic
-from harness.model.results import Cell, Results
+from harness.model.cells import Cell
+from harness.model.results import Results
 from harness.model.trial import Measured
 from harness.report import words
 from harness.report.model import contrasts, table

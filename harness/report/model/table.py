@@ -8,7 +8,8 @@ from typing import Literal
 from harness import metrics
 from harness.compare.rows import COLD
 from harness.metrics.recall import CHANCE
-from harness.model.results import Cell, Pooled, Results, Row
+from harness.model.cells import Cell
+from harness.model.results import Pooled, Results, Row
 from harness.report import words
 
 Group = Literal["ranked", "control", "cold"]

@@ -13,7 +13,8 @@ from harness.metrics import columns
 from harness.metrics.columns import Column
 from harness.metrics.trust.promises import BROKEN_PROMISES
 from harness.metrics.trust.speed import RECALL_SECONDS
-from harness.model.results import Pooled, Results, TrustCell
+from harness.model.cells import TrustCell
+from harness.model.results import Pooled, Results
 from harness.model.trial import Definition
 from harness.report import words
 from harness.report.model.score import DASH, Case, Number, Score, explain_none, is_hidden

@@ -8,7 +8,8 @@ from typing import Literal
 
 from harness.compare.rows import COLD, GOLD
 from harness.metrics.completion import DECISIONS_RIGHT
-from harness.model.results import Cell, Comparison, Pooled, Results
+from harness.model.cells import Cell
+from harness.model.results import Comparison, Pooled, Results
 from harness.model.trial import READ_POLICIES, ReadPolicy, WritePolicy
 from harness.report import words
 

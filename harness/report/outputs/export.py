@@ -20,8 +20,9 @@ from harness.adapter import Scope
 from harness.compare import statements
 from harness.log.folder import Folder
 from harness.machine import extras, files
+from harness.model.cells import Cell
 from harness.model.facts import STRATA
-from harness.model.results import Cell, Results, Suite
+from harness.model.results import Results, Suite
 from harness.model.scenario import Learn, Scenario, Session
 from harness.model.trial import Measure, Measured
 from harness.report.outputs import croissant

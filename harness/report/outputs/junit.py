@@ -13,7 +13,8 @@ from itertools import chain
 from typing import Literal
 from xml.etree import ElementTree
 
-from harness.model.results import AnyCell, Faults, Results
+from harness.model.cells import AnyCell, Faults
+from harness.model.results import Results
 from harness.report.words import visible
 
 TestOutcome = Literal["failure", "error", "skipped"]

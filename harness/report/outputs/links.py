@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from harness.model.results import Cell, Results
+from harness.model.cells import Cell
+from harness.model.results import Results
 from harness.model.trial import Measured
 from harness.report.model.board import Board
 from harness.report.model.missing import Missing, list_missing

@@ -91,7 +91,7 @@ def tell_reach(results: Results) -> str:
     if not evenly:
         return f"With {many}, no difference in decisions can be proven."
     enough = max(each.enough for each in known)
-    told = f"With {many}, a difference is proven only if at least {enough} show it and none shows the opposite"
+    told = f"With {many}, a difference is proven only if at least {enough} stories show it and none shows the opposite"
     against = len(results.stories) - max(evenly)
     return f"{told}, or about {max(evenly)} if {against} {'shows' if against == 1 else 'show'} the opposite."
 

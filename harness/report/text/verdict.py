@@ -23,7 +23,7 @@ from harness.report.model.ways import READS, Spread
 from harness.report.text import limits
 
 Tone = Literal["good", "bad", "plain"]
-WHICHEVER = "whichever note it then takes"
+WHICHEVER = "whichever note it later acts on"
 """Under every read policy that was played."""
 NAMED = 4
 """As many backends as a sentence names; of more it says how many, as the scoreboard below names them."""
@@ -280,8 +280,7 @@ def _compare_under(
 
 
 def _are_all_told(results: Results, found: Mapping[frozenset[str], Mapping[ReadPolicy, str]]) -> bool:
-    """Whether a sentence names each pair that differs: not where it depends on the reading who leads, nor where one of
-    a pair stands for its twins."""
+    """Whether sentences name all that differ: not if the reading decides who leads, nor if one stands for its twins."""
     twins = {name for group in results.twins for name in group.rows}
     differ = {pair: {winner for winner in winners.values() if winner} for pair, winners in found.items()}
     return all(len(shown) < 2 and not (shown and pair & twins) for pair, shown in differ.items())
@@ -358,7 +357,7 @@ def _judge_rows(board: Board, wrong: Sequence[tuple[Head, Cells]]) -> Iterator[V
         elif not row.cold and any(other.key == row.key for _, cells in wrong for other, _ in cells):
             sound.append(row.name)
     if sound:
-        text = f"{words.join_words(sound)}: none of the tests that could be made failed."
+        text = f"{words.join_words(sound)}: every test that could be made passed."
         yield VerdictLine(text, wrong[0][0].topic, "good")
 
 

@@ -9,7 +9,7 @@ from harness.log.events import Forgot, Recalled, Scanned, Sought
 from harness.log.receipts import Receipt, read
 from harness.metrics.acting import STALE_USE
 from harness.metrics.view import Record
-from harness.model.results import Cell
+from harness.model.cells import Cell
 from harness.model.trial import Measured, NotMeasured, ReadPolicy, list_policies
 from harness.report import words
 from harness.report.timeline.entries import check_source, describe, place, proof, quote, show, small

@@ -17,7 +17,8 @@ from harness.compare.rows import headline
 from harness.compare.scoring import ScoredStory
 from harness.metrics import broken
 from harness.metrics.view import View
-from harness.model.results import Cell, Results
+from harness.model.cells import Cell
+from harness.model.results import Results
 from harness.report import words
 from harness.report.timeline import cases as wrong
 from harness.report.timeline.packed import Node, Numbered, markup, node, pack

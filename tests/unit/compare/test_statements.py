@@ -13,8 +13,8 @@ from harness.compare.rows import pool_cells
 from harness.log.folder import Attempt, Folder
 from harness.log.reader import Log
 from harness.metrics.metric import wilson
+from harness.model.cells import Cell
 from harness.model.drill import Plan
-from harness.model.results import Cell
 from harness.model.trial import Measure, Measured, NotMeasured
 from tests.support.runs import run
 from tests.support.transcripts import transcript

@@ -6,7 +6,7 @@ from random import Random
 
 import pytest
 
-from harness.model.results import AnyCell
+from harness.model.cells import AnyCell
 from harness.model.trial import Measured
 from tests.support import golden_damaged, golden_shown
 from tests.support.damage import damage

@@ -20,8 +20,9 @@ from harness.log.events import Event, Opened, Worked
 from harness.log.transcript import Called, Ended, Handled, Looked
 from harness.metrics import faults
 from harness.model.backend import Fault
+from harness.model.cells import Faults
 from harness.model.drill import Piece, Plan
-from harness.model.results import Faults, Results
+from harness.model.results import Results
 from harness.model.trial import NotMeasured
 from harness.play.drills import isolation
 from harness.report.model import faults as faulted

@@ -12,8 +12,8 @@ from harness.log.events import Event
 from harness.log.transcript import Broke, Called, Ended, Tried
 from harness.metrics import trust
 from harness.model.backend import Fault
+from harness.model.cells import TrustCell
 from harness.model.drill import DrillName, Piece, Plan
-from harness.model.results import TrustCell
 from harness.model.sequence import Said, Step
 from harness.model.trial import NotMeasured
 from tests.support.measures import counts

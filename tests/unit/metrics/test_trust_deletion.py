@@ -14,8 +14,8 @@ from harness.metrics import trust
 from harness.metrics.trust.deletion import METRICS
 from harness.metrics.trust.residue import matrix
 from harness.model.backend import Fault
+from harness.model.cells import LayerRow
 from harness.model.drill import Piece, Plan
-from harness.model.results import LayerRow
 from harness.model.trial import Measure, Measured, NotMeasured
 from harness.play.drills.deletion import AROUND, GONE, HOME, NARROWER, SIBLINGS, USERS, WIDER, own_words
 from tests.support.measures import counts, value

@@ -15,7 +15,8 @@ from harness import metrics
 from harness.compare.rows import Way
 from harness.metrics import columns, trust
 from harness.metrics.columns import COLUMNS
-from harness.model.results import BrokenPromise, Results, Unplayed
+from harness.model.cells import BrokenPromise
+from harness.model.results import Results, Unplayed
 from harness.model.trial import Definition, NotMeasured
 from harness.report.model import board
 from harness.report.model.board import Board

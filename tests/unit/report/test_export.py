@@ -18,7 +18,8 @@ from click.testing import CliRunner, Result
 from harness import paths
 from harness.cli import commands
 from harness.compare import statements
-from harness.model.results import Cell, Suite
+from harness.model.cells import Cell
+from harness.model.results import Suite
 from harness.model.trial import Measured
 from harness.report.outputs import export
 from tasks import loader, suite

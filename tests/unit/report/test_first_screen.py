@@ -6,8 +6,9 @@ import re
 from html import unescape
 
 from harness import metrics
+from harness.model.cells import Faults
 from harness.model.regression import GateVerdict
-from harness.model.results import Faults, Results, Unplayed
+from harness.model.results import Results, Unplayed
 from harness.report.model import board as scoreboard
 from harness.report.outputs import page as html
 from harness.report.text import verdict

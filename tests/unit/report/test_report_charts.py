@@ -16,7 +16,8 @@ from harness.compare import statements
 from harness.compare.rows import pool_cells
 from harness.log.folder import Folder
 from harness.metrics import footprint
-from harness.model.results import LayerLook, LayerRow, Pooled, Results, TrustCell
+from harness.model.cells import LayerLook, LayerRow, TrustCell
+from harness.model.results import Pooled, Results
 from harness.model.trial import READ_POLICIES, Interval, Measured, NotMeasured
 from harness.report import words
 from harness.report.charts import Chart, charts, cost, frontier, policies, stale, work

@@ -19,8 +19,9 @@ from harness.metrics.trust import DEFINITIONS, score
 from harness.metrics.trust.deletion import DRILL
 from harness.metrics.trust.metric import trust as trust_metric
 from harness.model.backend import Fault
+from harness.model.cells import LayerLook, LayerRow, TrustCell
 from harness.model.drill import Piece, Plan
-from harness.model.results import LayerLook, LayerRow, Results, TrustCell
+from harness.model.results import Results
 from harness.model.trial import Better, Definition, Measure, Measured, NotMeasured, Selection
 from harness.report import progress
 from harness.report.model import drills as trust
