@@ -2,12 +2,27 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from harness import paths
 from harness.cli.common import FOLDER, shorten, spell, stop, tell, terminal
+
+if TYPE_CHECKING:
+    from harness.mine.worth import Worth
+
+
+def _ask(text: str) -> bool | None:
+    """None: the person ends it, or nobody is there to answer."""
+    click.echo(text)
+    try:
+        said = click.prompt("Would you ask it?", type=click.Choice(["y", "n", "q"]), default="q", show_default=False)
+    except click.Abort:
+        return None
+    return {"y": True, "n": False}.get(said)
 
 
 @click.command()
@@ -27,6 +42,21 @@ from harness.cli.common import FOLDER, shorten, spell, stop, tell, terminal
 )
 @click.option("--review", type=FOLDER, help="Write a page on which a person keeps or drops each candidate.")
 @click.option("--decisions", type=FOLDER, help="What such a page saved: what was dropped is left out.")
+@click.option(
+    "--min-worth",
+    type=click.IntRange(1, 3),
+    default=2,
+    show_default=True,
+    help="1: all; 2: not the settings of tools; 3: what an agent runs, deploys or imports.",
+)
+@click.option("--since", type=click.DateTime(["%Y-%m-%d"]), help="Only what changed since this day.")
+@click.option("--path", "below", multiple=True, help="Only files below this folder, or this file. May be repeated.")
+@click.option(
+    "--check",
+    type=click.IntRange(1),
+    metavar="N",
+    help="Ask you of N facts in stories whether each is worth asking.",
+)
 def mine(
     repository: str,
     folder: Path | None,
@@ -36,6 +66,10 @@ def mine(
     commits: int,
     review: Path | None,
     decisions: Path | None,
+    min_worth: Worth,
+    since: datetime | None,
+    below: tuple[str, ...],
+    check: int | None,
 ) -> None:
     """Write a private suite from the history of a repository.
 
@@ -49,19 +83,21 @@ def mine(
     Example: coldwarm mine ../our-service --to our-suite
              coldwarm run --suite our-suite -b chroma -d none
     """
-    from harness.mine import mining, reviewing
+    from harness.mine import checking, mining, reviewing
     from harness.repo.checkout import FixtureError
     from harness.report.progress import say_during
     from harness.report.words import plural
 
-    if folder is None and review is None:
-        stop("say what is wanted: --to DIR for a suite, --review PAGE.html for a page of its candidates")
+    if folder is None and review is None and check is None:
+        stop("say what is wanted: --to DIR for a suite, --review PAGE.html for a page of its candidates, --check N")
+    day = since.replace(tzinfo=UTC) if since else None
+    wanted = mining.Wanted(min_worth, day, tuple(each.strip("/") for each in below))
     try:
         if folder is not None:
             mining.check_free(folder)
         decided = reviewing.read(decisions) if decisions else {}
         with say_during(terminal(), "reading the history"):
-            mined = mining.search(repository, commit, commits, decided, paths.cache_root())
+            mined = mining.search(repository, commit, commits, decided, paths.cache_root(), wanted)
         tell(f"{plural(len(mined.candidates), 'candidate')} in {plural(len(mined.commits) - 1, 'change')}; left out:")
         for reason, count in sorted(mined.reasons.items(), key=lambda pair: -pair[1]):
             tell(f"{count:>8,}  {reason}")
@@ -73,5 +109,7 @@ def mine(
                 kept = mining.write(mined, folder, stories, seed, paths.FIXTURES, paths.cache_root())
             tell(f"{shorten(folder)}: {len(kept)} of {stories} stories")
             tell(f"Play it: coldwarm run --suite {spell(folder)} -b chroma -d none")
+        if check is not None:
+            tell(checking.judge(mined, stories, seed, check, _ask).tell())
     except (mining.MineError, FixtureError) as error:
         stop(error)

@@ -10,26 +10,13 @@ from dataclasses import dataclass
 from datetime import datetime
 from pathlib import PurePosixPath
 
-from harness.mine import python, shapes, skipped
+from harness.mine import naming, python, skipped, worth
 from harness.mine.seen import Renamed, Seen
 from harness.mine.shapes import ChangeKind
+from harness.mine.worth import Worth
 from harness.repo.changes import Commit, read_texts
 from harness.repo.checkout import Repo
 from harness.text.classify import holds
-
-_SECTION = re.compile(r"\s*\[+\s*([^\]\s][^\]]*?)\s*\]+\s*(?:#.*)?")
-_HEADING = re.compile(r"#{1,6}\s+(.+?)\s*#*\s*")
-_UNDERLINE = re.compile(r"([=\-~^\"'#*+])\1{2,}\s*")
-_EMPTY = ("project", "with", "uses", "env", "jobs", "steps", "strategy", "matrix", "include", "global", "run")
-"""Keys that tell nothing of what stands below them."""
-_ABOVE = {
-    "xml": re.compile(r"\s*<([\w.-]+)[ >]"),
-    "other": re.compile(r"\s*(?:-\s+)?[\"']?([\w.$/-]+)[\"']?\s*:"),
-}
-"""A key below which others stand."""
-_ARROW = re.compile(r"\s*(?:->|=>|→|⇒|➔|⟶)\s*")
-"""In a sentence it says that one thing took the place of another."""
-_SHOWN_BEFORE, _SHOWN_AFTER = 50, 40  # characters of a line around a gap
 
 
 @dataclass(frozen=True)
@@ -69,6 +56,10 @@ class Candidate:
     @property
     def changed(self) -> datetime:
         return self.stands[-1].at
+
+    @property
+    def worth(self) -> Worth:
+        return worth.weigh(self.kind, self.file, self.key)
 
     @property
     def folder(self) -> str:
@@ -130,12 +121,12 @@ def _make(chain: Chain, path: str, text: str) -> Candidate | str:
     number, before, after = place
     if last.kind == "text" and _is_declared(last.shape.new, text):
         return "variable of an example"
-    section = _find_section(path, text.split("\n"), number).lower()
+    section = naming.find_section(path, text.split("\n"), number).lower()
     if "dependencies" in section and re.match(r"[\d^~=<>*v]|\w+:", last.shape.new):
         return "pin of a dependency"
-    what, key = _name(last, path, text.split("\n"), number, before, after)
+    what, key = naming.name(last, path, text.split("\n"), number, before, after)
     if not what:
-        return "nothing that tells what it is the value of"
+        return "nothing that a question could call it by"
     values = [each.value for each in stands]
     if any(holds(what, ((value,),)) for value in values):
         return "name that holds the value"
@@ -185,6 +176,13 @@ def _find_line(last: Seen, text: str) -> tuple[int, str, str] | str:
     return number, before, after
 
 
+def _tells_alone(values: Sequence[str]) -> bool:
+    """Whether each value is so much of a name that no other sentence holds it by chance."""
+    return all(
+        len(value) >= 5 and re.search(r"[a-zA-Z]", value) and not re.fullmatch(r"[a-z]+", value) for value in values
+    )
+
+
 def _is_declared(name: str, text: str) -> bool:
     """Whether the code in a document declares it: then it is a name of that example only."""
     return bool(re.search(rf"\b(?:const|let|var|function|def|fn|func)\s+{re.escape(name)}\b", text))
@@ -198,86 +196,3 @@ def list_values(before: str, after: str, text: str) -> set[str]:
         for row in rows
         if row.startswith(before) and row.endswith(after) and len(row) >= len(before) + len(after)
     }
-
-
-# --- what it is called ------------------------------------------------------------------------------------------------
-
-
-def _name(seen: Seen, path: str, rows: Sequence[str], number: int, before: str, after: str) -> tuple[str, str]:
-    """What a sentence calls it, and the word of the line that is held against a text; empty: it has no name."""
-    shape = seen.shape
-    if seen.kind == "default":
-        return f"the default of {shape.key} in {seen.owner}", shape.key
-    if seen.kind == "record":
-        return f"the status of the record {PurePosixPath(path).stem}", ""
-    if seen.kind == "dependency":
-        listed = shapes.find_dependencies(path, rows, number)
-        file = PurePosixPath(path).name
-        return (f"the package of {listed} in {file} that was exchanged in {seen.commit.at:%Y-%m}" if listed else ""), ""
-    if shape.key.upper() == "FROM" and shapes.form_of(path) == "docker":
-        return f"the base image of {PurePosixPath(path).name}", ""
-    if shape.key:
-        section = _find_section(path, rows, number)
-        return (f"{shape.key} of {section}" if section else shape.key), shape.key
-    if seen.kind == "setting":
-        return f"the version in {PurePosixPath(path).name}", ""
-    if seen.kind == "command" and not before.strip("$>% "):
-        heading = _find_heading(rows, number)
-        return (f"the command {shape.new.split()[0]} under “{heading}”" if heading else ""), shape.new.split()[0]
-    gap = _gap(before, after)
-    if seen.kind == "place":
-        taken = re.search(r"\bimport\s+\(?\s*([\w, ]+)", after) or re.search(
-            r"(?:import|const|let|var)\s+(\{?[\w, $]+\}?)", before
-        )
-        return (f"the module from which {taken[1].strip(' {}')} comes" if taken else gap), ""
-    return gap, ""
-
-
-def _gap(before: str, after: str) -> str:
-    """The line with a gap where the value stands; empty if too little is left of it."""
-    left = before if len(before) <= _SHOWN_BEFORE else "…" + before[-_SHOWN_BEFORE:].split(" ", 1)[-1]
-    right = after if len(after) <= _SHOWN_AFTER else after[:_SHOWN_AFTER].rsplit(" ", 1)[0] + "…"
-    words = re.findall(r"[A-Za-z]{2,}", left + " " + right)
-    if len(words) < 2 or len("".join(words)) < 8:
-        return ""
-    return f"the gap in “{_ARROW.sub(' : ', f'{left}___{right}')}”"
-
-
-def _tells_alone(values: Sequence[str]) -> bool:
-    """Whether each value is so much of a name that no other sentence holds it by chance."""
-    return all(
-        len(value) >= 5 and re.search(r"[a-zA-Z]", value) and not re.fullmatch(r"[a-z]+", value) for value in values
-    )
-
-
-def _find_section(path: str, rows: Sequence[str], number: int) -> str:
-    """The table of a TOML or INI file, the key above in one that is indented; empty: there is none."""
-    form = shapes.form_of(path)
-    if form in ("toml", "ini"):
-        above = (_SECTION.fullmatch(row) for row in reversed(rows[: number - 1]))
-        return next((f"[{found[1]}]" for found in above if found), "")
-    if form not in ("yaml", "json", "code", "xml"):
-        return ""
-    indent, parts = _indent(rows[number - 1]), list[str]()
-    for row in reversed(rows[: number - 1]):
-        if row.strip() and not row.strip().startswith(("#", "//")) and _indent(row) < indent:
-            indent = _indent(row)
-            key = _ABOVE["xml" if form == "xml" else "other"].match(row)
-            if key and form != "code" and key[1] not in _EMPTY:
-                parts.append(key[1])
-            if indent == 0 or len(parts) == 2:
-                break
-    return " of ".join(parts)
-
-
-def _indent(row: str) -> int:
-    return len(row) - len(row.lstrip())
-
-
-def _find_heading(rows: Sequence[str], number: int) -> str:
-    for at in range(number - 2, -1, -1):
-        if found := _HEADING.fullmatch(rows[at]):
-            return found[1]
-        if at and _UNDERLINE.fullmatch(rows[at]) and rows[at - 1].strip() and not rows[at - 1].startswith(" "):
-            return rows[at - 1].strip()
-    return ""

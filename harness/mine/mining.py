@@ -8,6 +8,7 @@ import tempfile
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 from typing import Literal
 
@@ -15,6 +16,7 @@ from harness.mine import candidates, stories, toml
 from harness.mine.candidates import Candidate
 from harness.mine.seen import list_seen
 from harness.mine.stories import MinedStory
+from harness.mine.worth import Worth
 from harness.model.scenario import MINED
 from harness.repo.changes import Commit, list_commits
 from harness.repo.checkout import Repo, build
@@ -51,7 +53,35 @@ class Mined:
     reasons: Mapping[str, int]
 
 
-def search(named: str, commit: str | None, amount: int, decided: Mapping[str, Judgement], cache: Path) -> Mined:
+@dataclass(frozen=True)
+class Wanted:
+    """Which candidates are wanted.
+
+    Attributes:
+        least: Their least worth.
+        since: Only what changed later.
+        below: Only files below one of these folders, or these files.
+    """
+
+    least: Worth = 1
+    since: datetime | None = None
+    below: tuple[str, ...] = ()
+
+    def refuse(self, each: Candidate) -> str | None:
+        """Why it is not wanted."""
+        if self.since is not None and each.changed < self.since:
+            return "changed before --since"
+        if self.below and not any(each.file == path or each.file.startswith(f"{path}/") for path in self.below):
+            return "outside of --path"
+        return "worth less than --min-worth" if each.worth < self.least else None
+
+
+ANY = Wanted()
+
+
+def search(
+    named: str, commit: str | None, amount: int, decided: Mapping[str, Judgement], cache: Path, wanted: Wanted = ANY
+) -> Mined:
     """The candidates of the newest `amount` first-parent commits up to a commit.
 
     Raises MineError where there are none, FixtureError for what is no whole repository.
@@ -62,7 +92,12 @@ def search(named: str, commit: str | None, amount: int, decided: Mapping[str, Ju
     if len(commits) < 2:
         raise MineError(f"{named}: has one commit, so nothing can have changed; name a repository with a history")
     reasons: Counter[str] = Counter()
-    found = find_candidates(repo, commits, reasons)
+    found = list[Candidate]()
+    for each in find_candidates(repo, commits, reasons):
+        if reason := wanted.refuse(each):
+            reasons[reason] += 1
+        else:
+            found.append(each)
     dropped = [each for each in found if decided.get(each.id) == "drop"]
     if dropped:
         reasons["dropped by hand"] += len(dropped)
@@ -127,6 +162,12 @@ def write(mined: Mined, folder: Path, amount: int, seed: int, fixtures: Path, ca
     return kept
 
 
+def list_used(mined: Mined, amount: int, seed: int) -> list[Candidate]:
+    """What up to `amount` stories would tell, oldest first."""
+    used = {name for story in _list_stories(mined, amount, seed, Counter()) for name in story.used}
+    return [each for each in mined.candidates if each.id in used]
+
+
 def _list_stories(mined: Mined, amount: int, seed: int, reasons: Counter[str]) -> list[MinedStory]:
     """Candidates of a group that does not hold get another chance beside other ones."""
     told, left = list[MinedStory](), list(mined.candidates)
@@ -139,7 +180,7 @@ def _list_stories(mined: Mined, amount: int, seed: int, reasons: Counter[str]) -
                 continue
             if story is not None:
                 told.append(story)
-                left = [each for each in left if each.id not in story.used]
+                left = stories.list_apart(left, [each for each in left if each.id in story.used])
         if len(told) == amount:
             break
     return told

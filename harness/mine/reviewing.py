@@ -5,6 +5,7 @@ The page is one file without network. It saves `decisions.json`, {"candidates": 
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,6 +17,8 @@ from harness.mine.mining import Judgement, Mined, MineError
 from harness.repo.changes import Commit, read_texts
 from harness.report.outputs import templating
 
+SAMPLE = 20
+"""Candidates that are shown first, where there are more than twice as many: by these one sees what the others are."""
 AROUND = 3
 """Lines shown above and below a value."""
 
@@ -47,6 +50,20 @@ class Card:
     judged: Judgement | None
 
 
+@dataclass(frozen=True)
+class Group:
+    """What one commit changed last."""
+
+    commit: Commit
+    cards: tuple[Card, ...]
+
+    @property
+    def kinds(self) -> list[tuple[str, int]]:
+        """Those of which there are several, beside others."""
+        found = Counter(card.candidate.kind for card in self.cards)
+        return [(kind, many) for kind, many in sorted(found.items()) if 1 < many < len(self.cards)]
+
+
 def read(file: Path) -> dict[str, Judgement]:
     """What was decided, by id of the candidate. Raises MineError for a file that is none of ours."""
     try:
@@ -62,6 +79,8 @@ def read(file: Path) -> dict[str, Judgement]:
 
 def write(mined: Mined, page: Path, decided: Mapping[str, Judgement]) -> None:
     """Writes the page, with what was decided before: nothing of it is lost when the page saves."""
+    cards = _make_cards(mined, decided)
+    sample, groups = _arrange(cards)
     style = templating.read(("style.css", "mine.css"))
     script = templating.read(("mine.js",))
     text = (
@@ -75,7 +94,9 @@ def write(mined: Mined, page: Path, decided: Mapping[str, Judgement]) -> None:
             repository=mined.repo.name,
             changes=len(mined.commits) - 1,
             decided=decided,
-            cards=_make_cards(mined, decided),
+            count=len(cards),
+            sample=sample,
+            groups=groups,
         )
     )
     try:
@@ -85,13 +106,27 @@ def write(mined: Mined, page: Path, decided: Mapping[str, Judgement]) -> None:
 
 
 def _make_cards(mined: Mined, decided: Mapping[str, Judgement]) -> list[Card]:
-    shown = [*mined.candidates, *mined.dropped]
+    return make_cards(mined, [*mined.candidates, *mined.dropped], decided)
+
+
+def make_cards(mined: Mined, shown: Sequence[Candidate], decided: Mapping[str, Judgement]) -> list[Card]:
+    """Each with the lines that left and came."""
     places = [(stand.commit, stand.path) for each in shown for stand in each.stands]
     texts = dict(zip(places, read_texts(mined.repo, places), strict=True))
-    return [
-        Card(each, tuple(_list_diffs(each, texts)), decided.get(each.id))
-        for each in sorted(shown, key=lambda each: (each.kind, each.file, each.changed))
-    ]
+    return [Card(each, tuple(_list_diffs(each, texts)), decided.get(each.id)) for each in shown]
+
+
+def _arrange(cards: Sequence[Card]) -> tuple[list[Card], list[Group]]:
+    """A sample, drawn by the digests of candidates, if there are many; then all others by commit, the newest first."""
+    drawn = sorted(cards, key=lambda card: card.candidate.id)[: SAMPLE if len(cards) > 2 * SAMPLE else 0]
+    groups: dict[str, list[Card]] = {}
+    for card in cards:
+        if card not in drawn:
+            groups.setdefault(card.candidate.commits[-1].hash, []).append(card)
+    for own in groups.values():
+        own.sort(key=lambda card: (card.candidate.kind, card.candidate.file))
+    made = [Group(own[0].candidate.commits[-1], tuple(own)) for own in groups.values()]
+    return drawn, sorted(made, key=lambda group: (group.commit.at, group.commit.hash), reverse=True)
 
 
 def _list_diffs(candidate: Candidate, texts: Mapping[tuple[str, str], str | None]) -> Iterator[Diff]:

@@ -20,7 +20,7 @@ _ARGUMENT = re.compile(r"\s*[$>%]\s+[\w./-]+\s")
 """What stands before an argument of a command that a document shows at a prompt, if it is none of the common tools."""
 _EXTENSION = re.compile(r"\.[cm]?[jt]sx?$")
 _WORD = re.compile(r"[a-z]+\d*")
-_HOSTS = {"github", "com", "org", "io", "gopkg", "golang", "in", "go", "v1", "v2", "v3", "v4", "v5"}
+HOSTS = {"github", "com", "org", "io", "gopkg", "golang", "in", "go", "v1", "v2", "v3", "v4", "v5"}
 """Words in the name of a package that tell nothing of what it is for."""
 _UNEVEN = 30
 """Lines of the largest hunk of which each old line is compared with each new one."""
@@ -79,6 +79,7 @@ def _list_lines(change: Change, reasons: Counter[str]) -> Iterator[Seen]:
                     what = shape.key or shape.before
                     reason = skipped.skip_values(shape.old, shape.new, what, change.commit.subject, number=whole)
                     reason = reason or _skip_shape(shape) or skipped.skip_mend(shape.kind, change.commit.subject)
+                    reason = reason or skipped.skip_label(file.new, shape.key)
                     reason = reason or skipped.skip_renamed((file.old, file.new), (shape.old, shape.new))
                     if reason:
                         reasons[reason] += 1
@@ -96,6 +97,8 @@ def _skip_shape(shape: Shape) -> str | None:
         return "other way to name the same module"
     if shape.kind == "place" and not _is_module(shape):
         return "other name from the same module"
+    if shape.kind == "place" and skipped.is_mended(old, new):
+        return "spelling"
     if shape.kind == "name" and old.startswith("_") and new.startswith("_"):
         return "private name"
     if shape.kind == "text":
@@ -119,7 +122,8 @@ def _skip_number(shape: Shape) -> str | None:
     words = re.findall(r"[A-Za-z]{2,}", shape.before + " " + shape.after)
     if len(words) < 3 or "|" in shape.before + shape.after:
         return "too few words around it, or a table"
-    if re.search(r"@|\*\*|\d\.\d+s|%", shape.old + shape.new):
+    counted = re.search(r":\s*$", shape.before) and shape.old.isdigit() and shape.new.isdigit()
+    if counted or re.search(r"@|\*\*|\d\.\d+s|%", shape.old + shape.new):
         return "name of a person, or a measured number"
     if skipped.VERSION.fullmatch(shape.new) and not skipped.RUNTIME.search(shape.before + shape.after):
         return "version bump"
@@ -204,7 +208,7 @@ def _match_packages(gone: Mapping[str, int], new: Mapping[str, int]) -> Iterator
 
 
 def _is_alike(one: str, other: str) -> bool:
-    a, b = ({*_WORD.findall(each.lower())} - _HOSTS for each in (one, other))
+    a, b = ({*_WORD.findall(each.lower())} - HOSTS for each in (one, other))
     return bool(a and b) and (a <= b or b <= a)
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import random
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from pathlib import Path
@@ -30,6 +30,8 @@ FEWEST, MOST = 3, 6
 """Chains of one story."""
 STANDS = 4
 """Values of the longest chain that a story tells; of a longer one its newest."""
+OF_ONE = 3
+"""Candidates of one commit that are told at most."""
 PATIENCE = 20
 """Candidates that do not go with a group, after which it is left as it is."""
 LEARNT = 5
@@ -68,27 +70,58 @@ class MinedStory:
 
 
 def draw(repo: Repo, candidates: Sequence[Candidate], amount: int, seed: str) -> list[list[Candidate]]:
-    """Up to `amount` groups of candidates that changed about the same time, oldest first.
+    """Up to `amount` groups of candidates that changed about the same time, oldest first; no two share a commit.
 
-    Drawn by seed, in turn from each kind of change and each folder, so that none fills the suite.
+    Drawn by seed, in turn from each kind of change, and in it from each folder, so that none fills the suite.
     """
     size = max(FEWEST, min(MOST, len(candidates) // max(1, amount)))
     rolled = random.Random(f"mine {seed}")  # noqa: S311  reproducible on purpose
-    alike: dict[tuple[str, str], list[Candidate]] = {}
-    for each in candidates:
-        alike.setdefault((each.kind, each.folder), []).append(each)
-    for some in alike.values():
-        rolled.shuffle(some)
-    turns = [some for _, some in sorted(alike.items())]
-    rolled.shuffle(turns)
-    ordered = [some[at] for at in range(max(map(len, turns), default=0)) for some in turns if at < len(some)]
+    kinds: dict[str, dict[str, list[Candidate]]] = {}
+    for each in _thin(candidates, rolled):
+        kinds.setdefault(each.kind, {}).setdefault(each.folder, []).append(each)
+    turns = [list(_take_turns([some for _, some in sorted(own.items())], rolled)) for _, own in sorted(kinds.items())]
+    ordered = list(_take_turns(turns, rolled))
     chosen = sorted(ordered[: amount * size], key=lambda each: (each.changed, each.id))
     groups = list[list[Candidate]]()
     while chosen and len(groups) < amount:
         group, chosen = _gather(repo, chosen, size)
         if len(group) >= FEWEST:
             groups.append(group)
+            chosen = list_apart(chosen, group)
     return groups
+
+
+def _take_turns(several: Sequence[Sequence[Candidate]], rolled: random.Random) -> Iterator[Candidate]:
+    """One of each in turn, in a drawn order."""
+    order = [*several]
+    rolled.shuffle(order)
+    for at in range(max(map(len, order), default=0)):
+        yield from (some[at] for some in order if at < len(some))
+
+
+def list_apart(candidates: Iterable[Candidate], told: Iterable[Candidate]) -> list[Candidate]:
+    """Those of which no commit is told yet: what one commit did is one case, and two stories may not share it."""
+    known = {name for each in told for name in _list_changes(each)}
+    return [each for each in candidates if known.isdisjoint(_list_changes(each))]
+
+
+def _list_changes(candidate: Candidate) -> set[str]:
+    """The commits that a story tells of it."""
+    return {each.hash for each in candidate.commits[-STANDS + 1 :]}
+
+
+def _thin(candidates: Iterable[Candidate], rolled: random.Random) -> Iterator[Candidate]:
+    """At most OF_ONE of a commit: what an agent needs most first, then in turn from each kind of change."""
+    alike: dict[str, list[Candidate]] = {}
+    for each in candidates:
+        alike.setdefault(each.commits[-1].hash, []).append(each)
+    for some in alike.values():
+        rolled.shuffle(some)
+        turns, seen = list[tuple[int, int, Candidate]](), Counter[str]()
+        for each in some:
+            turns.append((-each.worth, seen[each.kind], each))
+            seen[each.kind] += 1
+        yield from (each for _, _, each in sorted(turns, key=lambda turn: turn[:2])[:OF_ONE])
 
 
 def _gather(repo: Repo, candidates: Sequence[Candidate], size: int) -> tuple[list[Candidate], list[Candidate]]:

@@ -17,6 +17,8 @@ class ForgetsEveryTenth(Planted):
     must: ClassVar[tuple[str, ...]] = ("writes_kept", "writes_listed", "self_reachability", "lost_between_handles")
     may: ClassVar[tuple[str, ...]] = (
         "history_tells_all_versions",
+        "right_before_look_alike",
+        "short_questions_answered",
         "wordless_text_found",
         "expiry_by_wall_clock",
         "large_scope_listed",

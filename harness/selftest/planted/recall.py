@@ -16,6 +16,7 @@ class ReturnsEverything(Planted):
 
     must = ("recalls_malformed", "self_reachability", "recall")
     may = (
+        "right_before_look_alike",
         "ended_late",
         "ended_early",
         "wordless_text_found",
@@ -206,6 +207,7 @@ class RefusesPolitely(Planted):
 
     must = ("self_reachability", "own_text_first", "recall")
     may = (
+        "right_before_look_alike",
         "found_after_a_miss",
         "changed_after_a_hit",
         "short_questions_answered",

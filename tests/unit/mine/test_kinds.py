@@ -57,8 +57,8 @@ FOUND: tuple[tuple[str, str, str, str, str, str], ...] = (
     ("shop/lanes.ts", "export const MAX_LANES = {};\n", "3", "7", "constant", "MAX_LANES"),
     ("shop/lanes.rb", "module Shop\n  MAX_LANES = {}\nend\n", "3", "7", "constant", "MAX_LANES"),
     ("shop/lanes.rs", "pub const MAX_LANES: usize = {};\n", "3", "7", "constant", "MAX_LANES"),
-    ("shop/open.py", "def {}(lane, quay):\n    return lane\n", "open_lane", "begin_lane", "name", "(lane, quay)"),
-    ("shop/open.go", "package shop\n\nfunc {}(lane string) string {{\n", "openLane", "beginLane", "name", "lane str"),
+    ("shop/open.py", "def {}(lane, quay):\n    return lane\n", "open_lane", "begin_lane", "name", "lane and quay"),
+    ("shop/open.go", "package shop\n\nfunc {}(lane string) string {{\n", "OpenLane", "BeginLane", "name", "takes lane"),
     ("shop/use.py", "from {} import open_lane\n", "shop.old_lanes", "shop.new_lanes", "place", "open_lane"),
     ("shop/use.ts", "import {{ openLane }} from './{}'\n", "old-lanes", "new-lanes", "place", "openLane"),
     ("README.md", GUIDE, "make check", "pytest -n auto", "command", "Test it"),
@@ -107,10 +107,10 @@ def test_packages_that_one_commit_swaps_are_found(foreign: Foreign, tmp_path: Pa
     """Two that stand in the same places, and one that kept its words and moved in the list; no two of one version, as
     then a line does not tell which of them it is."""
     text, row, between = MANIFESTS[file]
-    swaps = {"harbor-line": "kestrel-way", "quay-gate": "finch-house", "zz-berth": "berth-zz-next"}
+    swaps = {"harbor-line": "harbor-way", "quay-gate": "quay-house", "zz-berth": "berth-zz-next"}
     for names in (
         ["harbor-line", "one-stays", "quay-gate", "two-stays", "three-stays", "zz-berth"],
-        ["kestrel-way", "one-stays", "finch-house", "two-stays", "berth-zz-next", "three-stays"],
+        ["harbor-way", "one-stays", "quay-house", "two-stays", "berth-zz-next", "three-stays"],
     ):
         foreign.commit({file: text.format(between.join(row.format(name, sum(name.encode())) for name in names))})
     found = mining.search(str(foreign.path), None, 9, {}, tmp_path / "cache").candidates

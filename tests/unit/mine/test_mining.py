@@ -234,23 +234,28 @@ def test_what_is_no_fact_has_a_reason(old: str, new: str, what: str, reason: str
     assert skipped.skip_values(old, new, what, "A step") == reason
 
 
+UNNAMED = "nothing that a question could call it by"
+
+
 @pytest.mark.parametrize(
     ("old", "new", "reason"),
     [
+        ("The lanes are kept in `now.json`", "The lanes are kept in `later.json`", None),
+        ("See [the hooks](docs/Hooks.md) first", "See [the hooks](guides/Quays.md) first", None),
         ("See [ajv](Server.md#factory-ajv) for its options", "See [ajv](Server.md#ajv) for its options", "link"),
         ('<a id="one-two"></a> is about the lanes', '<a id="two-one"></a> is about the lanes', "link"),
         ("Such are _liveness_ checks of a lane", "Such are *liveness* checks of a lane", "spelling"),
         ('* <a href="./docs/Hooks.md">the hooks</a>', '* <a href="./docs/guides/Hooks.md">the hooks</a>', None),
         ("Such is `docs/Guidlines.md` of a lane", "Such is `docs/Guidelines.md` of a lane", "spelling"),
         ("See the final request/resposne as said", "See the final request/response as said", "spelling"),
-        ("Such is `docs/Lanes.md` of a quay", "Such is `docs/Berths.md` of a quay", None),
-        ("It reads `now.json` at the start", "It reads `later.json` at the start", None),
+        ("Such is `docs/Lanes.md` of a quay", "Such is `docs/Berths.md` of a quay", UNNAMED),
+        ("It reads `now.json` at the start", "It reads `later.json` at the start", UNNAMED),
         ("$ shop open --all lanes < lanes.json", "$ shop open --all lanes < data/lanes.json", "argument of an example"),
         ("> shop/open --wait=5 lanes", "> shop/open --wait=2 lanes", "argument of an example"),
-        ("$ shop-open lanes of quays", "$ quay-begin lanes of quays", None),
+        ("$ shop-open lanes of quays", "$ quay-begin lanes of quays", UNNAMED),
         ("  app.open(lane, of, quay)", "  harbor.open(lane, of, quay)", "variable of an example"),
-        ("  app.open(lane, of, quay)", "  app.lanes.open(lane, of, quay)", None),
-        ("  app.open(lane, of, quay)", "  app.begin(lane, of, quay)", None),
+        ("  app.open(lane, of, quay)", "  app.lanes.open(lane, of, quay)", UNNAMED),
+        ("  app.open(lane, of, quay)", "  app.begin(lane, of, quay)", UNNAMED),
     ],
 )
 def test_what_is_no_fact_in_a_document_has_a_reason(
@@ -322,14 +327,15 @@ def test_a_package_that_takes_the_place_of_another_is_a_fact(foreign: Foreign, t
     for turn, name in enumerate(("harbor-line", "kestrel-way"), 2):
         foreign.commit({file: PACKAGES[file].format(name=lead + name, version=turn)})
     (found,) = mining.search(str(foreign.path), None, 9, {}, tmp_path / "cache").candidates
-    assert found.kind == "dependency" and found.what.endswith(f"in {file} that was exchanged in {found.changed:%Y-%m}")
+    named = "the example package in go.mod" if lead else f"in {file} with the change of {found.changed:%Y-%m}"
+    assert found.kind == "dependency" and found.what.endswith(named)
     assert [stand.value for stand in found.stands] == [f"{lead}harbor-line", f"{lead}kestrel-way"]
 
 
 def test_a_key_that_takes_the_place_of_another_is_no_package(foreign: Foreign, tmp_path: Path) -> None:
     for name in ("harbor-line", "kestrel-way"):
         foreign.commit({"package.json": f'{{\n  "scripts": {{\n    "{name}": "make lanes"\n  }}\n}}\n'})
-    with pytest.raises(MineError, match="nothing that tells what it is the value of: 1"):
+    with pytest.raises(MineError, match="nothing that a question could call it by: 1"):
         mining.search(str(foreign.path), None, 9, {}, tmp_path / "cache")
 
 

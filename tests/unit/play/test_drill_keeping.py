@@ -164,8 +164,9 @@ def test_what_is_asked_and_in_which_order(sound: Transcript) -> None:
     assert list(dict.fromkeys(call.step for call in calls)) == [
         "written", "own", "asked", "unknown", "narrow", "wide", "revised", "reopened", "ends", "several", "joined",
         "turned", "ending", "now", "earlier", "later", "changed", "doomed", "inherited", "reopened later",
-        "long before", "long after", "right before", "right after", "not yet", "late", "once", "once more", "told",
-        "retold", "version", "history", "short", "history reopened", "at once", "beside", "forgotten",
+        "long before", "long after", "right before", "right after", "told apart", "not yet", "late", "once",
+        "once more", "told", "retold", "version", "history", "short", "history reopened", "at once", "beside",
+        "forgotten",
         *(f"day {day}" for day in (*repeating.AFTER, *repeating.AT_LAST)),
     ]  # fmt: skip
     assert {call.request["k"] for call in calls if call.op == "recall"} == {1, 5, 20}

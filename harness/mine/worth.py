@@ -1,0 +1,46 @@
+"""How likely an agent is to need a fact: what it runs, deploys or imports first, what a tool is set to last."""
+
+from __future__ import annotations
+
+import re
+from typing import Literal
+
+from harness.mine.shapes import ChangeKind
+
+Worth = Literal[1, 2, 3]
+ACTS: Worth = 3
+USES: Worth = 2
+SETS: Worth = 1
+"""An agent that has it wrong does something wrong; writes something wrong; or hardly ever meets it."""
+_DEPLOYED = re.compile(
+    r"(?:^|/)(?:[\w.-]*\.)?(?:Dockerfile|Containerfile)|(?:^|/)(?:docker-)?compose[\w.-]*\.ya?ml$|(?:^|/)(?:deploy\w*|k8s|kubernetes|helm|"
+    r"charts?|infra|ops|terraform|ansible)/|(?:^|/)(?:Procfile|fly\.toml|vercel\.json|netlify\.toml|app\.ya?ml)$|\.env",
+    re.IGNORECASE,
+)
+_DECIDES = re.compile(
+    r"(?:^|[._ -])(?:port|host|image|platform|registry|region|cluster|endpoint|url|runs-on|os|node|python|go|ruby|rust|"
+    r"java|php|edition|toolchain|package-?manager|database|driver|engine|entrypoint|command|script|test|build|lint|start|main|"
+    r"schema|protocol|branch|timeout|replicas|requires-python|python_requires|rust-version)(?:$|[._ -])",
+    re.IGNORECASE,
+)
+_TOOLS = re.compile(
+    r"(?:^|/)\.(?:eslintrc|prettierrc|editorconfig|clang-format|stylelintrc|golangci|flake8|pylintrc|rubocop|markdownlint|"
+    r"codecov|coveragerc|pre-commit-config|yamllint)[\w.-]*$|(?:^|/)(?:tsconfig[\w.-]*\.json|typedoc\.json|renovate\.json5?|"
+    r"mkdocs\.ya?ml|_config\.ya?ml|\.?cspell[\w.-]*|biome\.json)$",
+    re.IGNORECASE,
+)
+AGENT_FILE = re.compile(
+    r"(?:^|/)(?:AGENTS|CLAUDE|GEMINI|CONVENTIONS|WARP)(?:\.local)?\.md$|(?:^|/)\.(?:cursorrules|windsurfrules|clinerules)$|"
+    r"(?:^|/)\.cursor/rules/|(?:^|/)\.github/(?:copilot-instructions\.md|instructions/)",
+)
+"""Where a repository tells agents what to do: a line of these that was wrong, misled them."""
+
+
+def weigh(kind: ChangeKind, file: str, key: str) -> Worth:
+    if AGENT_FILE.search(file) or kind in ("command", "dependency", "record", "flag"):
+        return ACTS
+    if _TOOLS.search(file):
+        return SETS
+    if kind == "setting":
+        return ACTS if _DEPLOYED.search(file) or _DECIDES.search(key) else USES
+    return USES
