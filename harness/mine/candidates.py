@@ -106,7 +106,15 @@ def list_candidates(repo: Repo, chains: Sequence[Chain], reasons: Counter[str]) 
             reasons[made] += 1
         else:
             found.append(made)
-    return sorted(found, key=lambda each: (each.changed, each.id))
+    return _list_newest(sorted(found, key=lambda each: (each.changed, each.id)), reasons)
+
+
+def _list_newest(found: Sequence[Candidate], reasons: Counter[str]) -> list[Candidate]:
+    """Of those that one question would ask for, the last that changed: it alone may be what holds now."""
+    newest = {(each.file, each.what.casefold()): each for each in found}
+    if len(newest) < len(found):
+        reasons["what a later change is asked for by, too"] += len(found) - len(newest)
+    return [each for each in found if newest[each.file, each.what.casefold()] is each]
 
 
 def _make(chain: Chain, path: str, text: str) -> Candidate | str:

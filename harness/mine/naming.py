@@ -57,8 +57,7 @@ def name(seen: Seen, path: str, rows: Sequence[str], number: int, before: str, a
     if seen.kind == "record":
         return f"the status of the record {PurePosixPath(path).stem}", ""
     if seen.kind == "dependency":
-        listed = shapes.find_dependencies(path, rows, number)
-        return (_name_package(seen, listed, file) if listed else ""), ""
+        return (_name_package(seen, file) if shapes.find_dependencies(path, rows, number) else ""), ""
     if shape.key.upper() == "FROM" and shapes.form_of(path) == "docker":
         return f"the base image of {file}", ""
     if shape.key:
@@ -102,13 +101,12 @@ def _name_module(before: str, after: str) -> str:
     return f"the module from which {found[1].strip(' {}')} comes" if found else ""
 
 
-def _name_package(seen: Seen, listed: str, file: str) -> str:
-    """By the words that the names of both packages share: who asks for it says what it is for. Else by the month."""
-    old, new = (dict.fromkeys(_PART.findall(each.lower())) for each in (seen.shape.old, seen.shape.new))
+def _name_package(seen: Seen, file: str) -> str:
+    """By the words that the names of both packages share: who asks for it says what it is for, and not all of it."""
+    old, new = ([*dict.fromkeys(_PART.findall(each.lower()))] for each in (seen.shape.old, seen.shape.new))
     common = [word for word in new if word not in HOSTS and any(word in each or each in word for each in old)]
-    if common:
-        return f"the {' '.join(common)} package in {file}"
-    return f"the package of {listed} in {file} with the change of {seen.commit.at:%Y-%m}"
+    tells_all = len(common) == len(new) and seen.shape.new.count("/") < 2
+    return f"the {' '.join(common)} package in {file}" if common and not tells_all else ""
 
 
 def _name_function(path: PurePosixPath, called: str, before: str, after: str) -> str:
@@ -148,7 +146,8 @@ def _name_order(file: str, order: str, after: str) -> str:
     """`Run`, ` before each commit.` -> what AGENTS.md says to run before each commit."""
     rest = re.match(r"[`\"')\]*]*\s*([A-Za-z][A-Za-z ,'-]*)?", after)
     says = f"{order[0].lower()}{order[1:].rstrip()} {_cut(rest[1] or '') if rest else ''}".strip()
-    return f"what {file} says to {says}" if len(_PLAIN_WORD.findall(says)) > 2 else ""
+    plain = _PLAIN_WORD.findall(says)
+    return f"what {file} says to {says}" if len(plain) > 2 and plain[-1] not in ("this", "that", "follows") else ""
 
 
 def _cut(text: str) -> str:

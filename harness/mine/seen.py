@@ -143,7 +143,7 @@ def _skip_example(shape: Shape) -> str | None:
 
 def _is_same_module(old: str, new: str) -> bool:
     a, b = (_EXTENSION.sub("", each.lstrip("./")) for each in (old, new))
-    return a.endswith(b) or b.endswith(a)
+    return a.endswith(b) or b.endswith(a) or a.startswith(f"{b}/") or b.startswith(f"{a}/")
 
 
 def _is_module(shape: Shape) -> bool:

@@ -116,6 +116,8 @@ def _skip_writing(old: str, new: str) -> str | None:
         return "white space, case or quotes"
     if _DASHES.sub("", _plain(old)) == _DASHES.sub("", _plain(new)):
         return "dashes"
+    if re.findall(r"\d+", old) == re.findall(r"\d+", new) != [] and (old.isdigit() or new.isdigit()):
+        return "spelling"
     if _is_number(old) and _is_number(new) and float(old) == float(new):
         return "the same number"
     if _is_list_that_grew(old, new):
@@ -158,6 +160,8 @@ def _skip_version(old: str, new: str, what: str, subject: str) -> str | None:
         return "pin of a dependency"
     if "[" in old and re.search(r"[=<>~^]=?\d", old):
         return "pin of a dependency"
+    if _is_patch(old, new):
+        return "version bump"
     if RUNTIME.search(what) and not re.search("dependenc", what, re.IGNORECASE):
         return None
     if VERSION.fullmatch(old) and VERSION.fullmatch(new):
@@ -168,6 +172,12 @@ def _skip_version(old: str, new: str, what: str, subject: str) -> str | None:
     if _RELEASED.search(old) and _RELEASED.sub("", old) == _RELEASED.sub("", new):
         return "version bump"
     return None
+
+
+def _is_patch(old: str, new: str) -> bool:
+    """Whether two versions of three numbers or more differ beyond the second of them only."""
+    a, b = (re.fullmatch(r"[\^~<>=v! ]*(\d+\.\d+)\.\d[\w.+-]*", each) for each in (old, new))
+    return a is not None and b is not None and a[1] == b[1]
 
 
 def skip_words(old: str, new: str) -> str | None:

@@ -41,6 +41,8 @@ def weigh(kind: ChangeKind, file: str, key: str) -> Worth:
         return ACTS
     if _TOOLS.search(file):
         return SETS
+    if kind in ("name", "text"):
+        return SETS
     if kind == "setting":
         return ACTS if _DEPLOYED.search(file) or _DECIDES.search(key) else USES
     return USES

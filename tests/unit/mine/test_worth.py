@@ -30,7 +30,7 @@ def foreign(tmp_path: Path) -> Foreign:
         ("constant", "shop/waits.py", "RETRIES", 2),
         ("setting", ".eslintrc.json", "quotes", 1),
         ("text", "CLAUDE.md", "", 3),
-        ("text", "docs/guide.md", "", 2),
+        ("text", "docs/guide.md", "", 1),
     ],
 )
 def test_what_an_agent_acts_on_comes_first(kind: ChangeKind, file: str, key: str, grade: int) -> None:
