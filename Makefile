@@ -66,7 +66,7 @@ UNCOMPILED := /(datasets|fontTools|kubernetes|matplotlib|mypyc?|pandas|pyarrow|s
 	@touch $@
 
 bench: .venv/.ready
-	@echo "playing one story of each kind, and the drills (four to six minutes on 2 cores, seconds if nothing changed;"
+	@echo "playing one story of each kind, and the drills (about five minutes on 2 cores, seconds if nothing changed;"
 	@echo "half a minute: make bench BENCH='-s stale-deploy-rule -d none -j 2'; all stories: make bench-full)"
 	@$(BIN)/coldwarm run $(BENCH)
 
@@ -91,7 +91,7 @@ bench-all: .venv/.ready $(if $(and $(LETTA_BASE_URL),$(COLDWARM_POSTGRES_URL)),,
 	@$(BIN)/coldwarm run $(ROWS:%=-b %) --chat stand-in --allow-faults $(REFUSES) $(BENCH)
 
 test: .venv/.ready
-	@echo "running the tests (some three minutes on 2 cores; the slow ones: make slow)"
+	@echo "running the tests (some eight minutes on 2 cores; the slow ones: make slow)"
 	@$(BIN)/python -m pytest -q -n $(WORKERS) --dist worksteal $(TESTS)
 
 # The longest are left to a fresh run, which is that of each night.
