@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -47,7 +48,7 @@ def _ask(text: str) -> bool | None:
     type=click.IntRange(1, 3),
     default=2,
     show_default=True,
-    help="1: all; 2: not the settings of tools; 3: what an agent runs, deploys or imports.",
+    help="3: what an agent runs, installs or deploys by; 2: what it writes code by, too; 1: all.",
 )
 @click.option("--since", type=click.DateTime(["%Y-%m-%d"]), help="Only what changed since this day.")
 @click.option("--path", "below", multiple=True, help="Only files below this folder, or this file. May be repeated.")
@@ -91,7 +92,8 @@ def mine(
     if folder is None and review is None and check is None:
         stop("say what is wanted: --to DIR for a suite, --review PAGE.html for a page of its candidates, --check N")
     day = since.replace(tzinfo=UTC) if since else None
-    wanted = mining.Wanted(min_worth, day, tuple(each.strip("/") for each in below))
+    wanted = mining.Wanted(min_worth, day, below)
+    kept = None
     try:
         if folder is not None:
             mining.check_free(folder)
@@ -110,6 +112,8 @@ def mine(
             tell(f"{shorten(folder)}: {len(kept)} of {stories} stories")
             tell(f"Play it: coldwarm run --suite {spell(folder)} -b chroma -d none")
         if check is not None:
-            tell(checking.judge(mined, stories, seed, check, _ask).tell())
+            if kept is None:
+                kept = mining.list_stories(mined, stories, seed, Counter())
+            tell(checking.judge(mined, mining.list_used(mined, kept), seed, check, _ask).tell())
     except (mining.MineError, FixtureError) as error:
         stop(error)

@@ -71,7 +71,8 @@ def make_rows(cells: Sequence[Cell], opened: Iterable[Opened], conditions: Condi
     for each in opened:
         if each.trial.backend and each.backend:
             cards[each.trial.backend] = each.backend
-            code[each.trial.backend] |= {each.digests["adapter"]} if "adapter" in each.digests else set()
+            if adapter := each.digests.get("adapter"):
+                code[each.trial.backend].add(adapter)
     groups: dict[str, list[Cell]] = defaultdict(list)
     for cell in cells:
         if headline(cell, conditions):

@@ -7,12 +7,15 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
 from harness.metrics.metric import wilson
-from harness.mine import mining, reviewing
+from harness.mine import reviewing
+from harness.mine.candidates import Candidate
 from harness.mine.mining import Mined, MineError
 from harness.mine.reviewing import Card
 from harness.report.words import plural, visible
 from tasks import short
 
+SHOWN = 2
+"""Changes of a fact of which the lines are shown: its last."""
 Answer = Callable[[str], bool | None]
 """Shows a text and asks whether it is worth asking; None: no more."""
 
@@ -35,9 +38,8 @@ class Judged(NamedTuple):
         )
 
 
-def judge(mined: Mined, stories: int, seed: int, many: int, answer: Answer) -> Judged:
-    """Draws so many of the facts that up to `stories` stories use. Raises MineError if no story holds."""
-    used = mining.list_used(mined, stories, seed)
+def judge(mined: Mined, used: Sequence[Candidate], seed: int, many: int, answer: Answer) -> Judged:
+    """Draws so many of the facts that stories use. Raises MineError if there are none."""
     if not used:
         raise MineError(f"{mined.location}: {plural(len(mined.candidates), 'candidate')}, and no story that holds")
     drawn = random.Random(f"check {seed}").sample(used, min(many, len(used)))  # noqa: S311  reproducible on purpose
@@ -55,10 +57,6 @@ def _tell(card: Card) -> Iterator[str]:
     candidate = card.candidate
     yield visible(short.ask(candidate.what, candidate.file), 300)
     yield f"  {' -> '.join(visible(stand.value, 80) for stand in candidate.stands)}"
-    for diff in _last(card.diffs):
+    for diff in card.diffs[-SHOWN:]:
         yield f"  {diff.commit.hash[:12]} of {diff.commit.at:%Y-%m-%d}: {visible(diff.commit.subject, 100)}"
         yield from (f"  {row.sign} {visible(row.text, 160)}" for row in diff.rows)
-
-
-def _last(diffs: Sequence[reviewing.Diff], most: int = 2) -> Sequence[reviewing.Diff]:
-    return diffs[-most:]

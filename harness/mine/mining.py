@@ -6,10 +6,10 @@ import json
 import shutil
 import tempfile
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Literal
 
 from harness.mine import candidates, stories, toml
@@ -71,7 +71,7 @@ class Wanted:
         """Why it is not wanted."""
         if self.since is not None and each.changed < self.since:
             return "changed before --since"
-        if self.below and not any(each.file == path or each.file.startswith(f"{path}/") for path in self.below):
+        if self.below and not any(PurePosixPath(each.file).is_relative_to(path) for path in self.below):
             return "outside of --path"
         return "worth less than --min-worth" if each.worth < self.least else None
 
@@ -134,7 +134,7 @@ def write(mined: Mined, folder: Path, amount: int, seed: int, fixtures: Path, ca
     """Writes up to `amount` stories that hold into a folder that is new or empty, at once when all is whole."""
     check_free(folder)
     reasons = Counter(mined.reasons)
-    told = _list_stories(mined, amount, seed, reasons)
+    told = list_stories(mined, amount, seed, reasons)
     try:
         folder.absolute().parent.mkdir(parents=True, exist_ok=True)
         draft = Path(tempfile.mkdtemp(prefix=f".{folder.name}-", dir=folder.absolute().parent))
@@ -162,14 +162,14 @@ def write(mined: Mined, folder: Path, amount: int, seed: int, fixtures: Path, ca
     return kept
 
 
-def list_used(mined: Mined, amount: int, seed: int) -> list[Candidate]:
-    """What up to `amount` stories would tell, oldest first."""
-    used = {name for story in _list_stories(mined, amount, seed, Counter()) for name in story.used}
+def list_used(mined: Mined, told: Iterable[MinedStory]) -> list[Candidate]:
+    """What stories tell, oldest first."""
+    used = {name for story in told for name in story.used}
     return [each for each in mined.candidates if each.id in used]
 
 
-def _list_stories(mined: Mined, amount: int, seed: int, reasons: Counter[str]) -> list[MinedStory]:
-    """Candidates of a group that does not hold get another chance beside other ones."""
+def list_stories(mined: Mined, amount: int, seed: int, reasons: Counter[str]) -> list[MinedStory]:
+    """Up to `amount` stories. Candidates of a group that does not hold get another chance beside other ones."""
     told, left = list[MinedStory](), list(mined.candidates)
     for turn in range(DRAWS):
         for group in stories.draw(mined.repo, left, amount - len(told), f"{seed} {turn}"):

@@ -79,7 +79,7 @@ def read(file: Path) -> dict[str, Judgement]:
 
 def write(mined: Mined, page: Path, decided: Mapping[str, Judgement]) -> None:
     """Writes the page, with what was decided before: nothing of it is lost when the page saves."""
-    cards = _make_cards(mined, decided)
+    cards = make_cards(mined, [*mined.candidates, *mined.dropped], decided)
     sample, groups = _arrange(cards)
     style = templating.read(("style.css", "mine.css"))
     script = templating.read(("mine.js",))
@@ -103,10 +103,6 @@ def write(mined: Mined, page: Path, decided: Mapping[str, Judgement]) -> None:
         files.write(page, text)
     except OSError as error:
         raise MineError(f"{page}: cannot be written: {error.strerror}") from None
-
-
-def _make_cards(mined: Mined, decided: Mapping[str, Judgement]) -> list[Card]:
-    return make_cards(mined, [*mined.candidates, *mined.dropped], decided)
 
 
 def make_cards(mined: Mined, shown: Sequence[Candidate], decided: Mapping[str, Judgement]) -> list[Card]:

@@ -46,6 +46,7 @@ _FILES: tuple[tuple[str, re.Pattern[str]], ...] = (
         r"(?:^|/)(?:authors|contributors|maintainers|backers|thanks|sponsors|license|licence|copying|notice)(?:\.\w+)?$|"
         r"(?:^|/)(?:requirements[\w.-]*|constraints)\.(?:txt|in)$|\.all-contributorsrc$", re.IGNORECASE)),
 )  # fmt: skip
+_LETTER = re.compile(r"[A-Za-z]")
 _DASHES = re.compile(r"[-_\u2010-\u2015]")
 _HOSTED = re.compile(
     r"(?:^|/)\.(?:github|gitlab|circleci|devcontainer|buildkite)/|(?:^|/)\.?(?:gitlab-ci|azure-pipelines)\.ya?ml$"
@@ -114,12 +115,10 @@ def _skip_writing(old: str, new: str) -> str | None:
         return "long value or prose"
     if _plain(old) == _plain(new):
         return "white space, case or quotes"
-    if _DASHES.sub("", _plain(old)) == _DASHES.sub("", _plain(new)):
+    if _LETTER.search(old) and _DASHES.sub("", _plain(old)) == _DASHES.sub("", _plain(new)):
         return "dashes"
-    if re.findall(r"\d+", old) == re.findall(r"\d+", new) != [] and (old.isdigit() or new.isdigit()):
-        return "spelling"
-    if _is_number(old) and _is_number(new) and float(old) == float(new):
-        return "the same number"
+    if _is_same_number(old, new) or _is_same_number(new, old):
+        return "another spelling of the number"
     if _is_list_that_grew(old, new):
         return "list that grew or shrank"
     if not (re.search(r"\w", old) and re.search(r"\w", new)):
@@ -131,8 +130,11 @@ def _skip_writing(old: str, new: str) -> str | None:
     return None
 
 
-def _is_number(text: str) -> bool:
-    return re.fullmatch(r"-?\d{1,15}(?:\.\d{1,15})?", text) is not None
+def _is_same_number(plain: str, other: str) -> bool:
+    """30 and 30.0, 17 and JavaVersion.VERSION_17; but 3.1 and 3.10 are two versions, 30 and 30s two durations."""
+    if not re.fullmatch(r"-?\d+", plain):
+        return False
+    return re.fullmatch(rf"{plain}\.0+|[A-Za-z](?:[\w.]*[A-Za-z_.])?{plain}", other) is not None
 
 
 def _is_list_that_grew(old: str, new: str) -> bool:

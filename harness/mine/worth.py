@@ -1,4 +1,4 @@
-"""How likely an agent is to need a fact: what it runs, deploys or imports first, what a tool is set to last."""
+"""How likely an agent is to need a fact: what it runs, installs or deploys by first, what a tool is set to last."""
 
 from __future__ import annotations
 

@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 from datetime import date
 from typing import Literal
 
-from harness.metrics.trust import BY_CHANCE, DEFINITIONS
+from harness.metrics.trust import BY_CHANCE
+from harness.metrics.trust.speed import TAILS
 from harness.model.results import count_reused
 from harness.model.trial import Better, Definition, Measure, Measured, NotMeasured
 from harness.selftest.planted.base import Planted
@@ -19,8 +20,6 @@ SLACK = 1e-9
 TIME = "seconds"
 SLOWER, LONGER = 3.0, 0.05
 """A time moves when it is that many times as long, and by that many seconds: else it is the machine's doing."""
-TIMES = frozenset(name for name, each in DEFINITIONS.items() if each.unit == TIME)
-"""May move with any fault: the machine may be busy."""
 
 Move = Literal["worse", "failed", "unmeasured", "untold", "other"]
 """How a measure left what the reference reaches: to a worse value, to a failure, to another value where none is better
@@ -182,7 +181,7 @@ def _breaches(
     for name in gained:
         yield Breach(fault.name, name, "must not gain, and is better than with the reference or cannot be compared")
     for name, move in moves.items():
-        if name in TIMES:
+        if name in TAILS and move == "worse":
             continue
         if not {name, families[name]} & {*fault.must, *fault.may, *fault.untold}:
             yield Breach(fault.name, name, f"must not move, and {WORDS[move]}")

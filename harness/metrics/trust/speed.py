@@ -74,6 +74,8 @@ _RECALL = (
     "the trial's number of memories"
 )
 _WRITE = "time inside the adapter of a write, the endpoint's embedding included / its memories"
+TAILS = ("recall_seconds_p95", "recall_seconds_p99", "write_seconds_p95", "first_answer_seconds")
+"""Times that one hiccup of the machine moves."""
 _TIMES = (
     (RECALL_SECONDS, f"median {_RECALL}", partial(take_median, op="recall"), "time of one recall"),
     ("recall_seconds_p95", f"95th percentile of the {_RECALL}", partial(take_slowest, op="recall", of=20),

@@ -40,7 +40,7 @@ def tell(results: Results, board: Board) -> Iterator[str]:
 
 
 def _tell_lacking(board: Board) -> Iterator[str]:
-    """`No number: notes in Sources and Dates.`; of many backends, how many."""
+    """`Without a number: notes in Sources and Dates.`; of many backends, how many."""
     lacking: dict[str, list[str]] = {}
     for row in board.rows:
         for column, score in zip(board.columns, row.scores, strict=True):
@@ -87,13 +87,16 @@ def tell_reach(results: Results) -> str:
         for each in results.comparisons
         if each.family == "cold" and each.measure == DECISIONS_RIGHT and each.reach is not None
     ]
-    evenly = [each.evenly for each in known if each.evenly is not None]
-    if not evenly:
+    able = [(each.evenly, each.stories) for each in known if each.evenly is not None]
+    if not able:
         return f"With {many}, no difference in decisions can be proven."
     enough = max(each.enough for each in known)
     told = f"With {many}, a difference is proven only if at least {enough} stories show it and none shows the opposite"
-    against = len(results.stories) - max(evenly)
-    return f"{told}, or about {max(evenly)} if {against} {'shows' if against == 1 else 'show'} the opposite."
+    evenly, stories = max(able)
+    if evenly == stories:
+        return f"{told}."
+    against = stories - evenly
+    return f"{told}, or about {evenly} if {against} {'shows' if against == 1 else 'show'} the opposite."
 
 
 def _tell_guesses(results: Results) -> list[str]:

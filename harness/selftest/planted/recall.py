@@ -16,6 +16,7 @@ class ReturnsEverything(Planted):
 
     must = ("recalls_malformed", "self_reachability", "recall")
     may = (
+        "recall_seconds_p99",
         "right_before_look_alike",
         "ended_late",
         "ended_early",

@@ -227,6 +227,12 @@ def test_lines_of_each_kind_of_file(path: str, old: str, new: str, kind: str, va
         ("list(LANES)", "set(LANES) | {HARBOR}", "LANES", "expression"),
         ("['ferry>=0.1.4', 'quay>=1.4']", "['ferry>=0.1.5', 'quay>=1.4']", "requirements", "pin of a dependency"),
         ("3.8", "3.9", "python-version", None),
+        ("3.1", "3.10", "python-version", None),
+        ("30", "30s", "timeout", None),
+        ("-1", "1", "limit", None),
+        ("30.0", "30", "limit", "another spelling of the number"),
+        ("17", "JavaVersion.VERSION_17", "sourceCompatibility", "another spelling of the number"),
+        ("-version", "--version", "flag", "dashes"),
         ("harborline", "kestrelway", "lane", None),
     ],
 )

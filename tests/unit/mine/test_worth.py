@@ -62,7 +62,8 @@ def test_only_what_is_wanted_is_a_candidate_and_the_rest_has_its_reason(foreign:
 
     assert names(Wanted()) == {"shop/waits.py", "pyproject.toml", "README.md"}
     assert names(Wanted(least=3)) == {"README.md"}
-    assert names(Wanted(below=("shop",))) == {"shop/waits.py"}
+    assert names(Wanted(below=("./shop/",))) == {"shop/waits.py"}
+    assert names(Wanted(below=(".",))) == names(Wanted())
     with pytest.raises(MineError, match="outside of --path: 5"):
         names(Wanted(below=("sho",)))
 

@@ -11,6 +11,7 @@ from rich.console import Console
 from syrupy.assertion import SnapshotAssertion
 
 from harness.compare import rows, statements
+from harness.compare.rows import Way
 from harness.model.regression import Change, GateVerdict
 from harness.model.results import Comparison, Results, Suite, Unplayed
 from harness.report import words
@@ -19,6 +20,7 @@ from harness.report.outputs import page as html
 from harness.report.outputs import summary as markdown
 from harness.report.outputs import terminal as console
 from harness.report.text import limits
+from tests.support.made_results import play
 from tests.support.runs import run
 
 HOSTILE = "[red]x[/]\x1b[2J|`@you`<b>"
@@ -189,3 +191,21 @@ def test_where_full_context_dominates_page_and_summary_say_that_the_stories_are_
     assert [text.count(said) for text in outputs(recall, stale, tokens)] == [1, 1]
     cheaper = tokens.model_copy(update={"right_value": 0.4})
     assert not [text for text in outputs(recall, stale, cheaper) if "too easy" in text]
+
+
+@pytest.mark.parametrize(
+    ("stories", "rest"),
+    [
+        (6, "."),
+        (8, "."),
+        (9, ", or about 8 if 1 shows the opposite."),
+        (12, ", or about 10 if 2 show the opposite."),
+    ],
+)
+def test_how_many_stories_have_to_show_it_adds_up_to_those_that_there_are(stories: int, rest: str) -> None:
+    rows = {"store": {Way("append", "trusting"): {"decisions_right": [(4, 4)] * stories}}}
+    told = limits.tell_reach(play(rows, {"decisions_right": [(1, 4)] * stories}))
+    start = (
+        f"With {stories} stories, a difference is proven only if at least 6 stories show it and none shows the opposite"
+    )
+    assert told == f"{start}{rest}"

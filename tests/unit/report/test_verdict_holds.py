@@ -381,6 +381,13 @@ def _list_bad(cells: Sequence[TrustCell]) -> Iterator[str]:
                 yield name
 
 
+@check
+def what_a_run_can_prove_is_told_of_its_stories(found: Judged) -> None:
+    for line in found.lines:
+        if at := re.search(r"or about (\d+) if (\d+) shows? the opposite", line.text):
+            assert int(at[2]) > 0 and int(at[1]) + int(at[2]) <= len(found.results.stories)
+
+
 KINDS = tuple(
     map(
         re.compile,
